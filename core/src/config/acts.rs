@@ -1,0 +1,183 @@
+//! Dialogue acts: their words, and the prompts that ask a model for them. (`spec/pipeline.md` 2.6)
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::issue::Issue;
+use super::tables::ConfigRows;
+use crate::text::regex::Regex;
+use crate::text::template::Template;
+
+/// What the user does with a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Act {
+    /// Says yes.
+    Affirm,
+    /// Says no.
+    Negate,
+    /// Answers a question that was asked.
+    Answer,
+    /// Wants to change something.
+    Edit,
+    /// Wants to start over.
+    Reset,
+    /// Asks something.
+    Question,
+    /// Wants something new.
+    NewRequest,
+    /// Says hello.
+    Greeting,
+}
+
+const ACTS: [(&str, Act); 8] = [
+    ("AFFIRM", Act::Affirm),
+    ("NEGATE", Act::Negate),
+    ("ANSWER", Act::Answer),
+    ("EDIT", Act::Edit),
+    ("RESET", Act::Reset),
+    ("QUESTION", Act::Question),
+    ("NEW_REQUEST", Act::NewRequest),
+    ("GREETING", Act::Greeting),
+];
+
+/// Words of the acts that are known without a model; the key is that of `ce_config`.
+const WORDS: [(Act, &str, &str); 5] = [
+    (Act::Affirm, "REGEX_AFFIRM", r"\s*(yes|yep|yeah|ok|okay|sure|go ahead|do that|please do|confirm|approve|approved)\s*"),
+    (Act::Negate, "REGEX_NEGATE", r"\s*(no|nope|nah|cancel|stop|don't|do not)\s*"),
+    (Act::Edit, "REGEX_EDIT", r"\s*(edit|revise|change|modify|update)\s*"),
+    (Act::Reset, "REGEX_RESET", r"\s*(reset|restart|start over)\s*"),
+    (Act::Greeting, "REGEX_GREETING", r"\s*(hi|hello|hey|greetings|good morning|good afternoon|good evening|howdy)\s*"),
+];
+
+impl Act {
+    /// Reads an act's name, ignoring case.
+    pub fn parse(name: &str) -> Option<Act> {
+        ACTS.iter().find(|it| it.0.eq_ignore_ascii_case(name.trim())).map(|it| it.1)
+    }
+
+    /// The spelling in parameters and audits.
+    pub fn name(self) -> &'static str {
+        ACTS.iter().find(|it| it.1 == self).map_or("", |it| it.0)
+    }
+}
+
+/// A pair of prompts and the schema of the answer.
+#[derive(Debug, Clone)]
+pub struct ActPrompts {
+    /// System prompt.
+    pub system: Template,
+    /// User prompt.
+    pub user: Template,
+    /// JSON Schema.
+    pub schema: Value,
+}
+
+/// Compiled words and prompts.
+#[derive(Debug, Clone)]
+pub struct Acts {
+    /// Whole-text patterns, in the order in which they are tried.
+    pub words: Vec<(Act, Regex)>,
+    /// Prompts for a message that stands alone.
+    pub plain: ActPrompts,
+    /// Prompts that also ask for the message as it reads without its history.
+    pub rewrite: ActPrompts,
+}
+
+impl Acts {
+    pub(super) fn compile(rows: &ConfigRows, issues: &mut Vec<Issue>) -> Acts {
+        let words = WORDS.iter().filter_map(|(act, key, default)| Some((*act, words(rows, key, default, issues)?))).collect();
+        Acts { words, plain: prompts(rows, "", &PLAIN, issues), rewrite: prompts(rows, "QUERY_REWRITE_", &REWRITE, issues) }
+    }
+}
+
+fn words(rows: &ConfigRows, key: &str, default: &str, issues: &mut Vec<Issue>) -> Option<Regex> {
+    if let Some(pattern) = rows.value(STEP, key) {
+        match Regex::whole(pattern) {
+            Ok(regex) => return Some(regex),
+            Err(reason) => issues.push(left_out(key, reason)),
+        }
+    }
+    Regex::whole(default).ok()
+}
+
+fn left_out(key: &str, reason: String) -> Issue {
+    Issue::error(format!("ce_config[{STEP}/{key}].config_value"), reason, "the built-in value is used until it is corrected")
+}
+
+const STEP: &str = "DialogueActStep";
+
+struct BuiltIn {
+    system: &'static str,
+    user: &'static str,
+    rewrites: bool,
+}
+
+const PLAIN: BuiltIn = BuiltIn {
+    system: "You label what a customer is doing with a message in a service chat. Pick exactly one label:\n\
+        AFFIRM agrees or confirms; NEGATE refuses or calls something off; ANSWER gives a detail that was asked for; \
+        EDIT wants to correct an earlier detail; RESET wants to begin again from nothing; QUESTION asks for information; \
+        GREETING only says hello; NEW_REQUEST is anything else, such as a new wish.\n\
+        Reply with one JSON object with the members dialogueAct and confidence (0 to 1), and with nothing else.",
+    user: "The customer's message:\n{{user_input}}",
+    rewrites: false,
+};
+
+const REWRITE: BuiltIn = BuiltIn {
+    system: "You label what a customer is doing with the newest message of a service chat, and you restate that message so that it can be \
+        understood without the chat. Pick exactly one label:\n\
+        AFFIRM agrees or confirms; NEGATE refuses or calls something off; ANSWER gives a detail that was asked for; \
+        EDIT wants to correct an earlier detail; RESET wants to begin again from nothing; QUESTION asks for information; \
+        GREETING only says hello; NEW_REQUEST is anything else, such as a new wish.\n\
+        Restate in the customer's language; put names and numbers from the chat in place of words like 'it' or 'that one', and add nothing new.\n\
+        Reply with one JSON object with the members dialogueAct, confidence (0 to 1) and standaloneQuery, and with nothing else.",
+    user: "The chat so far, oldest first, as JSON:\n{{conversation_history}}\n\nThe customer's newest message:\n{{user_input}}",
+    rewrites: true,
+};
+
+fn prompts(rows: &ConfigRows, prefix: &str, built_in: &BuiltIn, issues: &mut Vec<Issue>) -> ActPrompts {
+    let mut template = |name: &str, default: &str| {
+        let key = format!("{prefix}{name}");
+        if let Some(source) = rows.value(STEP, &key) {
+            match Template::compile(source) {
+                Ok(template) => return template,
+                Err(reason) => issues.push(left_out(&key, reason)),
+            }
+        }
+        Template::compile(default).unwrap_or_default()
+    };
+    let system = template("SYSTEM_PROMPT", built_in.system);
+    let user = template("USER_PROMPT", built_in.user);
+    ActPrompts { system, user, schema: schema(rows, prefix, built_in.rewrites, issues) }
+}
+
+fn schema(rows: &ConfigRows, prefix: &str, rewrites: bool, issues: &mut Vec<Issue>) -> Value {
+    let key = format!("{prefix}SCHEMA_PROMPT");
+    if let Some(source) = rows.value(STEP, &key) {
+        match serde_json::from_str(source) {
+            Ok(schema @ Value::Object(_)) => return schema,
+            Ok(_) => issues.push(left_out(&key, "is no JSON object".to_owned())),
+            Err(error) => issues.push(left_out(&key, error.to_string())),
+        }
+    }
+    let names: Vec<&str> = ACTS.iter().map(|it| it.0).collect();
+    let mut schema = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["dialogueAct", "confidence"],
+        "properties": {"dialogueAct": {"type": "string", "enum": names}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}},
+    });
+    if rewrites {
+        schema = json!({
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["dialogueAct", "confidence", "standaloneQuery"],
+            "properties": {
+                "dialogueAct": {"type": "string", "enum": names},
+                "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+                "standaloneQuery": {"type": "string"},
+            },
+        });
+    }
+    schema
+}

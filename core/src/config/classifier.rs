@@ -1,0 +1,66 @@
+//! `ce_intent_classifier`: intents by the wording of the message.
+
+use std::collections::BTreeSet;
+
+use super::issue::Issue;
+use super::matcher::TextMatcher;
+use super::row::Row;
+use super::scope::{UNKNOWN, upper};
+use super::tables::Tables;
+
+/// A classifier row.
+#[derive(Debug, Clone)]
+pub struct Classifier {
+    /// `classifier_id`.
+    pub id: i64,
+    /// The intent, spelled as in the row.
+    pub intent: String,
+    /// The state, in upper case.
+    pub state: String,
+    /// The compiled pattern.
+    pub matcher: TextMatcher,
+}
+
+/// Classifier rows of enabled intents, by priority.
+#[derive(Debug, Clone, Default)]
+pub struct Classifiers(pub Vec<Classifier>);
+
+impl Classifiers {
+    pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Classifiers {
+        let intents = tables.enabled("ce_intent");
+        let enabled: BTreeSet<String> = intents.iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it)).collect();
+        let mut rows = tables.enabled("ce_intent_classifier");
+        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        let mut found = Vec::new();
+        for row in rows {
+            match compile(&row) {
+                // The scope check reports a classifier whose intent is not enabled; it never matches.
+                Ok(classifier) if !enabled.contains(&upper(&classifier.intent)) => {}
+                Ok(classifier) => found.push(classifier),
+                Err(issue) => issues.push(issue),
+            }
+        }
+        Classifiers(found)
+    }
+}
+
+fn compile(row: &Row<'_>) -> Result<Classifier, Issue> {
+    let rule_type = row.code("rule_type").unwrap_or_default();
+    let pattern = row.text("pattern").unwrap_or_default();
+    let matcher = match TextMatcher::compile(&upper(&rule_type), &pattern) {
+        _ if pattern.trim().is_empty() => return Err(row.error("pattern", "is blank", "it has a pattern")),
+        Some(compiled) => compiled.map_err(|reason| row.error("pattern", reason, "the pattern is corrected"))?,
+        None if upper(&rule_type) == "SEMANTIC" => {
+            return Err(Issue::warning(row.path("rule_type"), "needs embeddings, which this host does not have", "the row is not used"));
+        }
+        None => {
+            let reason = format!("'{rule_type}' is not REGEX, EXACT, CONTAINS, STARTS_WITH or SEMANTIC");
+            return Err(row.error("rule_type", reason, "the type is one of these"));
+        }
+    };
+    let Some(intent) = row.code("intent_code") else {
+        return Err(row.error("intent_code", "is blank", "it names an intent"));
+    };
+    let state = row.code("state_code").map_or_else(|| UNKNOWN.to_owned(), |it| upper(&it));
+    Ok(Classifier { id: row.id(), intent, state, matcher })
+}

@@ -1,0 +1,42 @@
+//! Text patterns of policy and classifier rows: REGEX, EXACT, CONTAINS and STARTS_WITH. (`decisions.md` 9)
+
+use crate::text::regex::{Regex, StepLimit};
+
+/// A compiled pattern for the user's text; case does not count.
+#[derive(Debug, Clone)]
+pub enum TextMatcher {
+    /// The pattern occurs.
+    Regex(Regex),
+    /// The trimmed text is this.
+    Exact(String),
+    /// The text contains this.
+    Contains(String),
+    /// The text starts with this.
+    StartsWith(String),
+}
+
+impl TextMatcher {
+    /// Compiles a pattern of a rule type in upper case; `None` when the type is not one of ours.
+    pub(super) fn compile(rule_type: &str, pattern: &str) -> Option<Result<TextMatcher, String>> {
+        Some(match rule_type {
+            "REGEX" => Regex::new(pattern).map(TextMatcher::Regex),
+            "EXACT" => Ok(TextMatcher::Exact(pattern.trim().to_lowercase())),
+            "CONTAINS" => Ok(TextMatcher::Contains(pattern.to_lowercase())),
+            "STARTS_WITH" => Ok(TextMatcher::StartsWith(pattern.to_lowercase())),
+            _ => return None,
+        })
+    }
+
+    /// Whether a text matches; `lower` is the same text in lower case.
+    ///
+    /// # Errors
+    /// [`StepLimit`] when a pattern cannot be decided within its bound.
+    pub fn matches(&self, text: &str, lower: &str) -> Result<bool, StepLimit> {
+        match self {
+            TextMatcher::Regex(regex) => regex.find(text),
+            TextMatcher::Exact(pattern) => Ok(lower.trim() == pattern),
+            TextMatcher::Contains(pattern) => Ok(lower.contains(pattern.as_str())),
+            TextMatcher::StartsWith(pattern) => Ok(lower.starts_with(pattern.as_str())),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Configuration: control tables and settings compiled to an immutable snapshot with a content hash.
+//!
+//! Compiling never fails. A row that cannot be compiled is left out and becomes an [`Issue`]; only a policy row that
+//! cannot be compiled stops turns, because leaving it out would let through what it blocks. (`decisions.md` 3)
+
+mod acts;
+mod classifier;
+mod issue;
+mod matcher;
+mod policy;
+mod response;
+mod row;
+mod rule;
+mod scope;
+pub mod settings;
+mod tables;
+mod verbose;
+
+pub use acts::{Act, ActPrompts, Acts};
+pub use classifier::{Classifier, Classifiers};
+pub use issue::{Issue, Severity};
+pub use matcher::TextMatcher;
+pub use policy::{Policies, Policy};
+pub use response::{OutputFormat, Response, Responses};
+pub use rule::{Action, Condition, Phase, Rule, Rules, SetDialogueAct};
+pub use scope::{ANY, UNKNOWN, same_code};
+pub use settings::{Decision, DialogueActMode, Settings};
+pub use tables::Tables;
+pub use verbose::{StepMatch, Verbose, VerboseRows};
+
+use serde_json::{Value, json};
+
+use crate::json::canon;
+
+/// An immutable compiled snapshot.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// `convengine.*` settings; a row of `ce_config` wins over the tree.
+    pub settings: Settings,
+    /// Patterns and prompts of the dialogue act.
+    pub acts: Acts,
+    /// Policy rows.
+    pub policies: Policies,
+    /// Classifier rows of enabled intents.
+    pub classifiers: Classifiers,
+    /// Rules by phase and scope.
+    pub rules: Rules,
+    /// Responses by intent.
+    pub responses: Responses,
+    /// Progress messages by determinant.
+    pub verbose: VerboseRows,
+    hash: String,
+    source: Value,
+}
+
+impl Config {
+    /// Compiles control tables and a settings tree (what stands under `convengine`).
+    pub fn compile(tables: &Tables, tree: &Value) -> (Config, Vec<Issue>) {
+        let mut issues = Vec::new();
+        let tree = settings::normalise(tree);
+        let source = json!({"tables": tables.compiled(), "settings": settings::of_the_core(&tree)});
+        let rows = tables.config_rows();
+        let settings = Settings::read(&tree, &rows, &mut issues);
+        let config = Config {
+            settings,
+            acts: Acts::compile(&rows, &mut issues),
+            policies: Policies::compile(tables, &mut issues),
+            classifiers: Classifiers::compile(tables, &mut issues),
+            rules: Rules::compile(tables, &mut issues),
+            responses: Responses::compile(tables, &mut issues),
+            verbose: VerboseRows::compile(tables, &mut issues),
+            hash: hash(&source),
+            source,
+        };
+        scope::check(tables, &mut issues);
+        (config, issues)
+    }
+
+    /// Compiles a stored snapshot again.
+    pub fn from_source(source: &Value) -> (Config, Vec<Issue>) {
+        let tables = source.get("tables").cloned().and_then(|it| serde_json::from_value(it).ok()).unwrap_or_default();
+        Config::compile(&tables, source.get("settings").unwrap_or(&Value::Null))
+    }
+
+    /// SHA-256 of the canonical source, in hexadecimal.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The rows and settings that this snapshot was compiled from: what replay needs to make it again.
+    pub fn source(&self) -> &Value {
+        &self.source
+    }
+
+    /// Why no turn can run, when a policy row cannot be compiled.
+    pub fn policy_unavailable(&self) -> Option<&str> {
+        self.policies.unavailable.as_deref()
+    }
+}
+
+fn hash(source: &Value) -> String {
+    let mut hasher = canon::Hasher::default();
+    hasher.json(source);
+    hasher.finish()
+}

@@ -1,0 +1,66 @@
+//! `ce_policy`: what must not be processed. (`decisions.md` 9, policy rows)
+
+use super::issue::Issue;
+use super::matcher::TextMatcher;
+use super::row::Row;
+use super::scope::upper;
+use super::tables::Tables;
+
+/// A policy row.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// `policy_id`.
+    pub id: i64,
+    /// `rule_type` as stored.
+    pub rule_type: String,
+    /// `pattern` as stored; of an LLM row, the question.
+    pub pattern: String,
+    /// What the user gets, verbatim.
+    pub response_text: String,
+    /// The compiled pattern; absent for an LLM row.
+    pub matcher: Option<TextMatcher>,
+}
+
+/// All policy rows, pattern rows before LLM rows, each by priority.
+#[derive(Debug, Clone, Default)]
+pub struct Policies {
+    /// Decided without a model.
+    pub patterns: Vec<Policy>,
+    /// Decided by a model, asked only when no pattern row blocks.
+    pub questions: Vec<Policy>,
+    /// Why no turn may run: a row that cannot be compiled.
+    pub unavailable: Option<String>,
+}
+
+impl Policies {
+    pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Policies {
+        let mut policies = Policies::default();
+        let mut rows = tables.enabled("ce_policy");
+        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        for row in rows {
+            match compile(&row) {
+                Ok(policy) if policy.matcher.is_some() => policies.patterns.push(policy),
+                Ok(policy) => policies.questions.push(policy),
+                Err((column, reason)) => {
+                    policies.unavailable.get_or_insert(format!("{}: {reason}", row.path(column)));
+                    issues.push(Issue::error(row.path(column), reason, "no turn is answered until it is corrected or the row is disabled"));
+                }
+            }
+        }
+        policies
+    }
+}
+
+fn compile(row: &Row<'_>) -> Result<Policy, (&'static str, String)> {
+    let rule_type = row.code("rule_type").unwrap_or_default();
+    let Some(pattern) = row.text("pattern").filter(|it| !it.trim().is_empty()) else {
+        return Err(("pattern", "is blank".to_owned()));
+    };
+    let matcher = match TextMatcher::compile(&upper(&rule_type), &pattern) {
+        Some(compiled) => Some(compiled.map_err(|reason| ("pattern", reason))?),
+        None if upper(&rule_type) == "LLM" => None,
+        None => return Err(("rule_type", format!("'{rule_type}' is not REGEX, EXACT, CONTAINS, STARTS_WITH or LLM"))),
+    };
+    let response_text = row.text("response_text").unwrap_or_default();
+    Ok(Policy { id: row.id(), rule_type, pattern, response_text, matcher })
+}

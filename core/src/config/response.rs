@@ -1,0 +1,107 @@
+//! `ce_response`: what is answered, by intent and state. (`spec/data-and-api.md` 5.1)
+
+use std::collections::BTreeMap;
+
+use super::issue::Issue;
+use super::row::Row;
+use super::scope::{ANY, same_code, upper};
+use super::tables::Tables;
+use crate::text::template::Template;
+
+/// The form of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// Text to show.
+    Text,
+    /// JSON for the client.
+    Json,
+}
+
+impl OutputFormat {
+    /// The spelling in tables and audits.
+    pub fn name(self) -> &'static str {
+        match self {
+            OutputFormat::Text => "TEXT",
+            OutputFormat::Json => "JSON",
+        }
+    }
+}
+
+/// A response row of type EXACT.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// `response_id`.
+    pub id: i64,
+    /// The intent, in upper case.
+    pub intent: String,
+    /// The state, in upper case.
+    pub state: String,
+    /// The form.
+    pub format: OutputFormat,
+    /// The compiled text.
+    pub text: Template,
+    /// Lower wins; null is last.
+    pub priority: i64,
+}
+
+/// Response rows by intent.
+#[derive(Debug, Clone, Default)]
+pub struct Responses(BTreeMap<String, Vec<Response>>);
+
+impl Responses {
+    pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Responses {
+        let mut responses = Responses::default();
+        for row in tables.enabled("ce_response") {
+            match compile(&row) {
+                Ok(response) => responses.0.entry(response.intent.clone()).or_default().push(response),
+                Err(issue) => issues.push(issue),
+            }
+        }
+        responses
+    }
+
+    /// The row for an intent and a state: of its own intent, else of intent `ANY`; the best score wins, then the first.
+    pub fn select(&self, intent: &str, state: &str) -> Option<&Response> {
+        self.best(&upper(intent), state).or_else(|| self.best(ANY, state))
+    }
+
+    fn best(&self, intent: &str, state: &str) -> Option<&Response> {
+        let score = |it: &Response| if same_code(&it.state, state) { 1000 } else { 10 } - it.priority;
+        let fits = |it: &&Response| it.state == ANY || same_code(&it.state, state);
+        let mut best: Option<&Response> = None;
+        for row in self.0.get(intent)?.iter().filter(fits) {
+            if best.is_none_or(|it| score(row) > score(it)) {
+                best = Some(row);
+            }
+        }
+        best
+    }
+}
+
+fn compile(row: &Row<'_>) -> Result<Response, Issue> {
+    let response_type = row.code("response_type").unwrap_or_default();
+    if same_code(&response_type, "DERIVED") {
+        return Err(row.error("response_type", "DERIVED is not available in this version", "it is EXACT"));
+    }
+    // TEXT is how older databases spell EXACT. (`decisions.md` 9, spellings)
+    if !same_code(&response_type, "EXACT") && !same_code(&response_type, "TEXT") {
+        return Err(row.error("response_type", format!("'{response_type}' is not EXACT or DERIVED"), "the type is one of these"));
+    }
+    let output_format = row.code("output_format").unwrap_or_default();
+    let format = match upper(&output_format).as_str() {
+        "TEXT" => OutputFormat::Text,
+        "JSON" => OutputFormat::Json,
+        _ => return Err(row.error("output_format", format!("'{output_format}' is not TEXT or JSON"), "the format is one of these")),
+    };
+    let text = Template::compile(&row.text("exact_text").unwrap_or_default())
+        .map_err(|reason| row.error("exact_text", reason, "the template is corrected"))?;
+    let code = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
+    Ok(Response {
+        id: row.id(),
+        intent: code("intent_code"),
+        state: code("state_code"),
+        format,
+        text,
+        priority: row.integer("priority").unwrap_or(999_999),
+    })
+}

@@ -1,0 +1,74 @@
+//! One row of a control table, as the database or a pack holds it.
+
+use serde_json::Value;
+
+use super::issue::Issue;
+use crate::turn::Map;
+
+/// A row with the names that its issues need.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row<'r> {
+    table: &'static str,
+    key: &'static str,
+    /// Position in the table, from 1: names a row that a pack gave no id.
+    position: usize,
+    map: &'r Map,
+}
+
+impl<'r> Row<'r> {
+    pub fn new(table: &'static str, key: &'static str, position: usize, map: &'r Map) -> Self {
+        Row { table, key, position, map }
+    }
+
+    /// The numeric id; rows without one are numbered by position, as the database would.
+    pub fn id(&self) -> i64 {
+        self.integer(self.key).or_else(|| i64::try_from(self.position).ok()).unwrap_or_default()
+    }
+
+    /// A text column; nothing for null.
+    pub fn text(&self, column: &str) -> Option<String> {
+        match self.map.get(column)? {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => Some(other.to_string()),
+        }
+    }
+
+    /// A text column without white space around it; nothing for null and blank.
+    pub fn code(&self, column: &str) -> Option<String> {
+        self.text(column).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty())
+    }
+
+    /// A number column; nothing for null and for text that is no number.
+    pub fn integer(&self, column: &str) -> Option<i64> {
+        let value = self.map.get(column)?;
+        value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
+    }
+
+    /// Whether the row is on; null is the column's default, on.
+    pub fn enabled(&self) -> bool {
+        match self.map.get("enabled") {
+            None | Some(Value::Null) => true,
+            Some(Value::Bool(on)) => *on,
+            Some(Value::Number(number)) => number.as_i64() == Some(1),
+            Some(Value::String(text)) => matches!(text.trim(), "1" | "true" | "TRUE"),
+            Some(Value::Array(_) | Value::Object(_)) => false,
+        }
+    }
+
+    /// The path of a column in issues.
+    pub fn path(&self, column: &str) -> String {
+        let id = self.text(self.key).unwrap_or_else(|| self.position.to_string());
+        format!("{}[{id}].{column}", self.table)
+    }
+
+    /// An error at a column.
+    pub fn error(&self, column: &str, reason: impl Into<String>, hint: &str) -> Issue {
+        Issue::error(self.path(column), reason, format!("the row is left out until {hint}"))
+    }
+
+    /// The name of the table.
+    pub fn table(&self) -> &'static str {
+        self.table
+    }
+}

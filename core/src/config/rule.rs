@@ -1,0 +1,180 @@
+//! `ce_rule`: conditions and actions by phase and scope. (`spec/data-and-api.md` 6)
+
+mod action;
+
+use std::collections::BTreeMap;
+
+use super::issue::Issue;
+use super::row::Row;
+use super::scope::{ANY, same_code, upper};
+use super::tables::Tables;
+use crate::json::path::JsonPath;
+use crate::text::regex::Regex;
+
+pub use action::{Action, SetDialogueAct};
+
+/// The moment of a turn at which rules run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// After the dialogue act is known.
+    PostDialogueAct,
+    /// After a classifier chose the intent.
+    PostClassifierIntent,
+    /// After the model chose the intent.
+    PostAgentIntent,
+    /// After values were extracted.
+    PostSchemaExtraction,
+    /// After a tool was asked for directly.
+    PostToolExecution,
+    /// Before the planner.
+    PreAgentMcp,
+    /// After a question was interpreted for the database.
+    PostSemanticInterpret,
+    /// After the planner.
+    PostAgentMcp,
+    /// Before the response is chosen.
+    PreResponseResolution,
+}
+
+/// Names of phases; the first of each phase is the one that audits show, the others are older spellings.
+const PHASES: [(&str, Phase); 16] = [
+    ("POST_DIALOGUE_ACT", Phase::PostDialogueAct),
+    ("POST_CLASSIFIER_INTENT", Phase::PostClassifierIntent),
+    ("POST_AGENT_INTENT", Phase::PostAgentIntent),
+    ("POST_SCHEMA_EXTRACTION", Phase::PostSchemaExtraction),
+    ("POST_TOOL_EXECUTION", Phase::PostToolExecution),
+    ("PRE_AGENT_MCP", Phase::PreAgentMcp),
+    ("POST_SEMANTIC_INTERPRET", Phase::PostSemanticInterpret),
+    ("POST_AGENT_MCP", Phase::PostAgentMcp),
+    ("PRE_RESPONSE_RESOLUTION", Phase::PreResponseResolution),
+    ("PIPELINE_RULES", Phase::PreResponseResolution),
+    ("AGENT_POST_INTENT", Phase::PostAgentIntent),
+    ("CLASSIFIER_POST_INTENT", Phase::PostClassifierIntent),
+    ("AGENT_POST_MCP", Phase::PostAgentMcp),
+    ("AGENT_POST_SEMANTIC_INTERPRET", Phase::PostSemanticInterpret),
+    ("SEMANTIC_INTERPRET_POST", Phase::PostSemanticInterpret),
+    ("TOOL_POST_EXECUTION", Phase::PostToolExecution),
+];
+
+impl Phase {
+    /// The spelling in tables and audits.
+    pub fn name(self) -> &'static str {
+        PHASES.iter().find(|it| it.1 == self).map_or("", |it| it.0)
+    }
+}
+
+/// When a rule applies.
+#[derive(Debug, Clone)]
+pub enum Condition {
+    /// Always.
+    Always,
+    /// The trimmed message is this, ignoring case.
+    Exact(String),
+    /// The pattern occurs in the message.
+    Regex(Regex),
+    /// The path holds for the facts of the turn.
+    JsonPath(JsonPath),
+    /// The path finds a value in the context.
+    ContextJsonPath(JsonPath),
+}
+
+/// A rule row.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// `rule_id`.
+    pub id: i64,
+    /// `rule_type` as stored.
+    pub rule_type: String,
+    /// `state_code` as stored; `ANY` when it is null.
+    pub state_code: String,
+    /// `match_pattern` as stored.
+    pub pattern: String,
+    /// `action` as stored.
+    pub action_name: String,
+    /// `action_value` as stored.
+    pub action_value: Option<String>,
+    /// `phase` as stored.
+    pub phase: String,
+    /// The compiled condition.
+    pub condition: Condition,
+    /// The compiled action.
+    pub action: Action,
+}
+
+/// Rules by phase, intent and state.
+#[derive(Debug, Clone, Default)]
+pub struct Rules(BTreeMap<(Phase, String, String), Vec<Rule>>);
+
+impl Rules {
+    pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Rules {
+        let mut rules = Rules::default();
+        let mut rows = tables.enabled("ce_rule");
+        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        for row in rows {
+            match compile(&row) {
+                Ok((phase, rule)) => {
+                    let key = (phase, scope(&row, "intent_code"), scope(&row, "state_code"));
+                    rules.0.entry(key).or_default().push(rule);
+                }
+                Err(issue) => issues.push(issue),
+            }
+        }
+        rules
+    }
+
+    /// The rules of a phase for an intent and a state: the narrower scope first, then by priority.
+    pub fn eligible(&self, phase: Phase, intent: &str, state: &str) -> impl Iterator<Item = &Rule> {
+        let (intent, state) = (upper(intent), upper(state));
+        let mut keys = Vec::with_capacity(4);
+        for (intent, state) in [(intent.as_str(), state.as_str()), (intent.as_str(), ANY), (ANY, state.as_str()), (ANY, ANY)] {
+            let key = (phase, intent.to_owned(), state.to_owned());
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        keys.into_iter().filter_map(|key| self.0.get(&key)).flatten()
+    }
+}
+
+fn scope(row: &Row<'_>, column: &str) -> String {
+    row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it))
+}
+
+fn compile(row: &Row<'_>) -> Result<(Phase, Rule), Issue> {
+    let phase_name = row.code("phase").unwrap_or_else(|| Phase::PreResponseResolution.name().to_owned());
+    let Some((_, phase)) = PHASES.iter().find(|it| same_code(it.0, &phase_name)) else {
+        return Err(row.error("phase", format!("'{phase_name}' is no phase"), "it names one, such as PRE_RESPONSE_RESOLUTION"));
+    };
+    let rule_type = row.code("rule_type").unwrap_or_default();
+    let pattern = row.text("match_pattern").unwrap_or_default();
+    let action_name = row.code("action").unwrap_or_default();
+    let action_value = row.text("action_value");
+    let rule = Rule {
+        id: row.id(),
+        condition: condition(row, &rule_type, &pattern)?,
+        action: Action::compile(row, &action_name, action_value.as_deref())?,
+        state_code: row.text("state_code").unwrap_or_else(|| ANY.to_owned()),
+        phase: phase_name,
+        rule_type,
+        pattern,
+        action_name,
+        action_value,
+    };
+    Ok((*phase, rule))
+}
+
+fn condition(row: &Row<'_>, rule_type: &str, pattern: &str) -> Result<Condition, Issue> {
+    let bad = |reason: String| row.error("match_pattern", reason, "the pattern is corrected");
+    match upper(rule_type).as_str() {
+        _ if pattern.trim().is_empty() => Err(bad("is blank".to_owned())),
+        "EXACT" if same_code(pattern, ANY) => Ok(Condition::Always),
+        "EXACT" => Ok(Condition::Exact(pattern.trim().to_lowercase())),
+        "REGEX" => Regex::new(pattern).map(Condition::Regex).map_err(bad),
+        "JSON_PATH" => JsonPath::compile(pattern).map(Condition::JsonPath).map_err(bad),
+        "CONTEXT_JSON_PATH" => JsonPath::compile(pattern).map(Condition::ContextJsonPath).map_err(bad),
+        _ => {
+            let reason = format!("'{rule_type}' is not EXACT, REGEX, JSON_PATH or CONTEXT_JSON_PATH");
+            Err(row.error("rule_type", reason, "the type is one of these"))
+        }
+    }
+}

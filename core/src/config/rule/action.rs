@@ -1,0 +1,176 @@
+//! What a rule does, read from `action` and `action_value`. (`spec/data-and-api.md` 6.6)
+
+use serde_json::Value;
+
+use crate::config::acts::Act;
+use crate::config::issue::Issue;
+use crate::config::row::Row;
+use crate::config::scope::upper;
+use crate::json::path::JsonPath;
+use crate::turn::Map;
+
+/// A compiled action.
+#[derive(Debug, Clone)]
+pub enum Action {
+    /// Changes the intent.
+    SetIntent(String),
+    /// Changes the state.
+    SetState(String),
+    /// Changes the dialogue act.
+    SetDialogueAct(SetDialogueAct),
+    /// Writes parameters.
+    SetInputParam(Vec<(String, Value)>),
+    /// Copies the first value of a path to a parameter.
+    SetJson {
+        /// The parameter.
+        key: String,
+        /// The path's text, for the audit.
+        source: String,
+        /// The compiled path.
+        path: JsonPath,
+    },
+    /// Copies the context to a parameter.
+    GetContext(String),
+    /// Copies the values of the schema to a parameter.
+    GetSchemaJson(String),
+    /// Copies the session's view to a parameter.
+    GetSession(String),
+}
+
+/// The value of `SET_DIALOGUE_ACT`.
+#[derive(Debug, Clone)]
+pub struct SetDialogueAct {
+    /// The act.
+    pub act: Act,
+    /// Its confidence, when given.
+    pub confidence: Option<f64>,
+    /// Its source, when given.
+    pub source: Option<String>,
+    /// The rewritten query; inner nothing clears it.
+    pub standalone_query: Option<Option<String>>,
+}
+
+impl Action {
+    pub(super) fn compile(row: &Row<'_>, name: &str, value: Option<&str>) -> Result<Action, Issue> {
+        let bad = |reason: String| row.error("action_value", reason, "the value is corrected");
+        let text = value.unwrap_or_default();
+        match upper(name).as_str() {
+            "SET_INTENT" => code(text).map(Action::SetIntent).map_err(bad),
+            "SET_STATE" => code(text).map(Action::SetState).map_err(bad),
+            "SET_DIALOGUE_ACT" => set_dialogue_act(text).map(Action::SetDialogueAct).map_err(bad),
+            "SET_INPUT_PARAM" => assignments(text).map(Action::SetInputParam).map_err(bad),
+            "SET_JSON" => set_json(text).map_err(bad),
+            "GET_CONTEXT" => Ok(Action::GetContext(key_or(text, "context"))),
+            "GET_SCHEMA_JSON" => Ok(Action::GetSchemaJson(key_or(text, "schema_json"))),
+            "GET_SESSION" => Ok(Action::GetSession(key_or(text, "session"))),
+            "SET_TASK" => Err(row.error("action", "SET_TASK is not available in this version", "it is another action")),
+            _ => Err(row.error("action", format!("'{name}' is no action"), "it names one, such as SET_STATE")),
+        }
+    }
+}
+
+fn code(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("is blank".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+fn key_or(text: &str, default: &str) -> String {
+    if text.trim().is_empty() { default.to_owned() } else { text.to_owned() }
+}
+
+fn set_dialogue_act(text: &str) -> Result<SetDialogueAct, String> {
+    let object = serde_json::from_str::<Map>(text).ok();
+    let member = |names: [&str; 2]| names.iter().find_map(|name| object.as_ref()?.get(*name).cloned());
+    let name = if object.is_some() { member(["dialogueAct", "dialogue_act"]) } else { Some(Value::from(text)) };
+    let name = name.as_ref().and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+    let Some(act) = Act::parse(&name) else { return Err(format!("'{name}' is no dialogue act")) };
+    let words = |value: Value| value.as_str().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned);
+    Ok(SetDialogueAct {
+        act,
+        confidence: member(["confidence", "confidence"]).and_then(|it| it.as_f64()),
+        source: member(["source", "dialogueActSource"]).and_then(words),
+        standalone_query: member(["standaloneQuery", "standalone_query"]).map(words),
+    })
+}
+
+/// JSON `{key, value}`, a list of these, or a plain object; else `key:value`, or `key` alone for true.
+fn assignments(text: &str) -> Result<Vec<(String, Value)>, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("is blank".to_owned());
+    }
+    match serde_json::from_str::<Value>(text) {
+        Ok(Value::Object(object)) => of_object(object),
+        Ok(Value::Array(items)) => {
+            let each = |item: Value| match item {
+                Value::Object(object) => of_object(object),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                    Err("the list has a member that is no object".to_owned())
+                }
+            };
+            items.into_iter().map(each).collect::<Result<Vec<_>, _>>().map(|it| it.into_iter().flatten().collect())
+        }
+        Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | Err(_) => of_text(text),
+    }
+}
+
+fn of_object(object: Map) -> Result<Vec<(String, Value)>, String> {
+    if let Some(key) = object.get("key") {
+        let key = key.as_str().map(str::trim).filter(|it| !it.is_empty()).ok_or("the member 'key' is no name")?;
+        return Ok(vec![(key.to_owned(), object.get("value").cloned().unwrap_or(Value::Null))]);
+    }
+    Ok(object.into_iter().filter(|it| !it.0.trim().is_empty()).map(|(key, value)| (key.trim().to_owned(), value)).collect())
+}
+
+fn of_text(text: &str) -> Result<Vec<(String, Value)>, String> {
+    let Some((key, value)) = text.split_once(':') else {
+        return Ok(vec![(text.to_owned(), Value::Bool(true))]);
+    };
+    if key.trim().is_empty() {
+        return Err("names no parameter before ':'".to_owned());
+    }
+    Ok(vec![(key.trim().to_owned(), scalar(value.trim()))])
+}
+
+fn scalar(text: &str) -> Value {
+    match text.to_ascii_lowercase().as_str() {
+        "null" => Value::Null,
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        _ if text.contains('.') => text.parse::<f64>().ok().filter(|it| it.is_finite()).map_or_else(|| Value::from(text), Value::from),
+        _ => text.parse::<i64>().map_or_else(|_| Value::from(text), Value::from),
+    }
+}
+
+fn set_json(text: &str) -> Result<Action, String> {
+    let text = text.trim();
+    let (key, source) = text.split_once(':').unwrap_or((text, text));
+    let (key, source) = (key.trim(), source.trim());
+    if source.is_empty() {
+        return Err("names no path; write target:$.path".to_owned());
+    }
+    let key = if key.is_empty() { "llm_json" } else { key };
+    let path = JsonPath::compile(source)?;
+    Ok(Action::SetJson { key: key.to_owned(), source: source.to_owned(), path })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn parameters_are_read_in_every_form() {
+        let read = |text: &str| Value::Object(assignments(text).unwrap().into_iter().collect());
+        assert_eq!(read(r#"{"a": 1, "b": null}"#), json!({"a": 1, "b": null}));
+        assert_eq!(read(r#"{"key": "a", "value": [1]}"#), json!({"a": [1]}));
+        assert_eq!(read(r#"[{"key": "a", "value": 1}, {"b": 2}]"#), json!({"a": 1, "b": 2}));
+        assert_eq!(read("a: 12"), json!({"a": 12}));
+        assert_eq!(read("a:1.50"), json!({"a": 1.5}));
+        assert_eq!(read("a:TRUE"), json!({"a": true}));
+        assert_eq!(read("a:x:y"), json!({"a": "x:y"}));
+        assert_eq!(read("a:"), json!({"a": ""}));
+        assert_eq!(read("flag"), json!({"flag": true}));
+        assert!(assignments("  ").is_err());
+        assert!(assignments(":x").is_err());
+    }
+}

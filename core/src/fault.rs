@@ -1,0 +1,81 @@
+//! What fails a turn.
+
+use crate::turn::{EffectError, FaultReport};
+
+/// Error codes: the original's, and our own for what it did not have. (`spec/pipeline.md` 1.13)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultCode {
+    /// The model could not be reached or said no.
+    LlmCallFailed,
+    /// The model did not answer in time.
+    LlmTimeout,
+    /// The model's answer cannot be used.
+    LlmInvalidResponse,
+    /// A policy row cannot be decided, so nothing may pass.
+    PolicyUnavailable,
+    /// No response row fits.
+    ResponseMappingNotFound,
+    /// The steps produced no answer.
+    PipelineNoResponsePayload,
+}
+
+/// A failed turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Which failure.
+    pub code: FaultCode,
+    /// What to tell the client: no class names, templates or SQL.
+    pub message: String,
+    /// Whether sending the message again may help.
+    pub recoverable: bool,
+}
+
+impl FaultCode {
+    /// The spelling in answers and audits.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultCode::LlmCallFailed => "LLM_CALL_FAILED",
+            FaultCode::LlmTimeout => "LLM_TIMEOUT",
+            FaultCode::LlmInvalidResponse => "LLM_INVALID_RESPONSE",
+            FaultCode::PolicyUnavailable => "POLICY_UNAVAILABLE",
+            FaultCode::ResponseMappingNotFound => "RESPONSE_MAPPING_NOT_FOUND",
+            FaultCode::PipelineNoResponsePayload => "PIPELINE_NO_RESPONSE_PAYLOAD",
+        }
+    }
+}
+
+impl Fault {
+    /// A fault that a repetition does not mend.
+    pub fn new(code: FaultCode, message: impl Into<String>) -> Fault {
+        Fault { code, message: message.into(), recoverable: false }
+    }
+
+    /// A fault that may be gone when the message is sent again.
+    pub fn recoverable(code: FaultCode, message: impl Into<String>) -> Fault {
+        Fault { recoverable: true, ..Fault::new(code, message) }
+    }
+
+    /// A failed model call.
+    pub fn of_llm(error: &EffectError) -> Fault {
+        let code = match error.kind {
+            crate::turn::EffectErrorKind::Timeout => FaultCode::LlmTimeout,
+            crate::turn::EffectErrorKind::Unavailable
+            | crate::turn::EffectErrorKind::Refused
+            | crate::turn::EffectErrorKind::Invalid
+            | crate::turn::EffectErrorKind::NotFound
+            | crate::turn::EffectErrorKind::Denied
+            | crate::turn::EffectErrorKind::CircuitOpen
+            | crate::turn::EffectErrorKind::Limited
+            | crate::turn::EffectErrorKind::Unsupported
+            | crate::turn::EffectErrorKind::Interrupted
+            | crate::turn::EffectErrorKind::Cancelled
+            | crate::turn::EffectErrorKind::Mismatch => FaultCode::LlmCallFailed,
+        };
+        Fault::recoverable(code, "the language model is not available at the moment; please send the message again")
+    }
+
+    /// The fault as clients see it.
+    pub fn report(&self) -> FaultReport {
+        FaultReport { code: self.code.name().to_owned(), message: self.message.clone(), recoverable: self.recoverable }
+    }
+}

@@ -1,0 +1,90 @@
+//! Canonical JSON (sorted keys, no white space) and hashes over it.
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Appends the canonical text of a value.
+pub fn write(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Object(map) => {
+            let mut members: Vec<(&String, &Value)> = map.iter().collect();
+            members.sort_unstable_by_key(|it| it.0);
+            out.push(b'{');
+            for (index, (key, member)) in members.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                scalar(key, out);
+                out.push(b':');
+                write(member, out);
+            }
+            out.push(b'}');
+        }
+        Value::Array(items) => {
+            out.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write(item, out);
+            }
+            out.push(b']');
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => scalar(value, out),
+    }
+}
+
+fn scalar<T: Serialize>(value: &T, out: &mut Vec<u8>) {
+    // Writing a scalar into memory has no way to fail.
+    let _ = serde_json::to_writer(out, value);
+}
+
+/// The canonical text of anything that serialises.
+pub fn text<T: Serialize>(value: &T) -> String {
+    let mut out = Vec::new();
+    write(&serde_json::to_value(value).unwrap_or(Value::Null), &mut out);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// SHA-256 over a sequence of canonical texts, one a line.
+#[derive(Default)]
+pub struct Hasher {
+    sha: Sha256,
+    buffer: Vec<u8>,
+}
+
+impl Hasher {
+    /// Adds anything that serialises.
+    pub fn value<T: Serialize>(&mut self, value: &T) {
+        self.json(&serde_json::to_value(value).unwrap_or(Value::Null));
+    }
+
+    /// Adds a JSON value without copying it.
+    pub fn json(&mut self, value: &Value) {
+        self.buffer.clear();
+        write(value, &mut self.buffer);
+        self.buffer.push(b'\n');
+        self.sha.update(&self.buffer);
+    }
+
+    /// The hash in hexadecimal.
+    pub fn finish(self) -> String {
+        use std::fmt::Write;
+        self.sha.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn keys_are_sorted_at_every_depth() {
+        assert_eq!(text(&json!({"b": [{"z": 1, "a": 1.0}], "a": "é\n"})), r#"{"a":"é\n","b":[{"a":1.0,"z":1}]}"#);
+    }
+}

@@ -1,0 +1,179 @@
+//! JSON paths with the filter semantics that existing rules rely on. (`spec/data-and-api.md` 6.5)
+//!
+//! Plain segments run in `jsonpath-rust`; filters are ours, because they test an object itself, coerce numbers in
+//! strings and take a missing member for null. A bare comparison `$.a == 1` means `$[?(@.a == 1)]`.
+
+mod filter;
+mod parse;
+mod query;
+
+use serde_json::Value;
+
+pub use query::Path;
+
+/// A compiled JSON path or bare comparison.
+#[derive(Debug, Clone)]
+pub struct JsonPath {
+    path: Path,
+}
+
+impl JsonPath {
+    /// Compiles a path.
+    ///
+    /// # Errors
+    /// What was not expected, and at which character.
+    pub fn compile(source: &str) -> Result<JsonPath, String> {
+        parse::whole(source).map(|path| JsonPath { path })
+    }
+
+    /// Whether the path holds for a document: something is found, and it is not a single `false`.
+    pub fn matches(&self, document: &Value) -> bool {
+        let found = self.path.find(document, document);
+        match found.as_slice() {
+            [] => false,
+            [only] => only.as_bool().unwrap_or(true),
+            _ => true,
+        }
+    }
+
+    /// The first value that the path finds.
+    pub fn first(&self, document: &Value) -> Option<Value> {
+        self.path.find(document, document).into_iter().next().map(std::borrow::Cow::into_owned)
+    }
+
+    /// Whether the path finds a value other than null.
+    pub fn present(&self, document: &Value) -> bool {
+        self.path.find(document, document).iter().any(|it| !it.is_null())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn document() -> Value {
+        json!({
+            "intent": "J", "state": "IDLE", "schemaComplete": false,
+            "context": {"orderNumber": "A1", "gone": null},
+            "inputParams": {
+                "n": 7, "ratio": 0.7, "ten": "10", "name": "Bob", "items": [{"q": 1}, {"q": 2}], "tags": ["a", "b"],
+                "flag": true, "empty": "", "list": [], "nul": null, "zero": 0, "false": false, "a-b": 1
+            }
+        })
+    }
+
+    fn holds(path: &str) -> bool {
+        JsonPath::compile(path).unwrap_or_else(|error| panic!("{path}: {error}")).matches(&document())
+    }
+
+    #[test]
+    fn anything_found_holds_but_a_single_false() {
+        for path in [
+            "$.intent",
+            "intent",
+            " $.intent ",
+            "$",
+            "$.inputParams.n",
+            "$.inputParams.zero",
+            "$.inputParams.empty",
+            "$.inputParams.list",
+            "$.inputParams.nul",
+            "$.inputParams.items[*].q",
+            "$..q",
+            "$.inputParams.items[0].q",
+            "$.inputParams.items[-1].q",
+            "$.inputParams.items[0:1]",
+            "$['intent','state']",
+            "$.inputParams.a-b",
+            "@.state",
+        ] {
+            assert!(holds(path), "{path}");
+        }
+        for path in ["$.context.nope", "$.schemaComplete", "$.inputParams.false", "$.n", "$.inputParams.items.length()", "$.a.b.c"] {
+            assert!(!holds(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn filters_test_an_object_itself_and_the_elements_of_an_array() {
+        for path in [
+            "$[?(@.inputParams.n > 5)]",
+            "$.context[?(@.orderNumber == 'A1')]",
+            "$.inputParams.items[?(@.q > 1)]",
+            "$[?(@.inputParams.items[?(@.q == 2)])]",
+            "$[?(@.intent == 'J' && (@.state == \"X\" || @.state == 'IDLE'))]",
+            "$.inputParams.items[?(@.q > 1)].q",
+            "$[?($.intent == 'J')]",
+        ] {
+            assert!(holds(path), "{path}");
+        }
+        for path in ["$[?(@.inputParams.n < 5)]", "$.inputParams.items[?(@.q > 2)]", "$.inputParams.items[?(@.q > 1)].x"] {
+            assert!(!holds(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn missing_is_null_and_numbers_in_strings_count() {
+        for path in [
+            "$[?(@.context.nope == null)]",
+            "$[?(@.context.gone == null)]",
+            "$[?(@.context.nope != 'v')]",
+            "$[?(@.context.nope != true)]",
+            "$[?(@.context.gone)]",
+            "$[?(!@.context.nope)]",
+            "$[?(@.inputParams.ten == 10)]",
+            "$[?('10' == 10)]",
+            "$[?(@.inputParams.ratio == '0.7')]",
+            "$[?(@.inputParams.n != null && @.inputParams.n != '')]",
+            "$[?(@.schemaComplete==false)]",
+        ] {
+            assert!(holds(path), "{path}");
+        }
+        for path in [
+            "$[?(@.context.gone != null)]",
+            "$[?(@.inputParams.ten > 5)]",
+            "$[?(@.inputParams.flag == 'true')]",
+            "$[?(@.inputParams.name == 'bob')]",
+            "$[?(!@.context.gone)]",
+        ] {
+            assert!(!holds(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_named_operators_and_functions_work_in_filters() {
+        for path in [
+            "$[?(@.inputParams.n in [7, 8])]",
+            "$[?(@.inputParams.n nin [1])]",
+            "$[?(@.inputParams.name =~ /bo.*/i)]",
+            "$[?(@.inputParams.tags subsetof ['a','b','c'])]",
+            "$[?(@.inputParams.tags anyof ['b'])]",
+            "$[?(@.inputParams.tags noneof ['z'])]",
+            "$[?(@.inputParams.tags size 2)]",
+            "$[?(@.inputParams.empty empty true)]",
+            "$[?(@.inputParams.tags contains 'a')]",
+            "$[?(@.inputParams.name contains 'ob')]",
+            "$[?(@.inputParams.items.length() == 2)]",
+            "$[?(@.inputParams.items.size() > 1)]",
+        ] {
+            assert!(holds(path), "{path}");
+        }
+        assert!(!holds("$[?(@.inputParams.name =~ /bo.*/)]"));
+    }
+
+    #[test]
+    fn a_bare_comparison_is_a_filter_of_the_root() {
+        assert!(holds("$.state == 'IDLE'"));
+        assert!(holds("$.schemaComplete == false && $.inputParams.n >= 7 || $.intent == 'X'"));
+        assert!(!holds("$.state != 'IDLE'"));
+    }
+
+    #[test]
+    fn bad_paths_say_what_is_wrong() {
+        for source in ["$[?(@.broken", "$.a[", "$.", "$.a == ", "$[?(@.a = 1)]", "", "$.a and $.b", "$[?(@.a =~ /(/)]"] {
+            let error = JsonPath::compile(source).unwrap_err();
+            assert!(error.contains("at character"), "{source}: {error}");
+        }
+    }
+}

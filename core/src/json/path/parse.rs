@@ -1,0 +1,297 @@
+//! Reads paths and filter expressions.
+
+use jsonpath_rust::parser::parse_json_path;
+use serde_json::Value;
+
+use super::filter::{Filter, Operand, Operator};
+use super::query::{Path, Segment};
+use crate::text::regex::Regex;
+
+const OPERATORS: [(&str, Operator); 14] = [
+    ("==", Operator::Equal),
+    ("!=", Operator::NotEqual),
+    ("<=", Operator::LessOrEqual),
+    (">=", Operator::GreaterOrEqual),
+    ("<", Operator::Less),
+    (">", Operator::Greater),
+    ("in ", Operator::In),
+    ("nin ", Operator::NotIn),
+    ("subsetof ", Operator::SubsetOf),
+    ("anyof ", Operator::AnyOf),
+    ("noneof ", Operator::NoneOf),
+    ("size ", Operator::Size),
+    ("empty ", Operator::Empty),
+    ("contains ", Operator::Contains),
+];
+
+/// Filters within filters that are read; a deeper nesting is an error and not an exhausted stack.
+const DEPTH: u32 = 32;
+
+/// Reads a path, or a bare comparison of the document.
+pub(super) fn whole(source: &str) -> Result<Path, String> {
+    let mut reader = Reader { source, rest: source.trim(), depth: 0 };
+    if reader.rest.is_empty() {
+        return Err(reader.unexpected());
+    }
+    let mut path = reader.path()?;
+    if reader.rest.is_empty() {
+        path.from_document = true;
+        return Ok(path);
+    }
+    let mut reader = Reader { source, rest: source.trim(), depth: 0 };
+    let filter = reader.or()?;
+    reader.end()?;
+    Ok(Path { from_document: true, segments: vec![Segment::Filter(Box::new(filter))] })
+}
+
+struct Reader<'s> {
+    source: &'s str,
+    rest: &'s str,
+    depth: u32,
+}
+
+impl<'s> Reader<'s> {
+    fn unexpected(&self) -> String {
+        let at = self.source.chars().count() - self.rest.chars().count() + 1;
+        let found: String = self.rest.chars().take(12).collect();
+        let found = if found.is_empty() { "the end".to_owned() } else { format!("'{found}'") };
+        format!("{found} at character {at} was not expected")
+    }
+
+    fn space(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        self.space();
+        self.rest.strip_prefix(token).inspect(|rest| self.rest = rest).is_some()
+    }
+
+    fn need(&mut self, token: &str) -> Result<(), String> {
+        if self.eat(token) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        self.space();
+        if self.rest.is_empty() { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    fn path(&mut self) -> Result<Path, String> {
+        self.space();
+        let from_document = !self.rest.starts_with('@');
+        let mut segments = Vec::new();
+        if self.rest.starts_with(['$', '@']) {
+            self.rest = self.rest.get(1..).unwrap_or_default();
+        } else {
+            segments.push(Segment::Name(self.name()?));
+        }
+        while let Some(segment) = self.segment()? {
+            segments.push(segment);
+        }
+        Ok(Path { from_document, segments })
+    }
+
+    fn segment(&mut self) -> Result<Option<Segment>, String> {
+        if let Some(rest) = self.rest.strip_prefix("..") {
+            self.rest = rest;
+            let selector = if self.rest.starts_with('*') { self.star() } else { format!("['{}']", self.name()?.replace('\'', "\\'")) };
+            return self.library(&format!("$..{selector}")).map(Some);
+        }
+        if let Some(rest) = self.rest.strip_prefix('.') {
+            self.rest = rest;
+            if self.rest.starts_with('*') {
+                self.star();
+                return self.library("$.*").map(Some);
+            }
+            let name = self.name()?;
+            return Ok(Some(if self.call(&name)? { Segment::Length } else { Segment::Name(name) }));
+        }
+        let Some(rest) = self.rest.strip_prefix('[') else { return Ok(None) };
+        self.rest = rest;
+        self.bracket().map(Some)
+    }
+
+    fn star(&mut self) -> String {
+        self.rest = self.rest.get(1..).unwrap_or_default();
+        "*".to_owned()
+    }
+
+    /// A call of `length` or `size`; other functions are not known.
+    fn call(&mut self, name: &str) -> Result<bool, String> {
+        if !self.rest.starts_with('(') {
+            return Ok(false);
+        }
+        if !matches!(name, "length" | "size") {
+            return Err(self.unexpected());
+        }
+        self.need("(")?;
+        self.need(")")?;
+        Ok(true)
+    }
+
+    fn name(&mut self) -> Result<String, String> {
+        let stop = |c: char| c.is_whitespace() || ".[]()=!<>&|~,'\"?*@$/".contains(c);
+        let end = self.rest.find(stop).unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at(end);
+        if name.is_empty() {
+            return Err(self.unexpected());
+        }
+        self.rest = rest;
+        Ok(name.to_owned())
+    }
+
+    fn bracket(&mut self) -> Result<Segment, String> {
+        if self.eat("?") {
+            let filter = self.nested(|it| it.or())?;
+            self.need("]")?;
+            return Ok(Segment::Filter(Box::new(filter)));
+        }
+        self.space();
+        if self.rest.starts_with(['\'', '"']) {
+            let mut names = vec![self.quoted()?];
+            while self.eat(",") {
+                self.space();
+                names.push(self.quoted()?);
+            }
+            self.need("]")?;
+            return Ok(match names.as_slice() {
+                [only] => Segment::Name(only.clone()),
+                _ => Segment::Names(names),
+            });
+        }
+        let Some((selector, rest)) = self.rest.split_once(']') else { return Err(self.unexpected()) };
+        let segment = self.library(&format!("$[{selector}]"))?;
+        self.rest = rest;
+        Ok(segment)
+    }
+
+    fn library(&self, query: &str) -> Result<Segment, String> {
+        parse_json_path(query).map(|it| Segment::Library(Box::new(it))).map_err(|_| self.unexpected())
+    }
+
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(self.unexpected());
+        }
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn or(&mut self) -> Result<Filter, String> {
+        let mut left = self.and()?;
+        while self.eat("||") {
+            left = Filter::Or(Box::new(left), Box::new(self.and()?));
+        }
+        Ok(left)
+    }
+
+    fn and(&mut self) -> Result<Filter, String> {
+        let mut left = self.unary()?;
+        while self.eat("&&") {
+            left = Filter::And(Box::new(left), Box::new(self.unary()?));
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Result<Filter, String> {
+        self.space();
+        if self.rest.starts_with('!') && !self.rest.starts_with("!=") {
+            self.need("!")?;
+            return Ok(Filter::Not(Box::new(self.nested(|it| it.unary())?)));
+        }
+        if self.eat("(") {
+            let inner = self.nested(|it| it.or())?;
+            self.need(")")?;
+            return Ok(inner);
+        }
+        self.comparison()
+    }
+
+    fn comparison(&mut self) -> Result<Filter, String> {
+        let left = self.operand()?;
+        if self.eat("=~") {
+            return Ok(Filter::Matches(left, self.regex()?));
+        }
+        let operator = OPERATORS.iter().find(|it| self.eat(it.0)).map(|it| it.1);
+        match (operator, left) {
+            (Some(operator), left) => Ok(Filter::Compare(left, operator, self.operand()?)),
+            (None, Operand::Path(path)) => Ok(Filter::Exists(path)),
+            (None, Operand::Literal(_)) => Err(self.unexpected()),
+        }
+    }
+
+    fn operand(&mut self) -> Result<Operand, String> {
+        self.space();
+        if self.rest.starts_with(['\'', '"']) {
+            return self.quoted().map(|it| Operand::Literal(Value::String(it)));
+        }
+        if self.rest.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+            return self.number().map(Operand::Literal);
+        }
+        if self.eat("[") {
+            return self.list().map(Operand::Literal);
+        }
+        for (word, value) in [("true", Value::Bool(true)), ("false", Value::Bool(false)), ("null", Value::Null)] {
+            let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.');
+            if let Some(rest) = self.rest.strip_prefix(word).filter(|rest| ends(rest)) {
+                self.rest = rest;
+                return Ok(Operand::Literal(value));
+            }
+        }
+        self.nested(|it| it.path()).map(Operand::Path)
+    }
+
+    fn list(&mut self) -> Result<Value, String> {
+        let mut items = Vec::new();
+        while !self.eat("]") {
+            if !items.is_empty() {
+                self.need(",")?;
+            }
+            match self.operand()? {
+                Operand::Literal(value) => items.push(value),
+                Operand::Path(_) => return Err(self.unexpected()),
+            }
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn number(&mut self) -> Result<Value, String> {
+        let end = self.rest.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(self.rest.len());
+        let (digits, rest) = self.rest.split_at(end);
+        let number = serde_json::from_str(digits).map_err(|_| self.unexpected())?;
+        self.rest = rest;
+        Ok(number)
+    }
+
+    fn quoted(&mut self) -> Result<String, String> {
+        let mut text = String::new();
+        let mut characters = self.rest.char_indices();
+        let Some((_, quote)) = characters.next().filter(|it| matches!(it.1, '\'' | '"')) else { return Err(self.unexpected()) };
+        let mut escaped = false;
+        for (at, c) in characters {
+            if escaped || (c != quote && c != '\\') {
+                text.push(c);
+                escaped = false;
+            } else if c == '\\' {
+                escaped = true;
+            } else {
+                self.rest = self.rest.get(at + 1..).unwrap_or_default();
+                return Ok(text);
+            }
+        }
+        Err(self.unexpected())
+    }
+
+    /// `/pattern/` or `/pattern/i`; the pattern has to match the whole text.
+    fn regex(&mut self) -> Result<Regex, String> {
+        self.need("/")?;
+        let Some((pattern, rest)) = self.rest.split_once('/') else { return Err(self.unexpected()) };
+        let (flags, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
+        let case = if flags.contains('i') { "" } else { "(?-i)" };
+        let regex = Regex::whole(&format!("{case}{pattern}")).map_err(|error| format!("{error}: {}", self.unexpected()))?;
+        self.rest = rest;
+        Ok(regex)
+    }
+}

@@ -1,0 +1,105 @@
+//! Compiled paths and how they walk a document.
+
+use std::borrow::Cow;
+
+use jsonpath_rust::parser::model::JpQuery;
+use jsonpath_rust::query::js_path_process;
+use serde_json::Value;
+
+use super::filter::Filter;
+
+/// Segments from a root.
+#[derive(Debug, Clone)]
+pub struct Path {
+    /// Whether it starts at the document (`$`) or at the value under test (`@`).
+    pub from_document: bool,
+    /// In order.
+    pub segments: Vec<Segment>,
+}
+
+/// One part of a path.
+#[derive(Debug, Clone)]
+pub enum Segment {
+    /// A member of an object.
+    Name(String),
+    /// Several members, returned together as one object.
+    Names(Vec<String>),
+    /// Wildcards, indexes, slices and descendants, run by the library.
+    Library(Box<JpQuery>),
+    /// Tests an object itself, or the elements of an array.
+    Filter(Box<Filter>),
+    /// The length of a text, array or object; only filters may use it.
+    Length,
+}
+
+impl Path {
+    /// All values that the path finds.
+    pub fn find<'v>(&self, document: &'v Value, current: &'v Value) -> Vec<Cow<'v, Value>> {
+        let root = if self.from_document { document } else { current };
+        let Some((last, front)) = self.segments.split_last() else {
+            return vec![Cow::Borrowed(root)];
+        };
+        let mut nodes = vec![root];
+        for segment in front {
+            nodes = nodes.into_iter().flat_map(|it| segment.step(document, it)).collect();
+        }
+        match last {
+            Segment::Names(names) => nodes.into_iter().filter_map(|it| pick(it, names)).map(Cow::Owned).collect(),
+            Segment::Name(_) | Segment::Library(_) | Segment::Filter(_) | Segment::Length => {
+                nodes.into_iter().flat_map(|it| last.step(document, it)).map(Cow::Borrowed).collect()
+            }
+        }
+    }
+
+    /// The value of the path as an operand of a comparison.
+    pub fn operand<'v>(&self, document: &'v Value, current: &'v Value) -> Option<Cow<'v, Value>> {
+        if let Some((Segment::Length, front)) = self.segments.split_last() {
+            let front = Path { from_document: self.from_document, segments: front.to_vec() };
+            return front.operand(document, current).and_then(|it| length(&it)).map(|it| Cow::Owned(Value::from(it)));
+        }
+        let mut found = self.find(document, current);
+        if self.segments.iter().all(Segment::is_definite) {
+            return found.into_iter().next();
+        }
+        match found.len() {
+            0 => None,
+            1 => found.pop(),
+            _ => Some(Cow::Owned(Value::Array(found.into_iter().map(Cow::into_owned).collect()))),
+        }
+    }
+}
+
+impl Segment {
+    fn is_definite(&self) -> bool {
+        matches!(self, Segment::Name(_) | Segment::Names(_) | Segment::Length)
+    }
+
+    fn step<'v>(&self, document: &'v Value, node: &'v Value) -> Vec<&'v Value> {
+        match self {
+            Segment::Name(name) => node.get(name).into_iter().collect(),
+            Segment::Library(query) => {
+                js_path_process(query, node).map(|found| found.into_iter().map(|it| it.val()).collect()).unwrap_or_default()
+            }
+            Segment::Filter(filter) => {
+                let elements = node.as_array().map_or_else(|| std::slice::from_ref(node), Vec::as_slice);
+                elements.iter().filter(|it| filter.holds(document, it)).collect()
+            }
+            // A length is a new value and several members are a new object: both are read by the caller, at the end of a path.
+            Segment::Names(_) | Segment::Length => Vec::new(),
+        }
+    }
+}
+
+fn pick(node: &Value, names: &[String]) -> Option<Value> {
+    let found: serde_json::Map<String, Value> = names.iter().filter_map(|name| Some((name.clone(), node.get(name)?.clone()))).collect();
+    (!found.is_empty()).then_some(Value::Object(found))
+}
+
+pub(super) fn length(value: &Value) -> Option<usize> {
+    match value {
+        Value::Array(items) => Some(items.len()),
+        Value::Object(members) => Some(members.len()),
+        Value::String(text) => Some(text.chars().count()),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}

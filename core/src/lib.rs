@@ -1,0 +1,56 @@
+//! The conversation engine: a turn is a pure function of its journal.
+//!
+//! No sockets, no files, no clock, no randomness, no threads, no logging: what a turn needs of the world it asks for as an
+//! [`Effect`](turn::Effect), and time comes in with the answers. A host does this:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use convengine_core::config::Config;
+//! use convengine_core::pack::{Conversations, Pack, Scripted};
+//! use convengine_core::turn::{Completion, Turn};
+//!
+//! let pack = Pack::parse(r#"{"name": "hello",
+//!     "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}},
+//!     "tables": {"ce_response": [{"response_id": 1, "intent_code": "UNKNOWN", "state_code": "ANY",
+//!         "output_format": "TEXT", "response_type": "EXACT", "exact_text": "You said {{userText}}."}]},
+//!     "turns": [{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "hello"}}}]}"#)?;
+//! let (config, issues) = Config::compile(&pack.tables, &pack.settings);
+//! assert!(issues.is_empty());
+//! let mut model = Scripted::new(pack.llm.clone());
+//! let mut conversations = Conversations::default();
+//!
+//! let message = pack.message(0).ok_or("not a message")?;
+//! let (mut turn, mut slice) = Turn::start(message.input(&conversations), Arc::new(config))?;
+//! let outcome = loop {
+//!     // publish slice.notices here, before the effects start
+//!     if let Some(outcome) = slice.end.take() {
+//!         break outcome;
+//!     }
+//!     let effect = slice.effects.pop().ok_or("stalled")?;
+//!     let convengine_core::turn::Request::Llm(request) = &effect.request;
+//!     let (answer, delay_ms) = model.answer(request);
+//!     let at = 1_767_258_000_000 + i64::try_from(delay_ms)?;
+//!     slice = turn.resume(vec![Completion { id: effect.id, at, outcome: answer }])?;
+//! };
+//! conversations.commit(&outcome);
+//! assert_eq!(outcome.payload.ok_or("no answer")?.value, "You said hello.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod audit;
+pub mod config;
+mod fault;
+pub mod json;
+mod llm;
+pub mod pack;
+mod pipeline;
+mod program;
+mod rules;
+mod session;
+pub mod text;
+pub mod turn;
+mod turning;
+mod verbose;
+
+pub use audit::Stage;
+pub use pipeline::{Step, V2};

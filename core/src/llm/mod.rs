@@ -1,0 +1,122 @@
+//! Calls of a language model: prompts are rendered and audited, and every call leaves a row in the log.
+
+use serde_json::{Value, json};
+
+use crate::audit::Stage;
+use crate::json::plain_text;
+use crate::session::Session;
+use crate::text::template::Template;
+use crate::turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Map, Write};
+use crate::turning::Turning;
+
+/// A pair of rendered prompts.
+#[derive(Debug, Clone)]
+pub struct Prompts {
+    /// System prompt.
+    pub system: String,
+    /// User prompt.
+    pub user: String,
+}
+
+/// Renders two prompts and audits both.
+pub fn prompts(t: &Turning<'_>, system: &Template, user: &Template, variables: &Map) -> Prompts {
+    let render = |template: &Template| {
+        let text = t.session.render(template, || variables.clone());
+        t.audit(Stage::PromptRendering, |_| json!({"rendered_template": text, "promptVars": texts(variables)}));
+        text
+    };
+    Prompts { system: render(system), user: render(user) }
+}
+
+fn texts(variables: &Map) -> Map {
+    variables.iter().map(|(key, value)| (key.clone(), Value::from(plain_text(value)))).collect()
+}
+
+/// Asks a model and logs the call.
+///
+/// # Errors
+/// What the host answered; the call site decides what that means.
+pub async fn ask(t: &mut Turning<'_>, purpose: &str, mode: LlmMode, prompts: Prompts, schema: Value) -> Result<LlmReply, EffectError> {
+    let request = LlmRequest {
+        purpose: purpose.to_owned(),
+        mode,
+        system: prompts.system,
+        user: prompts.user,
+        schema: Some(schema),
+        context: Value::Object(t.session.context.clone()),
+        user_text: t.session.text().to_owned(),
+    };
+    let mut row = log_row(&t.session, &request);
+    let outcome = t.door.perform(request).await;
+    row.created_at = t.door.now();
+    match &outcome {
+        Ok(reply) => {
+            row.success = true;
+            row.response_text = Some(reply.text.clone());
+            row.provider = known(&reply.provider);
+            row.model = known(&reply.model);
+        }
+        Err(error) => row.error_message = Some(error.message.clone()),
+    }
+    t.session.kept.push(Write::LlmCall(row));
+    outcome
+}
+
+fn log_row(session: &Session, request: &LlmRequest) -> LlmCallRow {
+    LlmCallRow {
+        intent_code: session.intent.clone(),
+        state_code: session.state.clone(),
+        provider: known(""),
+        model: known(""),
+        prompt_text: format!("[system] {}\n\n[user] {}", request.system, request.user),
+        user_context: request.context.to_string(),
+        response_text: None,
+        success: false,
+        error_message: None,
+        created_at: 0,
+    }
+}
+
+fn known(name: &str) -> String {
+    if name.trim().is_empty() { crate::config::UNKNOWN.to_owned() } else { name.to_owned() }
+}
+
+/// The variables that every prompt has, under all their names. (`spec/data-and-api.md` 4.3)
+pub fn variables(session: &Session, schema: &Value) -> Map {
+    let history: Vec<Value> = session.history.iter().rev().map(|it| json!({"user": it.user, "assistant": it.assistant})).collect();
+    let groups: [(&[&str], Value); 7] = [
+        (&["context", "contextJson", "context_json"], Value::Object(session.context.clone())),
+        (
+            &["user_input", "userInput", "user_text", "userText", "input_text", "inputText", "input", "user_message", "userMessage"],
+            json!(session.user_text),
+        ),
+        (
+            &[
+                "resolved_user_input",
+                "resolvedUserInput",
+                "resolved_input",
+                "resolvedInput",
+                "effective_input",
+                "effectiveInput",
+                "effective_user_input",
+                "effectiveUserInput",
+                "final_user_input",
+                "finalUserInput",
+            ],
+            json!(session.resolved_input()),
+        ),
+        (
+            &["standalone_query", "standaloneQuery", "rewritten_query", "rewrittenQuery", "query_rewrite", "queryRewrite"],
+            json!(session.standalone_query),
+        ),
+        (&["schema", "json_schema", "schema_json", "data_schema", "dataSchema", "jsonSchema", "schemaJson"], schema.clone()),
+        (&["pending_clarification", "pendingClarification"], json!(session.clarification.as_ref().map(|it| &it.question))),
+        (&["conversation_history", "conversationHistory", "history"], Value::Array(history)),
+    ];
+    let mut variables = Map::new();
+    for (names, value) in groups {
+        variables.extend(names.iter().map(|name| ((*name).to_owned(), value.clone())));
+    }
+    variables.extend(session.params.clone());
+    variables
+}

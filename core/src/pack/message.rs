@@ -1,0 +1,60 @@
+//! A user's message with everything that makes its turn repeatable.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Conversations;
+use crate::turn::{Map, Millis, ProgramRef, TurnInput, UserEvent, uuid_text};
+
+/// A message as a runner or the page sends it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// The conversation; a new one when absent.
+    #[serde(default)]
+    pub conversation_id: Option<String>,
+    /// The text.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// Start over before answering.
+    #[serde(default)]
+    pub reset: bool,
+    /// The client's parameters.
+    #[serde(default)]
+    pub input_params: Map,
+    /// When it arrived.
+    pub at: Millis,
+    /// Seed of ids.
+    pub seed: u64,
+}
+
+impl Message {
+    /// Reads the body of `POST /message`; `None` when its types are not those of a plain message.
+    pub(super) fn of_body(body: &Value, at: Millis, seed: u64) -> Option<Message> {
+        let body = body.as_object()?;
+        let member = |key: &str| body.get(key).filter(|it| !it.is_null());
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let optional = |key: &str| member(key).map_or(Some(None), |it| text(it).map(Some));
+        Some(Message {
+            conversation_id: optional("conversationId")?.filter(|it| !it.is_empty()),
+            message: optional("message")?,
+            reset: member("reset").map_or(Some(false), Value::as_bool)?,
+            input_params: member("inputParams").map_or(Some(Map::new()), |it| it.as_object().cloned())?,
+            at,
+            seed,
+        })
+    }
+
+    /// The turn's input on the conversation as stored.
+    pub fn input(self, conversations: &Conversations) -> TurnInput {
+        let conversation = self.conversation_id.map_or_else(|| uuid_text(self.seed), |it| it.to_lowercase());
+        TurnInput {
+            turn: uuid_text(self.seed ^ 0x7475_726e),
+            session: conversations.load(&conversation),
+            conversation,
+            at: self.at,
+            seed: self.seed,
+            program: ProgramRef::PipelineV2,
+            event: UserEvent { text: self.message, reset: self.reset, params: self.input_params },
+        }
+    }
+}

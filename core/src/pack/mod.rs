@@ -1,0 +1,132 @@
+//! Packs: configuration, scripted answers and conversation as data, shared by every runner. (`interface.md` 3)
+//!
+//! All that decides what a played turn looks like (clock, ids, scripted answers, stored rows) is here, so that the core,
+//! the server and the page produce the same bytes.
+
+mod conversations;
+mod message;
+mod scripted;
+
+pub use conversations::{Conversations, SliceHash};
+pub use message::Message;
+pub use scripted::{ScriptRule, Scripted};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::config::Tables;
+use crate::turn::Millis;
+
+/// The time of a pack's first turn, 2026-01-01T09:00:00Z; each further turn is a minute later.
+const FIRST_TURN_AT: Millis = 1_767_258_000_000;
+const BETWEEN_TURNS: Millis = 60_000;
+
+/// A pack file.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Pack {
+    /// Its name.
+    pub name: String,
+    /// What it shows.
+    #[serde(default)]
+    pub about: String,
+    /// Settings below `convengine`.
+    #[serde(default)]
+    pub settings: Value,
+    /// Control tables.
+    #[serde(default)]
+    pub tables: Tables,
+    /// Scripted model replies.
+    #[serde(default)]
+    pub llm: Vec<ScriptRule>,
+    /// The conversation.
+    #[serde(default)]
+    pub turns: Vec<PackTurn>,
+}
+
+/// One turn of a pack: a request with what is expected, or a change of the database.
+#[derive(Debug, Clone, Deserialize)]
+pub struct PackTurn {
+    /// A label that groups turns.
+    #[serde(default)]
+    pub conversation: Option<String>,
+    /// What is sent.
+    #[serde(default)]
+    pub request: Option<PackRequest>,
+    /// SQL that is run between turns.
+    #[serde(default)]
+    pub admin_sql: Option<Value>,
+    /// What is expected.
+    #[serde(default)]
+    pub expect: Option<Value>,
+}
+
+/// An HTTP request.
+#[derive(Debug, Clone, Deserialize)]
+pub struct PackRequest {
+    /// `GET`, `POST`, …
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// A JSON value, or the text of the body.
+    #[serde(default)]
+    pub body: Value,
+    /// `Content-Type`.
+    #[serde(default, rename = "contentType")]
+    pub content_type: Option<String>,
+}
+
+/// Why a text is not a pack.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("this is not a pack: {0}")]
+pub struct PackError(String);
+
+impl Pack {
+    /// Reads a pack.
+    ///
+    /// # Errors
+    /// [`PackError`] with line and column when the text is not JSON or not of the form of a pack.
+    pub fn parse(text: &str) -> Result<Pack, PackError> {
+        let mut pack: Pack = serde_json::from_str(text).map_err(|error| PackError(error.to_string()))?;
+        for request in pack.turns.iter_mut().filter_map(|it| it.request.as_mut()) {
+            request.body = expand(&request.body);
+        }
+        Ok(pack)
+    }
+
+    /// The message of a turn, with the pack's clock and seed; `None` when the turn is no plain message.
+    pub fn message(&self, index: usize) -> Option<Message> {
+        let request = self.turns.get(index)?.request.as_ref()?;
+        if !request.method.eq_ignore_ascii_case("POST") || request.path != "/api/v1/conversation/message" {
+            return None;
+        }
+        let number = u64::try_from(index).ok()?;
+        let at = FIRST_TURN_AT + BETWEEN_TURNS * Millis::try_from(index).ok()?;
+        Message::of_body(&request.body, at, number + 1)
+    }
+}
+
+/// Writes `{"$repeat": text, "$length": n}` out: the text repeated to n characters.
+fn expand(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => match (members.get("$repeat"), members.get("$length")) {
+            (Some(Value::String(text)), Some(length)) => {
+                let length = length.as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or_default();
+                Value::String(text.chars().cycle().take(length).collect())
+            }
+            _ => Value::Object(members.iter().map(|(key, value)| (key.clone(), expand(value))).collect()),
+        },
+        Value::Array(items) => Value::Array(items.iter().map(expand).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn long_texts_are_written_out() {
+        assert_eq!(expand(&json!({"m": [{"$repeat": "añ", "$length": 3}]})), json!({"m": ["aña"]}));
+    }
+}

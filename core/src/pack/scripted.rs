@@ -1,0 +1,141 @@
+//! The scripted model: the first rule that matches a call answers it. (`interface.md` 3)
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::PackError;
+use crate::turn::{Answer, EffectError, EffectErrorKind, LlmMode, LlmReply, LlmRequest, Reply};
+
+/// One rule.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct ScriptRule {
+    /// Equal to the purpose of the call.
+    pub purpose: Option<String>,
+    /// `text`, `json` or `json_strict`, as the call.
+    pub kind: Option<String>,
+    /// Equal to the user's message, trimmed.
+    pub user_text: Option<String>,
+    /// Each occurs in the prompt.
+    pub contains: Vec<String>,
+    /// How often it may answer.
+    pub times: Option<usize>,
+    /// The answer.
+    pub reply: Option<Value>,
+    /// The answers of the first, second, … use; the last repeats.
+    pub replies: Vec<Value>,
+    /// The call fails with this text.
+    pub error: Option<String>,
+    /// How long it takes.
+    pub delay_ms: u64,
+}
+
+/// A scripted model with the uses of its rules so far.
+#[derive(Debug, Clone, Default)]
+pub struct Scripted {
+    rules: Vec<(ScriptRule, usize)>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum File {
+    Rules(Vec<ScriptRule>),
+    Pack { llm: Vec<ScriptRule> },
+}
+
+impl Scripted {
+    /// A model that follows rules.
+    pub fn new(rules: Vec<ScriptRule>) -> Scripted {
+        Scripted { rules: rules.into_iter().map(|it| (it, 0)).collect() }
+    }
+
+    /// Reads a list of rules, or a pack with one.
+    ///
+    /// # Errors
+    /// [`PackError`] when the text is neither.
+    pub fn parse(text: &str) -> Result<Scripted, PackError> {
+        match serde_json::from_str::<Value>(text).and_then(serde_json::from_value::<File>) {
+            Ok(File::Rules(llm) | File::Pack { llm }) => Ok(Scripted::new(llm)),
+            Err(error) => Err(PackError(format!("expected a list of rules or a pack with a list 'llm': {error}"))),
+        }
+    }
+
+    /// Answers a call, and says after how many milliseconds.
+    pub fn answer(&mut self, request: &LlmRequest) -> (Answer, u64) {
+        let prompt = format!("{}\n\n{}", request.system, request.user);
+        let Some((rule, uses)) = self.rules.iter_mut().find(|(rule, uses)| rule.fits(*uses, request, &prompt)) else {
+            let message = format!("no scripted rule answers this call (purpose {}, message '{}')", request.purpose, request.user_text);
+            return (Answer::Error(EffectError::new(EffectErrorKind::Unavailable, message)), 0);
+        };
+        *uses += 1;
+        let answer = match &rule.error {
+            Some(error) => Answer::Error(EffectError::new(EffectErrorKind::Unavailable, error.clone())),
+            None => {
+                Answer::Ok(Reply::Llm(LlmReply { text: rule.text(*uses), provider: "scripted".to_owned(), model: "scripted".to_owned() }))
+            }
+        };
+        (answer, rule.delay_ms)
+    }
+}
+
+impl ScriptRule {
+    fn fits(&self, uses: usize, request: &LlmRequest, prompt: &str) -> bool {
+        let kind = match request.mode {
+            LlmMode::Text => "text",
+            LlmMode::Json => "json",
+            LlmMode::JsonStrict => "json_strict",
+        };
+        let same = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|it| it == found);
+        same(&self.purpose, &request.purpose)
+            && same(&self.kind, kind)
+            && self.user_text.as_deref().is_none_or(|it| it.trim() == request.user_text)
+            && self.contains.iter().all(|it| prompt.contains(it.as_str()))
+            && self.times.is_none_or(|it| uses < it)
+    }
+
+    fn text(&self, use_number: usize) -> String {
+        let nth = self.replies.get(use_number - 1).or_else(|| self.replies.last());
+        match self.reply.as_ref().or(nth) {
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+            None => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn ask(model: &mut Scripted, text: &str) -> Answer {
+        let request = LlmRequest {
+            purpose: "dialogue_act".to_owned(),
+            mode: LlmMode::Json,
+            system: "label it".to_owned(),
+            user: format!("message: {text}"),
+            schema: None,
+            context: json!({}),
+            user_text: text.trim().to_owned(),
+        };
+        model.answer(&request).0
+    }
+
+    fn reply(text: &str) -> Answer {
+        Answer::Ok(Reply::Llm(LlmReply { text: text.to_owned(), provider: "scripted".to_owned(), model: "scripted".to_owned() }))
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_answers() {
+        let rules = json!([
+            {"purpose": "policy", "reply": "no"},
+            {"user_text": " hi ", "times": 1, "reply": {"b": 1, "a": 2.0}},
+            {"contains": ["label", "message: hi"], "replies": ["one", "two"]},
+            {"kind": "json", "error": "down"}
+        ]);
+        let mut model = Scripted::parse(&rules.to_string()).unwrap();
+        let answers: Vec<Answer> = (0..4).map(|_| ask(&mut model, "hi")).collect();
+        assert_eq!(answers, [reply(r#"{"b":1,"a":2.0}"#), reply("one"), reply("two"), reply("two")]);
+        assert!(matches!(ask(&mut model, "bye"), Answer::Error(error) if error.message == "down"));
+    }
+}

@@ -1,0 +1,13 @@
+//! Records the message.
+//! Reads: the message. Writes: nothing. Waits for: nothing.
+
+use serde_json::json;
+
+use super::Flow;
+use crate::audit::Stage;
+use crate::turning::Turning;
+
+pub(super) fn run(t: &mut Turning<'_>) -> Flow {
+    t.audit(Stage::UserInput, |session| json!({"text": session.user_text}));
+    Flow::Continue
+}

@@ -1,0 +1,166 @@
+//! Says what the user does with the message: by words, by a model, or both, with a guard over the model. (`spec/pipeline.md` 2.6)
+//! Reads: settings, message, history. Writes: `dialogue_act*`, standalone query; everything when the act is RESET. Waits for: llm.
+
+use serde_json::{Value, json};
+
+use super::{Flow, reset};
+use crate::audit::Stage;
+use crate::config::{Act, Acts, DialogueActMode, Phase};
+use crate::fault::Fault;
+use crate::llm;
+use crate::rules;
+use crate::session::Session;
+use crate::turn::{LlmMode, Map};
+use crate::turning::Turning;
+use crate::verbose::{Event, publish};
+
+const STEP: &str = "DialogueActStep";
+
+/// The longest text, in UTF-16 units, that counts as an answer to an open question.
+const ANSWER_UNITS: usize = 80;
+
+/// What words or a model say.
+#[derive(Debug, Clone)]
+struct Guess {
+    act: Act,
+    confidence: f64,
+    standalone_query: Option<String>,
+}
+
+/// The guess that stands, and why.
+struct Decision {
+    guess: Guess,
+    source: &'static str,
+    guard: Option<&'static str>,
+}
+
+pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
+    let by_words = by_words(&t.config.acts, &t.session);
+    let mode = t.config.settings.dialogue_act_mode;
+    let asks = match mode {
+        DialogueActMode::RegexOnly => false,
+        DialogueActMode::RegexThenLlm => by_words.confidence < t.config.settings.llm_threshold,
+        DialogueActMode::LlmOnly => true,
+    };
+    let candidate = if asks { ask(t).await } else { None };
+    let decision = decide(t, asks, &by_words, candidate.as_ref());
+    store(&mut t.session, &by_words, candidate.as_ref(), &decision);
+    t.audit(Stage::DialogueActClassified, |session| classified(session, &decision, mode));
+    rules::pass(t, Phase::PostDialogueAct, STEP);
+    if t.session.act() == Act::Reset && !t.session.was_reset {
+        start_over(t);
+    }
+    Ok(Flow::Continue)
+}
+
+/// Resets and writes the act's keys again, because the rest of the turn reads them.
+fn start_over(t: &mut Turning<'_>) {
+    let keys: Vec<(String, Value)> =
+        t.session.params.iter().filter(|it| it.0.starts_with("dialogue_act")).map(|(key, value)| (key.clone(), value.clone())).collect();
+    reset::start_over(t, "DIALOGUE_ACT:RESET");
+    for (key, value) in keys {
+        t.session.set_param(&key, value);
+    }
+}
+
+fn by_words(acts: &Acts, session: &Session) -> Guess {
+    let text = session.text();
+    let guess = |act, confidence| Guess { act, confidence, standalone_query: None };
+    if text.is_empty() {
+        return guess(Act::NewRequest, 0.40);
+    }
+    if let Some((act, _)) = acts.words.iter().find(|it| it.1.find(text) == Ok(true)) {
+        return guess(*act, 0.95);
+    }
+    if text.ends_with('?') {
+        return guess(Act::Question, 0.70);
+    }
+    let asked = session.clarification.is_some() || session.lock.is_some();
+    if asked && !text.contains('?') && text.encode_utf16().count() <= ANSWER_UNITS {
+        return guess(Act::Answer, 0.75);
+    }
+    guess(Act::NewRequest, 0.70)
+}
+
+/// Asks a model; every failure is audited and leaves the decision to the words.
+async fn ask(t: &mut Turning<'_>) -> Option<Guess> {
+    let rewrites = t.config.settings.query_rewrite && !t.session.history.is_empty();
+    let prompts = if rewrites { &t.config.acts.rewrite } else { &t.config.acts.plain };
+    let schema = prompts.schema.clone();
+    let variables = llm::variables(&t.session, &schema);
+    let rendered = llm::prompts(t, &prompts.system, &prompts.user, &variables);
+    let input = json!({"system_prompt": rendered.system, "user_prompt": rendered.user, "schema": schema});
+    tell(t, Stage::DialogueActLlmInput, Event::new(STEP, "DIALOGUE_ACT_LLM_INPUT"), input);
+    let reply = match llm::ask(t, "dialogue_act", LlmMode::Json, rendered, schema).await {
+        Ok(reply) => reply.text,
+        Err(error) => {
+            let payload = json!({"message": error.message, "exception": error.kind});
+            tell(t, Stage::DialogueActLlmError, Event::error(STEP, "DIALOGUE_ACT_LLM_ERROR"), payload);
+            return None;
+        }
+    };
+    tell(t, Stage::DialogueActLlmOutput, Event::new(STEP, "DIALOGUE_ACT_LLM_OUTPUT"), json!({"json": reply}));
+    parse(&reply)
+}
+
+fn tell(t: &Turning<'_>, stage: Stage, event: Event<'_>, payload: Value) {
+    publish(t, event, || payload.as_object().cloned().unwrap_or_default());
+    t.audit(stage, |_| payload);
+}
+
+fn parse(reply: &str) -> Option<Guess> {
+    let reply: Map = serde_json::from_str(reply).ok()?;
+    let act = Act::parse(reply.get("dialogueAct")?.as_str()?)?;
+    let confidence = reply.get("confidence").and_then(Value::as_f64).unwrap_or(0.0).clamp(0.0, 1.0);
+    let standalone_query = reply.get("standaloneQuery").and_then(Value::as_str).map(str::to_owned);
+    Some(Guess { act, confidence, standalone_query })
+}
+
+fn decide(t: &Turning<'_>, asked: bool, by_words: &Guess, candidate: Option<&Guess>) -> Decision {
+    let says_reset = |it: &Guess| it.act == Act::Reset && by_words.act != Act::Reset && !is_reset_word(t);
+    match candidate {
+        None => Decision { guess: by_words.clone(), source: if asked { "REGEX_FALLBACK" } else { "REGEX" }, guard: None },
+        // Starting over loses everything: the model alone may not decide it.
+        Some(it) if says_reset(it) => Decision { guess: by_words.clone(), source: "REGEX_GUARD", guard: Some("REGEX_GUARD_RESET") },
+        Some(it) => Decision { guess: it.clone(), source: "LLM", guard: None },
+    }
+}
+
+fn is_reset_word(t: &Turning<'_>) -> bool {
+    let words = t.config.acts.words.iter().find(|it| it.0 == Act::Reset);
+    words.is_some_and(|it| it.1.find(t.session.text()) == Ok(true))
+}
+
+fn store(session: &mut Session, by_words: &Guess, candidate: Option<&Guess>, decision: &Decision) {
+    for (key, value) in [
+        ("dialogue_act_regex", json!(by_words.act)),
+        ("dialogue_act_regex_confidence", json!(by_words.confidence)),
+        ("dialogue_act_llm_candidate", json!(candidate.map(|it| it.act))),
+        ("dialogue_act_llm_confidence", json!(candidate.map(|it| it.confidence))),
+        ("dialogue_act_llm_standalone_query", json!(candidate.and_then(|it| it.standalone_query.as_ref()))),
+        ("dialogue_act_guard_applied", json!(decision.guard.is_some())),
+        ("dialogue_act_guard_reason", json!(decision.guard)),
+        ("dialogue_act", json!(decision.guess.act)),
+        ("dialogue_act_confidence", json!(decision.guess.confidence)),
+        ("dialogue_act_source", json!(decision.source)),
+    ] {
+        session.set_param(key, value);
+    }
+    session.set_standalone_query(decision.guess.standalone_query.clone());
+}
+
+fn classified(session: &Session, decision: &Decision, mode: DialogueActMode) -> Value {
+    let mut payload = json!({
+        "userText": session.user_text,
+        "dialogueAct": decision.guess.act,
+        "dialogueActConfidence": decision.guess.confidence,
+        "dialogueActSource": decision.source,
+        "dialogueActResolveMode": mode.name(),
+        "intent": session.intent,
+        "state": session.state,
+    });
+    if let (Some(query), Some(members)) = (&session.standalone_query, payload.as_object_mut()) {
+        members.insert("standaloneQuery".to_owned(), json!(query));
+    }
+    payload
+}

@@ -1,0 +1,39 @@
+//! Writes the conversation's row and returns the result. (`spec/pipeline.md` 2.26)
+//! Reads: the session. Writes: the row. Waits for: nothing (the host commits at the end of the turn).
+
+use serde_json::{Value, json};
+
+use super::Flow;
+use crate::audit::Stage;
+use crate::fault::{Fault, FaultCode};
+use crate::turn::{ConversationRow, PayloadKind, Write};
+use crate::turning::Turning;
+
+pub(super) fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
+    let Some(payload) = &t.session.payload else {
+        return Err(Fault::new(FaultCode::PipelineNoResponsePayload, "the configuration produced no answer"));
+    };
+    let body = match payload.kind {
+        PayloadKind::Text => json!({"text": payload.value}),
+        PayloadKind::Json => json!({"json": payload.value}),
+    };
+    let after = t.session.after();
+    let row = ConversationRow {
+        status: "RUNNING".to_owned(),
+        intent_code: after.intent,
+        state_code: after.state,
+        context: after.context,
+        params: after.params,
+        last_user_text: t.session.user_text.clone(),
+        last_assistant: t.session.last_assistant.clone(),
+        updated_at: t.door.now(),
+        ..t.session.stored.clone()
+    };
+    t.session.kept.push(Write::Conversation(row));
+    t.audit(Stage::EngineReturn, |session| {
+        let context = Value::Object(session.context.clone()).to_string();
+        let result = json!({"intent": session.intent, "state": session.state, "payload": body, "contextJson": context});
+        json!({"intent": session.intent, "state": session.state, "final_result": result})
+    });
+    Ok(Flow::Continue)
+}

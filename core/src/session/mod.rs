@@ -1,0 +1,207 @@
+//! The mutable conversation state of a turn.
+
+mod params;
+mod reset;
+mod variables;
+mod view;
+
+use serde_json::{Value, json};
+
+use crate::config::{Act, UNKNOWN, same_code};
+use crate::turn::{ConversationRow, Exchange, Map, Millis, Payload, SessionAfter, TurnInput, Write};
+
+pub use params::truthy;
+
+/// A question that the engine asked and that is still open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clarification {
+    /// What was asked.
+    pub question: String,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Who runs rules at the moment, as rules and templates see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleRun {
+    /// Whether it is the pass after the model chose the intent.
+    pub post_intent: bool,
+    /// The source, such as `RulesStep`.
+    pub source: &'static str,
+    /// `RULES_STEP` or `AGENT_INTENT_RESOLVER`.
+    pub origin: &'static str,
+}
+
+/// Everything that steps read and write.
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// The conversation.
+    pub conversation_id: String,
+    /// The row as it was loaded, or as it is created.
+    pub stored: ConversationRow,
+    /// Whether this turn creates the conversation.
+    pub created: bool,
+    /// The message, as it was typed.
+    pub user_text: Option<String>,
+    /// The message as it reads without its history.
+    pub standalone_query: Option<String>,
+    /// The intent; `UNKNOWN` while nothing is resolved.
+    pub intent: String,
+    /// The state; `UNKNOWN` while nothing is resolved.
+    pub state: String,
+    /// `context_json`.
+    pub context: Map,
+    /// `inputParams`.
+    pub params: Map,
+    /// Reserved keys that the client sent and that were dropped.
+    pub ignored_params: Vec<String>,
+    /// Earlier exchanges, newest first.
+    pub history: Vec<Exchange>,
+    /// The open question.
+    pub clarification: Option<Clarification>,
+    /// Why the intent may not change; absent when it may.
+    pub lock: Option<String>,
+    /// The answer.
+    pub payload: Option<Payload>,
+    /// The answer as stored, JSON text.
+    pub last_assistant: Option<String>,
+    /// The latest text of a model or response, with where it came from.
+    pub last_output: Option<(&'static str, String)>,
+    /// Who runs rules.
+    pub rule_run: Option<RuleRun>,
+    /// What each step did, by name.
+    pub step_infos: Map,
+    /// Name and duration of each step that was left.
+    pub timings: Vec<(&'static str, Millis, bool)>,
+    /// Whether the conversation was started over in this turn.
+    pub was_reset: bool,
+    /// Rows that are committed even when the turn fails.
+    pub kept: Vec<Write>,
+    sent: Map,
+    set_by_rule: Vec<String>,
+    loaded_pending: Vec<String>,
+}
+
+impl Session {
+    /// The session at the start of a turn. (`spec/pipeline.md` 1.2)
+    pub fn open(input: TurnInput, history_max_turns: usize) -> Session {
+        let created = input.session.conversation.is_none();
+        let stored = input.session.conversation.unwrap_or_else(|| new_row(&input.conversation, input.at));
+        let blank = |it: &Exchange| it.user.trim().is_empty() || it.assistant.trim().is_empty();
+        let history = input.session.history.into_iter().filter(|it| !blank(it)).take(history_max_turns).collect();
+        let mut session = Session {
+            conversation_id: input.conversation,
+            created,
+            user_text: input.event.text,
+            standalone_query: None,
+            intent: code_or_unknown(&stored.intent_code),
+            state: code_or_unknown(&stored.state_code),
+            context: stored.context.clone(),
+            params: Map::new(),
+            ignored_params: Vec::new(),
+            history,
+            clarification: None,
+            lock: None,
+            payload: None,
+            last_assistant: stored.last_assistant.clone(),
+            last_output: None,
+            rule_run: None,
+            step_infos: Map::new(),
+            timings: Vec::new(),
+            was_reset: false,
+            kept: Vec::new(),
+            sent: Map::new(),
+            set_by_rule: Vec::new(),
+            loaded_pending: Vec::new(),
+            stored,
+        };
+        session.read_context();
+        session.take_params(input.event.params, input.event.reset);
+        session
+    }
+
+    /// The message without white space around it; empty when there is none.
+    pub fn text(&self) -> &str {
+        self.user_text.as_deref().unwrap_or_default().trim()
+    }
+
+    /// The standalone query when there is one, else the message.
+    pub fn resolved_input(&self) -> Option<&str> {
+        self.standalone_query.as_deref().filter(|it| !it.trim().is_empty()).or(self.user_text.as_deref())
+    }
+
+    /// The dialogue act that stands at the moment.
+    pub fn act(&self) -> Act {
+        self.params.get("dialogue_act").and_then(Value::as_str).and_then(Act::parse).unwrap_or(Act::NewRequest)
+    }
+
+    /// Whether both intent and state are resolved.
+    pub fn is_resolved(&self) -> bool {
+        let resolved = |code: &str| !code.trim().is_empty() && !same_code(code, UNKNOWN);
+        resolved(&self.intent) && resolved(&self.state)
+    }
+
+    /// Changes the intent; what belonged to the old one goes. (`decisions.md` 3, per-turn keys)
+    pub fn set_intent(&mut self, intent: &str) {
+        if !same_code(&self.intent, intent) {
+            self.params.shift_remove("schema_id");
+            for key in std::mem::take(&mut self.loaded_pending) {
+                if !self.set_by_rule.contains(&key) {
+                    self.params.shift_remove(&key);
+                }
+            }
+        }
+        intent.clone_into(&mut self.intent);
+    }
+
+    /// Writes the open question and the lock into the context, where the next turn finds them.
+    pub fn write_context(&mut self) {
+        let question = self.clarification.as_ref().map(|it| it.question.clone());
+        let reason = self.clarification.as_ref().and_then(|it| it.reason.clone());
+        self.context.insert("pending_clarification".to_owned(), json!({"question": question, "reason": reason}));
+        self.context.insert("intent_lock".to_owned(), json!({"locked": self.lock.is_some(), "reason": self.lock}));
+    }
+
+    /// The row as it stands in the database, or as a reset of this turn leaves it.
+    pub fn row_so_far(&self) -> ConversationRow {
+        let kept = self.kept.iter().rev().find_map(|it| match it {
+            Write::Conversation(row) => Some(row),
+            Write::History(_) | Write::LlmCall(_) | Write::Reset => None,
+        });
+        kept.unwrap_or(&self.stored).clone()
+    }
+
+    /// What carries over to the next turn.
+    pub fn after(&self) -> SessionAfter {
+        SessionAfter { intent: self.intent.clone(), state: self.state.clone(), context: self.context.clone(), params: self.stored_params() }
+    }
+
+    fn read_context(&mut self) {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).filter(|it| !it.trim().is_empty()).map(str::to_owned);
+        let open = self.context.get("pending_clarification");
+        self.clarification = text(open.and_then(|it| it.get("question")))
+            .map(|question| Clarification { question, reason: text(open.and_then(|it| it.get("reason"))) });
+        let lock = self.context.get("intent_lock");
+        let locked = lock.and_then(|it| it.get("locked")).and_then(Value::as_bool) == Some(true);
+        self.lock = locked.then(|| text(lock.and_then(|it| it.get("reason"))).unwrap_or_else(|| UNKNOWN.to_owned()));
+    }
+}
+
+fn new_row(conversation_id: &str, at: Millis) -> ConversationRow {
+    ConversationRow {
+        conversation_id: conversation_id.to_owned(),
+        status: "RUNNING".to_owned(),
+        intent_code: UNKNOWN.to_owned(),
+        state_code: UNKNOWN.to_owned(),
+        context: Map::new(),
+        last_user_text: None,
+        last_assistant: None,
+        params: Map::new(),
+        created_at: at,
+        updated_at: at,
+    }
+}
+
+fn code_or_unknown(code: &str) -> String {
+    if code.trim().is_empty() { UNKNOWN.to_owned() } else { code.to_owned() }
+}

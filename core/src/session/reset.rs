@@ -1,0 +1,51 @@
+//! Starting a conversation over. (`spec/pipeline.md` 1.9, `decisions.md` 9)
+
+use super::Session;
+use super::params::{RESET_KEYS, truthy};
+use crate::config::UNKNOWN;
+use crate::turn::{ConversationRow, Map, Millis, Write};
+
+/// Messages that start over by themselves.
+const COMMANDS: [&str; 4] = ["reset", "restart", "/reset", "/restart"];
+
+impl Session {
+    /// Why the conversation has to start over, when a parameter or the message asks for it.
+    pub fn reset_reason(&self) -> Option<String> {
+        if let Some(key) = RESET_KEYS.iter().find(|key| truthy(self.params.get(**key))) {
+            let name = if *key == "_reset" { "reset" } else { key };
+            return Some(format!("INPUT_PARAM:{name}"));
+        }
+        let command = COMMANDS.contains(&self.text().to_lowercase().as_str());
+        command.then(|| "USER_TEXT_COMMAND".to_owned())
+    }
+
+    /// Wipes the session; the message and what the client sent with it stay, and the turn goes on.
+    pub fn reset(&mut self, now: Millis) {
+        self.intent = UNKNOWN.to_owned();
+        self.state = UNKNOWN.to_owned();
+        self.context = Map::new();
+        self.standalone_query = None;
+        self.history.clear();
+        self.clarification = None;
+        self.lock = None;
+        self.payload = None;
+        self.last_assistant = None;
+        self.last_output = None;
+        self.rule_run = None;
+        self.step_infos = Map::new();
+        self.set_by_rule.clear();
+        self.restore_sent_params();
+        self.was_reset = true;
+        self.kept.push(Write::Reset);
+        self.kept.push(Write::Conversation(ConversationRow {
+            status: "RUNNING".to_owned(),
+            intent_code: UNKNOWN.to_owned(),
+            state_code: UNKNOWN.to_owned(),
+            context: Map::new(),
+            last_assistant: None,
+            params: Map::new(),
+            updated_at: now,
+            ..self.stored.clone()
+        }));
+    }
+}

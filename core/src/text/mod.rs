@@ -1,0 +1,4 @@
+//! Text: patterns and templates.
+
+pub mod regex;
+pub mod template;

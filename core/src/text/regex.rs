@@ -1,0 +1,78 @@
+//! Java-flavoured patterns: look-around and back-references work, and a step limit bounds them.
+//!
+//! The library runs a linear engine where the pattern allows it; only the other patterns count steps.
+
+use fancy_regex::RegexBuilder;
+
+/// Steps that a pattern with look-around or back-references may take on one text.
+const STEP_LIMIT: usize = 200_000;
+
+/// A compiled pattern that ignores case.
+#[derive(Debug, Clone)]
+pub struct Regex(fancy_regex::Regex);
+
+/// The pattern took too many steps on this text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the pattern takes too many steps")]
+pub struct StepLimit;
+
+impl Regex {
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with the pattern, in one line.
+    pub fn new(pattern: &str) -> Result<Regex, String> {
+        RegexBuilder::new(pattern)
+            .case_insensitive(true)
+            .backtrack_limit(STEP_LIMIT)
+            .build()
+            .map(Regex)
+            .map_err(|error| one_line(&error.to_string()))
+    }
+
+    /// Compiles a pattern that has to match a whole text.
+    ///
+    /// # Errors
+    /// What is wrong with the pattern, in one line.
+    pub fn whole(pattern: &str) -> Result<Regex, String> {
+        // Compiled alone first, so that an unbalanced group is not closed by ours.
+        Regex::new(pattern)?;
+        Regex::new(&format!("^(?:{pattern})$"))
+    }
+
+    /// Whether the pattern occurs in a text.
+    ///
+    /// # Errors
+    /// [`StepLimit`] when that cannot be said within the bound.
+    pub fn find(&self, text: &str) -> Result<bool, StepLimit> {
+        self.0.is_match(text).map_err(|_| StepLimit)
+    }
+}
+
+fn one_line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn look_around_and_back_references_work() {
+        assert_eq!(Regex::new(r"(?<!not )paid").unwrap().find("NOT paid"), Ok(false));
+        assert_eq!(Regex::new(r"\b(\w+) \1\b").unwrap().find("the The"), Ok(true));
+        assert_eq!(Regex::new(r"a++b").unwrap().find("aab"), Ok(true));
+    }
+
+    #[test]
+    fn a_pattern_that_explodes_is_bounded() {
+        let regex = Regex::new(r"(a|b|ab)*(?>c)").unwrap();
+        assert_eq!(regex.find(&"ab".repeat(40)), Err(StepLimit));
+    }
+
+    #[test]
+    fn a_bad_pattern_says_what_is_wrong() {
+        assert!(Regex::new("(unclosed").unwrap_err().len() > 10);
+        assert!(Regex::whole("a)|(b").is_err());
+    }
+}

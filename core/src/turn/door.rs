@@ -1,0 +1,160 @@
+//! The door: the only way out of core code.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+
+use serde::{Deserialize, Serialize};
+
+use super::effect::{Completion, Effect, EffectId, Operation};
+use super::error::{EffectError, TurnError};
+use super::notice::{Notice, NoticeBody};
+use super::request::Reply;
+use super::rng::Rng;
+use super::{Map, Millis};
+
+/// The session at the edge of a step, for people who look at how a turn came about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    /// The step's name.
+    pub step: String,
+    /// `before` or `after`.
+    pub edge: String,
+    /// The number of the next notice.
+    pub seq: u32,
+    /// The session as rules and templates see it.
+    pub session: Map,
+}
+
+/// A handle to the outside, shared between the driver and the code of one turn.
+///
+/// The mutex is never contended: the driver and the program take turns. It makes a turn `Send`.
+#[derive(Debug, Clone)]
+pub struct Door {
+    port: Arc<Mutex<Port>>,
+}
+
+#[derive(Debug)]
+struct Port {
+    turn: String,
+    now: Millis,
+    rng: Rng,
+    watch: bool,
+    next_seq: u32,
+    next_effect: u32,
+    open: BTreeMap<EffectId, Option<Result<Reply, EffectError>>>,
+    effects: Vec<Effect>,
+    notices: Vec<Notice>,
+    views: Vec<View>,
+}
+
+impl Door {
+    pub(super) fn new(turn: String, now: Millis, seed: u64, watch: bool) -> Self {
+        let port = Port {
+            turn,
+            now,
+            rng: Rng::new(seed),
+            watch,
+            next_seq: 0,
+            next_effect: 0,
+            open: BTreeMap::new(),
+            effects: Vec::new(),
+            notices: Vec::new(),
+            views: Vec::new(),
+        };
+        Door { port: Arc::new(Mutex::new(port)) }
+    }
+
+    /// The host's time of the latest completion; it never goes back.
+    pub fn now(&self) -> Millis {
+        self.port().now
+    }
+
+    /// The next number of the turn's seeded generator.
+    pub fn random(&self) -> u64 {
+        self.port().rng.next_u64()
+    }
+
+    /// Publishes a notice.
+    pub fn notice(&self, body: NoticeBody) {
+        let mut port = self.port();
+        let notice = Notice { seq: port.next_seq, at: port.now, body };
+        port.next_seq += 1;
+        port.notices.push(notice);
+    }
+
+    /// Records the session at the edge of a step; the closure runs only when somebody watches.
+    pub fn view(&self, step: &str, edge: &str, session: impl FnOnce() -> Map) {
+        if !self.port().watch {
+            return;
+        }
+        let session = session();
+        let mut port = self.port();
+        let seq = port.next_seq;
+        port.views.push(View { step: step.to_owned(), edge: edge.to_owned(), seq, session });
+    }
+
+    /// Asks for an effect and waits for its answer.
+    ///
+    /// # Errors
+    /// What the host answered, or `Mismatch` when the reply is of another kind than the request.
+    pub async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, EffectError> {
+        let id = self.request(operation);
+        let reply = poll_fn(|_| match self.port().take(id) {
+            Some(outcome) => Poll::Ready(outcome),
+            None => Poll::Pending,
+        })
+        .await?;
+        O::output(reply).ok_or_else(EffectError::mismatch)
+    }
+
+    fn request<O: Operation>(&self, operation: O) -> EffectId {
+        let deadline_ms = operation.deadline_ms();
+        let mut port = self.port();
+        let id = EffectId(port.next_effect);
+        port.next_effect += 1;
+        let key = format!("{}/{}", port.turn, id.0);
+        port.open.insert(id, None);
+        port.effects.push(Effect { id, key, class: O::CLASS, deadline_ms, request: operation.into() });
+        id
+    }
+
+    /// Hands an answer in; returns the time that the turn sees from now on.
+    pub(super) fn answer(&self, completion: &Completion) -> Result<Millis, TurnError> {
+        let mut port = self.port();
+        port.now = port.now.max(completion.at);
+        let now = port.now;
+        match port.open.get_mut(&completion.id) {
+            Some(slot @ None) => *slot = Some(completion.outcome.clone().into()),
+            Some(Some(_)) | None => return Err(TurnError::UnknownEffect { id: completion.id }),
+        }
+        Ok(now)
+    }
+
+    pub(super) fn drain(&self) -> (Vec<Effect>, Vec<Notice>) {
+        let mut port = self.port();
+        (std::mem::take(&mut port.effects), std::mem::take(&mut port.notices))
+    }
+
+    pub(super) fn waits(&self) -> bool {
+        self.port().open.values().any(Option::is_none)
+    }
+
+    pub(super) fn views(&self) -> Vec<View> {
+        self.port().views.clone()
+    }
+
+    fn port(&self) -> MutexGuard<'_, Port> {
+        self.port.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Port {
+    fn take(&mut self, id: EffectId) -> Option<Result<Reply, EffectError>> {
+        if self.open.get(&id)?.is_none() {
+            return None;
+        }
+        self.open.remove(&id).flatten()
+    }
+}

@@ -1,0 +1,93 @@
+//! What can go wrong between host and core, as data.
+
+use serde::{Deserialize, Serialize};
+
+use super::effect::EffectId;
+
+/// Why an effect failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectErrorKind {
+    /// The deadline passed.
+    Timeout,
+    /// The other side could not be reached or is out of service.
+    Unavailable,
+    /// The other side said no.
+    Refused,
+    /// The answer could not be understood.
+    Invalid,
+    /// The thing asked for does not exist.
+    NotFound,
+    /// The host does not allow it.
+    Denied,
+    /// A circuit breaker is open.
+    CircuitOpen,
+    /// A rate or spend limit was hit.
+    Limited,
+    /// This host cannot do it.
+    Unsupported,
+    /// The process ended before the answer was known.
+    Interrupted,
+    /// The host gave the effect up.
+    Cancelled,
+    /// The reply is of another kind than the request.
+    Mismatch,
+}
+
+/// A failed effect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct EffectError {
+    /// The class of failure.
+    pub kind: EffectErrorKind,
+    /// For the audit; never shown to the user.
+    pub message: String,
+}
+
+impl EffectError {
+    /// Creates an error.
+    pub fn new(kind: EffectErrorKind, message: impl Into<String>) -> Self {
+        EffectError { kind, message: message.into() }
+    }
+
+    pub(super) fn mismatch() -> Self {
+        EffectError::new(EffectErrorKind::Mismatch, "the host answered with a reply of another kind")
+    }
+}
+
+/// A misuse of the protocol or a journal that no longer fits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TurnError {
+    /// The program waits for something that is not an effect: a defect of the core.
+    #[error("the turn waits for something that is not an effect")]
+    Stalled,
+    /// Nobody asked, or it was answered already.
+    #[error("effect {} is not open: answer each effect of a slice once", id.0)]
+    UnknownEffect {
+        /// Which effect.
+        id: EffectId,
+    },
+    /// The journal was written by a protocol that this build does not know.
+    #[error("the journal has protocol {found}, this build knows {known}")]
+    Protocol {
+        /// What the journal says.
+        found: u16,
+        /// What this build speaks.
+        known: u16,
+    },
+    /// The replay asked for something else than the recorded turn.
+    #[error(transparent)]
+    Diverged(Box<Diverged>),
+}
+
+/// The first point at which a replay differs from its journal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("effect {} of the journal (number {index}) differs: {difference}", effect.0)]
+pub struct Diverged {
+    /// Position in the journal, from 0.
+    pub index: usize,
+    /// Which effect.
+    pub effect: EffectId,
+    /// Which fields differ and how, one a line.
+    pub difference: String,
+}

@@ -1,0 +1,75 @@
+//! What a turn starts from.
+
+use serde::{Deserialize, Serialize};
+
+use super::rows::{ConversationRow, Exchange, Write};
+use super::{Map, Millis};
+
+/// What a turn runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProgramRef {
+    /// The table-driven pipeline, version 2.
+    PipelineV2,
+}
+
+/// Something that a user did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UserEvent {
+    /// The message; absent when the client sent none.
+    pub text: Option<String>,
+    /// Start the conversation over before answering.
+    #[serde(default)]
+    pub reset: bool,
+    /// The client's `inputParams`.
+    #[serde(default)]
+    pub params: Map,
+}
+
+/// What the host loaded for a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// The stored row; absent for a new conversation.
+    pub conversation: Option<ConversationRow>,
+    /// Earlier exchanges since the last reset, newest first.
+    #[serde(default)]
+    pub history: Vec<Exchange>,
+    /// Turns of the conversation so far.
+    #[serde(default)]
+    pub turns: u32,
+}
+
+impl Loaded {
+    /// What the next turn will load when these rows have been committed.
+    pub fn after(mut self, writes: &[Write]) -> Loaded {
+        self.turns += 1;
+        for write in writes {
+            match write {
+                Write::Conversation(row) => self.conversation = Some(row.clone()),
+                Write::History(row) => self.history.insert(0, row.exchange()),
+                Write::Reset => self.history.clear(),
+                Write::LlmCall(_) => {}
+            }
+        }
+        self
+    }
+}
+
+/// All that a turn cannot derive, part one; part two is the results of its effects.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnInput {
+    /// The turn's id, a UUID.
+    pub turn: String,
+    /// The conversation's id, a UUID in lower case.
+    pub conversation: String,
+    /// The host's time when the message arrived.
+    pub at: Millis,
+    /// Seed of everything random in the turn.
+    pub seed: u64,
+    /// What to run.
+    pub program: ProgramRef,
+    /// What the user did.
+    pub event: UserEvent,
+    /// The conversation as stored.
+    pub session: Loaded,
+}

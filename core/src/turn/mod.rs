@@ -1,0 +1,162 @@
+//! The turn protocol: what a host gives to the core, what it gets back, and how a turn is saved.
+//!
+//! This layer knows nothing of pipelines or configuration content. A [`Turn`] is one future, polled by hand;
+//! the only thing it can wait for is an effect asked through the [`Door`].
+
+mod door;
+mod effect;
+mod error;
+mod input;
+mod journal;
+mod notice;
+mod outcome;
+mod request;
+mod rng;
+mod rows;
+
+pub use door::{Door, View};
+pub use effect::{Answer, Class, Completion, Effect, EffectId, Operation};
+pub use error::{Diverged, EffectError, EffectErrorKind, TurnError};
+pub use input::{Loaded, ProgramRef, TurnInput, UserEvent};
+pub use journal::{Entry, Header, Journal, PROTOCOL};
+pub use notice::{Level, Notice, NoticeBody, VerboseNotice};
+pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
+pub use request::{LlmMode, LlmReply, LlmRequest, Reply, Request};
+pub use rng::{Rng, uuid_text};
+pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, Write};
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Waker};
+
+use serde::{Deserialize, Serialize};
+
+/// Milliseconds since 1970-01-01T00:00:00Z.
+pub type Millis = i64;
+
+/// A JSON object in insertion order.
+pub type Map = serde_json::Map<String, serde_json::Value>;
+
+/// What the core returns between two suspensions.
+///
+/// The host publishes the notices before it starts the effects; `end` is present once, in the last slice.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[must_use = "notices must be published and effects answered"]
+pub struct Slice {
+    /// Requests to fulfil, each to be answered exactly once.
+    pub effects: Vec<Effect>,
+    /// Numbered output that is never answered.
+    pub notices: Vec<Notice>,
+    /// The end of the turn, with the rows to commit.
+    pub end: Option<Outcome>,
+}
+
+impl Slice {
+    fn absorb(&mut self, next: Slice) {
+        self.effects.extend(next.effects);
+        self.notices.extend(next.notices);
+        self.end = next.end.or(self.end.take());
+    }
+}
+
+/// The code of a turn: it talks to the outside through the door alone.
+pub type Program = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// One user event being processed.
+pub struct Turn {
+    door: Door,
+    program: Program,
+    journal: Journal,
+    ended: bool,
+}
+
+impl std::fmt::Debug for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Turn").field("journal", &self.journal).field("ended", &self.ended).finish_non_exhaustive()
+    }
+}
+
+impl Turn {
+    /// Runs a program up to its first wait. Called by `Turn::start`, which chooses the program.
+    pub(crate) fn launch(
+        input: TurnInput,
+        config: String,
+        watch: bool,
+        program: impl FnOnce(TurnInput, Door) -> Program,
+    ) -> Result<(Turn, Slice), TurnError> {
+        let door = Door::new(input.turn.clone(), input.at, input.seed, watch);
+        let journal = Journal::new(config, input.clone());
+        let program = program(input, door.clone());
+        let mut turn = Turn { door, program, journal, ended: false };
+        let slice = turn.poll()?;
+        Ok((turn, slice))
+    }
+
+    /// Continues with answers to effects, in the order given.
+    ///
+    /// # Errors
+    /// [`TurnError::UnknownEffect`] for an answer that nobody asked for or that came twice, [`TurnError::Stalled`] when the
+    /// program waits for something that is not an effect. Answers after the end are ignored.
+    pub fn resume(&mut self, completions: Vec<Completion>) -> Result<Slice, TurnError> {
+        let mut slice = Slice::default();
+        for completion in completions {
+            // A batch is a sequence: polling after each answer lets a replay see the same clock and the same order.
+            slice.absorb(self.complete(completion)?);
+        }
+        Ok(slice)
+    }
+
+    /// Everything that the turn cannot derive again.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// The turn's clock: the host's time of the latest answer.
+    pub fn now(&self) -> Millis {
+        self.door.now()
+    }
+
+    /// Whether the outcome has been returned.
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// The session before and after each step so far; empty unless the turn is watched.
+    pub fn views(&self) -> Vec<View> {
+        self.door.views()
+    }
+
+    /// Answers the effects of a fresh turn from a journal, comparing each request with the recorded one.
+    pub(crate) fn rerun(&mut self, recorded: &Journal, mut slice: Slice) -> Result<Slice, TurnError> {
+        for (index, entry) in recorded.entries.iter().enumerate() {
+            let asked = self.journal.requests.get(&entry.effect);
+            journal::same_request(index, entry, asked)?;
+            slice.effects.retain(|it| it.id != entry.effect);
+            slice.absorb(self.complete(entry.completion())?);
+        }
+        Ok(slice)
+    }
+
+    fn complete(&mut self, completion: Completion) -> Result<Slice, TurnError> {
+        if self.ended {
+            return Ok(Slice::default());
+        }
+        let at = self.door.answer(&completion)?;
+        self.journal.record(&completion, at);
+        self.poll()
+    }
+
+    fn poll(&mut self) -> Result<Slice, TurnError> {
+        let done = self.program.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let (effects, notices) = self.door.drain();
+        self.journal.asked(&effects);
+        match done {
+            std::task::Poll::Ready(outcome) => {
+                self.ended = true;
+                Ok(Slice { effects, notices, end: Some(outcome) })
+            }
+            std::task::Poll::Pending if self.door.waits() => Ok(Slice { effects, notices, end: None }),
+            std::task::Poll::Pending => Err(TurnError::Stalled),
+        }
+    }
+}

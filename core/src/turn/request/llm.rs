@@ -1,0 +1,76 @@
+//! A call of a language model.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Reply, Request};
+use crate::turn::{Class, Operation};
+
+/// Milliseconds that a model has for an answer.
+const DEADLINE_MS: u32 = 60_000;
+
+/// How the answer is constrained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LlmMode {
+    /// Free text.
+    Text,
+    /// A JSON value; the schema is a hint.
+    Json,
+    /// A JSON value that the provider constrains to the schema.
+    JsonStrict,
+}
+
+/// What is sent to the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LlmRequest {
+    /// What the call is for, one of the purposes of the scripted model; hosts choose the model by it.
+    pub purpose: String,
+    /// How the answer is constrained.
+    pub mode: LlmMode,
+    /// Rendered system prompt.
+    pub system: String,
+    /// Rendered user prompt.
+    pub user: String,
+    /// JSON Schema of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+    /// The conversation's context, as the original handed it to its clients beside the prompt.
+    pub context: Value,
+    /// The user's message of this turn, trimmed; scripted models match on it.
+    pub user_text: String,
+}
+
+/// What the model answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LlmReply {
+    /// The answer as text, also when it is JSON.
+    pub text: String,
+    /// Who answered, for the call log.
+    #[serde(default)]
+    pub provider: String,
+    /// Which model answered, for the call log.
+    #[serde(default)]
+    pub model: String,
+}
+
+impl From<LlmRequest> for Request {
+    fn from(request: LlmRequest) -> Self {
+        Request::Llm(request)
+    }
+}
+
+impl Operation for LlmRequest {
+    type Output = LlmReply;
+    const CLASS: Class = Class::Read;
+
+    fn deadline_ms(&self) -> u32 {
+        DEADLINE_MS
+    }
+
+    fn output(reply: Reply) -> Option<LlmReply> {
+        match reply {
+            Reply::Llm(reply) => Some(reply),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What a step gets: the configuration, the session and the door.
+
+use serde_json::Value;
+
+use crate::audit::{Stage, keeps};
+use crate::config::Config;
+use crate::session::Session;
+use crate::turn::{Door, NoticeBody};
+
+/// A turn in progress. It never leaves the future of its turn.
+pub struct Turning<'c> {
+    /// The snapshot that the turn runs on.
+    pub config: &'c Config,
+    /// The conversation's state.
+    pub session: Session,
+    /// The way out.
+    pub door: Door,
+}
+
+impl Turning<'_> {
+    /// Publishes an audit event; the payload is built only when the event is kept.
+    pub fn audit(&self, stage: Stage, payload: impl FnOnce(&Session) -> Value) {
+        let stage = stage.text();
+        if keeps(&self.config.settings.audit, &stage, &self.session.intent) {
+            self.door.notice(NoticeBody::Audit { stage, payload: payload(&self.session) });
+        }
+    }
+}
