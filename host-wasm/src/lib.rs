@@ -1,0 +1,171 @@
+//! The engine in the browser: one class over the core, driven by JavaScript inside a Worker.
+//!
+//! JSON crosses the boundary as text. Plain objects would lose the difference between `1` and `1.0`, and with it the promise
+//! that a turn has the same bytes here as on the server.
+
+use std::sync::Arc;
+
+use convengine_core::config::Config;
+use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash};
+use convengine_core::turn::{Completion, Effect, Journal, Millis, Request, Slice, Turn};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+/// A configuration with its conversations, and the turn in progress.
+#[wasm_bindgen]
+pub struct Engine {
+    pack: Pack,
+    config: Arc<Config>,
+    issues: String,
+    model: Scripted,
+    conversations: Conversations,
+    turn: Option<Turn>,
+    hash: SliceHash,
+    finished: String,
+}
+
+#[wasm_bindgen]
+impl Engine {
+    /// Compiles a pack; throws `{code, message}` when the text is not one.
+    #[wasm_bindgen(constructor)]
+    pub fn new(pack: &str) -> Result<Engine, JsValue> {
+        let pack = Pack::parse(pack).map_err(|error| thrown("NOT_A_PACK", &error.to_string()))?;
+        let (config, issues) = Config::compile(&pack.tables, &pack.settings);
+        Ok(Engine {
+            config: Arc::new(config),
+            issues: text(&issues)?,
+            model: Scripted::new(pack.llm.clone()),
+            pack,
+            conversations: Conversations::default(),
+            turn: None,
+            hash: SliceHash::default(),
+            finished: String::new(),
+        })
+    }
+
+    /// The configuration's issues, as a JSON list.
+    pub fn issues(&self) -> String {
+        self.issues.clone()
+    }
+
+    /// The configuration's content hash.
+    pub fn hash(&self) -> String {
+        self.config.hash().to_owned()
+    }
+
+    /// How many turns the pack brings along.
+    pub fn scripted_turns(&self) -> usize {
+        self.pack.turns.len()
+    }
+
+    /// A turn of the pack as a message for `start`.
+    pub fn scripted_turn(&self, index: usize) -> Result<String, JsValue> {
+        let message = self.pack.message(index);
+        text(&message.ok_or_else(|| thrown("NOT_A_MESSAGE", &format!("turn {index} of the pack is no plain message")))?)
+    }
+
+    /// Begins a turn with a message; returns the first slice.
+    pub fn start(&mut self, message: &str) -> Result<String, JsValue> {
+        let message: Message = parse("message", message)?;
+        let input = message.input(&self.conversations);
+        let (turn, slice) = Turn::start_watched(input, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
+        self.begin(turn, &slice)
+    }
+
+    /// The pack's scripted answer to an effect, with how long it takes; without a time the turn's own clock runs on.
+    pub fn answer(&mut self, effect: &str, at: Option<f64>) -> Result<String, JsValue> {
+        let effect: Effect = parse("effect", effect)?;
+        let Request::Llm(request) = &effect.request;
+        let (outcome, delay_ms) = self.model.answer(request);
+        let delay = Millis::try_from(delay_ms).unwrap_or(Millis::MAX);
+        #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
+        let asked_at = at.map_or_else(|| self.turn.as_ref().map_or(0, Turn::now), |it| it as Millis);
+        let completion = Completion { id: effect.id, at: asked_at.saturating_add(delay), outcome };
+        text(&json!({"completion": completion, "delay_ms": delay_ms}))
+    }
+
+    /// Continues with a JSON list of completions; returns the next slice.
+    pub fn resume(&mut self, completions: &str) -> Result<String, JsValue> {
+        let completions: Vec<Completion> = parse("completions", completions)?;
+        let turn = self.turn.as_mut().ok_or_else(no_turn)?;
+        let slice = turn.resume(completions).map_err(|it| thrown("TURN", &it.to_string()))?;
+        self.took(&slice)
+    }
+
+    /// The journal of the turn so far.
+    pub fn journal(&self) -> Result<String, JsValue> {
+        text(self.turn.as_ref().ok_or_else(no_turn)?.journal())
+    }
+
+    /// Runs a recorded turn again; returns everything up to where its journal ends.
+    pub fn restore(&mut self, journal: &str) -> Result<String, JsValue> {
+        let journal: Journal = parse("journal", journal)?;
+        let (turn, slice) = Turn::restore(journal, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
+        self.begin(turn, &slice)
+    }
+
+    /// The session before and after each step of the turn, as a JSON list.
+    pub fn views(&self) -> Result<String, JsValue> {
+        text(&self.turn.as_ref().map(Turn::views).unwrap_or_default())
+    }
+
+    /// A conversation as stored, or `null`.
+    pub fn conversation(&self, id: &str) -> Result<String, JsValue> {
+        let loaded = self.conversations.load(id);
+        text(&(loaded.turns > 0).then_some(loaded))
+    }
+
+    /// SHA-256 over the slices and the outcome of the finished turn; empty before its end.
+    pub fn turn_hash(&self) -> String {
+        self.finished.clone()
+    }
+
+    fn begin(&mut self, turn: Turn, slice: &Slice) -> Result<String, JsValue> {
+        self.turn = Some(turn);
+        self.hash = SliceHash::default();
+        self.finished.clear();
+        self.took(slice)
+    }
+
+    fn took(&mut self, slice: &Slice) -> Result<String, JsValue> {
+        self.hash.add(slice);
+        if let Some(outcome) = &slice.end {
+            self.conversations.commit(outcome);
+            self.finished = std::mem::take(&mut self.hash).finish();
+        }
+        text(slice)
+    }
+}
+
+fn text<T: Serialize>(value: &T) -> Result<String, JsValue> {
+    serde_json::to_string(value).map_err(|error| thrown("INTERNAL", &error.to_string()))
+}
+
+fn parse<T: DeserializeOwned>(name: &str, json: &str) -> Result<T, JsValue> {
+    serde_json::from_str(json).map_err(|error| thrown("BAD_INPUT", &format!("this is not a {name}: {error}")))
+}
+
+fn no_turn() -> JsValue {
+    thrown("NO_TURN", "no turn has been started; call start first")
+}
+
+/// A JavaScript `Error` with a code.
+fn thrown(code: &str, message: &str) -> JsValue {
+    let error = JsError::new(message);
+    error.set_code(code);
+    error.into()
+}
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_name = Error)]
+    type JsError;
+
+    #[wasm_bindgen(constructor, js_class = "Error")]
+    fn new(message: &str) -> JsError;
+
+    #[wasm_bindgen(method, setter)]
+    fn set_code(this: &JsError, code: &str);
+}
