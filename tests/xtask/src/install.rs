@@ -1,0 +1,146 @@
+//! What the commands need on the machine, and how it gets there.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::project::Project;
+use crate::sh;
+
+/// The compiler that builds the browser engine.
+pub enum WasmCompiler {
+    /// The toolchain that runs this program has the target.
+    Active,
+    /// Debian's compiler, which builds the standard library from its source.
+    Debian,
+}
+
+/// The target the browser engine is compiled for.
+pub const WASM_TARGET: &str = "wasm32-unknown-unknown";
+
+const DEBIAN_COMPILER: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-19"];
+const DEBIAN_LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
+
+/// Where its host cannot be reached, rustup waits without end.
+const RUSTUP_LIMIT: Duration = Duration::from_secs(20);
+
+/// Returns a compiler for the browser engine, after installing one where none is there.
+pub fn wasm_compiler(project: &Project) -> Result<WasmCompiler> {
+    if active_has_target(project) {
+        return Ok(WasmCompiler::Active);
+    }
+    if debian_compiler_is_there() {
+        return Ok(WasmCompiler::Debian);
+    }
+    if may_install() {
+        warn(apt_install("a compiler for the browser engine", &DEBIAN_COMPILER));
+        if debian_compiler_is_there() {
+            return Ok(WasmCompiler::Debian);
+        }
+    }
+    if sh::on_path("rustup") {
+        sh::say(&format!("installing the browser target: rustup target add {WASM_TARGET}"));
+        let mut rustup = project.command("rustup");
+        rustup.args(["target", "add", WASM_TARGET]);
+        warn(sh::run_within(RUSTUP_LIMIT, &mut rustup));
+        if active_has_target(project) {
+            return Ok(WasmCompiler::Active);
+        }
+    }
+    bail!(
+        "no compiler for the browser engine, type: rustup target add {WASM_TARGET} (or, on Debian: sudo apt-get install {})",
+        DEBIAN_COMPILER.join(" ")
+    )
+}
+
+/// Brings the page's packages to what its lock file says.
+pub fn node_packages(project: &Project) -> Result<()> {
+    if !sh::on_path("npm") {
+        bail!("no Node.js, install version 20 or later, on Debian: sudo apt-get install nodejs npm");
+    }
+    let folder = project.web_demo();
+    let lock = folder.join("package-lock.json");
+    let wanted = fs::metadata(&lock).and_then(|file| file.modified()).with_context(|| format!("cannot read `{}`", lock.display()))?;
+    // npm writes this file last.
+    let installed = fs::metadata(folder.join("node_modules/.package-lock.json")).and_then(|file| file.modified());
+    if installed.is_ok_and(|installed| installed >= wanted) {
+        return Ok(());
+    }
+    sh::say("installing the page's packages: npm ci");
+    sh::run_quietly(&mut project.npm(&["ci"]))
+}
+
+/// Makes sure that there is a Chromium for the browser tests.
+pub fn chromium() -> Result<()> {
+    if !sh::on_path("chromium") && may_install() {
+        warn(apt_install("a browser for the tests", &["chromium"]));
+    }
+    if !sh::on_path("chromium") {
+        bail!("no Chromium for the browser tests, type: sudo apt-get install chromium");
+    }
+    Ok(())
+}
+
+fn active_has_target(project: &Project) -> bool {
+    let mut rustc = project.command("rustc");
+    rustc.args(["--print", "target-libdir", "--target", WASM_TARGET]);
+    let Some(folder) = sh::output(&mut rustc) else {
+        return false;
+    };
+    fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some())
+}
+
+fn debian_compiler_is_there() -> bool {
+    let version = sh::output(Command::new("/usr/bin/rustc").arg("--version"));
+    version.is_some_and(|version| new_enough(&version))
+        && Path::new("/usr/bin/cargo").is_file()
+        && Path::new(DEBIAN_LIBRARY).is_file()
+        && sh::on_path("wasm-ld-19")
+}
+
+/// Compares `rustc 1.96.0 (…)` with the version the workspace asks for.
+fn new_enough(version: &str) -> bool {
+    let found = version.split(' ').nth(1).and_then(minor);
+    let wanted = minor(env!("CARGO_PKG_RUST_VERSION"));
+    found.is_some() && found >= wanted
+}
+
+fn minor(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split('.').map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+fn may_install() -> bool {
+    sh::on_path("apt-get") && sh::output(Command::new("id").arg("-u")).is_some_and(|id| id == "0")
+}
+
+fn apt_install(what: &str, packages: &[&str]) -> Result<()> {
+    sh::say(&format!("installing {what}: apt-get install {}", packages.join(" ")));
+    sh::run_quietly(Command::new("apt-get").arg("update"))?;
+    let mut install = Command::new("apt-get");
+    install.args(["install", "-y"]).args(packages);
+    sh::run_quietly(install.env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+/// Prints why one way did not work; the next one is tried.
+fn warn(outcome: Result<()>) {
+    if let Err(error) = outcome {
+        eprintln!("warning: {error:#}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::new_enough;
+
+    #[test]
+    fn compares_compiler_versions_by_number() {
+        assert!(new_enough("rustc 1.100.0 (built from a source tarball)"));
+        assert!(new_enough(concat!("rustc ", env!("CARGO_PKG_RUST_VERSION"), ".0")));
+        assert!(!new_enough("rustc 1.63.0"));
+        assert!(!new_enough("no version"));
+    }
+}

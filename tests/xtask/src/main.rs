@@ -1,0 +1,54 @@
+//! The developer commands of the workspace, called as `cargo xtask COMMAND`.
+
+mod install;
+mod page;
+mod project;
+mod run;
+mod sh;
+mod size;
+mod test;
+mod wasm;
+
+use std::process::ExitCode;
+
+use crate::project::Project;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  run [-- OPTIONS]  builds everything and starts the server with the demo; OPTIONS go to `convengine serve`
+  test              runs every check and every test, the browser's included
+  ready             test without the engine, the page and the browser
+  wasm              builds the browser engine
+  page              builds the browser engine and the page
+  size              prints the bytes of what was built and compares them with tests/budget.txt
+
+What is missing on the machine is installed where that is allowed.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let command: fn(&Project, &[&str]) -> anyhow::Result<()> = match words.as_slice() {
+        ["run"] | ["run", "--", ..] => |project, words| run::run(project, words.get(2..).unwrap_or(&[])),
+        ["test"] => |project, _| test::everything(project),
+        ["ready"] => |project, _| test::ready(project),
+        ["wasm"] => |project, _| wasm::build(project),
+        ["page"] => |project, _| page::build(project),
+        ["size"] => |project, _| size::everything(project),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match Project::find().and_then(|project| command(&project, &words)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The simulator page.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::project::Project;
+use crate::{sh, wasm};
+
+/// Builds the browser engine and the page around it.
+pub fn build(project: &Project) -> Result<()> {
+    wasm::build(project)?;
+    sh::say("building the page");
+    sh::run(&mut project.npm(&["run", "--silent", "build"]))
+}
+
+/// Returns the folder of the finished page.
+pub fn folder(project: &Project) -> PathBuf {
+    project.web_demo().join("dist")
+}

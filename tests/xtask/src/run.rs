@@ -1,0 +1,45 @@
+//! The server with the demo.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::project::Project;
+use crate::{page, sh};
+
+const PACK: &str = "tests/packs/demo/help_desk.json";
+
+/// Builds everything and becomes the server, on a new database with the demo.
+pub fn run(project: &Project, options: &[&str]) -> Result<()> {
+    page::build(project)?;
+    sh::say("building the server");
+    sh::run(&mut project.cargo(&["build", "--release", "--package", "convengine-server"]))?;
+    let database = new_database(project)?;
+    sh::run(&mut convengine(project, &database, &["migrate"]))?;
+    sh::run(&mut convengine(project, &database, &["import", PACK]))?;
+    // A process of its own would outlive this one when it is ended by its id.
+    let error = convengine(project, &database, &["serve"]).args(options).exec();
+    Err(error).context("cannot start the server")
+}
+
+fn new_database(project: &Project) -> Result<String> {
+    let folder = project.target.join("demo");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty `{}`", folder.display()))?;
+    }
+    fs::create_dir_all(&folder)?;
+    Ok(format!("sqlite:{}", folder.join("demo.db").display()))
+}
+
+/// Settings go by environment, so that an option of the caller wins over each.
+fn convengine(project: &Project, database: &str, arguments: &[&str]) -> Command {
+    let mut command = project.command(project.target.join("release/convengine"));
+    command
+        .args(arguments)
+        .env("CONVENGINE_DATABASE", database)
+        .env("CONVENGINE_LISTEN", "127.0.0.1:8080")
+        .env("CONVENGINE_LLM", format!("scripted:{PACK}"));
+    command
+}

@@ -1,0 +1,74 @@
+//! Running other programs.
+
+use std::env;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+/// Prints a line that says what begins now.
+pub fn say(what: &str) {
+    println!("xtask: {what}");
+}
+
+/// Runs a command whose output the reader sees.
+pub fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start `{}`", line(command)))?;
+    if !status.success() {
+        bail!("`{}` ended with {status}", line(command));
+    }
+    Ok(())
+}
+
+/// Runs a command whose output matters only when it fails.
+pub fn run_quietly(command: &mut Command) -> Result<()> {
+    let output = command.output().with_context(|| format!("cannot start `{}`", line(command)))?;
+    if !output.status.success() {
+        eprint!("{}", String::from_utf8_lossy(&output.stdout));
+        eprint!("{}", String::from_utf8_lossy(&output.stderr));
+        bail!("`{}` ended with {}", line(command), output.status);
+    }
+    Ok(())
+}
+
+/// Runs a command and ends it when it takes longer than `limit`.
+pub fn run_within(limit: Duration, command: &mut Command) -> Result<()> {
+    let end = Instant::now() + limit;
+    let mut child = command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot start `{}`", line(command)))?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            if !status.success() {
+                bail!("`{}` ended with {status}", line(command));
+            }
+            return Ok(());
+        }
+        if Instant::now() >= end {
+            child.kill()?;
+            child.wait()?;
+            bail!("`{}` took longer than {} s", line(command), limit.as_secs());
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Returns what a command prints, or nothing when it cannot be started or fails.
+pub fn output(command: &mut Command) -> Option<String> {
+    let output = command.output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Tells whether a program of this name can be called.
+pub fn on_path(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// Shows a command as one types it, without the folder its program lies in.
+fn line(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let mut words = vec![program.file_name().unwrap_or_default().to_string_lossy()];
+    words.extend(command.get_args().map(|word| word.to_string_lossy()));
+    words.join(" ")
+}

@@ -1,0 +1,173 @@
+//! The bytes of what a user downloads or deploys, and their budgets.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use brotli::enc::BrotliEncoderParams;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::project::Project;
+use crate::{page, wasm};
+
+const PAGE: &str = "cargo xtask page";
+const SERVER: &str = "cargo build --release --package convengine-server";
+
+struct Figure {
+    /// Its name in the budget file.
+    key: &'static str,
+    what: &'static str,
+    /// The command that makes what is measured.
+    made_by: &'static str,
+    bytes: Option<usize>,
+}
+
+/// Prints every figure and fails when one is above its budget.
+pub fn everything(project: &Project) -> Result<()> {
+    let mut figures = page_figures(project)?;
+    let server = fs::metadata(project.target.join("release/convengine")).ok();
+    let bytes = server.and_then(|file| file.len().try_into().ok());
+    figures.push(figure("server_bytes", "server, release", SERVER, bytes));
+    report(project, &figures)
+}
+
+/// Prints the figures of the engine and the page and fails when one is above its budget.
+pub fn page(project: &Project) -> Result<()> {
+    report(project, &page_figures(project)?)
+}
+
+fn figure(key: &'static str, what: &'static str, made_by: &'static str, bytes: Option<usize>) -> Figure {
+    Figure { key, what, made_by, bytes }
+}
+
+fn page_figures(project: &Project) -> Result<Vec<Figure>> {
+    let engine = fs::read(wasm::module(project)).ok();
+    let engine = engine.as_deref();
+    let files = files_below(&page::folder(project)).unwrap_or_default();
+    let page = |ending| compressed_together(&files, ending);
+    Ok(vec![
+        figure("engine_raw_bytes", "engine, raw", PAGE, engine.map(<[u8]>::len)),
+        figure("engine_gzip_bytes", "engine, gzip", PAGE, engine.map(gzip).transpose()?),
+        figure("engine_brotli_bytes", "engine, brotli", PAGE, engine.map(brotli).transpose()?),
+        figure("page_js_brotli_bytes", "page scripts, brotli", PAGE, page("js")?),
+        figure("page_css_brotli_bytes", "page styles, brotli", PAGE, page("css")?),
+        figure("page_html_brotli_bytes", "page documents, brotli", PAGE, page("html")?),
+    ])
+}
+
+fn report(project: &Project, figures: &[Figure]) -> Result<()> {
+    let limits = limits(&project.root.join("tests/budget.txt"))?;
+    println!("{:<24}{:>12}{:>12}", "what", "bytes", "limit");
+    for figure in figures {
+        let bytes = figure.bytes.map_or("not built".to_owned(), |bytes| bytes.to_string());
+        let limit = limits.get(figure.key).map_or("-".to_owned(), usize::to_string);
+        println!("{:<24}{bytes:>12}{limit:>12}", figure.what);
+    }
+    let broken: Vec<String> = figures.iter().filter_map(|figure| broken(figure, &limits)).collect();
+    if !broken.is_empty() {
+        bail!("{}", broken.join("; "));
+    }
+    Ok(())
+}
+
+fn broken(figure: &Figure, limits: &BTreeMap<String, usize>) -> Option<String> {
+    let limit = *limits.get(figure.key)?;
+    let Some(bytes) = figure.bytes else {
+        return Some(format!("`{}` cannot be measured, type: {}", figure.key, figure.made_by));
+    };
+    (bytes > limit).then(|| format!("`{}` is {} above its limit", figure.key, bytes - limit))
+}
+
+/// Reads `key = value` lines; a file that is not there sets no limit.
+fn limits(path: &Path) -> Result<BTreeMap<String, usize>> {
+    if !path.exists() {
+        return Ok(BTreeMap::new());
+    }
+    parse(&fs::read_to_string(path)?).with_context(|| format!("cannot read `{}`", path.display()))
+}
+
+fn parse(text: &str) -> Result<BTreeMap<String, usize>> {
+    let mut limits = BTreeMap::new();
+    for line in text.lines() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let (key, value) = line.split_once('=').with_context(|| format!("no `=` in `{line}`"))?;
+        let value = value.trim().replace('_', "");
+        let value = value.parse().with_context(|| format!("no whole number in `{line}`"))?;
+        limits.insert(key.trim().to_owned(), value);
+    }
+    Ok(limits)
+}
+
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(files_below(&path)?);
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn compressed_together(files: &[PathBuf], ending: &str) -> Result<Option<usize>> {
+    let mut total = None;
+    for file in files.iter().filter(|file| file.extension().is_some_and(|found| found == ending)) {
+        total = Some(total.unwrap_or(0) + brotli(&fs::read(file)?)?);
+    }
+    Ok(total)
+}
+
+fn gzip(bytes: &[u8]) -> Result<usize> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    Ok(encoder.finish()?.len())
+}
+
+fn brotli(mut bytes: &[u8]) -> Result<usize> {
+    let best = BrotliEncoderParams { size_hint: bytes.len(), ..BrotliEncoderParams::default() };
+    let mut compressed = Vec::new();
+    brotli::BrotliCompress(&mut bytes, &mut compressed, &best)?;
+    Ok(compressed.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PAGE, broken, brotli, figure, gzip, parse};
+
+    #[test]
+    fn reads_limits_and_leaves_remarks_out() {
+        let limits = parse("# the page\nengine_brotli_bytes = 665_600 # limit\n\n").unwrap();
+        assert_eq!(limits.into_iter().collect::<Vec<_>>(), [("engine_brotli_bytes".to_owned(), 665_600)]);
+    }
+
+    #[test]
+    fn names_the_line_it_cannot_read() {
+        let error = parse("engine_brotli_bytes = 650 KB").unwrap_err();
+        assert_eq!(error.to_string(), "no whole number in `engine_brotli_bytes = 650 KB`");
+    }
+
+    #[test]
+    fn a_figure_above_its_limit_and_one_not_measured_fail() {
+        let limits = parse("engine_raw_bytes = 10").unwrap();
+        let verdict = |key, bytes| broken(&figure(key, "", PAGE, bytes), &limits);
+        assert_eq!(verdict("engine_raw_bytes", Some(10)), None);
+        assert_eq!(verdict("engine_raw_bytes", Some(13)).unwrap(), "`engine_raw_bytes` is 3 above its limit");
+        assert!(verdict("engine_raw_bytes", None).unwrap().ends_with("type: cargo xtask page"));
+        assert_eq!(verdict("server_bytes", Some(13)), None);
+    }
+
+    #[test]
+    fn compresses_what_repeats() {
+        let text = "again ".repeat(1000);
+        assert!(gzip(text.as_bytes()).unwrap() < 100);
+        assert!(brotli(text.as_bytes()).unwrap() < 100);
+    }
+}

@@ -1,0 +1,123 @@
+//! The browser engine: compiled, bound to JavaScript, made small.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::install::{self, WASM_TARGET, WasmCompiler};
+use crate::project::Project;
+use crate::sh;
+
+/// What every current browser has and the compiler may have used.
+const FEATURES: [&str; 6] = [
+    "--enable-bulk-memory",
+    "--enable-sign-ext",
+    "--enable-nontrapping-float-to-int",
+    "--enable-reference-types",
+    "--enable-multivalue",
+    "--enable-mutable-globals",
+];
+
+/// Set by an outer cargo or for the native build; each would mislead the browser engine's compiler.
+const NATIVE_ONLY: [&str; 5] =
+    ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WORKSPACE_WRAPPER"];
+
+/// Belong to the active toolchain, and would bring parts of it into a build by another.
+const ACTIVE_ONLY: [&str; 4] = ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "LD_LIBRARY_PATH"];
+
+/// Builds the browser engine into the page's source folder.
+pub fn build(project: &Project) -> Result<()> {
+    install::node_packages(project)?;
+    let compiler = install::wasm_compiler(project)?;
+    sh::say("building the browser engine");
+    sh::run(&mut compile(project, &compiler))?;
+    let compiled = project.wasm_target().join(WASM_TARGET).join("wasm/convengine_wasm.wasm");
+    let stamp = project.wasm_target().join("engine.stamp");
+    if fs::read_to_string(&stamp).is_ok_and(|stamp| fingerprint(project, &compiled).is_ok_and(|now| now == stamp)) {
+        return Ok(());
+    }
+    bind(&compiled, &folder(project))?;
+    sh::say("making the browser engine small");
+    sh::run(&mut optimise(project))?;
+    fs::write(&stamp, fingerprint(project, &compiled)?)?;
+    Ok(())
+}
+
+/// Returns the finished module, as the page loads it.
+pub fn module(project: &Project) -> PathBuf {
+    folder(project).join("convengine_wasm_bg.wasm")
+}
+
+fn folder(project: &Project) -> PathBuf {
+    project.web_demo().join("src/wasm")
+}
+
+fn compile(project: &Project, compiler: &WasmCompiler) -> Command {
+    let build = ["build", "--target", WASM_TARGET, "--profile", "wasm", "--package", "convengine-wasm"];
+    let mut command = match compiler {
+        WasmCompiler::Active => project.cargo(&build),
+        WasmCompiler::Debian => debian_cargo(project, &build),
+    };
+    for name in NATIVE_ONLY {
+        command.env_remove(name);
+    }
+    // Two compilers in one folder would rebuild each other's work.
+    command.env("CARGO_TARGET_DIR", project.wasm_target());
+    command
+}
+
+fn debian_cargo(project: &Project, build: &[&str]) -> Command {
+    let mut command = project.command("/usr/bin/cargo");
+    command.args(build).args(["-Z", "build-std=std,panic_abort"]);
+    for name in ACTIVE_ONLY {
+        command.env_remove(name);
+    }
+    let mut path = std::ffi::OsString::from("/usr/bin:");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    command
+        .env("PATH", path)
+        .env("RUSTC", "/usr/bin/rustc")
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld-19");
+    command
+}
+
+fn bind(compiled: &Path, folder: &Path) -> Result<()> {
+    Bindgen::new()
+        .input_path(compiled)
+        .web(true)?
+        .typescript(true)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .generate(folder)
+        .context("cannot write the browser engine's bindings")
+}
+
+fn optimise(project: &Project) -> Command {
+    let module = module(project);
+    let mut command = project.command(project.web_demo().join("node_modules/.bin/wasm-opt"));
+    command.arg("-Oz").args(FEATURES).arg(&module).arg("-o").arg(&module);
+    command
+}
+
+/// Covers what binding and optimising read and what they wrote, so that a file changed by hand is written again.
+fn fingerprint(project: &Project, compiled: &Path) -> Result<String> {
+    let folder = folder(project);
+    let files = [
+        compiled.to_path_buf(),
+        project.web_demo().join("node_modules/binaryen/package.json"),
+        module(project),
+        folder.join("convengine_wasm.js"),
+        folder.join("convengine_wasm.d.ts"),
+    ];
+    let mut hasher = DefaultHasher::new();
+    for file in files {
+        hasher.write(&fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?);
+    }
+    FEATURES.iter().for_each(|feature| hasher.write(feature.as_bytes()));
+    Ok(format!("{:016x}", hasher.finish()))
+}
