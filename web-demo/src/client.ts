@@ -1,0 +1,109 @@
+import type { Failure, Loaded, Message, PlayedTurn, Progress, Reply, Request } from './protocol';
+import type { TurnRecord } from './types';
+
+/** Why the engine did not do what it was asked. */
+export class EngineError extends Error {
+  readonly code: string;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.code = failure.code;
+    this.name = failure.code;
+  }
+}
+
+type Follow = (progress: Progress) => void;
+type Unnumbered<T> = T extends unknown ? Omit<T, 'id'> : never;
+
+interface Waiting {
+  resolve(reply: Reply): void;
+  reject(error: EngineError): void;
+  follow: Follow | undefined;
+}
+
+/** The engine in its worker, with a new worker whenever the old one has stopped. */
+export class EngineClient {
+  private worker = this.open();
+  private readonly waiting = new Map<number, Waiting>();
+  private last = 0;
+  private heard = false;
+  private dead: EngineError | undefined;
+
+  /** @param stopped is told when the engine stopped and an empty one took its place */
+  constructor(private readonly stopped: (error: EngineError) => void) {}
+
+  /** Compiles a pack; a strict load keeps the running configuration when the new one has errors. */
+  load(pack: string, strict: boolean): Promise<Loaded> {
+    return this.ask({ type: 'load', pack, strict }, 'loaded');
+  }
+
+  /** Runs one turn. */
+  async send(message: Message, follow: Follow): Promise<TurnRecord> {
+    return (await this.ask({ type: 'send', ...message }, 'done', follow)).turn;
+  }
+
+  /** Plays all turns of a pack; `keep` lets the conversation go on from there. */
+  async play(pack: string, keep: boolean, follow?: Follow): Promise<PlayedTurn[]> {
+    return (await this.ask({ type: 'play', pack, keep }, 'played', follow)).turns;
+  }
+
+  private ask<T extends Reply['type']>(request: Unnumbered<Request>, type: T, follow?: Follow) {
+    if (this.dead) return Promise.reject(this.dead);
+    const id = ++this.last;
+    return new Promise<Extract<Reply, { type: T }>>((resolve, reject) => {
+      this.waiting.set(id, {
+        resolve: (reply) => {
+          if (reply.type === type) resolve(reply as Extract<Reply, { type: T }>);
+          else if (reply.type === 'failed') reject(new EngineError(reply));
+        },
+        reject,
+        follow,
+      });
+      this.worker.postMessage({ ...request, id } as Request);
+    });
+  }
+
+  private open(): Worker {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+    worker.onmessage = (event: MessageEvent<Reply | Progress>) => this.receive(event.data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      const failure = { code: 'ENGINE_STOPPED', message: event.message || 'the engine could not be loaded', fatal: true };
+      // A worker that never said a word will not do so the second time.
+      if (this.heard) this.restart(failure);
+      else this.abandon((this.dead = new EngineError(failure)));
+    };
+    return worker;
+  }
+
+  private receive(message: Reply | Progress): void {
+    this.heard = true;
+    const waiting = this.waiting.get(message.id);
+    if (isProgress(message)) {
+      waiting?.follow?.(message);
+      return;
+    }
+    this.waiting.delete(message.id);
+    waiting?.resolve(message);
+    if (message.type === 'failed' && message.fatal) this.restart(message);
+  }
+
+  private restart(failure: Failure): void {
+    this.worker.terminate();
+    this.worker = this.open();
+    this.heard = false;
+    const error = new EngineError(failure);
+    this.abandon(error);
+    this.stopped(error);
+  }
+
+  private abandon(error: EngineError): void {
+    const left = [...this.waiting.values()];
+    this.waiting.clear();
+    left.forEach((it) => it.reject(error));
+  }
+}
+
+function isProgress(message: Reply | Progress): message is Progress {
+  return message.type === 'notices' || message.type === 'effect' || message.type === 'answer' || message.type === 'turn';
+}

@@ -1,0 +1,29 @@
+/** The engine as wasm-bindgen writes it to `src/wasm`. */
+declare module 'convengine-wasm' {
+  export default function init(): Promise<unknown>;
+
+  export class Engine {
+    /** Compiles a pack; throws `{code, message}` only for text that is no pack. */
+    constructor(pack: string);
+    /** Lists the issues of the pack as JSON. */
+    issues(): string;
+    /** Names the compiled configuration by its content. */
+    hash(): string;
+    /** Counts the turns that the pack brings along. */
+    scripted_turns(): number;
+    /** Gives the message of a turn of the pack, ready for `start`. */
+    scripted_turn(index: number): string;
+    /** Begins a turn and gives its first slice. */
+    start(message: string): string;
+    /** Answers an effect from the pack: `{"completion", "delay_ms"}`. */
+    answer(effect: string, at?: number): string;
+    /** Goes on with a list of completions and gives the next slice. */
+    resume(completions: string): string;
+    /** Gives the session before and after every step of the turn. */
+    views(): string;
+    /** Names all slices and the outcome of the finished turn by their content. */
+    turn_hash(): string;
+    /** Gives the engine's memory back. */
+    free(): void;
+  }
+}

@@ -1,0 +1,56 @@
+import type { Progress } from './protocol';
+import type { EngineError } from './client';
+import type { Effect, Exchange, Notice, TurnRecord } from './types';
+
+/** A turn of the chat while it runs and after it ended. */
+export class Turn {
+  notices = $state.raw<Notice[]>([]);
+  exchanges = $state.raw<Exchange[]>([]);
+  waiting = $state.raw<Effect[]>([]);
+  record = $state.raw<TurnRecord>();
+  error = $state.raw<EngineError>();
+
+  constructor(
+    readonly number: number,
+    readonly message: string,
+    readonly conversationId: string,
+    readonly inputParams = '',
+  ) {}
+
+  /** Whether the engine still works on it. */
+  get running(): boolean {
+    return !this.record && !this.error;
+  }
+
+  /** What a person would see of the work: the last progress text, or what is waited for. */
+  get doing(): string {
+    const said = this.notices.findLast((it) => it.kind === 'verbose' && it.text);
+    if (said?.kind === 'verbose' && said.text) return said.text;
+    const purpose = this.waiting[0]?.request['purpose'];
+    return typeof purpose === 'string' ? `Waiting for the model: ${purpose}` : 'Working';
+  }
+
+  /** Takes in what the worker says while the turn runs. */
+  follow(progress: Progress): void {
+    if (progress.type === 'notices') this.notices = [...this.notices, ...progress.notices];
+    else if (progress.type === 'effect') this.waiting = [...this.waiting, progress.effect];
+    else if (progress.type === 'answer') {
+      this.waiting = this.waiting.filter((it) => it.id !== progress.exchange.effect.id);
+      this.exchanges = [...this.exchanges, progress.exchange];
+    }
+  }
+
+  /** Takes in the finished turn. */
+  finish(record: TurnRecord): void {
+    this.notices = record.notices;
+    this.exchanges = record.exchanges;
+    this.waiting = [];
+    this.record = record;
+  }
+
+  /** Takes in why the turn could not be run. */
+  fail(error: EngineError): void {
+    this.waiting = [];
+    this.error = error;
+  }
+}

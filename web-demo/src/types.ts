@@ -1,0 +1,100 @@
+/** A JSON value as the page reads it for display. */
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+
+/** A JSON object as the page reads it for display. */
+export interface JsonObject {
+  [key: string]: Json;
+}
+
+/** One finding of the engine about a pack. */
+export interface Issue {
+  severity: 'error' | 'warning';
+  path: string;
+  reason: string;
+  hint: string;
+}
+
+/** What the engine asks its host to do. */
+export interface Effect {
+  id: number;
+  key: string;
+  class: 'pure' | 'read' | 'write' | 'irreversible';
+  deadline_ms: number;
+  request: JsonObject & { kind: string };
+}
+
+/** What came of one effect. */
+export interface Completion {
+  id: number;
+  at: number;
+  outcome: { ok: JsonObject & { kind: string } } | { error: { kind: string; message: string } };
+}
+
+/** Something the engine says about the turn while it runs. */
+export type Notice = AuditNotice | VerboseNotice;
+
+/** A decision as it is written to the audit trail. */
+export interface AuditNotice {
+  seq: number;
+  at: number;
+  kind: 'audit';
+  stage: string;
+  payload: Json;
+}
+
+/** A progress message for people. */
+export interface VerboseNotice {
+  seq: number;
+  at: number;
+  kind: 'verbose';
+  step: string;
+  determinant: string;
+  level: 'INFO' | 'ERROR';
+  text: string | null;
+  [detail: string]: Json;
+}
+
+/** How a turn ended. */
+export interface Outcome {
+  conversation_id: string;
+  intent: string | null;
+  state: string | null;
+  payload: { type: 'TEXT' | 'JSON'; value: string } | null;
+  context: Json;
+  fault: { code: string; message: string; recoverable: boolean } | null;
+  writes: Json[];
+}
+
+/** What one call of the engine brings forth. */
+export interface Slice {
+  effects: Effect[];
+  notices: Notice[];
+  end: Outcome | null;
+}
+
+/** The session at one edge of a step. */
+export interface View {
+  step: string;
+  edge: 'before' | 'after';
+  seq: number;
+  session: JsonObject;
+}
+
+/** An effect with its answer. */
+export interface Exchange {
+  effect: Effect;
+  completion: Completion;
+  delayMs: number;
+}
+
+/** A finished turn with everything that the page shows of it. */
+export interface TurnRecord {
+  message: string;
+  notices: Notice[];
+  exchanges: Exchange[];
+  outcome: Outcome;
+  hash: string;
+  durationMs: number;
+  /** The engine's views as JSON text: large, and read only when somebody looks at the session. */
+  views: string;
+}
