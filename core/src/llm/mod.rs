@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::audit::Stage;
-use crate::json::plain_text;
 use crate::session::Session;
+use crate::text::plain_text;
 use crate::text::template::Template;
 use crate::turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Map, Write};
 use crate::turning::Turning;

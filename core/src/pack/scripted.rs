@@ -40,7 +40,10 @@ pub struct Scripted {
 #[serde(untagged)]
 enum File {
     Rules(Vec<ScriptRule>),
-    Pack { llm: Vec<ScriptRule> },
+    Pack {
+        #[serde(default)]
+        llm: Vec<ScriptRule>,
+    },
 }
 
 impl Scripted {

@@ -2,3 +2,14 @@
 
 pub mod regex;
 pub mod template;
+
+use serde_json::Value;
+
+/// The text of a value as templates print it: strings as they are, nothing for null, JSON for the rest.
+pub fn plain_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}

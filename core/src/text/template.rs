@@ -5,8 +5,7 @@
 
 use serde_json::Value;
 
-use crate::json::plain_text;
-use crate::turn::Map;
+use crate::text::plain_text;
 
 /// A compiled template; the default one is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,11 +86,6 @@ impl Template {
             }
         }
         out
-    }
-
-    /// Fills the template from one object.
-    pub fn render_map(&self, variables: &Map) -> String {
-        self.render(|name| variables.get(name))
     }
 }
 
@@ -197,7 +191,7 @@ mod tests {
 
     fn render(source: &str) -> String {
         let variables = json!({"a": {"b": [1, {"c d": "x"}], "n": null, "f": 2.0}, "t": "<'{{a}}'>"});
-        Template::compile(source).unwrap().render_map(variables.as_object().unwrap())
+        Template::compile(source).unwrap().render(|name| variables.get(name))
     }
 
     #[test]

@@ -1,0 +1,116 @@
+//! The router and the server.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::routing::{get, post};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
+use tower_http::trace::TraceLayer;
+
+use crate::drive::Host;
+use crate::exit::Failure;
+use crate::fulfil::llm::Model;
+use crate::gate::Gate;
+use crate::http::{audit, conversation, error, health, page};
+use crate::settings::Settings;
+use crate::writer::Writer;
+use crate::{clock, config, store};
+
+/// How long running turns may go on when the server stops.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// The routes of a server.
+pub fn router(host: Arc<Host>) -> Router {
+    Router::new()
+        .route("/api/v1/conversation/message", post(conversation::message))
+        .route("/api/v1/conversation/audit/{id}", get(audit::rows))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .method_not_allowed_fallback(error::method_not_allowed)
+        .fallback(page::file)
+        .layer(TraceLayer::new_for_http().make_span_with(span).on_failure(()))
+        .layer(PropagateRequestIdLayer::x_request_id())
+        .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+        .with_state(host)
+}
+
+/// Every line of the log about a request carries the id that its answer has.
+fn span(request: &Request) -> tracing::Span {
+    let id = request.headers().get("x-request-id").and_then(|it| it.to_str().ok());
+    tracing::error_span!("request", id)
+}
+
+/// Prepares what turns share: database, configuration, model. Issues of the configuration go to standard error.
+///
+/// The task is the writer's; it ends after the last use of what turns share.
+///
+/// # Errors
+/// Settings or configuration that do not allow a start, or a database that cannot be used.
+pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Failure> {
+    let place = &settings.database;
+    let unusable = |it: sqlx::Error| store::unusable(place, &it);
+    let model = Model::parse(&settings.llm)?;
+    let mut connection = store::connect_ready(place).await?;
+    let (config, issues) = config::of_database(&mut connection, &settings.tree).await.map_err(unusable)?;
+    issues.iter().for_each(|it| eprintln!("{it}"));
+    if config.settings.strict && issues.iter().any(config::is_error) {
+        return Err(Failure::usage("the configuration has errors and convengine.config.strict is set: correct them or unset it"));
+    }
+    let now = clock::now();
+    store::config::keep_snapshot(&mut connection, config.hash(), config.source(), now).await.map_err(unusable)?;
+    let readers = store::readers(place).await?;
+    let (writer, writing) = Writer::start(connection);
+    let host = Host { config: Arc::new(config), readers, writer, gate: Arc::new(Gate::default()), model };
+    Ok((Arc::new(host), writing))
+}
+
+/// Runs a server until `stop`; calls `listening` with the address once messages can be sent.
+///
+/// # Errors
+/// Why it could not start.
+pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: impl Future<Output = ()>) -> Result<(), Failure> {
+    let listener = listen(settings).await?;
+    let (host, writing) = host(settings).await?;
+    let address = listener.local_addr().map_err(|it| Failure::service(format!("cannot listen on {}: {it}", settings.listen)))?;
+    let (hang_up, hung_up) = oneshot::channel::<()>();
+    let server = axum::serve(listener, router(Arc::clone(&host))).with_graceful_shutdown(async {
+        let _ = hung_up.await;
+    });
+    let server = tokio::spawn(server.into_future());
+    listening(address);
+    stop.await;
+    drop(hang_up);
+    // First the turns, which may go on without their clients, then the connections that still get an answer.
+    let farewell = async {
+        host.gate.drain().await;
+        let _ = server.await;
+        host.readers.close().await;
+        drop(host);
+        let _ = writing.await;
+    };
+    if tokio::time::timeout(FAREWELL, farewell).await.is_err() {
+        tracing::warn!("turns or connections were still open after {} s", FAREWELL.as_secs());
+    }
+    Ok(())
+}
+
+async fn listen(settings: &Settings) -> Result<TcpListener, Failure> {
+    let at = &settings.listen;
+    let failed = |it: std::io::Error| Failure::service(format!("cannot listen on {at}: {it}: choose another address with --listen"));
+    let addresses: Vec<SocketAddr> = tokio::net::lookup_host(at)
+        .await
+        .map_err(|it| Failure::usage(format!("cannot read the address '{at}': {it}: write --listen HOST:PORT")))?
+        .collect();
+    if !settings.open && !addresses.iter().all(|it| it.ip().is_loopback()) {
+        let line = format!("'{at}' can be reached from other machines and there are no keys yet: add --set convengine.security.mode=none");
+        return Err(Failure::usage(line));
+    }
+    TcpListener::bind(addresses.as_slice()).await.map_err(failed)
+}

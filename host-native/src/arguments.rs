@@ -1,0 +1,87 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// The conversation engine's server and its tools.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "convengine", version)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Options of every command.
+    #[command(flatten)]
+    pub options: Options,
+}
+
+/// Options that are also environment variables; all but `--settings` may stand in the settings file.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Options {
+    /// The database, `sqlite:PATH` [default: sqlite:convengine.db]
+    #[arg(long, global = true, env = "CONVENGINE_DATABASE", value_name = "ADDRESS")]
+    pub database: Option<String>,
+    /// Where to listen [default: 127.0.0.1:8080]
+    #[arg(long, global = true, env = "CONVENGINE_LISTEN", value_name = "HOST:PORT")]
+    pub listen: Option<String>,
+    /// A TOML file with `database`, `listen`, `llm` and the tree `convengine`
+    #[arg(long, global = true, env = "CONVENGINE_SETTINGS", value_name = "FILE")]
+    pub settings: Option<PathBuf>,
+    /// Who answers model calls, `scripted:FILE` or `off` [default: off]
+    #[arg(long, global = true, env = "CONVENGINE_LLM", value_name = "MODEL")]
+    pub llm: Option<String>,
+    /// A `convengine.*` setting; may be repeated
+    #[arg(long, global = true, env = "CONVENGINE_SET", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// The commands.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Command {
+    /// Runs the server
+    Serve,
+    /// Creates what is missing in the database
+    Migrate,
+    /// Replaces the rows of the tables that a pack names
+    Import {
+        /// The pack
+        pack: PathBuf,
+        /// Refuses a pack with rows that do not compile
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Prints the issues of a pack or of the database
+    Lint {
+        /// The pack; without it the database is read
+        pack: Option<PathBuf>,
+        /// Prints a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Runs a stored conversation again from its journals
+    Replay {
+        /// The conversation
+        #[arg(long, value_name = "ID")]
+        conversation: String,
+        /// Compares with what this pack's configuration would do
+        #[arg(long, value_name = "PACK")]
+        config: Option<PathBuf>,
+    },
+    /// Plays packs and compares with what they expect
+    Test(TestArguments),
+}
+
+/// What `convengine test` plays.
+#[derive(Debug, Clone, Args)]
+pub struct TestArguments {
+    /// Packs
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Writes a JUnit report
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// The list of explained differences
+    #[arg(long, value_name = "FILE")]
+    pub explained: Option<PathBuf>,
+}

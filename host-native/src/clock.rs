@@ -1,0 +1,123 @@
+//! Milliseconds and the forms in which databases hold them.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use convengine_core::turn::Millis;
+
+const DAY: i64 = 86_400_000;
+
+/// The host's time.
+pub fn now() -> Millis {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// UTC text as `ce_audit` holds it: `2026-01-02 03:04:05.678`.
+pub fn audit_text(at: Millis) -> String {
+    render(at, ' ', "")
+}
+
+/// ISO 8601 with `Z`, as clients get it.
+pub fn iso_text(at: Millis) -> String {
+    render(at, 'T', "Z")
+}
+
+/// Reads every form that a database of the original or of ours holds: milliseconds, text with a blank or `T`, with or
+/// without a fraction and a zone. Text without a zone is UTC.
+pub fn parse(text: &str) -> Option<Millis> {
+    let text = text.trim();
+    if let Ok(millis) = text.parse::<i64>() {
+        return Some(millis);
+    }
+    let (date, clock) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
+    let (clock, offset) = split_zone(clock)?;
+    let mut parts = date.splitn(3, '-').map(|it| it.parse::<i64>().ok());
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
+    let mut parts = clock.splitn(3, ':').map(|it| it.parse::<i64>().ok());
+    let (hour, minute) = (parts.next()??, parts.next()??);
+    let second = parts.next().unwrap_or(Some(0))?;
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 24 || minute > 59 || second > 60 {
+        return None;
+    }
+    let seconds = (hour * 60 + minute) * 60 + second;
+    Some(days_from_civil(year, month, day) * DAY + seconds * 1000 + millis_of(fraction)? - offset)
+}
+
+fn split_zone(clock: &str) -> Option<(&str, i64)> {
+    if let Some(clock) = clock.strip_suffix(['Z', 'z']) {
+        return Some((clock, 0));
+    }
+    let Some(at) = clock.rfind(['+', '-']) else {
+        return Some((clock, 0));
+    };
+    let (clock, zone) = clock.split_at(at);
+    let sign = if zone.starts_with('-') { -1 } else { 1 };
+    let digits: String = zone.chars().filter(char::is_ascii_digit).collect();
+    let hours: i64 = digits.get(..2)?.parse().ok()?;
+    let minutes: i64 = digits.get(2..4).unwrap_or("0").parse().ok()?;
+    Some((clock, sign * (hours * 60 + minutes) * 60_000))
+}
+
+fn millis_of(fraction: &str) -> Option<i64> {
+    let digits: String = fraction.chars().chain("000".chars()).take(3).collect();
+    digits.parse().ok()
+}
+
+fn render(at: Millis, between: char, zone: &str) -> String {
+    let (days, rest) = (at.div_euclid(DAY), at.rem_euclid(DAY));
+    let (year, month, day) = civil_from_days(days);
+    let (hour, minute, second, millis) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60, rest % 1000);
+    format!("{year:04}-{month:02}-{day:02}{between}{hour:02}:{minute:02}:{second:02}.{millis:03}{zone}")
+}
+
+/// Days since 1970-01-01 of a date, by counting from March so that the leap day comes last.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stored_form_is_one_instant() {
+        let at = 1_767_323_045_678;
+        for form in [
+            "1767323045678",
+            "2026-01-02 03:04:05.678",
+            "2026-01-02T03:04:05.678Z",
+            "2026-01-02T03:04:05.678123+00:00",
+            "2026-01-02 05:04:05.678+02",
+        ] {
+            assert_eq!(parse(form), Some(at), "{form}");
+        }
+        assert_eq!(parse("2026-01-02 03:04:05"), Some(at - 678));
+        assert_eq!(parse("2026-01-02"), Some(1_767_312_000_000));
+        assert_eq!(parse("soon"), None);
+        assert_eq!(parse("2026-13-02"), None);
+    }
+
+    #[test]
+    fn text_and_millis_agree() {
+        for at in [0, -1, 951_782_399_999, 951_782_400_000, 1_709_164_800_000, 4_102_444_799_999] {
+            assert_eq!(parse(&audit_text(at)), Some(at));
+            assert_eq!(parse(&iso_text(at)), Some(at));
+        }
+        assert_eq!(audit_text(1_767_323_045_678), "2026-01-02 03:04:05.678");
+    }
+}

@@ -1,0 +1,69 @@
+//! Runs a command and turns its end into an exit code.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use tokio::runtime::Runtime;
+use tracing_subscriber::EnvFilter;
+
+use crate::arguments::{Arguments, Command, Options};
+use crate::exit::Failure;
+use crate::settings::Settings;
+use crate::store::{self, schema};
+use crate::{app, import, lint, play, replay};
+
+/// Runs a command.
+pub fn run(arguments: Arguments) -> ExitCode {
+    log();
+    let Arguments { command, options } = arguments;
+    let ended = match command {
+        Command::Serve => within(&options, serve),
+        Command::Migrate => within(&options, migrate),
+        Command::Import { pack, strict } => within(&options, async |it| import::command(it, &pack, strict).await),
+        Command::Lint { pack, json } => within(&options, async |it| lint::command(it, pack.as_deref(), json).await),
+        Command::Replay { conversation, config } => {
+            within(&options, async |it| replay::command(it, &conversation, config.as_deref()).await)
+        }
+        // The player starts servers of its own, each with its own runtime and settings.
+        Command::Test(test) => return play::command(&test),
+    };
+    ended.map_or_else(|it| it.report(), |()| ExitCode::SUCCESS)
+}
+
+fn within(options: &Options, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
+    let settings = Settings::read(options)?;
+    let runtime = Runtime::new().map_err(|it| Failure::service(format!("cannot start: {it}")))?;
+    let ended = runtime.block_on(command(&settings));
+    runtime.shutdown_background();
+    ended
+}
+
+fn log() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init();
+}
+
+async fn serve(settings: &Settings) -> Result<(), Failure> {
+    let stop = stop_signal().map_err(|it| Failure::service(format!("cannot listen for signals: {it}")))?;
+    app::serve(settings, |address| println!("convengine listening on http://{address}"), stop).await
+}
+
+/// Ends with the first SIGTERM or Ctrl-C.
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+async fn migrate(settings: &Settings) -> Result<(), Failure> {
+    let mut connection = store::connect(&settings.database, true).await?;
+    let created = schema::migrate(&mut connection).await.map_err(|it| store::unusable(&settings.database, &it))?;
+    println!("created {} tables in {}", created.len(), settings.database.url);
+    Ok(())
+}

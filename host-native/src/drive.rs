@@ -1,0 +1,182 @@
+//! Drives a turn: load, run and fulfil, commit.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use convengine_core::config::Config;
+use convengine_core::turn::{
+    Completion, Map, Millis, Notice, Outcome, ProgramRef, Turn, TurnError, TurnInput, UserEvent, Write, state_hash,
+};
+use sqlx::sqlite::SqlitePool;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::clock;
+use crate::fulfil::{fulfil, llm::Model};
+use crate::gate::{Busy, Gate};
+use crate::store::commit::{TurnRow, TurnRows};
+use crate::store::{load, turn};
+use crate::writer::{CommitError, Writer};
+
+/// How often a turn that lost a race is run.
+const ATTEMPTS: usize = 3;
+
+/// What turns of one server share.
+#[derive(Debug)]
+pub struct Host {
+    /// The compiled configuration.
+    pub config: Arc<Config>,
+    /// For reading.
+    pub readers: SqlitePool,
+    /// For writing.
+    pub writer: Writer,
+    /// One turn at a time per conversation.
+    pub gate: Arc<Gate>,
+    /// Who answers model calls.
+    pub model: Model,
+}
+
+/// A user's message as it came in.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// The conversation, a UUID in lower case.
+    pub conversation: String,
+    /// What the user did.
+    pub event: UserEvent,
+    /// When it came in.
+    pub received: Instant,
+}
+
+impl Message {
+    /// A message that comes in now.
+    pub fn now(conversation: Option<String>, text: Option<String>, reset: bool, params: Map) -> Self {
+        let conversation = conversation.unwrap_or_else(|| Uuid::new_v4().to_string());
+        Message { conversation, event: UserEvent { text, reset, params }, received: Instant::now() }
+    }
+}
+
+/// Why a message has no answer. Nothing of its turn is stored then.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Too many turns wait.
+    #[error(transparent)]
+    Busy(#[from] Busy),
+    /// The session cannot be read.
+    #[error("the conversation cannot be read: {0}")]
+    Load(#[from] sqlx::Error),
+    /// The rows cannot be written.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// A defect of the core or of this host.
+    #[error("the turn cannot be run: {0}")]
+    Defect(String),
+}
+
+impl From<TurnError> for Refusal {
+    fn from(error: TurnError) -> Self {
+        Refusal::Defect(error.to_string())
+    }
+}
+
+/// Runs the turn of a message to its end, also when nobody waits for the answer any more.
+///
+/// # Errors
+/// [`Refusal`]; the conversation is then as it was before.
+pub async fn answer(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
+    tokio::spawn(in_line(host, message)).await.unwrap_or_else(|error| Err(Refusal::Defect(error.to_string())))
+}
+
+async fn in_line(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
+    let _pass = host.gate.enter(&message.conversation).await?;
+    for _ in 1..ATTEMPTS {
+        match attempt(&host, &message).await {
+            Err(Refusal::Commit(CommitError::Conflict)) => {}
+            other => return other,
+        }
+    }
+    attempt(&host, &message).await
+}
+
+async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal> {
+    let session = load::conversation(&host.readers, &message.conversation, host.config.settings.history_max_turns).await?;
+    // A turn that waited in line starts after the one before it: audit rows and resets are ordered by time.
+    let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1);
+    let input = TurnInput {
+        turn: Uuid::new_v4().to_string(),
+        conversation: message.conversation.clone(),
+        at: clock::now().max(earliest),
+        seed: seed(),
+        program: ProgramRef::PipelineV2,
+        event: message.event.clone(),
+        session,
+    };
+    let ended = run(host, input).await?;
+    let rows = rows(&ended, message)?;
+    host.writer.commit(rows).await?;
+    Ok(ended.outcome)
+}
+
+/// Below 2^53, so that a journal read by a browser keeps it.
+fn seed() -> u64 {
+    Uuid::new_v4().as_u64_pair().1 & ((1 << 53) - 1)
+}
+
+struct Ended {
+    turn: Turn,
+    outcome: Outcome,
+    notices: Vec<Notice>,
+}
+
+async fn run(host: &Arc<Host>, input: TurnInput) -> Result<Ended, Refusal> {
+    let (mut turn, mut slice) = Turn::start(input, Arc::clone(&host.config))?;
+    let mut running: JoinSet<Completion> = JoinSet::new();
+    let mut notices = Vec::new();
+    loop {
+        notices.append(&mut slice.notices);
+        if let Some(outcome) = slice.end {
+            return Ok(Ended { turn, outcome, notices });
+        }
+        for effect in slice.effects {
+            running.spawn(fulfil(Arc::clone(host), effect));
+        }
+        let Some(completion) = running.join_next().await else { return Err(TurnError::Stalled.into()) };
+        let completion = completion.map_err(|it| Refusal::Defect(it.to_string()))?;
+        slice = turn.resume(vec![completion])?;
+    }
+}
+
+fn rows(ended: &Ended, message: &Message) -> Result<TurnRows, Refusal> {
+    let journal = ended.turn.journal();
+    let conversation = message.conversation.as_str();
+    let mut rows = TurnRows::default();
+    let mut reset = false;
+    for write in &ended.outcome.writes {
+        match write {
+            Write::Conversation(row) => rows.conversation(row),
+            Write::History(row) => rows.history(conversation, row),
+            Write::LlmCall(row) => rows.llm_call(conversation, row),
+            Write::Reset => reset = true,
+        }
+    }
+    for entry in &journal.entries {
+        // The request stands in the journal, compressed; here its hash is enough to find equal ones.
+        rows.effects.push(&(&journal.input.turn, entry.effect, &entry.fingerprint, &entry.outcome, entry.at));
+    }
+    rows.turn(&TurnRow {
+        turn_id: &journal.input.turn,
+        conversation_id: conversation,
+        number: journal.input.session.turns + 1,
+        status: "closed",
+        protocol: journal.header.protocol,
+        engine: &journal.header.engine,
+        config_hash: &journal.header.config,
+        journal: &turn::deflate(journal).map_err(|it| Refusal::Defect(it.to_string()))?,
+        state_hash: &state_hash(&ended.outcome, &ended.notices),
+        reset,
+        created_at: journal.input.at,
+        closed_at: clock::now(),
+    });
+    let total = Millis::try_from(message.received.elapsed().as_millis()).unwrap_or(Millis::MAX);
+    rows.audit(conversation, &ended.notices, total);
+    Ok(rows)
+}

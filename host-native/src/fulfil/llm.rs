@@ -1,0 +1,54 @@
+//! Language models.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use convengine_core::pack::Scripted;
+use convengine_core::turn::{Answer, EffectError, EffectErrorKind, LlmRequest};
+
+use crate::exit::Failure;
+
+/// Who answers model calls.
+#[derive(Debug)]
+pub enum Model {
+    /// Nobody.
+    Off,
+    /// Rules from a file.
+    Scripted(Mutex<Scripted>),
+}
+
+impl Model {
+    /// Reads the value of `--llm`.
+    ///
+    /// # Errors
+    /// A usage failure that says which values there are.
+    pub fn parse(text: &str) -> Result<Model, Failure> {
+        if text == "off" {
+            return Ok(Model::Off);
+        }
+        let Some(file) = text.strip_prefix("scripted:") else {
+            return Err(Failure::usage(format!("the model '{text}' is not available in this version; use scripted:FILE or off")));
+        };
+        let rules = std::fs::read_to_string(file)
+            .map_err(|it| Failure::usage(format!("cannot read the scripted model {file}: {it}: check the path")))?;
+        let scripted = Scripted::parse(&rules).map_err(|it| Failure::usage(format!("cannot use the scripted model {file}: {it}")))?;
+        Ok(Model::Scripted(Mutex::new(scripted)))
+    }
+}
+
+/// Answers a model call.
+pub async fn answer(model: &Model, request: &LlmRequest) -> Answer {
+    match model {
+        Model::Off => {
+            let message = "no language model is set up: start the server with --llm";
+            Answer::Error(EffectError::new(EffectErrorKind::Unsupported, message))
+        }
+        Model::Scripted(scripted) => {
+            let (answer, delay_ms) = scripted.lock().unwrap_or_else(PoisonError::into_inner).answer(request);
+            if delay_ms > 0 {
+                tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+            }
+            answer
+        }
+    }
+}

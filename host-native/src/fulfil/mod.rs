@@ -1,0 +1,27 @@
+//! Fulfils effects: one arm a kind, so that a new kind does not compile until this host can do it.
+
+pub mod llm;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use convengine_core::turn::{Answer, Completion, Effect, EffectError, EffectErrorKind, Request};
+
+use crate::clock;
+use crate::drive::Host;
+
+/// Answers an effect, at the latest when its deadline has passed.
+pub async fn fulfil(host: Arc<Host>, effect: Effect) -> Completion {
+    let deadline = Duration::from_millis(effect.deadline_ms.into());
+    let outcome = tokio::time::timeout(deadline, answer(&host, &effect.request)).await.unwrap_or_else(|_| {
+        let message = format!("no answer within {} ms", effect.deadline_ms);
+        Answer::Error(EffectError::new(EffectErrorKind::Timeout, message))
+    });
+    Completion { id: effect.id, at: clock::now(), outcome }
+}
+
+async fn answer(host: &Host, request: &Request) -> Answer {
+    match request {
+        Request::Llm(request) => llm::answer(&host.model, request).await,
+    }
+}

@@ -1,0 +1,132 @@
+//! One turn at a time per conversation, in order of arrival.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const WAITING_PER_CONVERSATION: usize = 8;
+const TURNS: u32 = 1024;
+
+/// Too many turns wait, or this one has waited too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the conversation is busy: send the message again later")]
+pub struct Busy;
+
+/// The entrance to all conversations.
+#[derive(Debug)]
+pub struct Gate {
+    conversations: Mutex<HashMap<String, Entry>>,
+    turns: Arc<Semaphore>,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// Running and waiting turns; without any the entry goes.
+    users: usize,
+}
+
+/// The right to run a turn of a conversation, until it is dropped.
+#[derive(Debug)]
+pub struct Pass {
+    // Fields are dropped in this order: the next turn may start before the entry is looked at.
+    _turn: OwnedMutexGuard<()>,
+    _ticket: Ticket,
+    _permit: OwnedSemaphorePermit,
+}
+
+#[derive(Debug)]
+struct Ticket {
+    gate: Arc<Gate>,
+    conversation: String,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Gate { conversations: Mutex::default(), turns: Arc::new(Semaphore::new(TURNS as usize)) }
+    }
+}
+
+impl Gate {
+    /// Waits for the conversation's turn.
+    ///
+    /// # Errors
+    /// [`Busy`] after 30 seconds, or at once when too many wait.
+    pub async fn enter(self: &Arc<Self>, conversation: &str) -> Result<Pass, Busy> {
+        let permit = Arc::clone(&self.turns).try_acquire_owned().map_err(|_| Busy)?;
+        let (ticket, turn) = self.queue(conversation)?;
+        let turn = tokio::time::timeout(PATIENCE, turn.lock_owned()).await.map_err(|_| Busy)?;
+        Ok(Pass { _turn: turn, _ticket: ticket, _permit: permit })
+    }
+
+    /// Waits until no turn runs; new ones are turned away meanwhile.
+    pub async fn drain(&self) {
+        // The semaphore is never closed, so there is nothing to handle.
+        let _ = self.turns.acquire_many(TURNS).await;
+    }
+
+    fn queue(self: &Arc<Self>, conversation: &str) -> Result<(Ticket, Arc<tokio::sync::Mutex<()>>), Busy> {
+        let mut conversations = self.conversations();
+        let entry = conversations.entry(conversation.to_owned()).or_default();
+        if entry.users > WAITING_PER_CONVERSATION {
+            return Err(Busy);
+        }
+        entry.users += 1;
+        Ok((Ticket { gate: Arc::clone(self), conversation: conversation.to_owned() }, Arc::clone(&entry.turn)))
+    }
+
+    fn conversations(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
+        self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let mut conversations = self.gate.conversations();
+        let Some(entry) = conversations.get_mut(&self.conversation) else { return };
+        entry.users -= 1;
+        if entry.users == 0 {
+            conversations.remove(&self.conversation);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn idle_conversations_leave_nothing_behind() {
+        let gate = Arc::new(Gate::default());
+        let first = gate.enter("a").await.expect("free");
+        let other = gate.enter("b").await.expect("another conversation does not wait");
+        assert_eq!(gate.conversations().len(), 2);
+        drop((first, other));
+        assert!(gate.conversations().is_empty());
+        gate.drain().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_waits_in_line_and_not_for_ever() {
+        let gate = Arc::new(Gate::default());
+        let first = gate.enter("a").await.expect("free");
+        assert_eq!(gate.enter("a").await.err(), Some(Busy));
+        let waiting: Vec<_> = (0..9)
+            .map(|_| {
+                let gate = Arc::clone(&gate);
+                tokio::spawn(async move { gate.enter("a").await.map(|_| ()) })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        drop(first);
+        let mut answers = Vec::new();
+        for turn in waiting {
+            answers.push(turn.await.expect("no panic"));
+        }
+        assert_eq!(answers.iter().filter(|it| it.is_ok()).count(), 8);
+        assert!(gate.conversations().is_empty());
+    }
+}

@@ -1,0 +1,23 @@
+//! `GET /api/v1/conversation/audit/{id}`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+
+use super::error::ApiError;
+use super::request::uuid;
+use crate::drive::Host;
+use crate::store::audit::{self, AuditRow};
+
+/// The audit rows of a conversation, oldest first; an unknown one has none.
+pub async fn rows(State(host): State<Arc<Host>>, uri: Uri, Path(id): Path<String>) -> Result<Json<Vec<AuditRow>>, ApiError> {
+    let Some(id) = uuid(&id) else {
+        return Err(ApiError::new(StatusCode::BAD_REQUEST, &uri, "the conversation is not a UUID: send its 36 characters"));
+    };
+    match audit::of_conversation(&host.readers, &id).await {
+        Ok(rows) => Ok(Json(rows)),
+        Err(error) => Err(ApiError::of_database(&error, &uri)),
+    }
+}

@@ -1,0 +1,41 @@
+//! `POST /api/v1/conversation/message`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use serde_json::Value;
+
+use super::error::ApiError;
+use super::request::{Body, sends_json, takes_json};
+use crate::drive::{self, Host, Message};
+
+/// Most bytes of a body.
+const LIMIT: usize = 2 * 1024 * 1024;
+
+/// Runs the turn of a message; also a failed turn answers with 200, as clients expect.
+pub async fn message(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: body::Body) -> Result<Json<Value>, ApiError> {
+    let refuse = |status, message: String| ApiError::new(status, &uri, message);
+    if !sends_json(&headers) {
+        return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not JSON: send Content-Type: application/json".to_owned()));
+    }
+    if !takes_json(&headers) {
+        return Err(refuse(StatusCode::NOT_ACCEPTABLE, "the answer is JSON: send Accept: application/json".to_owned()));
+    }
+    // The only way to fail here that leaves somebody to answer is a body above the limit.
+    let bytes = body::to_bytes(body, LIMIT)
+        .await
+        .map_err(|_| refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is too long: send at most {LIMIT} bytes")))?;
+    let body = Body::parse(&bytes).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
+    let most = host.config.settings.input_max_chars;
+    if body.message.as_ref().is_some_and(|it| it.chars().nth(most).is_some()) {
+        return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("the message is too long: send at most {most} characters")));
+    }
+    let message = Message::now(body.conversation, body.message, body.reset, body.params);
+    match drive::answer(host, message).await {
+        Ok(outcome) => Ok(Json(outcome.response())),
+        Err(refusal) => Err(ApiError::of_refusal(&refusal, &uri)),
+    }
+}

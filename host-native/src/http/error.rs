@@ -1,0 +1,86 @@
+//! The body of every answer that is not a success.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::clock;
+use crate::drive::Refusal;
+use crate::writer::CommitError;
+
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
+
+/// A refused request.
+#[derive(Debug, Clone)]
+pub struct ApiError {
+    status: StatusCode,
+    path: String,
+    message: String,
+}
+
+impl ApiError {
+    /// Refuses a request; the message says what to do.
+    pub fn new(status: StatusCode, uri: &Uri, message: impl Into<String>) -> Self {
+        ApiError { status, path: uri.path().to_owned(), message: message.into() }
+    }
+
+    /// What a client gets of a turn that could not be run or stored; the details go to the log.
+    pub fn of_refusal(refusal: &Refusal, uri: &Uri) -> Self {
+        let unavailable = |message: &str| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, message);
+        match refusal {
+            Refusal::Busy(busy) => unavailable(&busy.to_string()),
+            Refusal::Commit(CommitError::Conflict) => {
+                unavailable("the conversation was written by somebody else at the same time: send the message again")
+            }
+            Refusal::Load(error) => {
+                tracing::error!(%error, "a conversation cannot be loaded");
+                unavailable("the database does not answer: send the message again later")
+            }
+            Refusal::Commit(CommitError::Unavailable(_)) => {
+                unavailable("the database did not take the turn, nothing of it is stored: send the message again later")
+            }
+            Refusal::Defect(error) => {
+                tracing::error!(error, "a turn failed");
+                ApiError::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    uri,
+                    "the server failed on this message: report it with the X-Request-Id of this answer",
+                )
+            }
+        }
+    }
+
+    /// What a client gets when the database cannot be read.
+    pub fn of_database(error: &sqlx::Error, uri: &Uri) -> Self {
+        tracing::error!(%error, "the database cannot be read");
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "the database does not answer: try again later")
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = Json(json!({
+            "timestamp": clock::iso_text(clock::now()),
+            "status": self.status.as_u16(),
+            "error": self.status.canonical_reason(),
+            "path": self.path,
+            "message": self.message,
+        }));
+        let mut response = (self.status, body).into_response();
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
+        }
+        response
+    }
+}
+
+/// Answers a path that does not exist.
+pub fn not_found(uri: &Uri) -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, uri, "there is nothing at this path: check its spelling")
+}
+
+/// Answers a method that a path does not know.
+pub async fn method_not_allowed(uri: Uri) -> ApiError {
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, &uri, "this path does not know the method: see the header Allow")
+}

@@ -1,0 +1,30 @@
+//! `GET /healthz` and `GET /readyz`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri};
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use crate::drive::Host;
+use crate::store::config;
+
+/// The process answers.
+pub async fn alive() -> Json<Value> {
+    Json(json!({"status": "UP"}))
+}
+
+/// Turns can be run: the database answers, holds the snapshot, and no policy row is broken.
+pub async fn ready(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
+    let unavailable = |message: String| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, &uri, message);
+    if let Some(reason) = host.config.policy_unavailable() {
+        return Err(unavailable(format!("no turn can run because a policy cannot be compiled: {reason}")));
+    }
+    match config::has_snapshot(&host.readers, host.config.hash()).await {
+        Ok(true) => Ok(Json(json!({"status": "UP", "config": host.config.hash()}))),
+        Ok(false) => Err(unavailable("the database has lost the snapshot of the configuration: restart the server".to_owned())),
+        Err(error) => Err(ApiError::of_database(&error, &uri)),
+    }
+}

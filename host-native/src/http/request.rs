@@ -1,0 +1,177 @@
+//! Reads the body of `POST /message` with the coercions that existing clients rely on. (`spec/data-and-api.md` 9.1)
+
+use axum::http::{HeaderMap, header};
+use convengine_core::turn::Map;
+use serde_json::Value;
+
+/// What a client sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Body {
+    /// A UUID in lower case; absent for a new conversation.
+    pub conversation: Option<String>,
+    /// The message.
+    pub message: Option<String>,
+    /// Start the conversation over.
+    pub reset: bool,
+    /// The client's parameters.
+    pub params: Map,
+}
+
+impl Body {
+    /// Reads a body; unknown members are ignored and of equal ones the last counts.
+    ///
+    /// # Errors
+    /// Which member is wrong and what it should be.
+    pub fn parse(bytes: &[u8]) -> Result<Body, String> {
+        let body: Value = serde_json::from_slice(bytes).map_err(|it| format!("the body is not JSON: {it}: send one JSON object"))?;
+        let Value::Object(mut body) = body else {
+            return Err("the body is not an object: send {\"message\": …}".to_owned());
+        };
+        let mut take = |key: &str| body.remove(key).unwrap_or(Value::Null);
+        Ok(Body {
+            conversation: conversation(take("conversationId"))?,
+            message: message(take("message"))?,
+            reset: reset(&take("reset"))?,
+            params: params(take("inputParams"))?,
+        })
+    }
+}
+
+fn conversation(value: Value) -> Result<Option<String>, String> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) if text.trim().is_empty() => Ok(None),
+        Value::String(text) => {
+            uuid(text.trim()).map(Some).ok_or_else(|| "conversationId is not a UUID: send its 36 characters or leave it out".to_owned())
+        }
+        _ => Err("conversationId is not a text: send a UUID or leave it out".to_owned()),
+    }
+}
+
+/// The lower-case form of a UUID with 36 characters.
+pub fn uuid(text: &str) -> Option<String> {
+    let fits = text.len() == 36
+        && text.bytes().enumerate().all(|(index, byte)| match index {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        });
+    fits.then(|| text.to_ascii_lowercase())
+}
+
+fn message(value: Value) -> Result<Option<String>, String> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        Value::Bool(_) | Value::Number(_) => Ok(Some(value.to_string())),
+        Value::Array(_) | Value::Object(_) => Err("message is not a text: send a text".to_owned()),
+    }
+}
+
+fn reset(value: &Value) -> Result<bool, String> {
+    let word = value.as_str().map(|it| it.trim().to_ascii_lowercase());
+    match (value, word.as_deref()) {
+        (Value::Null, _) | (_, Some("" | "false")) => Ok(false),
+        (Value::Bool(on), _) => Ok(*on),
+        (_, Some("true")) => Ok(true),
+        (Value::Number(number), _) if !number.is_f64() => Ok(number.as_i64() != Some(0)),
+        _ => Err("reset is not a boolean: send true or false".to_owned()),
+    }
+}
+
+fn params(value: Value) -> Result<Map, String> {
+    match value {
+        Value::Null => Ok(Map::new()),
+        Value::Object(map) => Ok(map),
+        _ => Err("inputParams is not an object: send an object or leave it out".to_owned()),
+    }
+}
+
+/// Whether the body says that it is JSON.
+pub fn sends_json(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let media = media(content_type);
+    media == "application/json" || (media.starts_with("application/") && media.ends_with("+json"))
+}
+
+/// Whether the client takes JSON; one that does not say takes everything.
+pub fn takes_json(headers: &HeaderMap) -> bool {
+    let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
+    if accepted.peek().is_none() {
+        return true;
+    }
+    let accepted: Vec<&str> = accepted.filter_map(|it| it.to_str().ok()).flat_map(|it| it.split(',')).collect();
+    let refused = |it: &str| it.split(';').skip(1).any(|it| matches!(it.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
+    let fits = |it: &str| matches!(media(it).as_str(), "*/*" | "application/*" | "application/json" | "application/*+json");
+    accepted.iter().any(|it| fits(it) && !refused(it)) || accepted.iter().all(|it| it.trim().is_empty())
+}
+
+fn media(text: &str) -> String {
+    text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "4D7FE557-03ba-56be-b8c3-a9a5d12f0d69";
+
+    fn parse(text: &str) -> Result<Body, String> {
+        Body::parse(text.as_bytes())
+    }
+
+    #[test]
+    fn members_are_coerced() {
+        let body =
+            parse(&format!(r#"{{"conversationId":"{ID}","message":12.0,"reset":1,"x":1,"inputParams":{{"a":1}}}}"#)).expect("a body");
+        assert_eq!(body.conversation.as_deref(), Some("4d7fe557-03ba-56be-b8c3-a9a5d12f0d69"));
+        assert_eq!((body.message.as_deref(), body.reset, body.params.len()), (Some("12.0"), true, 1));
+        for (text, message, reset) in [
+            ("{}", None, false),
+            (r#"{"message":null,"conversationId":"","reset":null,"inputParams":null}"#, None, false),
+            (r#"{"message":true,"reset":"true"}"#, Some("true"), true),
+            (r#"{"message":"a","message":"b","reset":0}"#, Some("b"), false),
+            (r#"{"message":"\u0000","reset":"false"}"#, Some("\0"), false),
+        ] {
+            let body = parse(text).expect(text);
+            assert_eq!((body.conversation, body.message.as_deref(), body.reset), (None, message, reset), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_coerced_is_refused() {
+        for text in [
+            "",
+            "null",
+            "[]",
+            "\"text\"",
+            "{bad",
+            "{} xx",
+            "{'message':'single'}",
+            r#"{"conversationId":"1-1-1-1-1"}"#,
+            r#"{"conversationId":1}"#,
+            r#"{"message":{"a":1}}"#,
+            r#"{"message":["a"]}"#,
+            r#"{"inputParams":"s"}"#,
+            r#"{"inputParams":[1]}"#,
+            r#"{"reset":"yes"}"#,
+            r#"{"reset":1.5}"#,
+            r#"{"reset":{}}"#,
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert_eq!(uuid("4d7fe557003ba-56be-b8c3-a9a5d12f0d69"), None);
+    }
+
+    #[test]
+    fn media_types_are_compared_without_parameters() {
+        let headers =
+            |name: header::HeaderName, value: &'static str| HeaderMap::from_iter([(name, header::HeaderValue::from_static(value))]);
+        for (value, fits) in [("application/json; charset=utf-8", true), ("APPLICATION/problem+json", true), ("text/plain", false)] {
+            assert_eq!(sends_json(&headers(header::CONTENT_TYPE, value)), fits, "{value}");
+        }
+        assert!(!sends_json(&HeaderMap::new()) && takes_json(&HeaderMap::new()));
+        for (value, fits) in [("text/html, */*;q=0.1", true), ("application/json;q=0", false), ("text/html", false)] {
+            assert_eq!(takes_json(&headers(header::ACCEPT, value)), fits, "{value}");
+        }
+    }
+}

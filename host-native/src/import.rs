@@ -1,0 +1,229 @@
+//! `convengine import`: replaces the rows of the tables that a pack names, all or nothing.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use convengine_core::config::{Issue, Tables};
+use convengine_core::pack::Pack;
+use convengine_core::turn::Map;
+use serde_json::Value;
+use sqlx::sqlite::{SqliteArguments, SqliteConnection};
+use sqlx::{Arguments, AssertSqlSafe, Row};
+
+use crate::exit::Failure;
+use crate::settings::Settings;
+use crate::store::config::is_control_table;
+use crate::{config, store};
+
+/// Runs the command.
+///
+/// # Errors
+/// Exit code 1 with a line for everything that cannot be stored; nothing is changed then.
+pub async fn command(settings: &Settings, file: &Path, strict: bool) -> Result<(), Failure> {
+    let pack = read(file)?;
+    let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
+    let mut connection = store::connect_ready(&settings.database).await?;
+    // Replacing a table must not delete rows of another one through a foreign key.
+    sqlx::query("pragma foreign_keys = off").execute(&mut connection).await.map_err(unusable)?;
+    sqlx::query("begin immediate").execute(&mut connection).await.map_err(unusable)?;
+    let problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
+    if !problems.is_empty() {
+        return Err(Failure::not_right(problems));
+    }
+    let (_, issues) = config::of_database(&mut connection, &settings.tree).await.map_err(unusable)?;
+    issues.iter().for_each(|it| eprintln!("{it}"));
+    if strict && issues.iter().any(config::is_error) {
+        return Err(Failure::not_right(vec!["nothing is imported: correct the errors or leave out --strict".to_owned()]));
+    }
+    sqlx::query("commit").execute(&mut connection).await.map_err(unusable)?;
+    let rows: usize = pack.tables.0.values().map(Vec::len).sum();
+    println!("imported {rows} rows into {} tables", pack.tables.0.len());
+    Ok(())
+}
+
+/// Reads a pack file.
+///
+/// # Errors
+/// Exit code 1 when the file cannot be read or is no pack.
+pub fn read(file: &Path) -> Result<Pack, Failure> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).map_err(|it| Failure::not_right(vec![format!("cannot read {name}: {it}: check the path")]))?;
+    Pack::parse(&text).map_err(|it| Failure::not_right(vec![format!("{name}: {it}")]))
+}
+
+/// Imports a pack's rows into an empty database in memory and compiles them with the pack's settings.
+///
+/// # Errors
+/// Exit code 1 with a line for everything that cannot be stored.
+pub async fn rehearse(pack: &Pack, settings: &Value) -> Result<Vec<Issue>, Failure> {
+    let broken = |it: sqlx::Error| Failure::service(format!("cannot use a database in memory: {it}"));
+    let mut connection = store::in_memory().await.map_err(broken)?;
+    let problems = replace(&mut connection, &pack.tables).await.map_err(broken)?;
+    if !problems.is_empty() {
+        return Err(Failure::not_right(problems));
+    }
+    Ok(config::of_database(&mut connection, settings).await.map_err(broken)?.1)
+}
+
+struct Column {
+    kind: String,
+    required: bool,
+}
+
+async fn replace(connection: &mut SqliteConnection, tables: &Tables) -> sqlx::Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for (table, rows) in &tables.0 {
+        if !is_control_table(table) {
+            problems.push(format!("{table}: is no table that can be imported; check its name"));
+            continue;
+        }
+        let columns = columns(connection, table).await?;
+        if columns.is_empty() {
+            problems.push(format!("{table}: is not in this database; run convengine migrate"));
+            continue;
+        }
+        // The name is one of our own list: `is_control_table`.
+        sqlx::query(AssertSqlSafe(format!("delete from {table}"))).execute(&mut *connection).await?;
+        for (index, row) in rows.iter().enumerate() {
+            let found = check(&columns, row);
+            if found.is_empty() {
+                problems.extend(insert(connection, table, row).await?.map(|it| format!("{table}[{}]: {it}", index + 1)));
+            }
+            problems.extend(found.into_iter().map(|it| format!("{table}[{}].{it}", index + 1)));
+        }
+    }
+    Ok(problems)
+}
+
+async fn columns(connection: &mut SqliteConnection, table: &str) -> sqlx::Result<BTreeMap<String, Column>> {
+    let sql =
+        "select name, lower(type) as kind, \"notnull\" = 1 and dflt_value is null and pk = 0 as required, pk from pragma_table_info($1)";
+    let rows = sqlx::query(sql).bind(table).fetch_all(connection).await?;
+    let column = |row: &sqlx::sqlite::SqliteRow| {
+        let kind: String = row.try_get("kind")?;
+        // A number as key is given by the database when the pack leaves it out.
+        let text_key = row.try_get::<i64, _>("pk")? > 0 && !kind.starts_with("int");
+        Ok((row.try_get("name")?, Column { required: row.try_get::<bool, _>("required")? || text_key, kind }))
+    };
+    rows.iter().map(column).collect()
+}
+
+/// What of a row does not fit its table.
+fn check(columns: &BTreeMap<String, Column>, row: &Map) -> Vec<String> {
+    let missing = columns.iter().filter(|(name, column)| column.required && row.get(*name).is_none_or(Value::is_null));
+    let mut problems: Vec<String> = missing.map(|(name, _)| format!("{name}: is missing; give it a value")).collect();
+    for (name, value) in row {
+        let Some(column) = columns.get(name) else {
+            problems.push(format!("{name}: is no column of the table; check its name"));
+            continue;
+        };
+        if !fits(name, &column.kind, value) {
+            problems.push(format!("{name}: {value} does not fit the column's type {}", column.kind));
+        }
+    }
+    problems
+}
+
+fn fits(name: &str, kind: &str, value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(_) => kind.starts_with("bool"),
+        Value::Number(number) if kind.starts_with("bool") => matches!(number.as_i64(), Some(0 | 1)),
+        Value::Number(number) => (kind.starts_with("int") && number.is_i64()) || kind.starts_with("numeric"),
+        Value::String(_) => kind == "text" || kind.starts_with("varchar") || kind.starts_with("date") || kind.starts_with("time"),
+        Value::Array(_) | Value::Object(_) => holds_json(name),
+    }
+}
+
+/// Columns whose text is JSON; SQLite itself does not tell them from other texts.
+fn holds_json(name: &str) -> bool {
+    name.ends_with("_json") || matches!(name, "json_schema" | "param_schema" | "allowed_identifiers" | "config_value" | "action_value")
+}
+
+/// Inserts a row; answers why the table does not take it. Columns that are left out take their default.
+async fn insert(connection: &mut SqliteConnection, table: &str, row: &Map) -> sqlx::Result<Option<String>> {
+    let given: Vec<(&String, &Value)> = row.iter().filter(|it| !it.1.is_null()).collect();
+    let names: Vec<&str> = given.iter().map(|it| it.0.as_str()).collect();
+    let places: Vec<String> = (1..=given.len()).map(|it| format!("${it}")).collect();
+    let sql = format!("insert into {table} ({}) values ({})", names.join(", "), places.join(", "));
+    let mut arguments = SqliteArguments::default();
+    for (_, value) in given {
+        bind(&mut arguments, value).map_err(sqlx::Error::Encode)?;
+    }
+    // The names are those of the table's own columns: `check` has refused all others.
+    match sqlx::query_with(AssertSqlSafe(sql), arguments).execute(connection).await {
+        Ok(_) => Ok(None),
+        Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
+            let columns = error.message().rsplit(": ").next().unwrap_or_default().to_owned();
+            Ok(Some(format!("has the same key as another row ({columns}); remove one of them")))
+        }
+        Err(sqlx::Error::Database(error)) if error.is_check_violation() => {
+            let rule = error.message().rsplit(": ").next().unwrap_or_default().to_owned();
+            Ok(Some(format!("breaks a rule of the table ({rule}); correct the value")))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn bind(arguments: &mut SqliteArguments, value: &Value) -> Result<(), sqlx::error::BoxDynError> {
+    match value {
+        Value::Null => Ok(()),
+        Value::Bool(on) => arguments.add(*on),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => arguments.add(number),
+            None => arguments.add(number.as_f64()),
+        },
+        Value::String(text) => arguments.add(text.clone()),
+        Value::Array(_) | Value::Object(_) => arguments.add(value.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    async fn problems(tables: Value) -> Vec<String> {
+        let tables: Tables = serde_json::from_value(tables).expect("tables");
+        let mut connection = store::in_memory().await.expect("a database");
+        replace(&mut connection, &tables).await.expect("no failure of the database")
+    }
+
+    #[tokio::test]
+    async fn everything_that_cannot_be_stored_has_its_line() {
+        let intent = json!({"intent_code": "A", "description": "d"});
+        let found = problems(json!({
+            "ce_audit": [{"stage": "x"}],
+            "ce_intent": [intent, intent, {"intent_code": "B", "description": 1, "enabled": "yes", "nope": 1}, {"description": "d"}],
+            "ce_response": [{"intent_code": " ", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "priority": 1}]
+        }))
+        .await;
+        let ends: Vec<&str> = found.iter().map(|it| it.split(';').next().unwrap_or_default()).collect();
+        assert_eq!(
+            ends,
+            [
+                "ce_audit: is no table that can be imported",
+                "ce_intent[2]: has the same key as another row (ce_intent.intent_code)",
+                "ce_intent[3].description: 1 does not fit the column's type text",
+                "ce_intent[3].enabled: \"yes\" does not fit the column's type boolean",
+                "ce_intent[3].nope: is no column of the table",
+                "ce_intent[4].intent_code: is missing",
+                "ce_response[1]: breaks a rule of the table (ce_response_intent_not_blank)",
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn defaults_and_json_are_stored() {
+        let tables: Tables = serde_json::from_value(json!({
+            "ce_output_schema": [{"intent_code": "A", "state_code": "ANY", "json_schema": {"type": "object"}, "priority": 1, "enabled": 0}]
+        }))
+        .expect("tables");
+        let mut connection = store::in_memory().await.expect("a database");
+        assert!(replace(&mut connection, &tables).await.expect("stored").is_empty());
+        let stored = store::config::tables(&mut connection).await.expect("tables");
+        let row = json!({"schema_id": 1, "intent_code": "A", "state_code": "ANY", "schema_type": "SCHEMA_JSON",
+            "json_schema": "{\"type\":\"object\"}", "enabled": false, "priority": 1});
+        assert_eq!(json!(stored), json!({"ce_output_schema": [row]}));
+    }
+}

@@ -1,0 +1,21 @@
+//! The server: gives the core its messages and fulfils what it asks, with tokio, axum and sqlx.
+//!
+//! A message goes `http` → `gate` → `drive` (the core, `fulfil`) → `writer` → `store`.
+
+pub mod app;
+pub mod arguments;
+pub mod clock;
+pub mod command;
+pub mod config;
+pub mod drive;
+pub mod exit;
+pub mod fulfil;
+pub mod gate;
+pub mod http;
+pub mod import;
+pub mod lint;
+pub mod play;
+pub mod replay;
+pub mod settings;
+pub mod store;
+pub mod writer;

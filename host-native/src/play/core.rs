@@ -1,0 +1,203 @@
+//! Plays packs in the core, without any I/O.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use convengine_core::config::{Config, Issue};
+use convengine_core::pack::{Conversations, Pack, Scripted, SliceHash};
+use convengine_core::turn::{
+    Answer, Completion, ConversationRow, Effect, Journal, LlmMode, LlmReply, LlmRequest, Millis, Notice, NoticeBody, Outcome, Reply,
+    Request, Slice, Turn, Write, state_hash,
+};
+use serde_json::{Value, json};
+
+use super::expect::Played;
+
+/// When a turn is saved as JSON and taken up again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suspend {
+    /// Never.
+    Never,
+    /// After every completion.
+    Always,
+}
+
+/// A played turn with its hashes.
+#[derive(Debug, Clone)]
+pub struct CoreTurn {
+    /// In the form of an expectation.
+    pub played: Played,
+    /// SHA-256 over its slices. (`decisions.md` 8a)
+    pub hash: String,
+    /// SHA-256 of session, writes and notices.
+    pub state_hash: String,
+    /// What replays it.
+    pub journal: Journal,
+    /// All notices in order.
+    pub notices: Vec<Notice>,
+}
+
+/// A pack on its way through the core.
+pub struct CorePlayer {
+    pack: Pack,
+    /// The compiled snapshot.
+    pub config: Arc<Config>,
+    /// What the compiler said.
+    pub issues: Vec<Issue>,
+    model: Scripted,
+    conversations: Conversations,
+    history: BTreeMap<String, Vec<Value>>,
+    suspend: Suspend,
+}
+
+impl CorePlayer {
+    /// Compiles the pack's configuration.
+    pub fn new(pack: &Pack, suspend: Suspend) -> CorePlayer {
+        let (config, issues) = Config::compile(&pack.tables, &pack.settings);
+        CorePlayer {
+            config: Arc::new(config),
+            issues,
+            model: Scripted::new(pack.llm.clone()),
+            pack: pack.clone(),
+            conversations: Conversations::default(),
+            history: BTreeMap::new(),
+            suspend,
+        }
+    }
+
+    /// Plays one turn of the pack.
+    ///
+    /// # Errors
+    /// When the turn is no plain message, or the core breaks its protocol.
+    pub fn play(&mut self, index: usize) -> Result<CoreTurn> {
+        let message =
+            self.pack.message(index).ok_or_else(|| anyhow!("turn {index} is no plain message and cannot be played in the core"))?;
+        let input = message.input(&self.conversations);
+        let (mut turn, slice) = Turn::start(input, Arc::clone(&self.config))?;
+        let mut run = Run { slices: vec![slice], calls: Vec::new() };
+        while run.last().end.is_none() {
+            let completions: Vec<Completion> = run.last().effects.clone().iter().map(|it| self.answer(&turn, it, &mut run)).collect();
+            run.slices.push(turn.resume(completions)?);
+            if self.suspend == Suspend::Always {
+                turn = self.reload(&turn, &run)?;
+            }
+        }
+        self.finish(&turn, run)
+    }
+
+    /// Saves the turn as JSON, restores it, and checks that nothing has changed.
+    fn reload(&self, turn: &Turn, run: &Run) -> Result<Turn> {
+        let saved = serde_json::to_string(turn.journal())?;
+        let (restored, slice) = Turn::restore(serde_json::from_str(&saved)?, Arc::clone(&self.config))?;
+        let before: Vec<&Notice> = run.slices.iter().flat_map(|it| &it.notices).collect();
+        let after: Vec<&Notice> = slice.notices.iter().collect();
+        if before != after {
+            return Err(anyhow!("a restored turn published other notices than the turn that was saved"));
+        }
+        if slice.end != run.last().end || slice.effects != run.last().effects {
+            return Err(anyhow!("a restored turn stands at another point than the turn that was saved"));
+        }
+        Ok(restored)
+    }
+
+    fn answer(&mut self, turn: &Turn, effect: &Effect, run: &mut Run) -> Completion {
+        let Request::Llm(request) = &effect.request;
+        let (outcome, delay_ms) = self.model.answer(request);
+        run.calls.push(call(request, &outcome));
+        let at = turn.now() + Millis::try_from(delay_ms).unwrap_or_default();
+        Completion { id: effect.id, at, outcome }
+    }
+
+    fn finish(&mut self, turn: &Turn, run: Run) -> Result<CoreTurn> {
+        let mut hash = SliceHash::default();
+        run.slices.iter().for_each(|it| hash.add(it));
+        let notices: Vec<Notice> = run.slices.iter().flat_map(|it| it.notices.clone()).collect();
+        let outcome = run.last().end.clone().ok_or_else(|| anyhow!("the turn has no end"))?;
+        self.conversations.commit(&outcome);
+        let rows = self.history.entry(outcome.conversation_id.clone()).or_default();
+        for write in &outcome.writes {
+            if let Write::History(row) = write {
+                let conversation = &outcome.conversation_id;
+                rows.push(json!({"conversation_id": conversation, "user_input": row.user_input, "assistant_output": row.assistant_output}));
+            }
+        }
+        let history = rows.clone();
+        let stored = self.conversations.load(&outcome.conversation_id).conversation;
+        let played = Played {
+            status: 200,
+            json: response(&outcome),
+            audit: notices.iter().filter_map(audit_row).collect(),
+            llm: run.calls,
+            conversation: stored.as_ref().map_or(Value::Null, conversation_row),
+            history,
+            verbose: notices.iter().filter_map(verbose_row).collect(),
+        };
+        let state_hash = state_hash(&outcome, &notices);
+        Ok(CoreTurn { played, hash: hash.finish(), state_hash, journal: turn.journal().clone(), notices })
+    }
+}
+
+struct Run {
+    slices: Vec<Slice>,
+    calls: Vec<Value>,
+}
+
+impl Run {
+    fn last(&self) -> &Slice {
+        self.slices.last().unwrap_or_else(|| unreachable!("a run begins with a slice"))
+    }
+}
+
+fn response(outcome: &Outcome) -> Value {
+    let mut body = outcome.response();
+    parse_context(&mut body);
+    body
+}
+
+/// Parses the response's context, which is JSON text, as expectations have it.
+pub(super) fn parse_context(body: &mut Value) {
+    if let Some(parsed) = body.get("context").and_then(Value::as_str).and_then(|it| serde_json::from_str(it).ok()) {
+        body["context"] = parsed;
+    }
+}
+
+fn audit_row(notice: &Notice) -> Option<(String, Value)> {
+    match &notice.body {
+        NoticeBody::Audit { stage, payload } => Some((stage.clone(), payload.clone())),
+        NoticeBody::Verbose(_) => None,
+    }
+}
+
+pub(super) fn verbose_row(notice: &Notice) -> Option<Value> {
+    let NoticeBody::Verbose(it) = &notice.body else { return None };
+    Some(json!({
+        "verboseId": it.verbose_id, "eventType": "VERBOSE_PROGRESS", "stepName": it.step, "determinant": it.determinant,
+        "intent": it.intent, "state": it.state, "ruleId": it.rule_id, "toolCode": null, "level": it.level,
+        "text": it.text, "message": it.message, "errorMessage": it.error_message,
+    }))
+}
+
+/// A call of the model in the form of an expectation.
+pub(super) fn call(request: &LlmRequest, outcome: &Answer) -> Value {
+    let kind = match request.mode {
+        LlmMode::Text => "text",
+        LlmMode::Json => "json",
+        LlmMode::JsonStrict => "json_strict",
+    };
+    let mut call = json!({"purpose": request.purpose, "kind": kind, "prompt": format!("{}\n\n{}", request.system, request.user)});
+    match outcome {
+        Answer::Ok(Reply::Llm(LlmReply { text, .. })) => call["reply"] = json!(text),
+        Answer::Error(error) => call["error"] = json!(error.message),
+    }
+    call
+}
+
+fn conversation_row(row: &ConversationRow) -> Value {
+    let last_assistant = row.last_assistant.as_deref().and_then(|it| serde_json::from_str::<Value>(it).ok());
+    json!({
+        "conversation_id": row.conversation_id, "status": row.status, "intent_code": row.intent_code, "state_code": row.state_code,
+        "context_json": row.context, "last_user_text": row.last_user_text, "last_assistant_json": last_assistant,
+        "input_params_json": row.params,
+    })
+}

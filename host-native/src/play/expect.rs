@@ -1,0 +1,283 @@
+//! Compares what a turn did with what its pack expects. (`interface.md` 3)
+
+use convengine_core::json::diff::{self, Difference};
+use serde_json::{Value, json};
+
+use super::filter;
+
+/// What a turn did, in the form of an `expect`.
+#[derive(Debug, Clone, Default)]
+pub struct Played {
+    /// HTTP status.
+    pub status: u16,
+    /// The response, with `context` parsed.
+    pub json: Value,
+    /// Audit rows in order: stage and payload.
+    pub audit: Vec<(String, Value)>,
+    /// Model calls in order.
+    pub llm: Vec<Value>,
+    /// The conversation's row after the turn.
+    pub conversation: Value,
+    /// The conversation's history rows.
+    pub history: Vec<Value>,
+    /// Progress messages.
+    pub verbose: Vec<Value>,
+}
+
+/// Fields that differ from run to run.
+const VOLATILE: [&str; 9] =
+    ["timestamp", "created_at", "updated_at", "modified_at", "createdAt", "history_id", "auditId", "durationMs", "metadata"];
+
+/// Members of audit payloads that recordings leave out: stage and member; `*` is every member.
+const UNRECORDED: [(&str, &str); 12] = [
+    ("ENGINE_RETURN", "final_result"),
+    ("ENGINE_KNOWN_FAILURE", "exception"),
+    ("ENGINE_UNKNOWN_FAILURE", "exception"),
+    ("PIPELINE_TIMING", "*"),
+    ("STEP_ERROR", "*"),
+    ("DIALOGUE_ACT_LLM_INPUT", "*"),
+    ("DIALOGUE_ACT_LLM_ERROR", "exception"),
+    ("SET_JSON", "sessionInputParams"),
+    ("GET_CONTEXT", "sessionInputParams"),
+    ("GET_SCHEMA_JSON", "sessionInputParams"),
+    ("GET_SESSION", "sessionInputParams"),
+    ("GET_SESSION", "session"),
+];
+
+/// Stages that an expected audit leaves out.
+const NOT_LISTED: [&str; 3] = ["STEP_ENTER", "STEP_EXIT", "PROMPT_RENDERING"];
+
+/// The expectation without what is volatile or belongs to steps that do not exist yet.
+pub fn compared(expect: &Value) -> Value {
+    let mut expect = expect.clone();
+    filter::strip(&mut expect);
+    drop_volatile(&mut expect);
+    let Some(members) = expect.as_object_mut() else { return expect };
+    if let Some(Value::Array(steps)) = members.get_mut("steps") {
+        steps.retain(|it| it.as_str().is_none_or(filter::keeps_step));
+    }
+    if let Some(Value::Array(rows)) = members.get_mut("audit") {
+        rows.retain(|it| it["stage"].as_str().is_none_or(filter::keeps_stage));
+    }
+    expect
+}
+
+fn drop_volatile(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|key, _| !VOLATILE.contains(&key.as_str()) && !key.ends_with("__parsed"));
+            members.values_mut().for_each(drop_volatile);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_volatile),
+        _ => {}
+    }
+}
+
+/// All fields in which a turn differs from its expectation: the expected value on the left, ours on the right.
+///
+/// `expect` has gone through [`compared`]; only what it names is compared.
+pub fn differences(expect: &Value, played: &Played) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let Some(expect) = expect.as_object() else { return found };
+    for (name, expected) in expect {
+        match name.as_str() {
+            "status" => whole("status", expected, &json!(played.status), &mut found),
+            "json" => members("json", expected, &played.json, &mut found),
+            "steps" => whole("steps", expected, &json!(steps(played)), &mut found),
+            "audit" => audit(expected, played, &mut found),
+            "llm" => list("llm", expected, &played.llm, &mut found),
+            "conversation" => members("conversation", expected, &played.conversation, &mut found),
+            "history" => list("history", expected, &played.history, &mut found),
+            "verbose" => list("verbose", expected, &played.verbose, &mut found),
+            other => found.push(Difference { field: other.to_owned(), left: Some(expected.clone()), right: None }),
+        }
+    }
+    found
+}
+
+fn steps(played: &Played) -> Vec<&Value> {
+    played.audit.iter().filter(|it| it.0 == "STEP_ENTER").map(|it| &it.1["step"]).collect()
+}
+
+fn whole(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Difference>) {
+    if !same(expected, ours) {
+        found.push(Difference { field: field.to_owned(), left: Some(expected.clone()), right: Some(ours.clone()) });
+    }
+}
+
+/// Compares the members that the expectation names.
+fn members(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Difference>) {
+    let mut ours = ours.clone();
+    filter::strip(&mut ours);
+    drop_volatile(&mut ours);
+    let (Some(expected), Some(ours)) = (expected.as_object(), ours.as_object()) else {
+        return whole(field, expected, &ours, found);
+    };
+    for (key, value) in expected {
+        leaves(&format!("{field}.{key}"), Some(value), ours.get(key), found);
+    }
+}
+
+fn list(field: &str, expected: &Value, ours: &[Value], found: &mut Vec<Difference>) {
+    let Some(items) = expected.as_array() else { return whole(field, expected, &json!(ours), found) };
+    for index in 0..items.len().max(ours.len()) {
+        let name = format!("{field}[{index}]");
+        match (items.get(index), ours.get(index)) {
+            (Some(expected), Some(ours)) => members(&name, expected, ours, found),
+            (left, right) => found.push(Difference { field: name, left: left.cloned(), right: right.cloned() }),
+        }
+    }
+}
+
+fn leaves(field: &str, expected: Option<&Value>, ours: Option<&Value>, found: &mut Vec<Difference>) {
+    let (Some(expected), Some(ours)) = (expected, ours) else {
+        if expected != ours {
+            found.push(Difference { field: field.to_owned(), left: expected.cloned(), right: ours.cloned() });
+        }
+        return;
+    };
+    for mut it in diff::leaves(expected, ours) {
+        let (Some(left), Some(right)) = (&it.left, &it.right) else {
+            it.field = join(field, &it.field);
+            found.push(it);
+            continue;
+        };
+        if !same(left, right) {
+            it.field = join(field, &it.field);
+            found.push(it);
+        }
+    }
+}
+
+fn join(field: &str, leaf: &str) -> String {
+    match leaf.chars().next() {
+        None => field.to_owned(),
+        Some('[') => format!("{field}{leaf}"),
+        Some(_) => format!("{field}.{leaf}"),
+    }
+}
+
+/// Equality, in which `{"$len", "$head"}` stands for a long text, and numbers are equal by value.
+fn same(expected: &Value, ours: &Value) -> bool {
+    if let (Some(length), Some(head), Some(text)) = (expected.get("$len"), expected.get("$head"), ours.as_str()) {
+        let head = head.as_str().unwrap_or_default();
+        return length.as_u64() == u64::try_from(text.chars().count()).ok() && text.starts_with(head);
+    }
+    match (expected.as_f64(), ours.as_f64()) {
+        (Some(a), Some(b)) => a == b,
+        _ => expected == ours,
+    }
+}
+
+/// Rows are paired by stage and rule, so that one row more or less is one difference and not a hundred.
+fn audit(expected: &Value, played: &Played, found: &mut Vec<Difference>) {
+    let Some(rows) = expected.as_array() else { return whole("audit", expected, &Value::Null, found) };
+    let listed = |it: &&(String, Value)| !NOT_LISTED.contains(&it.0.as_str()) && filter::keeps_stage(&it.0);
+    let ours: Vec<&(String, Value)> = played.audit.iter().filter(listed).collect();
+    let left: Vec<String> = rows.iter().map(|it| key(it["stage"].as_str().unwrap_or_default(), &it["payload"])).collect();
+    let right: Vec<String> = ours.iter().map(|it| key(&it.0, &it.1)).collect();
+    for pair in align(&left, &right) {
+        match pair {
+            (Some(i), Some(j)) => audit_row(i, &rows[i], ours[j], found),
+            (Some(i), None) => found.push(Difference { field: format!("audit[{i}]"), left: Some(rows[i].clone()), right: None }),
+            (None, Some(j)) => {
+                let whole = UNRECORDED.iter().any(|it| it.0 == ours[j].0 && it.1 == "*");
+                let payload = if whole { Value::Null } else { stripped(&ours[j].1) };
+                let row = json!({"stage": ours[j].0, "payload": payload});
+                found.push(Difference { field: format!("audit[ours {j}]"), left: None, right: Some(row) });
+            }
+            (None, None) => {}
+        }
+    }
+}
+
+fn key(stage: &str, payload: &Value) -> String {
+    format!("{stage} {}", payload.get("ruleId").unwrap_or(&Value::Null))
+}
+
+fn stripped(payload: &Value) -> Value {
+    let mut wrapped = json!({"payload": payload});
+    filter::strip(&mut wrapped);
+    drop_volatile(&mut wrapped);
+    wrapped["payload"].take()
+}
+
+fn audit_row(index: usize, expected: &Value, ours: &(String, Value), found: &mut Vec<Difference>) {
+    let field = format!("audit[{index}].{}", ours.0);
+    if let Some(step) = expected.get("step") {
+        leaves(&format!("{field}.step"), Some(step), ours.1.get("step"), found);
+    }
+    let Some(payload) = expected.get("payload") else { return };
+    let mut right = stripped(&ours.1);
+    if let (Some(members), Some(recorded)) = (right.as_object_mut(), payload.as_object()) {
+        let unrecorded = |name: &str| UNRECORDED.iter().any(|it| it.0 == ours.0 && (it.1 == name || it.1 == "*"));
+        members.retain(|name, _| recorded.contains_key(name) || !unrecorded(name));
+    }
+    leaves(&field, Some(payload), Some(&right), found);
+}
+
+/// The longest common sequence of two lists, with what stands between.
+fn align(left: &[String], right: &[String]) -> Vec<(Option<usize>, Option<usize>)> {
+    let mut lengths = vec![vec![0usize; right.len() + 1]; left.len() + 1];
+    for i in (0..left.len()).rev() {
+        for j in (0..right.len()).rev() {
+            lengths[i][j] = if left[i] == right[j] { lengths[i + 1][j + 1] + 1 } else { lengths[i + 1][j].max(lengths[i][j + 1]) };
+        }
+    }
+    let (mut i, mut j, mut pairs) = (0, 0, Vec::new());
+    while i < left.len() || j < right.len() {
+        if i < left.len() && j < right.len() && left[i] == right[j] {
+            pairs.push((Some(i), Some(j)));
+            (i, j) = (i + 1, j + 1);
+        } else if i < left.len() && (j == right.len() || lengths[i + 1][j] >= lengths[i][j + 1]) {
+            pairs.push((Some(i), None));
+            i += 1;
+        } else {
+            pairs.push((None, Some(j)));
+            j += 1;
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn played() -> Played {
+        let audit = ["USER_INPUT", "RULE_MATCH (RulesStep)", "STEP_ENTER", "ENGINE_RETURN"];
+        Played {
+            status: 200,
+            json: json!({"intent": "A", "payload": {"type": "TEXT", "value": "hello"}, "context": {"mcp": 1, "x": 1.0}}),
+            audit: audit.iter().map(|it| ((*it).to_owned(), json!({"a": 1, "step": "S"}))).collect(),
+            llm: vec![json!({"purpose": "policy", "kind": "json_strict"})],
+            ..Played::default()
+        }
+    }
+
+    fn fields(expect: Value) -> Vec<String> {
+        differences(&compared(&expect), &played()).into_iter().map(|it| it.field).collect()
+    }
+
+    #[test]
+    fn only_what_is_expected_is_compared() {
+        assert!(fields(json!({"status": 200, "json": {"intent": "A", "context": {"x": 1}}, "llm": [{"purpose": "policy"}]})).is_empty());
+        assert_eq!(fields(json!({"json": {"intent": "B", "state": "S"}})), ["json.intent", "json.state"]);
+        assert_eq!(fields(json!({"json": {"payload": {"type": "TEXT", "value": {"$len": 5, "$head": "hel"}}}})), [""; 0]);
+        assert_eq!(fields(json!({"json": {"payload": {"type": "TEXT", "value": {"$len": 6, "$head": "hel"}}}})), ["json.payload.value"]);
+    }
+
+    #[test]
+    fn a_row_more_or_less_is_one_difference() {
+        let row = |stage: &str| json!({"stage": stage, "payload": {"a": 1, "step": "S"}});
+        let expect =
+            json!({"audit": [row("USER_INPUT"), row("GONE"), row("RULE_MATCH (RulesStep)"), {"stage": "ENGINE_RETURN"}], "steps": ["S"]});
+        assert_eq!(fields(expect), ["audit[1]"]);
+        assert_eq!(fields(json!({"audit": [row("USER_INPUT")]})), ["audit[ours 1]", "audit[ours 2]"]);
+    }
+
+    #[test]
+    fn an_unknown_part_of_an_expectation_is_a_difference() {
+        assert_eq!(fields(json!({"statsu": 200})), ["statsu"]);
+    }
+}

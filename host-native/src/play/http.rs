@@ -1,0 +1,178 @@
+//! Plays packs over HTTP: a server process of its own on a temporary database, and a look into that database after each turn.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use convengine_core::config::Config;
+use convengine_core::pack::{Pack, PackRequest};
+use convengine_core::turn::{Request, Turn};
+use serde_json::{Value, json};
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+use sqlx::{Row, SqlitePool};
+use tokio::runtime::Runtime;
+
+use super::core::{call, parse_context, verbose_row};
+use super::expect::Played;
+use crate::store;
+
+/// A pack on its way through a real server.
+pub struct HttpPlayer {
+    pack: Pack,
+    config: Arc<Config>,
+    server: Child,
+    address: String,
+    folder: PathBuf,
+    runtime: Runtime,
+    client: reqwest::Client,
+    pool: SqlitePool,
+    seen: BTreeMap<String, Seen>,
+}
+
+/// What of a conversation belongs to earlier turns.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    audit: usize,
+    turns: usize,
+}
+
+impl HttpPlayer {
+    /// Imports the pack into a temporary database and starts the server on it.
+    ///
+    /// # Errors
+    /// When the pack cannot be imported or the server does not start.
+    pub fn start(pack: &Pack, binary: &Path, path: &Path) -> Result<HttpPlayer> {
+        let folder = std::env::temp_dir().join(format!("convengine-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir(&folder)?;
+        let file = folder.join("play.db");
+        let database = format!("sqlite:{}", file.display());
+        for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), path.as_os_str()]] {
+            let output = Command::new(binary).args(&arguments).arg("--database").arg(&database).output()?;
+            if !output.status.success() {
+                bail!("the pack cannot be imported: {}", String::from_utf8_lossy(&output.stderr).trim());
+            }
+        }
+        let mut server = serve(pack, binary, path, &database)?;
+        let address = address(&mut server)?;
+        let runtime = Runtime::new()?;
+        let options = SqliteConnectOptions::new().filename(&file);
+        let pool = runtime.block_on(SqlitePoolOptions::new().max_connections(1).connect_with(options))?;
+        let client = reqwest::Client::new();
+        let config = Arc::new(Config::compile(&pack.tables, &pack.settings).0);
+        Ok(HttpPlayer { pack: pack.clone(), config, server, address, folder, runtime, client, pool, seen: BTreeMap::new() })
+    }
+
+    /// The address of the server.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Plays one turn.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or its database cannot be read.
+    pub fn play(&mut self, turn: usize) -> Result<Played> {
+        let of_pack = self.pack.turns.get(turn).cloned().ok_or_else(|| anyhow!("the pack has no turn {turn}"))?;
+        if let Some(sql) = of_pack.admin_sql.as_ref().and_then(Value::as_str) {
+            self.runtime.block_on(sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).execute(&self.pool))?;
+        }
+        let Some(request) = of_pack.request else { return Ok(Played::default()) };
+        let (status, mut body) = self.runtime.block_on(send(&self.client, &self.address, &request))?;
+        parse_context(&mut body);
+        let sent = request.body.get("conversationId").and_then(Value::as_str);
+        let conversation = body.get("conversationId").and_then(Value::as_str).or(sent).map(str::to_lowercase);
+        let mut played = Played { status, json: body, ..Played::default() };
+        if let Some(id) = conversation {
+            let seen = self.seen.entry(id.clone()).or_default();
+            self.runtime.block_on(look(&self.pool, &self.config, &id, seen, &mut played))?;
+        }
+        Ok(played)
+    }
+}
+
+impl Drop for HttpPlayer {
+    fn drop(&mut self) {
+        // Errors are of no use here: the process is ours and the folder is temporary.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn serve(pack: &Pack, binary: &Path, path: &Path, database: &str) -> Result<Child> {
+    let mut command = Command::new(binary);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--database", database]);
+    command.arg("--llm").arg(format!("scripted:{}", path.display()));
+    for (group, tree) in pack.settings.as_object().into_iter().flatten() {
+        command.arg("--set").arg(format!("convengine.{group}={tree}"));
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().context("the server cannot be started")
+}
+
+fn address(server: &mut Child) -> Result<String> {
+    let stdout = server.stdout.take().ok_or_else(|| anyhow!("the server has no standard output"))?;
+    let mut line = String::new();
+    BufReader::new(stdout).read_line(&mut line)?;
+    let address =
+        line.trim().strip_prefix("convengine listening on ").ok_or_else(|| anyhow!("the server did not start: '{}'", line.trim()))?;
+    Ok(address.to_owned())
+}
+
+async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) -> Result<(u16, Value)> {
+    let method = reqwest::Method::from_bytes(request.method.as_bytes())?;
+    let mut call = client.request(method, format!("{address}{}", request.path));
+    let body = match &request.body {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        value => Some(value.to_string()),
+    };
+    if let Some(body) = body {
+        call = call.header("Content-Type", request.content_type.as_deref().unwrap_or("application/json")).body(body);
+    }
+    let response = call.send().await?;
+    let status = response.status().as_u16();
+    let text = response.text().await?;
+    Ok((status, serde_json::from_str(&text).unwrap_or(Value::Null)))
+}
+
+/// Reads what the turn left: its audit rows, model calls, the conversation's row and history.
+async fn look(pool: &SqlitePool, config: &Arc<Config>, id: &str, seen: &mut Seen, played: &mut Played) -> Result<()> {
+    let rows = store::audit::of_conversation(pool, id).await?;
+    played.audit =
+        rows.into_iter().skip(seen.audit).map(|it| (it.stage, serde_json::from_str(&it.payload_json).unwrap_or(Value::Null))).collect();
+    seen.audit += played.audit.len();
+    for turn in store::turn::of_conversation(pool, id).await?.iter().skip(seen.turns) {
+        seen.turns += 1;
+        let journal = store::turn::inflate(&turn.journal)?;
+        // Progress messages are not stored: a replay says them again.
+        let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
+        played.verbose.extend(slice.notices.iter().filter_map(verbose_row));
+        for entry in journal.entries {
+            if let Some(Request::Llm(request)) = &entry.request {
+                played.llm.push(call(request, &entry.outcome));
+            }
+        }
+    }
+    let sql = "select status, intent_code, state_code, context_json, last_user_text, last_assistant_json, input_params_json \
+        from ce_conversation where conversation_id = $1";
+    if let Some(row) = sqlx::query(sql).bind(id).fetch_optional(pool).await? {
+        let text = |name: &str| row.try_get::<Option<String>, _>(name).ok().flatten();
+        let parsed = |name: &str| text(name).and_then(|it| serde_json::from_str::<Value>(&it).ok());
+        played.conversation = json!({
+            "conversation_id": id, "status": text("status"), "intent_code": text("intent_code"), "state_code": text("state_code"),
+            "context_json": parsed("context_json"), "last_user_text": text("last_user_text"),
+            "last_assistant_json": parsed("last_assistant_json"), "input_params_json": parsed("input_params_json"),
+        });
+    }
+    let sql = "select user_input, assistant_output from ce_conversation_history where conversation_id = $1 order by history_id";
+    for row in sqlx::query(sql).bind(id).fetch_all(pool).await? {
+        let text = |name: &str| row.try_get::<String, _>(name);
+        played
+            .history
+            .push(json!({"conversation_id": id, "user_input": text("user_input")?, "assistant_output": text("assistant_output")?}));
+    }
+    Ok(())
+}

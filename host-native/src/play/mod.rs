@@ -1,0 +1,159 @@
+//! Plays packs: what `convengine test` and the project's own runners do.
+//!
+//! A pack of plain messages runs in the core. A pack with SQL between its turns, with another path, or with a body that is no
+//! message is played over HTTP against this binary on a temporary database. Nothing is skipped.
+
+mod core;
+mod expect;
+mod explained;
+mod filter;
+mod http;
+mod junit;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use convengine_core::json::diff::Difference;
+use convengine_core::pack::Pack;
+
+pub use self::core::{CorePlayer, CoreTurn, Suspend};
+pub use self::expect::{Played, compared, differences};
+pub use self::explained::{Explained, Explanation};
+pub use self::http::HttpPlayer;
+
+use crate::arguments::TestArguments;
+
+/// What became of one turn.
+#[derive(Debug, Clone)]
+pub struct TurnReport {
+    /// The turn, from 0.
+    pub turn: usize,
+    /// SHA-256 over its slices, when it ran in the core.
+    pub hash: Option<String>,
+    /// Differences that no ruling explains.
+    pub unexplained: Vec<Difference>,
+    /// Rulings that explained a difference.
+    pub explained: Vec<String>,
+}
+
+/// What became of a pack.
+#[derive(Debug, Clone, Default)]
+pub struct PackReport {
+    /// The pack's name.
+    pub name: String,
+    /// Its turns.
+    pub turns: Vec<TurnReport>,
+    /// Why it could not be played to its end.
+    pub failure: Option<String>,
+}
+
+impl PackReport {
+    /// Whether every turn is as expected.
+    pub fn passed(&self) -> bool {
+        self.failure.is_none() && self.turns.iter().all(|it| it.unexplained.is_empty())
+    }
+}
+
+/// `convengine test`: plays files and says what differs.
+pub fn command(arguments: &TestArguments) -> ExitCode {
+    match run(arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &TestArguments) -> Result<bool> {
+    let mut explained = match &arguments.explained {
+        Some(path) => Explained::parse(&read(path)?).with_context(|| path.display().to_string())?,
+        None => Explained::default(),
+    };
+    let binary = std::env::current_exe().context("the path of this program is not known")?;
+    let mut reports = Vec::new();
+    for path in &arguments.files {
+        let report = match read(path).and_then(|text| Ok(Pack::parse(&text)?)) {
+            Ok(pack) => play(&pack, &binary, path, &mut explained),
+            Err(error) => PackReport { name: path.display().to_string(), failure: Some(format!("{error:#}")), ..PackReport::default() },
+        };
+        print(&report);
+        reports.push(report);
+    }
+    if let Some(path) = &arguments.junit {
+        std::fs::write(path, junit::text(&reports)).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let passed = reports.iter().filter(|it| it.passed()).count();
+    println!("{passed} passed, {} failed", reports.len() - passed);
+    Ok(passed == reports.len())
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Plays a pack in the core when it has plain messages alone, else over HTTP.
+pub fn play(pack: &Pack, binary: &Path, path: &Path, explained: &mut Explained) -> PackReport {
+    let plain = (0..pack.turns.len()).all(|it| pack.message(it).is_some());
+    let mut report = if plain { play_core(pack, Suspend::Never, explained) } else { play_http(pack, binary, path, explained) };
+    for entry in explained.idle(&pack.name) {
+        let line = format!("the explanation of turn {} {} explains nothing; remove it", entry.turn, entry.field);
+        report.failure.get_or_insert(line);
+    }
+    report
+}
+
+/// Plays a pack in the core.
+pub fn play_core(pack: &Pack, suspend: Suspend, explained: &mut Explained) -> PackReport {
+    let mut player = CorePlayer::new(pack, suspend);
+    each_turn(pack, explained, |turn| player.play(turn).map(|it| (it.played, Some(it.hash))))
+}
+
+/// Plays a pack over HTTP against a server of its own.
+pub fn play_http(pack: &Pack, binary: &Path, path: &Path, explained: &mut Explained) -> PackReport {
+    match HttpPlayer::start(pack, binary, path) {
+        Ok(mut player) => each_turn(pack, explained, |turn| player.play(turn).map(|it| (it, None))),
+        Err(error) => PackReport { name: pack.name.clone(), failure: Some(format!("{error:#}")), ..PackReport::default() },
+    }
+}
+
+fn each_turn(pack: &Pack, explained: &mut Explained, mut play: impl FnMut(usize) -> Result<(Played, Option<String>)>) -> PackReport {
+    let mut report = PackReport { name: pack.name.clone(), ..PackReport::default() };
+    for (turn, of_pack) in pack.turns.iter().enumerate() {
+        let (played, hash) = match play(turn) {
+            Ok(it) => it,
+            Err(error) => {
+                report.failure = Some(format!("turn {turn}: {error:#}"));
+                return report;
+            }
+        };
+        let mut found = TurnReport { turn, hash, unexplained: Vec::new(), explained: Vec::new() };
+        for difference in of_pack.expect.as_ref().map(|it| differences(&compared(it), &played)).unwrap_or_default() {
+            match explained.explain(&pack.name, turn, &difference) {
+                Some(ruling) => found.explained.push(ruling.to_owned()),
+                None => found.unexplained.push(difference),
+            }
+        }
+        report.turns.push(found);
+    }
+    report
+}
+
+fn print(report: &PackReport) {
+    println!("{} {}", if report.passed() { "ok    " } else { "FAILED" }, report.name);
+    for turn in &report.turns {
+        println!("  turn {} {}", turn.turn, turn.hash.as_deref().unwrap_or("over HTTP"));
+        for ruling in &turn.explained {
+            println!("    explained: {ruling}");
+        }
+        for it in &turn.unexplained {
+            let side = |value: &Option<serde_json::Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
+            println!("    {}\n      expected {}\n      but got  {}", it.field, side(&it.left), side(&it.right));
+        }
+    }
+    if let Some(failure) = &report.failure {
+        println!("    {failure}");
+    }
+}

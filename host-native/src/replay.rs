@@ -1,0 +1,152 @@
+//! `convengine replay`: runs a stored conversation again from its journals.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use convengine_core::config::Config;
+use convengine_core::json::diff;
+use convengine_core::turn::{Journal, Notice, NoticeBody, Outcome, Turn, TurnError, state_hash};
+use serde_json::{Value, json};
+use sqlx::sqlite::SqlitePool;
+
+use crate::exit::Failure;
+use crate::http::request::uuid;
+use crate::settings::Settings;
+use crate::store::audit::AuditRow;
+use crate::store::turn::StoredTurn;
+use crate::store::{self, audit, config, turn};
+use crate::{clock, import};
+
+/// Members that say how long something took: two runs never agree on them.
+const DURATIONS: [&str; 3] = ["at", "durationMs", "totalMs"];
+
+/// Runs the command.
+///
+/// # Errors
+/// Exit code 1 at the first divergence, or when the conversation or its configuration is not there.
+pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path>) -> Result<(), Failure> {
+    let Some(id) = uuid(conversation) else {
+        return Err(not_right(format!("'{conversation}' is not a UUID: give the 36 characters of a conversation")));
+    };
+    let other = pack.map(import::read).transpose()?.map(|it| Arc::new(Config::compile(&it.tables, &it.settings).0));
+    let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
+    drop(store::connect(&settings.database, false).await?);
+    let pool = store::readers(&settings.database).await?;
+    let turns = turn::of_conversation(&pool, &id).await.map_err(unusable)?;
+    if turns.is_empty() {
+        return Err(not_right(format!("the conversation {id} has no journals in {}: check the id and --database", settings.database.url)));
+    }
+    let audit_rows = audit::of_conversation(&pool, &id).await.map_err(unusable)?;
+    for stored in &turns {
+        let (journal, recorded) = recorded(&pool, stored).await?;
+        match &other {
+            Some(other) => what_if(stored.number, &journal, &recorded, other)?,
+            None => compare(stored, &journal, &recorded, &audit_rows)?,
+        }
+    }
+    match other {
+        Some(_) => println!("no difference"),
+        None => println!("{} turns equal", turns.len()),
+    }
+    Ok(())
+}
+
+fn not_right(line: String) -> Failure {
+    Failure::not_right(vec![line])
+}
+
+/// A turn that was run again.
+struct Again {
+    outcome: Outcome,
+    notices: Vec<Notice>,
+}
+
+async fn recorded(pool: &SqlitePool, stored: &StoredTurn) -> Result<(Journal, Arc<Config>), Failure> {
+    let number = stored.number;
+    let journal = turn::inflate(&stored.journal).map_err(|it| not_right(format!("turn {number}: the journal cannot be read: {it}")))?;
+    let body = config::snapshot(pool, &stored.config_hash).await;
+    let body = body.map_err(|it| Failure::service(format!("the snapshot of turn {number} cannot be read: {it}")))?;
+    let Some(body) = body else {
+        return Err(not_right(format!("turn {number}: its configuration {} is not in the database", stored.config_hash)));
+    };
+    Ok((journal, Arc::new(Config::from_source(&body).0)))
+}
+
+/// Fails with the first stored audit row that the turn does not make again.
+fn compare(stored: &StoredTurn, journal: &Journal, config: &Arc<Config>, audit_rows: &[AuditRow]) -> Result<(), Failure> {
+    let number = stored.number;
+    let again = run(journal, config).map_err(|it| not_right(format!("turn {number} differs: {it}")))?;
+    let hash = state_hash(&again.outcome, &again.notices);
+    if hash == stored.state_hash {
+        println!("turn {number} equal sha256 {hash}");
+        return Ok(());
+    }
+    let started = clock::iso_text(journal.input.at);
+    let rows = audit_rows.iter().skip_while(|it| it.created_at < started);
+    let mut lines = vec![format!("turn {number} differs: sha256 {hash}, stored {}", stored.state_hash)];
+    lines.extend(first_difference(rows, again.notices.iter().filter_map(audit_of)));
+    Err(Failure::not_right(lines))
+}
+
+fn first_difference<'a>(stored: impl Iterator<Item = &'a AuditRow>, derived: impl Iterator<Item = (&'a str, &'a Value)>) -> Vec<String> {
+    for (row, (stage, payload)) in stored.zip(derived) {
+        let payload_stored = serde_json::from_str(&row.payload_json).unwrap_or(Value::Null);
+        let left = json!({"stage": row.stage, "payload": payload_stored});
+        let found = leaves(&left, &json!({"stage": stage, "payload": payload}));
+        if !found.is_empty() {
+            return std::iter::once(format!("audit row {} {}", row.audit_id, row.stage)).chain(found).collect();
+        }
+    }
+    vec!["the audit rows are equal: the session, the rows written or the progress messages differ".to_owned()]
+}
+
+fn run(journal: &Journal, config: &Arc<Config>) -> Result<Again, TurnError> {
+    let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
+    let outcome = slice.end.ok_or(TurnError::Stalled)?;
+    Ok(Again { outcome, notices: slice.notices })
+}
+
+fn audit_of(notice: &Notice) -> Option<(&str, &Value)> {
+    match &notice.body {
+        NoticeBody::Audit { stage, payload } => Some((stage, payload)),
+        NoticeBody::Verbose(_) => None,
+    }
+}
+
+/// Fails with the first point at which another configuration takes the turn elsewhere.
+fn what_if(number: u32, journal: &Journal, recorded: &Arc<Config>, other: &Arc<Config>) -> Result<(), Failure> {
+    let before = run(journal, recorded).map_err(|it| not_right(format!("turn {number} cannot be replayed as it was: {it}")))?;
+    let after = run(journal, other).map_err(|it| not_right(format!("turn {number}: {it}")))?;
+    let count = before.notices.len().max(after.notices.len());
+    for index in 0..count {
+        let side = |notices: &[Notice]| notices.get(index).map_or(Value::Null, |it| json!(it));
+        let (left, right) = (side(&before.notices), side(&after.notices));
+        let found = leaves(&left, &right);
+        if !found.is_empty() {
+            let stage = before.notices.get(index).or(after.notices.get(index)).map(stage).unwrap_or_default();
+            return Err(Failure::not_right(std::iter::once(format!("turn {number} notice {index} {stage}")).chain(found).collect()));
+        }
+    }
+    let found = leaves(&before.outcome.response(), &after.outcome.response());
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::not_right(std::iter::once(format!("turn {number} answer")).chain(found).collect()))
+}
+
+fn stage(notice: &Notice) -> &str {
+    match &notice.body {
+        NoticeBody::Audit { stage, .. } => stage,
+        NoticeBody::Verbose(verbose) => &verbose.determinant,
+    }
+}
+
+/// The leaves that differ, without numbers, times and durations.
+fn leaves(left: &Value, right: &Value) -> Vec<String> {
+    let is_timing = |it: &Value| it.get("stage").is_some_and(|stage| stage == "PIPELINE_TIMING");
+    if is_timing(left) && is_timing(right) {
+        return Vec::new();
+    }
+    let counts = |it: &diff::Difference| it.field != "seq" && !DURATIONS.contains(&it.field.rsplit('.').next().unwrap_or_default());
+    diff::leaves(left, right).iter().filter(|it| counts(it)).map(ToString::to_string).collect()
+}

@@ -1,0 +1,169 @@
+//! Settings from options, environment and file, in this order of precedence.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use convengine_core::config::settings::normalise;
+use convengine_core::config::{Config, Severity, Tables};
+use figment::Figment;
+use figment::providers::{Format, Toml};
+use serde_json::{Map, Value};
+
+use crate::arguments::Options;
+use crate::exit::Failure;
+use crate::store::Place;
+
+/// What the server and the commands run with.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The database.
+    pub database: Place,
+    /// `HOST:PORT`.
+    pub listen: String,
+    /// The value of `--llm`.
+    pub llm: String,
+    /// Whether addresses that are not loopback may be listened on.
+    pub open: bool,
+    /// The tree below `convengine`.
+    pub tree: Value,
+}
+
+#[derive(Debug, Default)]
+struct File {
+    database: Option<String>,
+    listen: Option<String>,
+    llm: Option<String>,
+    convengine: Map<String, Value>,
+}
+
+impl Settings {
+    /// Reads the settings.
+    ///
+    /// # Errors
+    /// One line per problem, exit code 2.
+    pub fn read(options: &Options) -> Result<Settings, Failure> {
+        let mut problems = Vec::new();
+        let file = options.settings.as_deref().map_or_else(File::default, |it| read_file(it, &mut problems));
+        let mut tree = normalise(&Value::Object(file.convengine));
+        for set in &options.set {
+            put(&mut tree, set, &mut problems);
+        }
+        let text = |key: &str| tree.pointer(key).map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned));
+        let full_sync = match text("/database/synchronous").as_deref() {
+            Some("full") => true,
+            None | Some("normal") => false,
+            Some(other) => {
+                problems.push(format!("convengine.database.synchronous: '{other}' is not known: use normal or full"));
+                false
+            }
+        };
+        let open = match text("/security/mode").as_deref() {
+            Some("none") => true,
+            None => false,
+            Some(other) => {
+                problems.push(format!("convengine.security.mode: '{other}' is not available in this version: use none"));
+                false
+            }
+        };
+        // Compiled without rows, so that a bad row of `ce_config` is not taken for a bad setting.
+        let (_, issues) = Config::compile(&Tables::default(), &tree);
+        problems.extend(issues.iter().filter(|it| it.severity == Severity::Error).map(ToString::to_string));
+        if !problems.is_empty() {
+            return Err(Failure { code: 2, lines: problems });
+        }
+        let pick = |option: &Option<String>, file: Option<String>, default: &str| option.clone().or(file).unwrap_or(default.to_owned());
+        Ok(Settings {
+            database: Place { url: pick(&options.database, file.database, "sqlite:convengine.db"), full_sync },
+            listen: pick(&options.listen, file.listen, "127.0.0.1:8080"),
+            llm: pick(&options.llm, file.llm, "off"),
+            open,
+            tree,
+        })
+    }
+}
+
+fn read_file(path: &Path, problems: &mut Vec<String>) -> File {
+    let mut file = File::default();
+    let mut problem = |reason: &dyn Display| {
+        let reason: Vec<String> = reason.to_string().split_whitespace().map(str::to_owned).collect();
+        problems.push(format!("cannot use the settings file {}: {}", path.display(), reason.join(" ")));
+    };
+    if path.extension().is_some_and(|it| it != "toml") {
+        problem(&"only TOML is available in this version: write database, listen, llm and the tree convengine as TOML");
+        return file;
+    }
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            problem(&error);
+            return file;
+        }
+    };
+    let tree: Map<String, Value> = match Figment::from(Toml::string(&text)).extract() {
+        Ok(tree) => tree,
+        Err(error) => {
+            error.into_iter().for_each(|it| problem(&it));
+            return file;
+        }
+    };
+    for (key, value) in tree {
+        match (key.as_str(), value) {
+            ("database", Value::String(text)) => file.database = Some(text),
+            ("listen", Value::String(text)) => file.listen = Some(text),
+            ("llm", Value::String(text)) => file.llm = Some(text),
+            ("convengine", Value::Object(map)) => file.convengine = map,
+            ("database" | "listen" | "llm", value) => problem(&format!("{key}: {value} is not a text")),
+            ("convengine", value) => problem(&format!("{key}: {value} is not a table")),
+            _ => problem(&format!("{key}: is no known key: use database, listen, llm or convengine")),
+        }
+    }
+    file
+}
+
+/// Puts `convengine.a.b=value` into the tree; the value is JSON when it reads as JSON, else text.
+fn put(tree: &mut Value, set: &str, problems: &mut Vec<String>) {
+    let parts = set.split_once('=').and_then(|(key, value)| Some((key.trim().strip_prefix("convengine.")?, value)));
+    let Some((key, value)) = parts.filter(|it| it.0.split('.').all(|it| !it.is_empty())) else {
+        problems.push(format!("--set {set}: write it as convengine.KEY=VALUE"));
+        return;
+    };
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+    let nested = key.rsplit('.').fold(value, |inner, it| Value::Object(Map::from_iter([(it.to_owned(), inner)])));
+    merge(tree, normalise(&nested));
+}
+
+/// Lays one tree over another.
+pub fn merge(under: &mut Value, over: Value) {
+    match (under, over) {
+        (Value::Object(under), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(under.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (under, over) => *under = over,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_option_wins_over_the_file_in_either_spelling() {
+        let mut tree = normalise(&json!({"flow": {"dialogueAct": {"resolute": "LLM_ONLY", "llmThreshold": 0.5}}}));
+        let mut problems = Vec::new();
+        put(&mut tree, "convengine.flow.dialogue-act.resolute=REGEX_ONLY", &mut problems);
+        put(&mut tree, "convengine.config.strict=true", &mut problems);
+        assert_eq!(tree, json!({"flow": {"dialogue-act": {"resolute": "REGEX_ONLY", "llm-threshold": 0.5}}, "config": {"strict": true}}));
+        assert!(problems.is_empty());
+    }
+
+    #[test]
+    fn every_problem_has_its_line() {
+        let set = ["x=1", "convengine.database.synchronous=sometimes", "convengine."];
+        let options = Options { set: set.map(str::to_owned).to_vec(), ..Options::default() };
+        let failure = Settings::read(&options).expect_err("bad settings");
+        assert_eq!((failure.code, failure.lines.len()), (2, 3));
+    }
+}

@@ -1,0 +1,88 @@
+//! Loads a conversation: one statement for the row, one for the history.
+
+use convengine_core::turn::{ConversationRow, Exchange, HistoryRow, Loaded, Map, Millis};
+use serde_json::Value;
+use sqlx::Row;
+use sqlx::sqlite::{SqlitePool, SqliteRow};
+
+use crate::clock;
+
+/// Loads what a turn starts from: the row, the number of turns, and the newest `history` exchanges since the last reset.
+///
+/// # Errors
+/// What SQLite says.
+pub async fn conversation(pool: &SqlitePool, id: &str, history: usize) -> sqlx::Result<Loaded> {
+    let row = row_and_turns(pool, id).await?;
+    let turns = row.try_get("turns")?;
+    let reset: Option<Millis> = row.try_get("reset_at")?;
+    let Some(conversation) = conversation_row(id, &row)? else {
+        return Ok(Loaded { conversation: None, history: Vec::new(), turns });
+    };
+    let history = exchanges(pool, id, reset.unwrap_or(Millis::MIN), history).await?;
+    Ok(Loaded { conversation: Some(conversation), history, turns })
+}
+
+async fn row_and_turns(pool: &SqlitePool, id: &str) -> sqlx::Result<SqliteRow> {
+    // Time stamps are read as text because the original stored integers and texts in the same column.
+    let sql = "select c.conversation_id, c.status, c.intent_code, c.state_code, c.context_json, c.input_params_json, c.last_user_text,
+                 c.last_assistant_json, cast(c.created_at as text) as created_at, cast(c.updated_at as text) as updated_at,
+                 coalesce((select max(number) from ce_turn where conversation_id = $1), 0) as turns,
+                 (select max(created_at) from ce_turn where conversation_id = $1 and reset = 1) as reset_at
+               from (select 1) left join ce_conversation c on c.conversation_id = $1";
+    sqlx::query(sql).bind(id).fetch_one(pool).await
+}
+
+fn conversation_row(id: &str, row: &SqliteRow) -> sqlx::Result<Option<ConversationRow>> {
+    if row.try_get::<Option<String>, _>("conversation_id")?.is_none() {
+        return Ok(None);
+    }
+    let time = |column: &str| row.try_get::<Option<String>, _>(column).map(|it| it.and_then(|it| clock::parse(&it)).unwrap_or(0));
+    Ok(Some(ConversationRow {
+        conversation_id: id.to_owned(),
+        status: row.try_get("status")?,
+        intent_code: row.try_get("intent_code")?,
+        state_code: row.try_get("state_code")?,
+        context: object(row.try_get("context_json")?),
+        last_user_text: row.try_get("last_user_text")?,
+        last_assistant: row.try_get("last_assistant_json")?,
+        params: object(row.try_get("input_params_json")?),
+        created_at: time("created_at")?,
+        updated_at: time("updated_at")?,
+    }))
+}
+
+/// A text that is no JSON object counts as an empty one, as in the original.
+fn object(text: Option<String>) -> Map {
+    match text.as_deref().map(serde_json::from_str) {
+        Some(Ok(Value::Object(map))) => map,
+        _ => Map::new(),
+    }
+}
+
+async fn exchanges(pool: &SqlitePool, id: &str, since: Millis, wanted: usize) -> sqlx::Result<Vec<Exchange>> {
+    // Twice as many, because exchanges with a blank side are dropped.
+    let limit = i64::try_from(wanted.saturating_mul(2)).unwrap_or(i64::MAX);
+    let rows = history_rows(pool, id, since, limit).await?;
+    let mut found = Vec::with_capacity(wanted.min(rows.len()));
+    for row in rows {
+        let user_input: String = row.try_get("user_input")?;
+        let assistant_output = row.try_get::<Option<String>, _>("assistant_output")?.unwrap_or_default();
+        let exchange = HistoryRow { user_input, assistant_output, created_at: 0 }.exchange();
+        if !exchange.user.trim().is_empty() && !exchange.assistant.trim().is_empty() {
+            found.push(exchange);
+        }
+    }
+    found.truncate(wanted);
+    Ok(found)
+}
+
+async fn history_rows(pool: &SqlitePool, id: &str, since: Millis, limit: i64) -> sqlx::Result<Vec<SqliteRow>> {
+    // The inner statement is answered by the index alone, so a long history costs little.
+    let sql = "select user_input, assistant_output from ce_conversation_history where history_id in (
+                 select history_id from ce_conversation_history where conversation_id = $1
+                   and case typeof(created_at) when 'text' then round((julianday(created_at) - 2440587.5) * 86400000.0)
+                     else created_at end >= $2
+                 order by history_id desc limit $3)
+               order by history_id desc";
+    sqlx::query(sql).bind(id).bind(since).bind(limit).fetch_all(pool).await
+}

@@ -1,0 +1,84 @@
+//! Creates what is missing and never alters what is there.
+
+use std::collections::BTreeSet;
+
+use sqlx::sqlite::SqliteConnection;
+
+const MIGRATIONS: [&str; 3] = [
+    include_str!("../../../migrations/0001_control_tables.sql"),
+    include_str!("../../../migrations/0002_runtime_tables.sql"),
+    include_str!("../../../migrations/0003_turn_journal.sql"),
+];
+
+/// Without these no turn can be stored; the other tables are optional.
+const REQUIRED: [&str; 7] =
+    ["ce_conversation", "ce_audit", "ce_conversation_history", "ce_llm_call_log", "ce_turn", "ce_turn_effect", "ce_config_snapshot"];
+
+/// The tables of a database.
+///
+/// # Errors
+/// What SQLite says.
+pub async fn tables(connection: &mut SqliteConnection) -> sqlx::Result<BTreeSet<String>> {
+    let sql = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'";
+    let names: Vec<String> = sqlx::query_scalar(sql).fetch_all(connection).await?;
+    Ok(names.into_iter().collect())
+}
+
+/// Whether turns can be stored.
+pub fn is_ready(tables: &BTreeSet<String>) -> bool {
+    REQUIRED.iter().all(|it| tables.contains(*it))
+}
+
+/// Creates the missing tables with their indexes, in one transaction; returns the names of the new ones.
+///
+/// # Errors
+/// What SQLite says; nothing is created then.
+pub async fn migrate(connection: &mut SqliteConnection) -> sqlx::Result<Vec<&'static str>> {
+    sqlx::query("begin immediate").execute(&mut *connection).await?;
+    match create_missing(connection).await {
+        Ok(created) => sqlx::query("commit").execute(connection).await.map(|_| created),
+        Err(error) => {
+            sqlx::query("rollback").execute(connection).await?;
+            Err(error)
+        }
+    }
+}
+
+async fn create_missing(connection: &mut SqliteConnection) -> sqlx::Result<Vec<&'static str>> {
+    let existing = tables(connection).await?;
+    let mut created = Vec::new();
+    for statement in MIGRATIONS.iter().flat_map(|it| it.split_inclusive(";\n")) {
+        let Some(table) = table_of(statement) else { continue };
+        // The indexes of a table that was there are left out as well: it may lack their columns.
+        if existing.contains(table) {
+            continue;
+        }
+        sqlx::query(statement).execute(&mut *connection).await?;
+        if !created.contains(&table) {
+            created.push(table);
+        }
+    }
+    Ok(created)
+}
+
+/// The table that a `create` statement is about.
+fn table_of(statement: &'static str) -> Option<&'static str> {
+    let name = |text: &'static str| text.split([' ', '(']).next();
+    if let Some((_, rest)) = statement.split_once("create table if not exists ") {
+        return name(rest);
+    }
+    name(statement.split_once(" on ")?.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_statement_names_its_table() {
+        let statements: Vec<&str> = MIGRATIONS.iter().flat_map(|it| it.split_inclusive(";\n")).filter(|it| !it.trim().is_empty()).collect();
+        assert!(statements.iter().all(|it| table_of(it).is_some_and(|table| table.starts_with("ce_"))));
+        let tables: BTreeSet<&str> = statements.iter().filter_map(|it| table_of(it)).collect();
+        assert_eq!(tables.len(), 46);
+    }
+}

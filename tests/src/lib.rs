@@ -1,0 +1,70 @@
+//! The corpus: packs as data, and where to find what plays them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use convengine_core::pack::Pack;
+use convengine_server::play::Explained;
+
+/// A pack with its file.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The file.
+    pub path: PathBuf,
+    /// What is in it.
+    pub pack: Pack,
+}
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// All packs of the corpus, in the order of their names.
+///
+/// # Errors
+/// When a file cannot be read or is no pack.
+pub fn corpus() -> Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for folder in ["demo", "pipeline", "recorded"] {
+        let folder = root().join("tests/packs").join(folder);
+        for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+            let path = entry?.path();
+            let text = std::fs::read_to_string(&path)?;
+            let pack = Pack::parse(&text).with_context(|| path.display().to_string())?;
+            cases.push(Case { path, pack });
+        }
+    }
+    cases.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(cases)
+}
+
+/// A pack of the demo.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn demo(name: &str) -> Result<Case> {
+    let path = root().join("tests/packs/demo").join(name);
+    let pack = Pack::parse(&std::fs::read_to_string(&path)?)?;
+    Ok(Case { path, pack })
+}
+
+/// The differences from recordings that a ruling explains.
+///
+/// # Errors
+/// When the list cannot be read.
+pub fn explained() -> Result<Explained> {
+    Explained::parse(&std::fs::read_to_string(root().join("tests/explained.json"))?)
+}
+
+/// The server's binary, which is built beside the tests.
+///
+/// # Errors
+/// When it is not there.
+pub fn binary() -> Result<PathBuf> {
+    let tests = std::env::current_exe()?;
+    let folder = tests.ancestors().nth(2).context("the tests have no target folder")?;
+    let binary = folder.join("convengine");
+    anyhow::ensure!(binary.is_file(), "the server is not built; run `cargo build -p convengine-server` first");
+    Ok(binary)
+}

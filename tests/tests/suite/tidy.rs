@@ -1,0 +1,152 @@
+//! What the repository demands of itself: layers, lengths, headers, docs and dependencies.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use convengine_tests::root;
+
+/// The modules of the core; each may use modules with a smaller number only.
+const LAYERS: [(&str, u32); 14] = [
+    ("text", 0),
+    ("json", 1),
+    ("turn", 2),
+    ("fault", 3),
+    ("config", 4),
+    ("pack", 5),
+    ("session", 5),
+    ("audit", 6),
+    ("turning", 7),
+    ("verbose", 8),
+    ("llm", 8),
+    ("rules", 9),
+    ("pipeline", 10),
+    ("program", 11),
+];
+
+/// Lines that a source file may have.
+const LONGEST: usize = 400;
+
+/// What the core may depend on; a longer list needs a sentence in the README.
+const CORE_DEPENDENCIES: [&str; 6] = ["fancy-regex", "jsonpath-rust", "serde", "serde_json", "sha2", "thiserror"];
+
+fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![root().join(folder)];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                if !["node_modules", "dist", "wasm", "target"].contains(&name.as_str()) {
+                    open.push(path);
+                }
+            } else if endings.iter().any(|it| name.ends_with(it)) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    assert!(!found.is_empty(), "{folder} has no files to check");
+    found
+}
+
+fn all_sources() -> Vec<PathBuf> {
+    ["core", "host-native", "host-wasm", "tests", "web-demo"].iter().flat_map(|it| files(it, &[".rs", ".ts", ".svelte", ".mjs", ".css"])).collect()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Lines of code: no comments, and nothing from the tests at the end of a file.
+fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let end = text.lines().position(|it| it == "#[cfg(test)]").unwrap_or(usize::MAX);
+    text.lines().enumerate().take(end).filter(|it| !it.1.trim_start().starts_with("//"))
+}
+
+#[test]
+fn modules_of_the_core_use_lower_layers_only() {
+    let layer = |module: &str| LAYERS.iter().find(|it| it.0 == module).map(|it| it.1);
+    let source = root().join("core/src");
+    let mut bad = Vec::new();
+    for path in files("core/src", &[".rs"]) {
+        let relative = path.strip_prefix(&source).unwrap();
+        let module = relative.components().next().unwrap().as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned();
+        if module == "lib" {
+            continue;
+        }
+        let own = layer(&module).unwrap_or_else(|| panic!("the module '{module}' has no layer; add it to LAYERS"));
+        let text = read(&path);
+        for (line, used) in code(&text).flat_map(|(line, text)| text.match_indices("crate::").map(move |it| (line, &text[it.0 + 7..]))) {
+            let used: String = used.chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect();
+            if used != module && layer(&used).is_none_or(|it| it >= own) {
+                bad.push(format!("{}:{} uses {used}", relative.display(), line + 1));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "upward or sideways:\n{}", bad.join("\n"));
+}
+
+#[test]
+fn files_are_short() {
+    let long = all_sources().into_iter().map(|it| (read(&it).lines().count(), it)).filter(|it| it.0 > LONGEST);
+    let long: Vec<String> = long.map(|(lines, path)| format!("{} has {lines} lines", path.display())).collect();
+    assert!(long.is_empty(), "split these, one idea a file:\n{}", long.join("\n"));
+}
+
+#[test]
+fn every_step_says_what_it_reads_writes_and_waits_for() {
+    let steps = files("core/src/pipeline/step", &[".rs"]);
+    for path in steps.iter().filter(|it| !it.ends_with("mod.rs")) {
+        let text = read(path);
+        let header: Vec<&str> = text.lines().take_while(|it| it.starts_with("//!")).collect();
+        let whole = header.join(" ");
+        assert!((1..=5).contains(&header.len()), "{}: the header has {} lines, not 1 to 5", path.display(), header.len());
+        for part in ["Reads:", "Writes:", "Waits for:"] {
+            assert!(whole.contains(part), "{}: the header does not say '{part}'", path.display());
+        }
+    }
+    assert_eq!(steps.len() - 1, convengine_core::V2.order.len(), "a step file that no profile lists, or a listed step without a file");
+}
+
+#[test]
+fn public_items_are_documented() {
+    let starts = ["pub fn ", "pub async fn ", "pub struct ", "pub enum ", "pub trait ", "pub const ", "pub type ", "pub static "];
+    let mut bare = Vec::new();
+    for path in ["core/src", "host-native/src", "host-wasm/src", "tests/src"].iter().flat_map(|it| files(it, &[".rs"])) {
+        let text = read(&path);
+        let lines: Vec<&str> = text.lines().collect();
+        for (index, line) in code(&text) {
+            if !starts.iter().any(|it| line.trim_start().starts_with(it)) {
+                continue;
+            }
+            let above = lines[..index].iter().rev().find(|it| !it.trim_start().starts_with("#["));
+            if !above.is_some_and(|it| it.trim_start().starts_with("///")) {
+                bare.push(format!("{}:{} {}", path.display(), index + 1, line.trim()));
+            }
+        }
+    }
+    assert!(bare.is_empty(), "without a sentence:\n{}", bare.join("\n"));
+}
+
+#[test]
+fn the_core_depends_on_its_list_alone() {
+    let manifest = read(&root().join("core/Cargo.toml"));
+    let section = manifest.split("[dependencies]").nth(1).and_then(|it| it.split("\n[").next()).unwrap();
+    let names: Vec<&str> = section.lines().filter_map(|it| it.split(['.', ' ', '=']).next()).filter(|it| !it.is_empty()).collect();
+    assert_eq!(names, CORE_DEPENDENCIES);
+}
+
+#[test]
+fn nothing_half_done_is_committed() {
+    let marks = ["todo", "fixme", "xxx"].map(str::to_uppercase);
+    let mut found = Vec::new();
+    for path in all_sources() {
+        for (line, text) in read(&path).lines().enumerate() {
+            if marks.iter().any(|it| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == it)) {
+                found.push(format!("{}:{} {}", path.display(), line + 1, text.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "finish or remove:\n{}", found.join("\n"));
+}
