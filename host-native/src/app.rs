@@ -23,22 +23,30 @@ use crate::settings::Settings;
 use crate::writer::Writer;
 use crate::{clock, config, store};
 
+/// Where messages are sent.
+pub const MESSAGE: &str = "/api/v1/conversation/message";
+
 /// How long running turns may go on when the server stops.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// The routes of a server.
 pub fn router(host: Arc<Host>) -> Router {
-    Router::new()
-        .route("/api/v1/conversation/message", post(conversation::message))
+    let routes = Router::new()
+        .route(MESSAGE, post(conversation::message))
         .route("/api/v1/conversation/audit/{id}", get(audit::rows))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .method_not_allowed_fallback(error::method_not_allowed)
-        .fallback(page::file)
+        .fallback(page::file);
+    around(routes).with_state(host)
+}
+
+/// Lays around routes what every request goes through.
+pub fn around<S: Clone + Send + Sync + 'static>(routes: Router<S>) -> Router<S> {
+    routes
         .layer(TraceLayer::new_for_http().make_span_with(span).on_failure(()))
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
-        .with_state(host)
 }
 
 /// Every line of the log about a request carries the id that its answer has.

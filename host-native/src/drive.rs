@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use convengine_core::config::Config;
-use convengine_core::turn::{
-    Completion, Map, Millis, Notice, Outcome, ProgramRef, Turn, TurnError, TurnInput, UserEvent, Write, state_hash,
-};
+use convengine_core::turn::{Completion, Map, Millis, Notice, Outcome, ProgramRef, Turn, TurnError, TurnInput, UserEvent};
 use sqlx::sqlite::SqlitePool;
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -14,8 +12,8 @@ use uuid::Uuid;
 use crate::clock;
 use crate::fulfil::{fulfil, llm::Model};
 use crate::gate::{Busy, Gate};
-use crate::store::commit::{TurnRow, TurnRows};
-use crate::store::{load, turn};
+use crate::rows;
+use crate::store::load;
 use crate::writer::{CommitError, Writer};
 
 /// How often a turn that lost a race is run.
@@ -111,7 +109,8 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal
         session,
     };
     let ended = run(host, input).await?;
-    let rows = rows(&ended, message)?;
+    let total = Millis::try_from(message.received.elapsed().as_millis()).unwrap_or(Millis::MAX);
+    let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, total).map_err(|it| Refusal::Defect(it.to_string()))?;
     host.writer.commit(rows).await?;
     Ok(ended.outcome)
 }
@@ -143,40 +142,4 @@ async fn run(host: &Arc<Host>, input: TurnInput) -> Result<Ended, Refusal> {
         let completion = completion.map_err(|it| Refusal::Defect(it.to_string()))?;
         slice = turn.resume(vec![completion])?;
     }
-}
-
-fn rows(ended: &Ended, message: &Message) -> Result<TurnRows, Refusal> {
-    let journal = ended.turn.journal();
-    let conversation = message.conversation.as_str();
-    let mut rows = TurnRows::default();
-    let mut reset = false;
-    for write in &ended.outcome.writes {
-        match write {
-            Write::Conversation(row) => rows.conversation(row),
-            Write::History(row) => rows.history(conversation, row),
-            Write::LlmCall(row) => rows.llm_call(conversation, row),
-            Write::Reset => reset = true,
-        }
-    }
-    for entry in &journal.entries {
-        // The request stands in the journal, compressed; here its hash is enough to find equal ones.
-        rows.effects.push(&(&journal.input.turn, entry.effect, &entry.fingerprint, &entry.outcome, entry.at));
-    }
-    rows.turn(&TurnRow {
-        turn_id: &journal.input.turn,
-        conversation_id: conversation,
-        number: journal.input.session.turns + 1,
-        status: "closed",
-        protocol: journal.header.protocol,
-        engine: &journal.header.engine,
-        config_hash: &journal.header.config,
-        journal: &turn::deflate(journal).map_err(|it| Refusal::Defect(it.to_string()))?,
-        state_hash: &state_hash(&ended.outcome, &ended.notices),
-        reset,
-        created_at: journal.input.at,
-        closed_at: clock::now(),
-    });
-    let total = Millis::try_from(message.received.elapsed().as_millis()).unwrap_or(Millis::MAX);
-    rows.audit(conversation, &ended.notices, total);
-    Ok(rows)
 }

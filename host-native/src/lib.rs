@@ -16,6 +16,7 @@ pub mod import;
 pub mod lint;
 pub mod play;
 pub mod replay;
+pub mod rows;
 pub mod settings;
 pub mod store;
 pub mod writer;

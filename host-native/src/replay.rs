@@ -37,16 +37,18 @@ pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path
         return Err(not_right(format!("the conversation {id} has no journals in {}: check the id and --database", settings.database.url)));
     }
     let audit_rows = audit::of_conversation(&pool, &id).await.map_err(unusable)?;
+    let mut audit_rows = audit_rows.as_slice();
     for stored in &turns {
         let (journal, recorded) = recorded(&pool, stored).await?;
         match &other {
             Some(other) => what_if(stored.number, &journal, &recorded, other)?,
-            None => compare(stored, &journal, &recorded, &audit_rows)?,
+            None => compare(stored, &journal, &recorded, &mut audit_rows)?,
         }
     }
-    match other {
-        Some(_) => println!("no difference"),
-        None => println!("{} turns equal", turns.len()),
+    match (other, audit_rows.first()) {
+        (Some(_), _) => println!("no difference"),
+        (None, None) => println!("{} turns equal", turns.len()),
+        (None, Some(row)) => return Err(not_right(format!("audit row {} {} is of no turn", row.audit_id, row.stage))),
     }
     Ok(())
 }
@@ -72,32 +74,47 @@ async fn recorded(pool: &SqlitePool, stored: &StoredTurn) -> Result<(Journal, Ar
     Ok((journal, Arc::new(Config::from_source(&body).0)))
 }
 
-/// Fails with the first stored audit row that the turn does not make again.
-fn compare(stored: &StoredTurn, journal: &Journal, config: &Arc<Config>, audit_rows: &[AuditRow]) -> Result<(), Failure> {
+/// Fails with the first stored audit row that the turn does not make again; takes the turn's rows off the front.
+fn compare(stored: &StoredTurn, journal: &Journal, config: &Arc<Config>, audit_rows: &mut &[AuditRow]) -> Result<(), Failure> {
     let number = stored.number;
     let again = run(journal, config).map_err(|it| not_right(format!("turn {number} differs: {it}")))?;
     let hash = state_hash(&again.outcome, &again.notices);
-    if hash == stored.state_hash {
+    let derived: Vec<(&str, &Value)> = again.notices.iter().filter_map(audit_of).collect();
+    // A conversation may have begun before there were journals.
+    let started = clock::iso_text(journal.input.at);
+    let older = audit_rows.iter().take_while(|it| number == 1 && it.created_at < started).count();
+    let of_turn = &audit_rows[older..];
+    let (of_turn, later) = of_turn.split_at(derived.len().min(of_turn.len()));
+    *audit_rows = later;
+    let found = first_difference(of_turn, &derived);
+    if hash == stored.state_hash && found.is_empty() {
         println!("turn {number} equal sha256 {hash}");
         return Ok(());
     }
-    let started = clock::iso_text(journal.input.at);
-    let rows = audit_rows.iter().skip_while(|it| it.created_at < started);
-    let mut lines = vec![format!("turn {number} differs: sha256 {hash}, stored {}", stored.state_hash)];
-    lines.extend(first_difference(rows, again.notices.iter().filter_map(audit_of)));
+    let mut lines = match hash == stored.state_hash {
+        true => vec![format!("turn {number} differs from its audit rows: sha256 {hash}")],
+        false => vec![format!("turn {number} differs: sha256 {hash}, stored {}", stored.state_hash)],
+    };
+    if found.is_empty() {
+        lines.push("the audit rows are equal: the session, the rows written or the progress messages differ".to_owned());
+    }
+    lines.extend(found);
     Err(Failure::not_right(lines))
 }
 
-fn first_difference<'a>(stored: impl Iterator<Item = &'a AuditRow>, derived: impl Iterator<Item = (&'a str, &'a Value)>) -> Vec<String> {
-    for (row, (stage, payload)) in stored.zip(derived) {
-        let payload_stored = serde_json::from_str(&row.payload_json).unwrap_or(Value::Null);
+fn first_difference(stored: &[AuditRow], derived: &[(&str, &Value)]) -> Vec<String> {
+    for (row, (stage, payload)) in stored.iter().zip(derived) {
+        if row.stage == *stage && row.payload_json == payload.to_string() {
+            continue;
+        }
+        let payload_stored = serde_json::from_str(&row.payload_json).unwrap_or_else(|_| Value::from(row.payload_json.as_str()));
         let left = json!({"stage": row.stage, "payload": payload_stored});
         let found = leaves(&left, &json!({"stage": stage, "payload": payload}));
         if !found.is_empty() {
             return std::iter::once(format!("audit row {} {}", row.audit_id, row.stage)).chain(found).collect();
         }
     }
-    vec!["the audit rows are equal: the session, the rows written or the progress messages differ".to_owned()]
+    derived.get(stored.len()).map(|(stage, _)| format!("the audit row {stage} is missing")).into_iter().collect()
 }
 
 fn run(journal: &Journal, config: &Arc<Config>) -> Result<Again, TurnError> {

@@ -1,5 +1,7 @@
 //! The corpus: packs as data, and where to find what plays them.
 
+pub mod plain;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};

@@ -16,6 +16,7 @@ pub(super) struct Row<'r> {
 }
 
 impl<'r> Row<'r> {
+    /// Names a row for its issues.
     pub fn new(table: &'static str, key: &'static str, position: usize, map: &'r Map) -> Self {
         Row { table, key, position, map }
     }

@@ -160,3 +160,27 @@ impl Turn {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input() -> TurnInput {
+        TurnInput {
+            turn: "t".to_owned(),
+            conversation: "c".to_owned(),
+            at: 0,
+            seed: 1,
+            program: ProgramRef::PipelineV2,
+            event: UserEvent { text: None, reset: false, params: Map::new() },
+            session: Loaded::default(),
+        }
+    }
+
+    #[test]
+    fn waiting_for_anything_but_an_effect_is_a_defect() {
+        let program = |_, _| -> Program { Box::pin(std::future::pending()) };
+        let error = Turn::launch(input(), String::new(), false, program).unwrap_err();
+        assert_eq!(error, TurnError::Stalled);
+    }
+}

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 
@@ -12,8 +13,12 @@ use crate::drive::Host;
 use crate::store::audit::{self, AuditRow};
 
 /// The audit rows of a conversation, oldest first; an unknown one has none.
-pub async fn rows(State(host): State<Arc<Host>>, uri: Uri, Path(id): Path<String>) -> Result<Json<Vec<AuditRow>>, ApiError> {
-    let Some(id) = uuid(&id) else {
+pub async fn rows(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Json<Vec<AuditRow>>, ApiError> {
+    let Some(id) = id.ok().and_then(|it| uuid(&it.0)) else {
         return Err(ApiError::new(StatusCode::BAD_REQUEST, &uri, "the conversation is not a UUID: send its 36 characters"));
     };
     match audit::of_conversation(&host.readers, &id).await {

@@ -24,7 +24,8 @@ pub async fn file(method: Method, uri: Uri) -> Result<Response, ApiError> {
         return Err(not_found(&uri));
     };
     if method != Method::GET && method != Method::HEAD {
-        return Err(ApiError::new(StatusCode::METHOD_NOT_ALLOWED, &uri, "this path is only read: use GET"));
+        let refused = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, &uri, "this path is only read: use GET");
+        return Ok(([(header::ALLOW, "GET,HEAD")], refused).into_response());
     }
     Ok(respond(path, file))
 }

@@ -26,6 +26,11 @@ impl Rows {
         self.append(&other.0);
     }
 
+    /// The rows as text, separated by commas.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
     fn append(&mut self, text: &str) {
         if !self.0.is_empty() && !text.is_empty() {
             self.0.push(',');
@@ -35,6 +40,12 @@ impl Rows {
 
     fn array(&self) -> Option<String> {
         if self.0.is_empty() { None } else { Some(format!("[{}]", self.0)) }
+    }
+}
+
+impl From<String> for Rows {
+    fn from(text: String) -> Self {
+        Rows(text)
     }
 }
 

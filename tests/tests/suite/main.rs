@@ -1,10 +1,8 @@
 //! The runners: the core, a real server, a real browser, and what the repository demands of itself.
 
 mod browser;
-mod commands;
 mod core;
 mod http;
 mod protocol;
 mod readme;
-mod server;
 mod tidy;

@@ -51,7 +51,10 @@ fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
 }
 
 fn all_sources() -> Vec<PathBuf> {
-    ["core", "host-native", "host-wasm", "tests", "web-demo"].iter().flat_map(|it| files(it, &[".rs", ".ts", ".svelte", ".mjs", ".css"])).collect()
+    ["core", "host-native", "host-wasm", "tests", "web-demo"]
+        .iter()
+        .flat_map(|it| files(it, &[".rs", ".ts", ".svelte", ".mjs", ".css"]))
+        .collect()
 }
 
 fn read(path: &Path) -> String {

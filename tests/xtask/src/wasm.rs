@@ -90,6 +90,7 @@ fn bind(compiled: &Path, folder: &Path) -> Result<()> {
     Bindgen::new()
         .input_path(compiled)
         .web(true)?
+        .omit_default_module_path(false)
         .typescript(true)
         .remove_name_section(true)
         .remove_producers_section(true)

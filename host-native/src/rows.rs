@@ -1,0 +1,46 @@
+//! Renders the rows of a finished turn.
+
+use convengine_core::turn::{Millis, Notice, Outcome, Turn, Write, state_hash};
+
+use crate::clock;
+use crate::store::commit::{TurnRow, TurnRows};
+use crate::store::turn::deflate;
+
+/// The rows of a turn that has ended; `total_ms` is how long it took so far.
+///
+/// # Errors
+/// When the journal cannot be serialised.
+pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Millis) -> std::io::Result<TurnRows> {
+    let journal = turn.journal();
+    let conversation = journal.input.conversation.as_str();
+    let mut rows = TurnRows::default();
+    let mut reset = false;
+    for write in &outcome.writes {
+        match write {
+            Write::Conversation(row) => rows.conversation(row),
+            Write::History(row) => rows.history(conversation, row),
+            Write::LlmCall(row) => rows.llm_call(conversation, row),
+            Write::Reset => reset = true,
+        }
+    }
+    for entry in &journal.entries {
+        // The request stands in the journal, compressed; here its hash is enough to find equal ones.
+        rows.effects.push(&(&journal.input.turn, entry.effect, &entry.fingerprint, &entry.outcome, entry.at));
+    }
+    rows.turn(&TurnRow {
+        turn_id: &journal.input.turn,
+        conversation_id: conversation,
+        number: journal.input.session.turns + 1,
+        status: "closed",
+        protocol: journal.header.protocol,
+        engine: &journal.header.engine,
+        config_hash: &journal.header.config,
+        journal: &deflate(journal)?,
+        state_hash: &state_hash(outcome, notices),
+        reset,
+        created_at: journal.input.at,
+        closed_at: clock::now(),
+    });
+    rows.audit(conversation, notices, total_ms);
+    Ok(rows)
+}

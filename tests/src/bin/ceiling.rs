@@ -1,0 +1,138 @@
+//! What the server could reach at most: its router, writer and store, with rows rendered beforehand and no turn run.
+//!
+//! `ceiling DATABASE PACK` listens like `convengine serve`. Each message of the pack stores the rows and gives the answer
+//! that were recorded for it, under the caller's conversation and a turn of its own.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Router, serve};
+use convengine_server::arguments::Options;
+use convengine_server::drive::Host;
+use convengine_server::http::request::Body;
+use convengine_server::settings::Settings;
+use convengine_server::store::commit::{Rows, TurnRows};
+use convengine_server::{app, rows};
+use convengine_tests::plain::{Ended, Plain};
+use tokio::net::TcpListener;
+use uuid::Uuid;
+
+/// Text with gaps for the two ids.
+struct Template(Vec<(String, Gap)>);
+
+#[derive(Clone, Copy)]
+enum Gap {
+    Conversation,
+    Turn,
+    None,
+}
+
+struct Recorded {
+    conversation: Template,
+    audit: Template,
+    history: Template,
+    turn: Template,
+    answer: Template,
+}
+
+struct Ceiling {
+    host: Arc<Host>,
+    recorded: HashMap<String, Recorded>,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [database, pack] = arguments.as_slice() else { bail!("usage: ceiling DATABASE PACK") };
+    let settings = Settings::read(&Options { database: Some(database.clone()), ..Options::default() })?;
+    let (host, _writing) = app::host(&settings).await?;
+    let ceiling = Ceiling { host, recorded: record(&Plain::open(Path::new(pack))?)? };
+    let routes = app::around(Router::new().route(app::MESSAGE, post(message))).with_state(Arc::new(ceiling));
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    println!("convengine listening on http://{}", listener.local_addr()?);
+    serve(listener, routes).await?;
+    Ok(())
+}
+
+fn record(plain: &Plain) -> Result<HashMap<String, Recorded>> {
+    let mut recorded = HashMap::new();
+    plain.play(|ended| {
+        let text = ended.turn.journal().input.event.text.clone().context("a message without text")?;
+        recorded.insert(text, of_turn(ended)?);
+        Ok(())
+    })?;
+    Ok(recorded)
+}
+
+fn of_turn(ended: &Ended) -> Result<Recorded> {
+    let input = &ended.turn.journal().input;
+    let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 1)?;
+    let cut = |text: &str| Template::cut(text, &input.conversation, &input.turn);
+    Ok(Recorded {
+        conversation: cut(rows.conversation.text()),
+        audit: cut(rows.audit.text()),
+        history: cut(rows.history.text()),
+        turn: cut(rows.turn.text()),
+        answer: cut(&ended.outcome.response().to_string()),
+    })
+}
+
+async fn message(State(ceiling): State<Arc<Ceiling>>, body: Bytes) -> Response {
+    match answer(&ceiling, &body).await {
+        Ok(answer) => ([(header::CONTENT_TYPE, "application/json")], answer).into_response(),
+        Err(error) => (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+    }
+}
+
+async fn answer(ceiling: &Ceiling, body: &[u8]) -> Result<String> {
+    let body = Body::parse(body).map_err(anyhow::Error::msg)?;
+    let conversation = body.conversation.context("a message without conversation")?;
+    let recorded = body.message.and_then(|it| ceiling.recorded.get(&it)).context("a message that the pack does not have")?;
+    let turn = Uuid::new_v4().to_string();
+    let rows = |template: &Template| Rows::from(template.fill(&conversation, &turn));
+    let rows = TurnRows {
+        conversation: rows(&recorded.conversation),
+        audit: rows(&recorded.audit),
+        history: rows(&recorded.history),
+        turn: rows(&recorded.turn),
+        ..TurnRows::default()
+    };
+    ceiling.host.writer.commit(rows).await?;
+    Ok(recorded.answer.fill(&conversation, &turn))
+}
+
+impl Template {
+    fn cut(text: &str, conversation: &str, turn: &str) -> Template {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        loop {
+            let next = [(conversation, Gap::Conversation), (turn, Gap::Turn)].into_iter().filter_map(|it| Some((rest.find(it.0)?, it)));
+            let Some((at, (id, gap))) = next.min_by_key(|it| it.0) else { break };
+            let (before, after) = rest.split_at(at);
+            pieces.push((before.to_owned(), gap));
+            rest = after.strip_prefix(id).unwrap_or(after);
+        }
+        pieces.push((rest.to_owned(), Gap::None));
+        Template(pieces)
+    }
+
+    fn fill(&self, conversation: &str, turn: &str) -> String {
+        let mut text = String::with_capacity(self.0.iter().map(|it| it.0.len() + conversation.len()).sum());
+        for (before, gap) in &self.0 {
+            text.push_str(before);
+            match gap {
+                Gap::Conversation => text.push_str(conversation),
+                Gap::Turn => text.push_str(turn),
+                Gap::None => {}
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,67 @@
+//! Plays turns without any I/O, for tools that count instructions and allocations, and prints the bytes that they store.
+//!
+//! `turns PACK CONVERSATIONS core|audit|rows`: the core alone, with the audit rows as JSON text, or with all rows.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use convengine_server::rows;
+use convengine_server::store::commit::TurnRows;
+use convengine_server::store::turn::deflate;
+use convengine_tests::plain::{Ended, Plain};
+use serde_json::json;
+
+#[derive(Default)]
+struct Sums {
+    turns: usize,
+    audit_rows: usize,
+    audit_bytes: usize,
+    journal_bytes: usize,
+    stored_bytes: usize,
+}
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [pack, conversations, mode] = arguments.as_slice() else { bail!("usage: turns PACK CONVERSATIONS core|audit|rows") };
+    let plain = Plain::open(Path::new(pack))?;
+    let count: fn(&mut Sums, &Ended) -> Result<()> = match mode.as_str() {
+        "core" => |_, _| Ok(()),
+        "audit" => audit,
+        "rows" => all_rows,
+        other => bail!("'{other}' is not core, audit or rows"),
+    };
+    let mut sums = Sums::default();
+    for _ in 0..conversations.parse()? {
+        plain.play(|ended| {
+            sums.turns += 1;
+            count(&mut sums, ended)
+        })?;
+    }
+    let Sums { turns, audit_rows, audit_bytes, journal_bytes, stored_bytes } = sums;
+    let sums = json!({
+        "turns": turns, "audit_rows": audit_rows, "audit_bytes": audit_bytes, "journal_bytes": journal_bytes,
+        "stored_bytes": stored_bytes,
+    });
+    println!("{sums}");
+    Ok(())
+}
+
+fn audit(sums: &mut Sums, ended: &Ended) -> Result<()> {
+    let mut rows = TurnRows::default();
+    rows.audit(&ended.outcome.conversation_id, &ended.notices, 0);
+    sums.audit_rows += ended.notices.len();
+    sums.audit_bytes += rows.audit.text().len();
+    Ok(())
+}
+
+fn all_rows(sums: &mut Sums, ended: &Ended) -> Result<()> {
+    let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 0)?;
+    sums.audit_rows += ended.notices.len();
+    sums.audit_bytes += rows.audit.text().len();
+    sums.journal_bytes += deflate(ended.turn.journal())?.len();
+    sums.stored_bytes += [&rows.conversation, &rows.audit, &rows.history, &rows.llm, &rows.turn, &rows.effects]
+        .map(|it| it.text().len())
+        .iter()
+        .sum::<usize>();
+    Ok(())
+}

@@ -1,0 +1,271 @@
+//! A database of a test's own with the commands and servers on it; all of it is gone when the test ends.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use convengine_tests::binary;
+use reqwest::blocking::{Client, Response};
+use serde_json::{Value, json};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions};
+use tokio::runtime::Runtime;
+
+/// Where messages go.
+pub const MESSAGE: &str = "/api/v1/conversation/message";
+
+/// How long a test waits for what must happen.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A temporary folder with a database.
+pub struct Place {
+    folder: PathBuf,
+    files: AtomicU32,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Place {
+    pub fn new() -> Place {
+        static PLACES: AtomicU32 = AtomicU32::new(0);
+        let name = format!("convengine-suite-{}-{}", std::process::id(), PLACES.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir(&folder).unwrap();
+        Place { folder, files: AtomicU32::new(0) }
+    }
+
+    /// A place whose database holds the rows of a pack.
+    pub fn with(pack: &Value) -> Place {
+        let place = Place::new();
+        let file = place.pack("pack.json", pack);
+        let ran = place.run(&["import", &file]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        place
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Writes a file; answers its path.
+    pub fn write(&self, name: &str, text: &str) -> String {
+        fs::write(self.path(name), text).unwrap();
+        self.path(name).display().to_string()
+    }
+
+    pub fn pack(&self, name: &str, pack: &Value) -> String {
+        self.write(name, &pack.to_string())
+    }
+
+    pub fn database(&self) -> String {
+        format!("sqlite:{}", self.path("test.db").display())
+    }
+
+    /// A command on the place's database, unless the arguments name another one.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(binary().unwrap());
+        command.args(arguments);
+        if !arguments.contains(&"--database") {
+            command.args(["--database", &self.database()]);
+        }
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        self.end(&mut self.command(arguments))
+    }
+
+    /// Runs a command to its end.
+    pub fn end(&self, command: &mut Command) -> Ran {
+        let number = self.files.fetch_add(1, Ordering::Relaxed);
+        let (out, err) = (self.path(&format!("out-{number}")), self.path(&format!("err-{number}")));
+        command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
+        let code = ended(&mut command.spawn().unwrap()).code().unwrap_or(-1);
+        Ran { code, out: fs::read_to_string(out).unwrap(), err: fs::read_to_string(err).unwrap() }
+    }
+
+    pub fn serve(&self, arguments: &[&str]) -> Server {
+        let arguments = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
+        self.start(&mut self.command(&arguments))
+    }
+
+    /// Starts a server and waits for its address.
+    pub fn start(&self, command: &mut Command) -> Server {
+        let err = self.path(&format!("err-{}", self.files.fetch_add(1, Ordering::Relaxed)));
+        command.stdout(Stdio::piped()).stderr(File::create(&err).unwrap());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("convengine listening on http://").map(str::to_owned);
+        let mut server = Server { child, address: String::new(), err, client: Client::new() };
+        server.address = address.unwrap_or_else(|| panic!("not started: {line}{}", server.log()));
+        server
+    }
+
+    pub fn sql(&self) -> Sql {
+        Sql::open(&self.path("test.db"))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Waits for the end of a process.
+fn ended(child: &mut Child) -> ExitStatus {
+    let mut status = None;
+    let ended = within(|| {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    if !ended {
+        let _ = child.kill();
+    }
+    status.expect("the process goes on and on")
+}
+
+/// Whether a condition comes true before patience ends.
+pub fn within(mut condition: impl FnMut() -> bool) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if condition() {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    false
+}
+
+/// A running server.
+pub struct Server {
+    child: Child,
+    pub address: String,
+    err: PathBuf,
+    client: Client,
+}
+
+/// What a server answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: reqwest::header::HeaderMap,
+    pub text: String,
+}
+
+impl Answer {
+    fn of(response: Response) -> Answer {
+        Answer { status: response.status().as_u16(), headers: response.headers().clone(), text: response.text().unwrap() }
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |it| it.to_str().unwrap())
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
+    }
+}
+
+impl Server {
+    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<reqwest::blocking::Body>) -> Answer {
+        let mut call = self.client.request(method.parse().unwrap(), format!("http://{}{path}", self.address)).body(body);
+        for (name, value) in headers {
+            call = call.header(*name, *value);
+        }
+        Answer::of(call.send().unwrap())
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.request("GET", path, &[], "")
+    }
+
+    pub fn post(&self, body: impl Into<reqwest::blocking::Body>) -> Answer {
+        self.request("POST", MESSAGE, &[("Content-Type", "application/json")], body)
+    }
+
+    /// Sends a message; answers the response with status 200.
+    pub fn say(&self, conversation: &str, text: &str) -> Value {
+        let answer = self.post(json!({"conversationId": conversation, "message": text}).to_string());
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    }
+
+    pub fn audit(&self, conversation: &str) -> Vec<Value> {
+        let answer = self.get(&format!("/api/v1/conversation/audit/{conversation}"));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        serde_json::from_value(answer.json()).unwrap()
+    }
+
+    /// The texts of a conversation's turns as they are audited.
+    pub fn texts(&self, conversation: &str) -> Vec<Value> {
+        let rows = self.audit(conversation);
+        let payload = |row: &Value| serde_json::from_str::<Value>(row["payloadJson"].as_str().unwrap()).unwrap();
+        rows.iter().filter(|it| it["stage"] == "USER_INPUT").map(|it| payload(it)["text"].clone()).collect()
+    }
+
+    /// What stands on standard error so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.err).unwrap()
+    }
+
+    /// Sends SIGTERM.
+    pub fn terminate(&self) {
+        let signalled = Command::new("sh").args(["-c", &format!("kill -TERM {}", self.child.id())]).status().unwrap();
+        assert!(signalled.success());
+    }
+
+    /// Waits for the end; answers the exit code.
+    pub fn code(&mut self) -> Option<i32> {
+        ended(&mut self.child).code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A connection to a test's database beside the server's.
+pub struct Sql {
+    runtime: Runtime,
+    connection: SqliteConnection,
+}
+
+impl Sql {
+    pub fn open(file: &std::path::Path) -> Sql {
+        let runtime = Runtime::new().unwrap();
+        let options = SqliteConnectOptions::new().filename(file).create_if_missing(true).busy_timeout(PATIENCE).foreign_keys(false);
+        let connection = runtime.block_on(options.connect()).unwrap();
+        Sql { runtime, connection }
+    }
+
+    pub fn run(&mut self, sql: &str) {
+        let query = sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut self.connection);
+        self.runtime.block_on(query).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    /// The first column of every row, as text.
+    pub fn texts(&mut self, sql: &str) -> Vec<String> {
+        let query = sqlx::query_scalar(AssertSqlSafe(format!("select cast(c as text) from (select ({sql}) as c)"))).fetch_all(&mut self.connection);
+        self.runtime.block_on(query).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    /// Every table with the number and the sum of its rows' texts: equal when nothing was changed.
+    pub fn counts(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
