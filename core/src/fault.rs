@@ -1,14 +1,12 @@
 //! What fails a turn.
 
-use crate::turn::{EffectError, FaultReport};
+use crate::turn::FaultReport;
 
 /// Error codes: the original's, and our own for what it did not have. (`spec/pipeline.md` 1.13)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultCode {
     /// The model could not be reached or said no.
     LlmCallFailed,
-    /// The model did not answer in time.
-    LlmTimeout,
     /// The model's answer cannot be used.
     LlmInvalidResponse,
     /// A policy row cannot be decided, so nothing may pass.
@@ -35,7 +33,6 @@ impl FaultCode {
     pub fn name(self) -> &'static str {
         match self {
             FaultCode::LlmCallFailed => "LLM_CALL_FAILED",
-            FaultCode::LlmTimeout => "LLM_TIMEOUT",
             FaultCode::LlmInvalidResponse => "LLM_INVALID_RESPONSE",
             FaultCode::PolicyUnavailable => "POLICY_UNAVAILABLE",
             FaultCode::ResponseMappingNotFound => "RESPONSE_MAPPING_NOT_FOUND",
@@ -55,23 +52,10 @@ impl Fault {
         Fault { recoverable: true, ..Fault::new(code, message) }
     }
 
-    /// A failed model call.
-    pub fn of_llm(error: &EffectError) -> Fault {
-        let code = match error.kind {
-            crate::turn::EffectErrorKind::Timeout => FaultCode::LlmTimeout,
-            crate::turn::EffectErrorKind::Unavailable
-            | crate::turn::EffectErrorKind::Refused
-            | crate::turn::EffectErrorKind::Invalid
-            | crate::turn::EffectErrorKind::NotFound
-            | crate::turn::EffectErrorKind::Denied
-            | crate::turn::EffectErrorKind::CircuitOpen
-            | crate::turn::EffectErrorKind::Limited
-            | crate::turn::EffectErrorKind::Unsupported
-            | crate::turn::EffectErrorKind::Interrupted
-            | crate::turn::EffectErrorKind::Cancelled
-            | crate::turn::EffectErrorKind::Mismatch => FaultCode::LlmCallFailed,
-        };
-        Fault::recoverable(code, "the language model is not available at the moment; please send the message again")
+    /// A failed model call; clients know one code for all of its causes.
+    pub fn of_llm() -> Fault {
+        let message = "the language model is not available at the moment; please send the message again";
+        Fault::recoverable(FaultCode::LlmCallFailed, message)
     }
 
     /// The fault as clients see it.

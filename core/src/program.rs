@@ -29,7 +29,8 @@ impl Turn {
         start(input, config, true)
     }
 
-    /// Runs a recorded turn again, up to where its journal ends.
+    /// Runs a recorded turn again, up to where its journal ends. A slice without an end then asks for more than was recorded: of a
+    /// finished turn's journal, that too is a difference.
     ///
     /// # Errors
     /// [`TurnError::Protocol`] for a journal of another protocol, [`TurnError::Diverged`] with the difference when the turn

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::row::Row;
-use super::scope::{UNKNOWN, upper};
+use super::scope::{Scopes, UNKNOWN, upper};
 use super::tables::Tables;
 
 /// A classifier row.
@@ -26,10 +26,10 @@ pub struct Classifier {
 pub struct Classifiers(pub Vec<Classifier>);
 
 impl Classifiers {
-    pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Classifiers {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Classifiers {
         let intents = tables.enabled("ce_intent");
         let enabled: BTreeSet<String> = intents.iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it)).collect();
-        let mut rows = tables.enabled("ce_intent_classifier");
+        let mut rows = scopes.rows(tables, "ce_intent_classifier", issues);
         rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
         let mut found = Vec::new();
         for row in rows {

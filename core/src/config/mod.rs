@@ -23,6 +23,7 @@ pub use matcher::TextMatcher;
 pub use policy::{Policies, Policy};
 pub use response::{OutputFormat, Response, Responses};
 pub use rule::{Action, Condition, Phase, Rule, Rules, SetDialogueAct};
+use scope::Scopes;
 pub use scope::{ANY, UNKNOWN, same_code};
 pub use settings::{Decision, DialogueActMode, Settings};
 pub use tables::Tables;
@@ -60,19 +61,19 @@ impl Config {
         let tree = settings::normalise(tree);
         let source = json!({"tables": tables.compiled(), "settings": settings::of_the_core(&tree)});
         let rows = tables.config_rows();
+        let scopes = Scopes::of(tables);
         let settings = Settings::read(&tree, &rows, &mut issues);
         let config = Config {
             settings,
             acts: Acts::compile(&rows, &mut issues),
             policies: Policies::compile(tables, &mut issues),
-            classifiers: Classifiers::compile(tables, &mut issues),
-            rules: Rules::compile(tables, &mut issues),
-            responses: Responses::compile(tables, &mut issues),
-            verbose: VerboseRows::compile(tables, &mut issues),
+            classifiers: Classifiers::compile(tables, &scopes, &mut issues),
+            rules: Rules::compile(tables, &scopes, &mut issues),
+            responses: Responses::compile(tables, &scopes, &mut issues),
+            verbose: VerboseRows::compile(tables, &scopes, &mut issues),
             hash: hash(&source),
             source,
         };
-        scope::check(tables, &mut issues);
         (config, issues)
     }
 

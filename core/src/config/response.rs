@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, same_code, upper};
+use super::scope::{ANY, Scopes, same_code, upper};
 use super::tables::Tables;
 use crate::text::template::Template;
 
@@ -49,9 +49,9 @@ pub struct Response {
 pub struct Responses(BTreeMap<String, Vec<Response>>);
 
 impl Responses {
-    pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Responses {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Responses {
         let mut responses = Responses::default();
-        for row in tables.enabled("ce_response") {
+        for row in scopes.rows(tables, "ce_response", issues) {
             match compile(&row) {
                 Ok(response) => responses.0.entry(response.intent.clone()).or_default().push(response),
                 Err(issue) => issues.push(issue),

@@ -43,7 +43,8 @@ impl<'r> Row<'r> {
     /// A number column; nothing for null and for text that is no number.
     pub fn integer(&self, column: &str) -> Option<i64> {
         let value = self.map.get(column)?;
-        value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
+        let whole = |it: f64| (it.fract() == 0.0 && it.abs() < 9e15).then(|| format!("{it:.0}").parse().ok()).flatten();
+        value.as_i64().or_else(|| whole(value.as_f64()?)).or_else(|| value.as_str()?.trim().parse().ok())
     }
 
     /// Whether the row is on; null is the column's default, on.
@@ -52,9 +53,14 @@ impl<'r> Row<'r> {
             None | Some(Value::Null) => true,
             Some(Value::Bool(on)) => *on,
             Some(Value::Number(number)) => number.as_i64() == Some(1),
-            Some(Value::String(text)) => matches!(text.trim(), "1" | "true" | "TRUE"),
+            Some(Value::String(text)) => matches!(text.trim().to_ascii_lowercase().as_str(), "1" | "true"),
             Some(Value::Array(_) | Value::Object(_)) => false,
         }
+    }
+
+    /// Whether the row names a column at all.
+    pub fn has(&self, column: &str) -> bool {
+        self.map.contains_key(column)
     }
 
     /// The path of a column in issues.

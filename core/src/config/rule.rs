@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, same_code, upper};
+use super::scope::{ANY, Scopes, same_code, upper};
 use super::tables::Tables;
 use crate::json::path::JsonPath;
 use crate::text::regex::Regex;
@@ -106,9 +106,9 @@ pub struct Rule {
 pub struct Rules(BTreeMap<(Phase, String, String), Vec<Rule>>);
 
 impl Rules {
-    pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Rules {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Rules {
         let mut rules = Rules::default();
-        let mut rows = tables.enabled("ce_rule");
+        let mut rows = scopes.rows(tables, "ce_rule", issues);
         rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
         for row in rows {
             match compile(&row) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::issue::Issue;
+use super::issue::{Issue, Severity};
 use super::row::Row;
 use super::tables::Tables;
 
@@ -14,7 +14,8 @@ pub const UNKNOWN: &str = "UNKNOWN";
 
 /// Whether two codes are the same: case and white space around them do not count.
 pub fn same_code(a: &str, b: &str) -> bool {
-    a.trim().eq_ignore_ascii_case(b.trim())
+    let (a, b) = (a.trim(), b.trim());
+    a.eq_ignore_ascii_case(b) || (!a.is_ascii() && upper(a) == upper(b))
 }
 
 /// A code as it stands in an index.
@@ -22,28 +23,46 @@ pub(super) fn upper(code: &str) -> String {
     code.trim().to_uppercase()
 }
 
-/// Reports rows whose intent or state nothing else knows.
-pub(super) fn check(tables: &Tables, issues: &mut Vec<Issue>) {
-    let intents = intents(tables);
-    let states = states(tables);
-    for table in ["ce_rule", "ce_response", "ce_verbose", "ce_intent_classifier"] {
-        for row in tables.enabled(table) {
-            issues.extend(check_row(&row, &intents, &states));
-        }
+/// The intents and states that rows may name.
+pub(super) struct Scopes {
+    intents: BTreeSet<String>,
+    states: BTreeSet<String>,
+}
+
+impl Scopes {
+    /// Reads the intents and the states of rules.
+    pub fn of(tables: &Tables) -> Scopes {
+        Scopes { intents: intents(tables), states: states(tables) }
+    }
+
+    /// The enabled rows of a table whose scope is right; a row of an unknown intent is kept with a warning.
+    pub fn rows<'t>(&self, tables: &'t Tables, table: &str, issues: &mut Vec<Issue>) -> Vec<Row<'t>> {
+        let mut rows = tables.enabled(table);
+        rows.retain(|row| {
+            let issue = check_row(row, &self.intents, &self.states);
+            let keep = issue.as_ref().is_none_or(|it| it.severity == Severity::Warning);
+            issues.extend(issue);
+            keep
+        });
+        rows
     }
 }
 
 fn check_row(row: &Row<'_>, intents: &BTreeSet<String>, states: &BTreeSet<String>) -> Option<Issue> {
     let intent = row.code("intent_code").map(|it| upper(&it));
-    let state = row.code("state_code").map(|it| upper(&it));
+    let state = row.code("state_code").map(|it| upper(&it)).or_else(|| default_state(row));
     if row.table() == "ce_rule" && (intent.is_none() || state.is_none()) {
         return None;
     }
     let Some(intent) = intent else {
-        return Some(Issue::error(row.path("intent_code"), "is blank", "write an intent of ce_intent, UNKNOWN or ANY"));
+        return Some(Issue::error(
+            row.path("intent_code"),
+            "is blank",
+            "the row is left out until it names an intent of ce_intent, UNKNOWN or ANY",
+        ));
     };
     let Some(state) = state else {
-        return Some(Issue::error(row.path("state_code"), "is blank", "write a state, UNKNOWN or ANY"));
+        return Some(Issue::error(row.path("state_code"), "is blank", "the row is left out until it names a state, UNKNOWN or ANY"));
     };
     if !intents.contains(&intent) {
         let reason = format!("'{intent}' is no enabled intent");
@@ -51,10 +70,15 @@ fn check_row(row: &Row<'_>, intents: &BTreeSet<String>, states: &BTreeSet<String
     }
     if !states.contains(&state) {
         let reason = format!("no rule names the state '{state}'");
-        let hint = "correct the code, or add a rule with this state_code or a SET_STATE to it";
+        let hint = "the row is left out until the code is corrected, or a rule has this state_code or sets this state";
         return Some(Issue::error(row.path("state_code"), reason, hint));
     }
     None
+}
+
+/// The column's default, for rows of a pack that leave it out.
+fn default_state(row: &Row<'_>) -> Option<String> {
+    (row.table() == "ce_intent_classifier" && !row.has("state_code")).then(|| UNKNOWN.to_owned())
 }
 
 fn intents(tables: &Tables) -> BTreeSet<String> {

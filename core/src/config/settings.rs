@@ -186,100 +186,76 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// The row of `ce_config` when there is one, else the tree.
-    fn value(&mut self, key: &'static str, step: &str) -> Option<Value> {
+    /// The value of the row of `ce_config` when there is one that can be read, else of the tree.
+    fn read<T>(&mut self, key: &'static str, step: &str, expected: &str, parse: impl Fn(&Value) -> Option<T>) -> Option<T> {
         self.known.push(key);
-        let last = key.rsplit('.').next().unwrap_or(key);
-        if let Some(row) = self.rows.value(step, &last.replace('-', "_")) {
-            return Some(Value::from(row));
+        let name = key.rsplit('.').next().unwrap_or(key).replace('-', "_").to_uppercase();
+        if let Some(row) = self.rows.value(step, &name).map(Value::from) {
+            let parsed = parse(&row);
+            if parsed.is_some() {
+                return parsed;
+            }
+            let path = format!("ce_config[{step}/{name}].config_value");
+            self.issues.push(Issue::error(path, format!("{row} is not {expected}"), "the settings count until it is corrected"));
         }
-        key.split('.').try_fold(self.tree, |node, part| node.get(part)).filter(|it| !it.is_null()).cloned()
-    }
-
-    fn bad(&mut self, key: &str, value: &Value, expected: &str) {
-        self.issues.push(Issue::error(
-            format!("convengine.{key}"),
-            format!("{value} is not {expected}"),
-            "the default is used until it is corrected",
-        ));
+        let value = key.split('.').try_fold(self.tree, |node, part| node.get(part)).filter(|it| !it.is_null())?;
+        let parsed = parse(value);
+        if parsed.is_none() {
+            let reason = format!("{value} is not {expected}");
+            self.issues.push(Issue::error(format!("convengine.{key}"), reason, "the default is used until it is corrected"));
+        }
+        parsed
     }
 
     fn choice<T: Copy>(&mut self, key: &'static str, step: &str, names: &[(&str, T)], default: T) -> T {
-        let Some(value) = self.value(key, step) else { return default };
-        let text = value.as_str().unwrap_or_default().trim();
-        if let Some((_, found)) = names.iter().find(|it| it.0.eq_ignore_ascii_case(text)) {
-            return *found;
-        }
-        let expected: Vec<&str> = names.iter().map(|it| it.0).collect();
-        self.bad(key, &value, &format!("one of {}", expected.join(", ")));
-        default
+        let words: Vec<&str> = names.iter().map(|it| it.0).collect();
+        let parse = |value: &Value| {
+            let text = value.as_str()?.trim();
+            names.iter().find(|it| it.0.eq_ignore_ascii_case(text)).map(|it| it.1)
+        };
+        self.read(key, step, &format!("one of {}", words.join(", ")), parse).unwrap_or(default)
     }
 
     fn boolean(&mut self, key: &'static str, step: &str, default: bool) -> bool {
-        let Some(value) = self.value(key, step) else { return default };
-        let word = value.as_str().map(|it| it.trim().to_ascii_lowercase());
-        match (value.as_bool(), word.as_deref()) {
-            (Some(on), _) => on,
-            (None, Some("true" | "1" | "yes" | "on")) => true,
-            (None, Some("false" | "0" | "no" | "off")) => false,
-            (None, _) => {
-                self.bad(key, &value, "true or false");
-                default
-            }
-        }
+        let parse = |value: &Value| match value.as_str().map(|it| it.trim().to_ascii_lowercase()).as_deref() {
+            Some("true" | "1" | "yes" | "on") => Some(true),
+            Some("false" | "0" | "no" | "off") => Some(false),
+            Some(_) | None => value.as_bool(),
+        };
+        self.read(key, step, "true or false", parse).unwrap_or(default)
     }
 
     fn number(&mut self, key: &'static str, step: &str, default: f64) -> f64 {
-        let Some(value) = self.value(key, step) else { return default };
-        let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|it| it.is_finite());
-        number.unwrap_or_else(|| {
-            self.bad(key, &value, "a number");
-            default
-        })
+        let parse = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|it| it.is_finite());
+        self.read(key, step, "a number", parse).unwrap_or(default)
     }
 
     fn count(&mut self, key: &'static str, default: usize) -> usize {
-        let Some(value) = self.value(key, "") else { return default };
-        let number = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok()).and_then(|it| usize::try_from(it).ok());
-        number.unwrap_or_else(|| {
-            self.bad(key, &value, "a whole number from 0");
-            default
-        })
+        let whole = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
+        let parse = |value: &Value| whole(value).and_then(|it| usize::try_from(it).ok());
+        self.read(key, "", "a whole number from 0", parse).unwrap_or(default)
     }
 
     fn list(&mut self, key: &'static str) -> Vec<String> {
-        let Some(value) = self.value(key, "") else { return Vec::new() };
-        let texts: Option<Vec<String>> = match &value {
-            Value::Array(items) => items.iter().map(|it| it.as_str().map(str::to_owned)).collect(),
-            Value::String(text) => Some(text.split(',').map(str::to_owned).collect()),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+        let parse = |value: &Value| -> Option<Vec<String>> {
+            match value {
+                Value::Array(items) => items.iter().map(|it| it.as_str().map(str::to_owned)).collect(),
+                Value::String(text) => Some(text.split(',').map(str::to_owned).collect()),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+            }
         };
-        let Some(texts) = texts else {
-            self.bad(key, &value, "a list of texts");
-            return Vec::new();
-        };
+        let texts = self.read(key, "", "a list of texts", parse).unwrap_or_default();
         texts.into_iter().map(|it| it.trim().to_uppercase()).filter(|it| !it.is_empty()).collect()
     }
 
     fn matrix(&mut self, key: &'static str, step: &str) -> BTreeMap<String, Decision> {
-        let Some(value) = self.value(key, step) else { return BTreeMap::new() };
-        let parsed = value.as_str().and_then(|it| serde_json::from_str(it).ok()).unwrap_or(value);
-        let Value::Object(members) = parsed else {
-            self.bad(key, &parsed, "a map of SUBJECT:ACT to a decision");
-            return BTreeMap::new();
+        let parse = |value: &Value| -> Option<BTreeMap<String, Decision>> {
+            let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
+            let members = of_text.as_ref().unwrap_or(value).as_object()?;
+            members.iter().map(|(name, decision)| cell(name, decision)).collect()
         };
-        let mut matrix = BTreeMap::new();
-        for (name, decision) in &members {
-            let name = name.trim_matches(['[', ']']).trim().to_uppercase();
-            let word = decision.as_str().unwrap_or_default().trim().to_owned();
-            let known = DECISIONS.iter().find(|it| it.0.eq_ignore_ascii_case(&word));
-            match (known, subject_and_act(&name)) {
-                (Some((_, decision)), true) => drop(matrix.insert(name, *decision)),
-                (None, _) => self.bad(key, decision, "a decision, such as EXECUTE_PENDING_ACTION"),
-                (_, false) => self.bad(key, &Value::from(name), "SUBJECT:ACT, such as PENDING_ACTION:AFFIRM"),
-            }
-        }
-        matrix
+        let expected = "a map such as {\"PENDING_ACTION:AFFIRM\": \"EXECUTE_PENDING_ACTION\"}";
+        self.read(key, step, expected, parse).unwrap_or_default()
     }
 
     fn unknown(&mut self) {
@@ -300,9 +276,14 @@ impl Reader<'_> {
     }
 }
 
-fn subject_and_act(name: &str) -> bool {
-    let Some((subject, act)) = name.split_once(':') else { return false };
-    matches!(subject, "PENDING_ACTION" | "PENDING_SLOT" | "NONE") && Act::parse(act).is_some()
+/// One cell of the matrix: `SUBJECT:ACT`, with or without brackets, and a decision.
+fn cell(name: &str, decision: &Value) -> Option<(String, Decision)> {
+    let name = name.trim_matches(['[', ']']).trim().to_uppercase();
+    let (subject, act) = name.split_once(':')?;
+    let known = matches!(subject, "PENDING_ACTION" | "PENDING_SLOT" | "NONE") && Act::parse(act).is_some();
+    let word = decision.as_str()?.trim();
+    let (_, decision) = DECISIONS.iter().find(|it| it.0.eq_ignore_ascii_case(word)).filter(|_| known)?;
+    Some((name, *decision))
 }
 
 fn collect(node: &Value, path: String, leaves: &mut Vec<String>) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, same_code, upper};
+use super::scope::{ANY, Scopes, same_code, upper};
 use super::tables::Tables;
 use crate::json::path::JsonPath;
 use crate::text::regex::Regex;
@@ -51,9 +51,9 @@ pub struct Verbose {
 pub struct VerboseRows(BTreeMap<String, Vec<Verbose>>);
 
 impl VerboseRows {
-    pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> VerboseRows {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> VerboseRows {
         let mut rows = VerboseRows::default();
-        for row in tables.enabled("ce_verbose") {
+        for row in scopes.rows(tables, "ce_verbose", issues) {
             match compile(&row) {
                 Ok(verbose) => rows.0.entry(verbose.determinant.clone()).or_default().push(verbose),
                 Err(issue) => issues.push(issue),

@@ -18,8 +18,23 @@ pub struct Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let side = |it: &Option<Value>| it.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
-        write!(f, "{}: {} became {}", self.field, side(&self.left), side(&self.right))
+        let (left, right) = (side(&self.left), side(&self.right));
+        let same = left.chars().zip(right.chars()).take_while(|it| it.0 == it.1).count();
+        write!(f, "{}: {} became {}", self.field, window(&left, same), window(&right, same))
     }
+}
+
+/// A long text around the place where it differs; a short one as it is.
+fn window(text: &str, at: usize) -> String {
+    const AROUND: usize = 60;
+    let length = text.chars().count();
+    if length <= 4 * AROUND {
+        return text.to_owned();
+    }
+    let from = at.saturating_sub(AROUND);
+    let part: String = text.chars().skip(from).take(3 * AROUND).collect();
+    let (before, after) = (if from > 0 { "…" } else { "" }, if from + 3 * AROUND < length { "…" } else { "" });
+    format!("{before}{part}{after}")
 }
 
 /// All leaves in which two values differ, in the order of the left one.
@@ -59,6 +74,8 @@ mod tests {
     fn leaves_are_named_by_their_path() {
         let found = leaves(&json!({"a": [1, {"b": 2}], "c": 3}), &json!({"a": [1, {"b": 4}, 5]}));
         let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let long = Difference { field: "p".to_owned(), left: Some(json!("x".repeat(500))), right: Some(json!("x".repeat(499) + "y")) };
+        assert!(long.to_string().ends_with("xy\"") && long.to_string().len() < 250, "{long}");
         assert_eq!(lines, ["a[1].b: 2 became 4", "a[2]: nothing became 5", "c: 3 became nothing"]);
     }
 }

@@ -81,6 +81,13 @@ fn known(name: &str) -> String {
     if name.trim().is_empty() { crate::config::UNKNOWN.to_owned() } else { name.to_owned() }
 }
 
+/// The text within a code fence, which models like to put around JSON; without a fence, the text.
+pub fn unfenced(reply: &str) -> &str {
+    let text = reply.trim();
+    let inner = text.strip_prefix("```").and_then(|it| it.strip_suffix("```"));
+    inner.map_or(text, |it| it.strip_prefix("json").unwrap_or(it).trim())
+}
+
 /// The variables that every prompt has, under all their names. (`spec/data-and-api.md` 4.3)
 pub fn variables(session: &Session, schema: &Value) -> Map {
     let history: Vec<Value> = session.history.iter().rev().map(|it| json!({"user": it.user, "assistant": it.assistant})).collect();
@@ -119,4 +126,16 @@ pub fn variables(session: &Session, schema: &Value) -> Map {
     }
     variables.extend(session.params.clone());
     variables
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unfenced;
+
+    #[test]
+    fn a_fence_is_taken_off() {
+        assert_eq!(unfenced("```json\n{\"a\": 1}\n```\n"), "{\"a\": 1}");
+        assert_eq!(unfenced(" ```{}``` "), "{}");
+        assert_eq!(unfenced("{}"), "{}");
+    }
 }

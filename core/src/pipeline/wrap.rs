@@ -6,9 +6,9 @@ use super::Flow;
 use super::step::Step;
 use crate::audit::Stage;
 use crate::fault::Fault;
-use crate::turn::{Map, Millis};
+use crate::turn::Millis;
 use crate::turning::Turning;
-use crate::verbose::{Event, publish};
+use crate::verbose::{Progress, publish};
 
 /// Runs one step with everything around it.
 pub(super) async fn run(t: &mut Turning<'_>, step: Step) -> Result<Flow, Fault> {
@@ -27,6 +27,7 @@ pub(super) async fn run(t: &mut Turning<'_>, step: Step) -> Result<Flow, Fault> 
 }
 
 fn enter(t: &mut Turning<'_>, name: &'static str, started: Millis) {
+    t.door.at_step(name);
     t.door.view(name, "before", || t.session.full_view());
     let info = json!({
         "stepName": name,
@@ -39,50 +40,53 @@ fn enter(t: &mut Turning<'_>, name: &'static str, started: Millis) {
     });
     t.session.step_infos.insert(name.to_owned(), info);
     t.audit(Stage::StepEnter, |_| json!({"step": name, "stepClass": name}));
-    publish(t, Event::new(name, "STEP_ENTER"), || metadata(t, name, &[]));
+    tell(t, Progress::new(name, "STEP_ENTER"), json!({}));
 }
 
 fn leave(t: &mut Turning<'_>, name: &'static str, duration: Millis, flow: Flow) {
-    update(t, name, duration, &[("determinant", json!("STEP_EXIT")), ("status", json!("SUCCESS")), ("outcome", json!(flow.name()))]);
-    publish(t, Event::new(name, "STEP_EXIT"), || metadata(t, name, &[("result", json!(flow.name()))]));
-    t.audit(Stage::StepExit, |_| json!({"step": name, "stepClass": name, "outcome": flow.name(), "durationMs": duration}));
+    let outcome = flow.name();
+    let change = json!({"determinant": "STEP_EXIT", "status": "SUCCESS", "outcome": outcome, "data": {"resultType": outcome}});
+    update(t, name, duration, change);
+    tell(t, Progress::new(name, "STEP_EXIT"), json!({"result": outcome}));
+    t.audit(Stage::StepExit, |_| json!({"step": name, "stepClass": name, "outcome": outcome, "durationMs": duration}));
 }
 
 fn fail(t: &mut Turning<'_>, name: &'static str, duration: Millis, fault: &Fault) {
-    let error = [("errorType", json!(fault.code.name())), ("errorMessage", json!(fault.message))];
-    update(t, name, duration, &[("determinant", json!("STEP_ERROR")), ("status", json!("ERROR"))]);
-    update(t, name, duration, &error);
-    publish(t, Event::error(name, "STEP_ERROR"), || {
-        metadata(t, name, &[("error", json!({"code": fault.code.name(), "message": fault.message}))])
-    });
+    let error = json!({"errorType": fault.code.name(), "errorMessage": fault.message});
+    let mut change = json!({"determinant": "STEP_ERROR", "status": "ERROR", "error": fault.message, "data": error});
+    merge(&mut change, &error);
+    update(t, name, duration, change);
+    tell(t, Progress::error(name, "STEP_ERROR"), error.clone());
     t.audit(Stage::StepError, |_| {
         let mut payload = json!({"step": name, "stepClass": name, "durationMs": duration});
-        for (key, value) in error {
-            merge(&mut payload, key, value);
-        }
+        merge(&mut payload, &error);
         payload
     });
 }
 
-fn update(t: &mut Turning<'_>, name: &str, duration: Millis, changes: &[(&str, Value)]) {
+fn update(t: &mut Turning<'_>, name: &str, duration: Millis, change: Value) {
     let ended = t.door.now();
-    let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
+    let place = json!({"intent": t.session.intent, "state": t.session.state});
     let Some(info) = t.session.step_infos.get_mut(name) else { return };
-    for (key, value) in changes {
-        merge(info, key, value.clone());
-    }
-    merge(info, "endedAtNs", json!(ended * 1_000_000));
-    merge(info, "durationMs", json!(duration));
-    merge(info, "metadata", json!({"intent": intent, "state": state}));
+    merge(info, &change);
+    merge(info, &json!({"endedAtNs": ended * 1_000_000, "durationMs": duration, "metadata": place}));
 }
 
-fn merge(object: &mut Value, key: &str, value: Value) {
-    if let Some(members) = object.as_object_mut() {
-        members.insert(key.to_owned(), value);
+fn merge(object: &mut Value, change: &Value) {
+    if let (Some(members), Some(change)) = (object.as_object_mut(), change.as_object()) {
+        members.extend(change.clone());
     }
 }
 
-fn metadata(t: &Turning<'_>, name: &str, more: &[(&str, Value)]) -> Map {
-    let known = [("stepName", json!(name)), ("intent", json!(t.session.intent)), ("state", json!(t.session.state))];
-    known.into_iter().chain(more.iter().cloned()).map(|(key, value)| (key.to_owned(), value)).collect()
+/// Publishes progress of a step, for the rule and tool that the parameters name.
+fn tell(t: &Turning<'_>, progress: Progress<'_>, more: Value) {
+    let params = &t.session.params;
+    let number = |it: &Value| it.as_i64().or_else(|| it.as_str()?.trim().parse().ok());
+    let tool = ["mcp_tool_code", "tool_code"].iter().find_map(|it| params.get(*it)?.as_str());
+    let progress = Progress { rule_id: params.get("rule_id").and_then(number), tool_code: tool, ..progress };
+    publish(t, progress, || {
+        let mut metadata = json!({"stepName": progress.step, "intent": t.session.intent, "state": t.session.state});
+        merge(&mut metadata, &more);
+        metadata.as_object().cloned().unwrap_or_default()
+    });
 }

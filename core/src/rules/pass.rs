@@ -1,6 +1,6 @@
 //! A rule pass: up to five rounds over the rules of a phase. (`spec/pipeline.md` 2.22, `spec/data-and-api.md` 6.3)
 
-use serde_json::{Map as JsonMap, Value, json};
+use serde_json::{Value, json};
 
 use super::act;
 use crate::audit::Stage;
@@ -8,7 +8,7 @@ use crate::config::{Condition, Phase, Rule};
 use crate::session::RuleRun;
 use crate::turn::Map;
 use crate::turning::Turning;
-use crate::verbose::{Event, publish};
+use crate::verbose::{Progress, publish};
 
 /// Rounds after which a pass ends although intent or state still change.
 const ROUNDS: u32 = 5;
@@ -27,12 +27,13 @@ pub fn pass(t: &mut Turning<'_>, phase: Phase, source: &'static str) {
     let pass = Pass { phase, source, origin };
     announce(t, pass);
     let mut evaluated = false;
+    let mut facts = None;
     for _ in 0..ROUNDS {
         let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
         let config = t.config;
         for rule in config.rules.eligible(phase, &intent, &state) {
             evaluated = true;
-            evaluate(t, pass, rule);
+            evaluate(t, pass, rule, &mut facts);
         }
         if t.session.intent == intent && t.session.state == state {
             break;
@@ -43,15 +44,15 @@ pub fn pass(t: &mut Turning<'_>, phase: Phase, source: &'static str) {
             let mut payload = Map::new();
             payload.insert("intent".to_owned(), json!(session.intent));
             payload.insert("state".to_owned(), json!(session.state));
-            pass.describe(&mut payload);
+            payload.extend(pass.metadata());
             Value::Object(payload)
         });
-        publish(t, Event::new("RulesStep", "RULE_NO_MATCH"), || pass.metadata());
+        publish(t, Progress::new("RulesStep", "RULE_NO_MATCH"), || pass.metadata());
     }
 }
 
 fn announce(t: &mut Turning<'_>, pass: Pass) {
-    let post_intent = pass.phase == Phase::PostAgentIntent;
+    let post_intent = pass.is(Phase::PostAgentIntent);
     t.session.rule_run = Some(RuleRun { post_intent, source: pass.source, origin: pass.origin });
     for (key, value) in [
         ("post_intent_rule", json!(post_intent)),
@@ -59,91 +60,82 @@ fn announce(t: &mut Turning<'_>, pass: Pass) {
         ("rule_execution_origin", json!(pass.origin)),
         ("rule_phase", json!(pass.phase.name())),
         ("rule_agent_post_intent", json!(post_intent)),
-        ("rule_agent_post_mcp", json!(pass.phase == Phase::PostAgentMcp)),
-        ("rule_tool_post_execution", json!(pass.phase == Phase::PostToolExecution)),
+        ("rule_agent_post_mcp", json!(pass.is(Phase::PostAgentMcp))),
+        ("rule_tool_post_execution", json!(pass.is(Phase::PostToolExecution))),
     ] {
         t.session.set_param(key, value);
     }
 }
 
-fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule) {
-    if !applies(t, rule) {
+/// `facts` are what paths are asked of: built when a rule first needs them, and again after a rule has done something.
+fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, facts: &mut Option<Value>) {
+    if !applies(t, rule, facts) {
         t.audit(Stage::RuleNoMatch(pass.source), |session| {
-            let mut payload = of_rule(rule, "type");
-            payload.insert("pattern".to_owned(), json!(rule.pattern));
-            payload.insert("intent".to_owned(), json!(session.intent));
-            payload.insert("state".to_owned(), json!(session.state));
-            payload.insert("evaluatedState".to_owned(), json!(session.state));
-            payload.insert("reason".to_owned(), json!("TYPE_CONDITION_NOT_MET"));
-            pass.describe(&mut payload);
-            payload.insert("ruleDbPhase".to_owned(), json!(rule.phase));
-            Value::Object(payload)
+            json!({
+                "ruleId": rule.id, "type": rule.rule_type, "ruleStateCode": rule.state_code, "pattern": rule.pattern,
+                "action": rule.action_name, "intent": session.intent, "state": session.state, "evaluatedState": session.state,
+                "reason": "TYPE_CONDITION_NOT_MET", "ruleExecutionSource": pass.source, "ruleExecutionOrigin": pass.origin,
+                "rulePhase": pass.phase.name(), "ruleDbPhase": rule.phase, "ruleAgentPostIntent": pass.is(Phase::PostAgentIntent),
+                "ruleAgentPostMcp": pass.is(Phase::PostAgentMcp), "ruleToolPostExecution": pass.is(Phase::PostToolExecution),
+            })
         });
         return;
     }
     t.audit(Stage::RuleMatch(pass.source), |session| {
-        let mut payload = of_rule(rule, "ruleType");
-        payload.insert("intent".to_owned(), json!(session.intent));
-        payload.insert("state".to_owned(), json!(session.state));
-        pass.describe(&mut payload);
-        payload.insert("context".to_owned(), Value::Object(session.context.clone()));
-        payload.insert("schemaJson".to_owned(), Value::Object(session.schema_json()));
-        Value::Object(payload)
+        json!({
+            "ruleId": rule.id, "action": rule.action_name, "ruleType": rule.rule_type, "ruleStateCode": rule.state_code,
+            "intent": session.intent, "state": session.state, "ruleExecutionSource": pass.source, "ruleExecutionOrigin": pass.origin,
+            "rulePhase": pass.phase.name(), "ruleAgentPostIntent": pass.is(Phase::PostAgentIntent),
+            "ruleAgentPostMcp": pass.is(Phase::PostAgentMcp), "ruleToolPostExecution": pass.is(Phase::PostToolExecution),
+            "context": session.context, "schemaJson": session.schema_json(),
+        })
     });
-    publish(t, Event::new("RulesStep", "RULE_MATCH").of_rule(rule.id), || pass.metadata());
-    publish(t, Event::new("RuleActionResolverFactory", "RULE_ACTION_RESOLVER_SELECTED").of_rule(rule.id), || pass.metadata());
+    publish(t, Progress::new("RulesStep", "RULE_MATCH").of_rule(rule.id), || pass.metadata());
+    publish(t, Progress::new("RuleActionResolverFactory", "RULE_ACTION_RESOLVER_SELECTED").of_rule(rule.id), || pass.metadata());
     act::run(t, rule);
+    *facts = None;
     t.audit(Stage::RuleApplied(pass.source), |session| {
-        let mut payload = of_rule(rule, "type");
-        payload.insert("intent".to_owned(), json!(session.intent));
-        payload.insert("pattern".to_owned(), json!(rule.pattern));
-        pass.describe(&mut payload);
         let parsed = rule.action_value.as_deref().and_then(|it| serde_json::from_str::<Value>(it).ok());
-        payload.insert("actionValue".to_owned(), parsed.unwrap_or(Value::Null));
-        Value::Object(payload)
+        json!({
+            "ruleId": rule.id, "intent": session.intent, "type": rule.rule_type, "ruleStateCode": rule.state_code,
+            "pattern": rule.pattern, "action": rule.action_name, "ruleExecutionSource": pass.source,
+            "ruleExecutionOrigin": pass.origin, "rulePhase": pass.phase.name(),
+            "ruleAgentPostIntent": pass.is(Phase::PostAgentIntent), "ruleAgentPostMcp": pass.is(Phase::PostAgentMcp),
+            "ruleToolPostExecution": pass.is(Phase::PostToolExecution), "actionValue": parsed,
+        })
     });
-    publish(t, Event::new("RulesStep", "RULE_APPLIED").of_rule(rule.id), || pass.metadata());
+    publish(t, Progress::new("RulesStep", "RULE_APPLIED").of_rule(rule.id), || pass.metadata());
 }
 
 /// Whether the rule's condition is met; a pattern that takes too many steps is not.
-fn applies(t: &Turning<'_>, rule: &Rule) -> bool {
+fn applies(t: &Turning<'_>, rule: &Rule, facts: &mut Option<Value>) -> bool {
     let text = t.session.user_text.as_deref();
     match &rule.condition {
         Condition::Always => text.is_some(),
         Condition::Exact(pattern) => text.is_some_and(|it| it.trim().to_lowercase() == *pattern),
         Condition::Regex(regex) => text.is_some_and(|it| regex.find(it) == Ok(true)),
-        Condition::JsonPath(path) => path.matches(&t.session.facts()),
-        Condition::ContextJsonPath(path) => path.present(&Value::Object(t.session.context.clone())),
+        Condition::JsonPath(path) => path.matches(facts.get_or_insert_with(|| t.session.facts())),
+        Condition::ContextJsonPath(path) => {
+            facts.get_or_insert_with(|| t.session.facts()).get("context").is_some_and(|context| path.present(context))
+        }
     }
-}
-
-fn of_rule(rule: &Rule, type_key: &str) -> Map {
-    let members = [
-        ("ruleId", json!(rule.id)),
-        (type_key, json!(rule.rule_type)),
-        ("ruleStateCode", json!(rule.state_code)),
-        ("action", json!(rule.action_name)),
-    ];
-    members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 impl Pass {
-    fn describe(self, payload: &mut JsonMap<String, Value>) {
-        for (key, value) in [
+    fn is(self, phase: Phase) -> bool {
+        self.phase == phase
+    }
+
+    /// What every event of a pass says about it.
+    fn metadata(self) -> Map {
+        let members = [
             ("ruleExecutionSource", json!(self.source)),
             ("ruleExecutionOrigin", json!(self.origin)),
             ("rulePhase", json!(self.phase.name())),
-            ("ruleAgentPostIntent", json!(self.phase == Phase::PostAgentIntent)),
-            ("ruleAgentPostMcp", json!(self.phase == Phase::PostAgentMcp)),
-            ("ruleToolPostExecution", json!(self.phase == Phase::PostToolExecution)),
-        ] {
-            payload.insert(key.to_owned(), value);
-        }
-    }
-
-    fn metadata(self) -> Map {
-        let mut metadata = Map::new();
-        self.describe(&mut metadata);
-        metadata
+            ("ruleAgentPostIntent", json!(self.is(Phase::PostAgentIntent))),
+            ("ruleAgentPostMcp", json!(self.is(Phase::PostAgentMcp))),
+            ("ruleToolPostExecution", json!(self.is(Phase::PostToolExecution))),
+        ];
+        members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 }

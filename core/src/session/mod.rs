@@ -79,7 +79,7 @@ pub struct Session {
     pub kept: Vec<Write>,
     sent: Map,
     set_by_rule: Vec<String>,
-    loaded_pending: Vec<String>,
+    loaded_pending: Vec<(String, Value)>,
 }
 
 impl Session {
@@ -145,8 +145,8 @@ impl Session {
     pub fn set_intent(&mut self, intent: &str) {
         if !same_code(&self.intent, intent) {
             self.params.shift_remove("schema_id");
-            for key in std::mem::take(&mut self.loaded_pending) {
-                if !self.set_by_rule.contains(&key) {
+            for (key, _) in std::mem::take(&mut self.loaded_pending) {
+                if !self.set_by_rule.contains(&key) && !self.sent.contains_key(&key) {
                     self.params.shift_remove(&key);
                 }
             }
@@ -171,9 +171,25 @@ impl Session {
         kept.unwrap_or(&self.stored).clone()
     }
 
-    /// What carries over to the next turn.
+    /// The row of a turn that has come to its end.
+    pub fn row_after(&self, now: Millis) -> ConversationRow {
+        ConversationRow {
+            status: "RUNNING".to_owned(),
+            intent_code: self.intent.clone(),
+            state_code: self.state.clone(),
+            context: self.context.clone(),
+            params: self.stored_params(),
+            last_user_text: self.user_text.clone(),
+            last_assistant: self.last_assistant.clone(),
+            updated_at: now,
+            ..self.stored.clone()
+        }
+    }
+
+    /// What carries over to the next turn: what stands in the row, also when the turn failed or was blocked.
     pub fn after(&self) -> SessionAfter {
-        SessionAfter { intent: self.intent.clone(), state: self.state.clone(), context: self.context.clone(), params: self.stored_params() }
+        let row = self.row_so_far();
+        SessionAfter { intent: row.intent_code, state: row.state_code, context: row.context, params: row.params }
     }
 
     fn read_context(&mut self) {

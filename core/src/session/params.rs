@@ -6,17 +6,34 @@ use super::Session;
 use crate::turn::Map;
 
 /// Engine keys that a client may not set; a `*` stands for any ending.
-const RESERVED: [&str; 30] = [
+const RESERVED: [&str; 61] = [
     "standalone_query",
     "resolved_user_input",
-    "dialogue_act*",
+    "dialogue_act",
+    "dialogue_act_confidence",
+    "dialogue_act_source",
+    "dialogue_act_regex",
+    "dialogue_act_regex_confidence",
+    "dialogue_act_llm_candidate",
+    "dialogue_act_llm_confidence",
+    "dialogue_act_llm_standalone_query",
+    "dialogue_act_guard_applied",
+    "dialogue_act_guard_reason",
     "policy_decision",
-    "skip_*",
+    "skip_intent_resolution",
+    "skip_schema_extraction",
+    "skip_tool_execution",
+    "skip_pending_action_execution",
     "routing_decision",
-    "correction_*",
+    "correction_applied",
+    "correction_target_field",
     "pending_action",
     "pendingAction",
-    "pending_action_*",
+    "pending_action_task",
+    "pending_action_runtime_status",
+    "pending_action_result",
+    "pending_action_task_result",
+    "pending_action_disambiguation_required",
     "sanitized_user_text",
     "guardrail_*",
     "agentResolver",
@@ -25,25 +42,36 @@ const RESERVED: [&str; 30] = [
     "intent_collision_candidates",
     "followups",
     "post_intent_rule",
-    "rule_execution_*",
+    "rule_execution_source",
+    "rule_execution_origin",
     "rule_phase",
-    "rule_agent_*",
-    "rule_tool_*",
-    "missing_field*",
-    "schema_*",
+    "rule_agent_post_intent",
+    "rule_agent_post_mcp",
+    "rule_tool_post_execution",
+    "missing_fields",
+    "missing_field_options",
+    "schema_description",
+    "schema_field_details",
+    "schema_id",
+    "schema_json",
     "context",
     "session",
     "tool_result",
     "tool_status",
-    "mcp_*",
+    "mcp_action",
+    "mcp_tool_code",
+    "mcp_tool_group",
+    "mcp_tool_args",
+    "mcp_observations",
+    "mcp_final_answer",
+    "mcp_status",
+    "mcp_operation_tag",
     "state_graph_*",
+    "memory_*",
 ];
 
-/// Reserved keys that a client may set all the same.
-const ALLOWED: [&str; 4] = ["tool_request", "approval_granted", "pending_action_key", "reset"];
-
-/// Engine keys that are dropped when the next turn loads them.
-const PER_TURN: [&str; 10] = [
+/// Engine keys that are dropped when the next turn loads them, and the signals by which a client leaves an intent.
+const PER_TURN: [&str; 15] = [
     "tool_request",
     "skip_*",
     "guardrail_*",
@@ -54,6 +82,11 @@ const PER_TURN: [&str; 10] = [
     "routing_decision",
     "state_graph_*",
     "correction_*",
+    "force_intent_resolution",
+    "resolve_intent",
+    "switch_intent",
+    "switch_flow",
+    "switch_mode",
 ];
 
 /// Per-turn keys that live on when a rule or a task has set them.
@@ -72,7 +105,7 @@ impl Session {
             if key.is_empty() {
                 continue;
             }
-            if among(key, &RESERVED) && !ALLOWED.contains(&key) {
+            if among(key, &RESERVED) {
                 self.ignored_params.push(key.to_owned());
             } else {
                 self.sent.insert(key.to_owned(), value);
@@ -84,13 +117,13 @@ impl Session {
         self.params = self.sent.clone();
         for (key, value) in self.stored.params.clone() {
             let lives = UNTIL_DONE.contains(&key.as_str());
-            if self.params.contains_key(&key) || (among(&key, &PER_TURN) && !lives) {
+            if among(&key, &PER_TURN) && !lives {
                 continue;
             }
             if lives {
-                self.loaded_pending.push(key.clone());
+                self.loaded_pending.push((key.clone(), value.clone()));
             }
-            self.params.insert(key, value);
+            self.params.entry(key).or_insert(value);
         }
         self.derive_params();
     }
@@ -127,11 +160,15 @@ impl Session {
         self.params.iter().filter(|it| !NOT_STORED.contains(&it.0.to_lowercase().as_str())).map(|(k, v)| (k.clone(), v.clone())).collect()
     }
 
-    /// `input_params_json` after the turn: a pending action that only the client named is not kept.
+    /// `input_params_json` after the turn: a pending action that only the client named is not kept, one that a rule had named is.
     pub(super) fn stored_params(&self) -> Map {
         let mut params = self.safe_params();
-        let stays = |key: &str| self.set_by_rule.iter().chain(&self.loaded_pending).any(|it| it == key);
-        params.retain(|key, _| !UNTIL_DONE.contains(&key.as_str()) || stays(key));
+        for key in UNTIL_DONE.into_iter().filter(|key| !self.set_by_rule.iter().any(|it| it == key)) {
+            params.shift_remove(key);
+            if let Some((_, value)) = self.loaded_pending.iter().find(|it| it.0 == key) {
+                params.insert(key.to_owned(), value.clone());
+            }
+        }
         params
     }
 

@@ -1,5 +1,7 @@
 //! Starting a conversation over. (`spec/pipeline.md` 1.9, `decisions.md` 9)
 
+use serde_json::Value;
+
 use super::Session;
 use super::params::{RESET_KEYS, truthy};
 use crate::config::UNKNOWN;
@@ -11,7 +13,7 @@ const COMMANDS: [&str; 4] = ["reset", "restart", "/reset", "/restart"];
 impl Session {
     /// Why the conversation has to start over, when a parameter or the message asks for it.
     pub fn reset_reason(&self) -> Option<String> {
-        if let Some(key) = RESET_KEYS.iter().find(|key| truthy(self.params.get(**key))) {
+        if let Some(key) = RESET_KEYS.iter().find(|key| says_reset(self.params.get(**key))) {
             let name = if *key == "_reset" { "reset" } else { key };
             return Some(format!("INPUT_PARAM:{name}"));
         }
@@ -48,4 +50,10 @@ impl Session {
             ..self.stored.clone()
         }));
     }
+}
+
+/// True, the number 1, or one of `true`, `1`, `yes`: narrower than other flags, because much is lost.
+fn says_reset(value: Option<&Value>) -> bool {
+    let on = matches!(value, Some(Value::String(text)) if text.trim().eq_ignore_ascii_case("on"));
+    truthy(value) && !on
 }

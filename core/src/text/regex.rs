@@ -22,7 +22,7 @@ impl Regex {
     /// # Errors
     /// What is wrong with the pattern, in one line.
     pub fn new(pattern: &str) -> Result<Regex, String> {
-        RegexBuilder::new(pattern)
+        RegexBuilder::new(&java(pattern))
             .case_insensitive(true)
             .backtrack_limit(STEP_LIMIT)
             .build()
@@ -49,6 +49,32 @@ impl Regex {
     }
 }
 
+/// Writes out what Java has and the library reads otherwise: quotations `\Q…\E`, and horizontal white space `\h`.
+fn java(pattern: &str) -> String {
+    const HORIZONTAL: &str = r" \t\x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}";
+    let mut out = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some((before, after)) = rest.split_once('\\') {
+        out.push_str(before);
+        let mut characters = after.chars();
+        match characters.next() {
+            Some('Q') => {
+                let (quoted, tail) = characters.as_str().split_once("\\E").unwrap_or((characters.as_str(), ""));
+                out.push_str(&fancy_regex::escape(quoted));
+                rest = tail;
+                continue;
+            }
+            Some('h') => out.push_str(&format!("[{HORIZONTAL}]")),
+            Some('H') => out.push_str(&format!("[^{HORIZONTAL}]")),
+            Some(other) => out.extend(['\\', other]),
+            None => out.push('\\'),
+        }
+        rest = characters.as_str();
+    }
+    out.push_str(rest);
+    out
+}
+
 fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -62,6 +88,14 @@ mod tests {
         assert_eq!(Regex::new(r"(?<!not )paid").unwrap().find("NOT paid"), Ok(false));
         assert_eq!(Regex::new(r"\b(\w+) \1\b").unwrap().find("the The"), Ok(true));
         assert_eq!(Regex::new(r"a++b").unwrap().find("aab"), Ok(true));
+    }
+
+    #[test]
+    fn quotations_and_horizontal_space_are_java_s() {
+        assert_eq!(Regex::new(r"^\Qa.b(\E\(+$").unwrap().find("a.b(("), Ok(true));
+        assert_eq!(Regex::new(r"^\Qa.b").unwrap().find("axb"), Ok(false));
+        assert_eq!(Regex::new(r"^\h+x").unwrap().find("abx"), Ok(false));
+        assert_eq!(Regex::new(r"^[\hy]\Hx\\h").unwrap().find("\tyx\\h"), Ok(true));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Templates: literal text with paths in `{{path}}`, `[(${path})]` (raw) and `[[${path}]]` (HTML-escaped).
+//! Templates: literal text with paths in `{{path}}`, `[(${path})]` (raw) and `[[${path}]]` (HTML-escaped), and in the short forms
+//! `#{path}` and `[${path}]` (raw).
 //!
 //! A path names variables and members of JSON values, nothing else: there is no way to code, files or types.
 //! Inserted values are never scanned again. (`spec/data-and-api.md` 4)
@@ -29,14 +30,17 @@ struct Form {
     escape: bool,
 }
 
-const FORMS: [Form; 3] = [
+const FORMS: [Form; 5] = [
     Form { open: "{{", close: "}}", escape: false },
     Form { open: "[(${", close: "})]", escape: false },
     Form { open: "[[${", close: "}]]", escape: true },
+    Form { open: "[${", close: "}]", escape: false },
+    Form { open: "#{", close: "}", escape: false },
 ];
 
 /// Openers of constructs that a template must not contain, because they would be shown to the user as they stand.
-const UNKNOWN: [(&str, &str); 2] = [("[# ", "block tags"), ("[#th:", "block tags")];
+const UNKNOWN: [(&str, &str); 4] =
+    [("[# ", "a block tag"), ("[#th:", "a block tag"), ("[/]", "the end of a block tag"), ("[(", "an expression without ${…}")];
 
 impl Template {
     /// Compiles a template.
@@ -95,15 +99,25 @@ fn next_form(text: &str) -> Option<(usize, &'static Form)> {
 
 /// Where a form opens; of three braces in a row the first is text.
 fn opening(text: &str, form: &Form) -> Option<usize> {
+    if form.open == "#{" {
+        // In `#{{path}}` the number sign is text.
+        return text.match_indices("#{").map(|it| it.0).find(|at| !text.get(at + 2..).is_some_and(|it| it.starts_with('{')));
+    }
     let at = text.find(form.open)?;
     let braces = text.get(at..)?.bytes().take_while(|it| *it == b'{').count();
     Some(at + braces.saturating_sub(form.open.len()))
 }
 
 fn known(text: &str) -> Result<(), String> {
+    let word = |it: &&str| it.starts_with(|c: char| c.is_alphabetic() || "$#|".contains(c));
+    let brackets = text.match_indices("[[").filter_map(|(at, _)| text.get(at + 2..).map(str::trim_start)).find(word);
+    // Brackets that hold JSON are text; a word in them would be an expression.
+    if brackets.is_some_and(|it| !["true", "false", "null"].iter().any(|literal| it.starts_with(literal))) {
+        return Err("'[[' opens an expression without ${…}; use [[${path}]]".to_owned());
+    }
     match UNKNOWN.iter().find(|it| text.contains(it.0)) {
         None => Ok(()),
-        Some((open, name)) => Err(format!("'{open}' opens {name}, which templates do not have; use {{{{path}}}}")),
+        Some((open, name)) => Err(format!("'{open}' is {name}, which templates do not have; use {{{{path}}}}")),
     }
 }
 
@@ -197,18 +211,20 @@ mod tests {
     #[test]
     fn the_three_forms_print_values() {
         assert_eq!(render("{{a.b[0]}}|[(${a['b'][1][\"c d\"]})]|[[${t}]]|{{ a?.f }}"), "1|x|&lt;&#39;{{a}}&#39;&gt;|2.0");
+        assert_eq!(render("#{a.f}[${a.f}][[[${a.f}]]]"), "2.02.0[2.0]");
         assert_eq!(render("{{a.b}} {{t}}"), r#"[1,{"c d":"x"}] <'{{a}}'>"#);
     }
 
     #[test]
     fn missing_values_print_as_nothing() {
-        assert_eq!(render("{{{a.f}}}"), "{2.0}");
+        assert_eq!(render("{{{a.f}}} #{{a.f}}"), "{2.0} #2.0");
         assert_eq!(render("({{a.x.y}}{{nope}}{{a.n}}{{a.b[7]}}{{a.b.c}})"), "()");
     }
 
     #[test]
     fn text_that_only_looks_like_a_form_stays() {
-        assert_eq!(render(r#"{"rows":[[1,2],[3]],"a":{"b":1}} #{x} [x] ${a}"#), r#"{"rows":[[1,2],[3]],"a":{"b":1}} #{x} [x] ${a}"#);
+        let text = r#"{"rows":[[1,2],["x"],[["a"],[true,null]]],"a":{"b":1}} # {x} [x] ${a} (x)]"#;
+        assert_eq!(render(text), text);
     }
 
     #[test]
@@ -218,7 +234,9 @@ mod tests {
             ("{{}}", "'{{}}' names no value"),
             ("{{a b}}", "is not a path"),
             ("{{T(java.lang.Runtime).exec('x')}}", "is not a path"),
-            ("[# th:if=\"${a}\"]x[/]", "block tags"),
+            ("[# th:if=\"${a}\"]x[/]", "block tag"),
+            ("[[ userText ]]", "without ${…}"),
+            ("[(userText)]", "without ${…}"),
         ] {
             let error = Template::compile(source).unwrap_err();
             assert!(error.contains(expected), "{source}: {error}");

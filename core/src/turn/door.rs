@@ -1,6 +1,6 @@
 //! The door: the only way out of core code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
@@ -41,6 +41,7 @@ struct Port {
     now: Millis,
     rng: Rng,
     watch: bool,
+    step: &'static str,
     next_seq: u32,
     next_effect: u32,
     open: BTreeMap<EffectId, Option<Result<Reply, EffectError>>>,
@@ -56,6 +57,7 @@ impl Door {
             now,
             rng: Rng::new(seed),
             watch,
+            step: "",
             next_seq: 0,
             next_effect: 0,
             open: BTreeMap::new(),
@@ -82,6 +84,15 @@ impl Door {
         let notice = Notice { seq: port.next_seq, at: port.now, body };
         port.next_seq += 1;
         port.notices.push(notice);
+    }
+
+    /// Says which step runs, for the people who read a divergence.
+    pub fn at_step(&self, step: &'static str) {
+        self.port().step = step;
+    }
+
+    pub(super) fn step(&self) -> &'static str {
+        self.port().step
     }
 
     /// Records the session at the edge of a step; the closure runs only when somebody watches.
@@ -118,6 +129,14 @@ impl Door {
         port.open.insert(id, None);
         port.effects.push(Effect { id, key, class: O::CLASS, deadline_ms, request: operation.into() });
         id
+    }
+
+    /// Whether each completion answers an effect that is open, and none twice.
+    pub(super) fn expects(&self, completions: &[Completion]) -> Result<(), TurnError> {
+        let port = self.port();
+        let mut seen = BTreeSet::new();
+        let wrong = completions.iter().find(|it| !matches!(port.open.get(&it.id), Some(None)) || !seen.insert(it.id));
+        wrong.map_or(Ok(()), |it| Err(TurnError::UnknownEffect { id: it.id }))
     }
 
     /// Hands an answer in; returns the time that the turn sees from now on.

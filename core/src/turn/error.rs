@@ -82,12 +82,14 @@ pub enum TurnError {
 
 /// The first point at which a replay differs from its journal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("effect {} of the journal (number {index}) differs: {difference}", effect.0)]
+#[error("effect {} of the journal (number {index}) differs in {step}: {difference}", effect.0)]
 pub struct Diverged {
     /// Position in the journal, from 0.
     pub index: usize,
     /// Which effect.
     pub effect: EffectId,
+    /// The step in which the replay stands.
+    pub step: String,
     /// Which fields differ and how, one a line.
     pub difference: String,
 }

@@ -96,8 +96,9 @@ fn fingerprint(request: &Request) -> String {
 }
 
 /// Compares what a replay asks with what was recorded.
-pub(super) fn same_request(index: usize, entry: &Entry, asked: Option<&Request>) -> Result<(), TurnError> {
-    let diverged = |difference: String| TurnError::Diverged(Box::new(Diverged { index, effect: entry.effect, difference }));
+pub(super) fn same_request(index: usize, entry: &Entry, asked: Option<&Request>, step: &str) -> Result<(), TurnError> {
+    let diverged =
+        |difference: String| TurnError::Diverged(Box::new(Diverged { index, effect: entry.effect, step: step.to_owned(), difference }));
     let Some(asked) = asked else {
         return Err(diverged("the recorded turn asked for it, the replay does not".to_owned()));
     };

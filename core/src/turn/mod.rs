@@ -98,6 +98,11 @@ impl Turn {
     /// [`TurnError::UnknownEffect`] for an answer that nobody asked for or that came twice, [`TurnError::Stalled`] when the
     /// program waits for something that is not an effect. Answers after the end are ignored.
     pub fn resume(&mut self, completions: Vec<Completion>) -> Result<Slice, TurnError> {
+        if self.ended {
+            return Ok(Slice::default());
+        }
+        // Checked as a whole first: a slice that an earlier answer brought must not be lost to the error of a later one.
+        self.door.expects(&completions)?;
         let mut slice = Slice::default();
         for completion in completions {
             // A batch is a sequence: polling after each answer lets a replay see the same clock and the same order.
@@ -130,7 +135,7 @@ impl Turn {
     pub(crate) fn rerun(&mut self, recorded: &Journal, mut slice: Slice) -> Result<Slice, TurnError> {
         for (index, entry) in recorded.entries.iter().enumerate() {
             let asked = self.journal.requests.get(&entry.effect);
-            journal::same_request(index, entry, asked)?;
+            journal::same_request(index, entry, asked, self.door.step())?;
             slice.effects.retain(|it| it.id != entry.effect);
             slice.absorb(self.complete(entry.completion())?);
         }

@@ -57,6 +57,8 @@ pub struct VerboseNotice {
     pub state: String,
     /// The rule, where one is meant.
     pub rule_id: Option<i64>,
+    /// The tool, where one is meant.
+    pub tool_code: Option<String>,
     /// How serious it is.
     pub level: Level,
     /// What to show.

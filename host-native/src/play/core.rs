@@ -115,6 +115,12 @@ impl CorePlayer {
         let notices: Vec<Notice> = run.slices.iter().flat_map(|it| it.notices.clone()).collect();
         let outcome = run.last().end.clone().ok_or_else(|| anyhow!("the turn has no end"))?;
         self.conversations.commit(&outcome);
+        let mut calls = run.calls.clone();
+        let logged = outcome.writes.iter().filter_map(|it| match it {
+            Write::LlmCall(row) => Some((row.intent_code.as_str(), row.state_code.as_str())),
+            _ => None,
+        });
+        place(&mut calls, logged);
         let rows = self.history.entry(outcome.conversation_id.clone()).or_default();
         for write in &outcome.writes {
             if let Write::History(row) = write {
@@ -128,7 +134,7 @@ impl CorePlayer {
             status: 200,
             json: response(&outcome),
             audit: notices.iter().filter_map(audit_row).collect(),
-            llm: run.calls,
+            llm: calls,
             conversation: stored.as_ref().map_or(Value::Null, conversation_row),
             history,
             verbose: notices.iter().filter_map(verbose_row).collect(),
@@ -173,7 +179,7 @@ pub(super) fn verbose_row(notice: &Notice) -> Option<Value> {
     let NoticeBody::Verbose(it) = &notice.body else { return None };
     Some(json!({
         "verboseId": it.verbose_id, "eventType": "VERBOSE_PROGRESS", "stepName": it.step, "determinant": it.determinant,
-        "intent": it.intent, "state": it.state, "ruleId": it.rule_id, "toolCode": null, "level": it.level,
+        "intent": it.intent, "state": it.state, "ruleId": it.rule_id, "toolCode": it.tool_code, "level": it.level,
         "text": it.text, "message": it.message, "errorMessage": it.error_message,
     }))
 }
@@ -186,11 +192,19 @@ pub(super) fn call(request: &LlmRequest, outcome: &Answer) -> Value {
         LlmMode::JsonStrict => "json_strict",
     };
     let mut call = json!({"purpose": request.purpose, "kind": kind, "prompt": format!("{}\n\n{}", request.system, request.user)});
-    match outcome {
-        Answer::Ok(Reply::Llm(LlmReply { text, .. })) => call["reply"] = json!(text),
-        Answer::Error(error) => call["error"] = json!(error.message),
-    }
+    call["reply"] = match outcome {
+        Answer::Ok(Reply::Llm(LlmReply { text, .. })) => json!(text),
+        Answer::Error(_) => Value::Null,
+    };
     call
+}
+
+/// Adds intent and state of the moment to each call, as the call log has them.
+pub(super) fn place<'p>(calls: &mut [Value], logged: impl Iterator<Item = (&'p str, &'p str)>) {
+    for (call, (intent, state)) in calls.iter_mut().zip(logged) {
+        call["intent"] = json!(intent);
+        call["state"] = json!(state);
+    }
 }
 
 fn conversation_row(row: &ConversationRow) -> Value {

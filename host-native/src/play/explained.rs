@@ -57,6 +57,11 @@ impl Explained {
         Some(&entry.ruling)
     }
 
+    /// How many entries a turn has: each must explain a difference whenever the turn is played.
+    pub fn of_turn(&self, pack: &str, turn: usize) -> usize {
+        self.entries.iter().filter(|it| it.0.pack == pack && it.0.turn == turn).count()
+    }
+
     /// Entries for a pack that explained nothing: they are as wrong as a difference without one.
     pub fn idle(&self, pack: &str) -> Vec<&Explanation> {
         self.entries.iter().filter(|it| it.0.pack == pack && !it.1).map(|it| &it.0).collect()

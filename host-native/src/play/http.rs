@@ -15,7 +15,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{Row, SqlitePool};
 use tokio::runtime::Runtime;
 
-use super::core::{call, parse_context, verbose_row};
+use super::core::{call, parse_context, place, verbose_row};
 use super::expect::Played;
 use crate::store;
 
@@ -37,6 +37,7 @@ pub struct HttpPlayer {
 struct Seen {
     audit: usize,
     turns: usize,
+    calls: usize,
 }
 
 impl HttpPlayer {
@@ -156,6 +157,11 @@ async fn look(pool: &SqlitePool, config: &Arc<Config>, id: &str, seen: &mut Seen
             }
         }
     }
+    let sql = "select intent_code, state_code from ce_llm_call_log where conversation_id = $1 order by llm_call_id";
+    let logged = sqlx::query(sql).bind(id).fetch_all(pool).await?;
+    let logged: Vec<(String, String)> = logged.iter().map(|it| Ok((it.try_get(0)?, it.try_get(1)?))).collect::<sqlx::Result<_>>()?;
+    place(&mut played.llm, logged.iter().skip(seen.calls).map(|it| (it.0.as_str(), it.1.as_str())));
+    seen.calls = logged.len();
     let sql = "select status, intent_code, state_code, context_json, last_user_text, last_assistant_json, input_params_json \
         from ce_conversation where conversation_id = $1";
     if let Some(row) = sqlx::query(sql).bind(id).fetch_optional(pool).await? {

@@ -1,6 +1,9 @@
 //! Every check and every test, in the order in which they fail soonest.
 
-use anyhow::Result;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
 
 use crate::project::Project;
 use crate::{install, page, sh, size};
@@ -18,7 +21,7 @@ pub fn everything(project: &Project) -> Result<()> {
     size::page(project)?;
     build_server(project)?;
     sh::say("testing");
-    sh::run(&mut project.cargo(&["test", "--workspace"]))
+    counted(&mut project.cargo(&["test", "--workspace"]))
 }
 
 /// Runs the checks and tests that need neither the engine in the browser nor the page.
@@ -27,7 +30,37 @@ pub fn ready(project: &Project) -> Result<()> {
     build_server(project)?;
     sh::say("testing without the browser");
     let mut tests = project.cargo(&["test", "--workspace", "--", "--skip", "browser"]);
-    sh::run(tests.env("CONVENGINE_READY", "1"))
+    counted(tests.env("CONVENGINE_READY", "1"))
+}
+
+/// Changes every expectation of the corpus, one at a time, and demands that its check fails.
+pub fn teeth(project: &Project) -> Result<()> {
+    sh::run(&mut project.cargo(&["run", "--quiet", "--package", "convengine-tests", "--bin", "teeth"]))
+}
+
+/// Runs the tests and closes with the sum of the runner's own counts, which it prints once for each of its programs.
+fn counted(tests: &mut Command) -> Result<()> {
+    let mut child = tests.stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
+    let stdout = child.stdout.take().context("the tests have no output")?;
+    let (mut passed, mut failed) = (0, 0);
+    for line in BufReader::new(stdout).lines() {
+        let line = line?;
+        println!("{line}");
+        passed += count(&line, " passed");
+        failed += count(&line, " failed");
+    }
+    let status = child.wait()?;
+    println!("{passed} passed, {failed} failed");
+    ensure!(status.success() && failed == 0, "the tests ended with {status}");
+    ensure!(passed > 0, "no test was run");
+    Ok(())
+}
+
+/// The number before a word in a line of results.
+fn count(line: &str, word: &str) -> usize {
+    let Some(results) = line.strip_prefix("test result: ") else { return 0 };
+    let before = results.split_once(word).map_or("", |it| it.0);
+    before.rsplit(' ').next().and_then(|it| it.parse().ok()).unwrap_or(0)
 }
 
 fn check(project: &Project) -> Result<()> {
@@ -41,4 +74,16 @@ fn check(project: &Project) -> Result<()> {
 fn build_server(project: &Project) -> Result<()> {
     sh::say("building the server");
     sh::run(&mut project.cargo(&["build", "--package", "convengine-server"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_from_lines_of_results() {
+        let line = "test result: FAILED. 17 passed; 1 failed; 0 ignored; 0 measured; 2 filtered out; finished in 9.62s";
+        assert_eq!((count(line, " passed"), count(line, " failed")), (17, 1));
+        assert_eq!(count("17 passed", " passed"), 0);
+    }
 }

@@ -10,10 +10,10 @@ use crate::text::regex::Regex;
 /// A filter expression.
 #[derive(Debug, Clone)]
 pub enum Filter {
-    /// One side holds.
-    Or(Box<Filter>, Box<Filter>),
-    /// Both sides hold.
-    And(Box<Filter>, Box<Filter>),
+    /// One of them holds.
+    Any(Vec<Filter>),
+    /// All of them hold.
+    All(Vec<Filter>),
     /// The inner one does not hold.
     Not(Box<Filter>),
     /// The path finds something, be it null.
@@ -70,8 +70,8 @@ impl Filter {
     /// Whether the expression holds for a value.
     pub fn holds(&self, document: &Value, current: &Value) -> bool {
         match self {
-            Filter::Or(a, b) => a.holds(document, current) || b.holds(document, current),
-            Filter::And(a, b) => a.holds(document, current) && b.holds(document, current),
+            Filter::Any(filters) => filters.iter().any(|it| it.holds(document, current)),
+            Filter::All(filters) => filters.iter().all(|it| it.holds(document, current)),
             Filter::Not(inner) => !inner.holds(document, current),
             Filter::Exists(path) => !path.find(document, current).is_empty(),
             Filter::Compare(a, operator, b) => {

@@ -159,6 +159,16 @@ mod tests {
         ] {
             assert!(holds(path), "{path}");
         }
+        for path in [
+            "$..[0]",
+            "$..['q']",
+            "$[?(@.inputParams.n in[7])]",
+            "$[?(@.inputParams.n in\t[7])]",
+            "$[?(@.inputParams.name contains'ob')]",
+            "$[?('a/b' =~ /a\\/b/)]",
+        ] {
+            assert!(holds(path), "{path}");
+        }
         assert!(!holds("$[?(@.inputParams.name =~ /bo.*/)]"));
     }
 
@@ -175,5 +185,13 @@ mod tests {
             let error = JsonPath::compile(source).unwrap_err();
             assert!(error.contains("at character"), "{source}: {error}");
         }
+    }
+
+    #[test]
+    fn long_and_deep_paths_do_not_exhaust_the_stack() {
+        let deep = format!("$.a in {}", "[".repeat(20_000));
+        assert!(JsonPath::compile(&deep).is_err());
+        let long = format!("$.a == 1{}", " || $.state == 'IDLE'".repeat(30_000));
+        assert!(JsonPath::compile(&long).unwrap().matches(&document()));
     }
 }

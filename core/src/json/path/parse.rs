@@ -7,6 +7,7 @@ use super::filter::{Filter, Operand, Operator};
 use super::query::{Path, Segment};
 use crate::text::regex::Regex;
 
+/// Longer signs stand before their beginnings.
 const OPERATORS: [(&str, Operator); 14] = [
     ("==", Operator::Equal),
     ("!=", Operator::NotEqual),
@@ -14,14 +15,14 @@ const OPERATORS: [(&str, Operator); 14] = [
     (">=", Operator::GreaterOrEqual),
     ("<", Operator::Less),
     (">", Operator::Greater),
-    ("in ", Operator::In),
-    ("nin ", Operator::NotIn),
-    ("subsetof ", Operator::SubsetOf),
-    ("anyof ", Operator::AnyOf),
-    ("noneof ", Operator::NoneOf),
-    ("size ", Operator::Size),
-    ("empty ", Operator::Empty),
-    ("contains ", Operator::Contains),
+    ("in", Operator::In),
+    ("nin", Operator::NotIn),
+    ("subsetof", Operator::SubsetOf),
+    ("anyof", Operator::AnyOf),
+    ("noneof", Operator::NoneOf),
+    ("size", Operator::Size),
+    ("empty", Operator::Empty),
+    ("contains", Operator::Contains),
 ];
 
 /// Filters within filters that are read; a deeper nesting is an error and not an exhausted stack.
@@ -94,7 +95,7 @@ impl<'s> Reader<'s> {
     fn segment(&mut self) -> Result<Option<Segment>, String> {
         if let Some(rest) = self.rest.strip_prefix("..") {
             self.rest = rest;
-            let selector = if self.rest.starts_with('*') { self.star() } else { format!("['{}']", self.name()?.replace('\'', "\\'")) };
+            let selector = self.descendant()?;
             return self.library(&format!("$..{selector}")).map(Some);
         }
         if let Some(rest) = self.rest.strip_prefix('.') {
@@ -109,6 +110,21 @@ impl<'s> Reader<'s> {
         let Some(rest) = self.rest.strip_prefix('[') else { return Ok(None) };
         self.rest = rest;
         self.bracket().map(Some)
+    }
+
+    /// What follows `..`: a star, a name, or a bracket that holds no filter.
+    fn descendant(&mut self) -> Result<String, String> {
+        if self.rest.starts_with('*') {
+            return Ok(self.star());
+        }
+        let Some(inner) = self.rest.strip_prefix('[') else {
+            return Ok(format!("['{}']", self.name()?.replace('\'', "\\'")));
+        };
+        let Some((selector, rest)) = inner.split_once(']').filter(|it| !it.0.trim_start().starts_with('?')) else {
+            return Err(self.unexpected());
+        };
+        self.rest = rest;
+        Ok(format!("[{selector}]"))
     }
 
     fn star(&mut self) -> String {
@@ -180,19 +196,19 @@ impl<'s> Reader<'s> {
     }
 
     fn or(&mut self) -> Result<Filter, String> {
-        let mut left = self.and()?;
+        let mut filters = vec![self.and()?];
         while self.eat("||") {
-            left = Filter::Or(Box::new(left), Box::new(self.and()?));
+            filters.push(self.and()?);
         }
-        Ok(left)
+        Ok(alone(filters).unwrap_or_else(Filter::Any))
     }
 
     fn and(&mut self) -> Result<Filter, String> {
-        let mut left = self.unary()?;
+        let mut filters = vec![self.unary()?];
         while self.eat("&&") {
-            left = Filter::And(Box::new(left), Box::new(self.unary()?));
+            filters.push(self.unary()?);
         }
-        Ok(left)
+        Ok(alone(filters).unwrap_or_else(Filter::All))
     }
 
     fn unary(&mut self) -> Result<Filter, String> {
@@ -214,12 +230,27 @@ impl<'s> Reader<'s> {
         if self.eat("=~") {
             return Ok(Filter::Matches(left, self.regex()?));
         }
-        let operator = OPERATORS.iter().find(|it| self.eat(it.0)).map(|it| it.1);
+        let operator = self.operator();
         match (operator, left) {
             (Some(operator), left) => Ok(Filter::Compare(left, operator, self.operand()?)),
             (None, Operand::Path(path)) => Ok(Filter::Exists(path)),
             (None, Operand::Literal(_)) => Err(self.unexpected()),
         }
+    }
+
+    /// Signs stand for themselves; words end where a name would.
+    fn operator(&mut self) -> Option<Operator> {
+        self.space();
+        let ends = |word: &str, rest: &str| {
+            !word.starts_with(|c: char| c.is_alphabetic()) || !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        };
+        for (token, operator) in OPERATORS {
+            if let Some(rest) = self.rest.strip_prefix(token).filter(|rest| ends(token, rest)) {
+                self.rest = rest;
+                return Some(operator);
+            }
+        }
+        None
     }
 
     fn operand(&mut self) -> Result<Operand, String> {
@@ -249,7 +280,7 @@ impl<'s> Reader<'s> {
             if !items.is_empty() {
                 self.need(",")?;
             }
-            match self.operand()? {
+            match self.nested(|it| it.operand())? {
                 Operand::Literal(value) => items.push(value),
                 Operand::Path(_) => return Err(self.unexpected()),
             }
@@ -287,11 +318,37 @@ impl<'s> Reader<'s> {
     /// `/pattern/` or `/pattern/i`; the pattern has to match the whole text.
     fn regex(&mut self) -> Result<Regex, String> {
         self.need("/")?;
-        let Some((pattern, rest)) = self.rest.split_once('/') else { return Err(self.unexpected()) };
+        let Some((pattern, rest)) = pattern(self.rest) else { return Err(self.unexpected()) };
         let (flags, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
         let case = if flags.contains('i') { "" } else { "(?-i)" };
         let regex = Regex::whole(&format!("{case}{pattern}")).map_err(|error| format!("{error}: {}", self.unexpected()))?;
         self.rest = rest;
         Ok(regex)
     }
+}
+
+/// The only filter of a list, or the list.
+fn alone(mut filters: Vec<Filter>) -> Result<Filter, Vec<Filter>> {
+    if filters.len() > 1 {
+        return Err(filters);
+    }
+    filters.pop().ok_or(filters)
+}
+
+/// Splits behind the slash that ends a pattern; a slash after a backslash belongs to it.
+fn pattern(text: &str) -> Option<(String, &str)> {
+    let mut pattern = String::new();
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '/' if !escaped => return Some((pattern, text.get(at + 1..).unwrap_or_default())),
+            '/' => {
+                pattern.pop();
+                pattern.push('/');
+            }
+            _ => pattern.push(c),
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    None
 }

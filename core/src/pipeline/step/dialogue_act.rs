@@ -12,7 +12,7 @@ use crate::rules;
 use crate::session::Session;
 use crate::turn::{LlmMode, Map};
 use crate::turning::Turning;
-use crate::verbose::{Event, publish};
+use crate::verbose::{Progress, publish};
 
 const STEP: &str = "DialogueActStep";
 
@@ -90,26 +90,27 @@ async fn ask(t: &mut Turning<'_>) -> Option<Guess> {
     let variables = llm::variables(&t.session, &schema);
     let rendered = llm::prompts(t, &prompts.system, &prompts.user, &variables);
     let input = json!({"system_prompt": rendered.system, "user_prompt": rendered.user, "schema": schema});
-    tell(t, Stage::DialogueActLlmInput, Event::new(STEP, "DIALOGUE_ACT_LLM_INPUT"), input);
+    tell(t, Stage::DialogueActLlmInput, Progress::new(STEP, "DIALOGUE_ACT_LLM_INPUT"), input);
     let reply = match llm::ask(t, "dialogue_act", LlmMode::Json, rendered, schema).await {
         Ok(reply) => reply.text,
         Err(error) => {
-            let payload = json!({"message": error.message, "exception": error.kind});
-            tell(t, Stage::DialogueActLlmError, Event::error(STEP, "DIALOGUE_ACT_LLM_ERROR"), payload);
+            let facts = json!({"error": error.message});
+            publish(t, Progress::error(STEP, "DIALOGUE_ACT_LLM_ERROR"), || facts.as_object().cloned().unwrap_or_default());
+            t.audit(Stage::DialogueActLlmError, |_| json!({"message": error.message, "exception": error.kind}));
             return None;
         }
     };
-    tell(t, Stage::DialogueActLlmOutput, Event::new(STEP, "DIALOGUE_ACT_LLM_OUTPUT"), json!({"json": reply}));
+    tell(t, Stage::DialogueActLlmOutput, Progress::new(STEP, "DIALOGUE_ACT_LLM_OUTPUT"), json!({"json": reply}));
     parse(&reply)
 }
 
-fn tell(t: &Turning<'_>, stage: Stage, event: Event<'_>, payload: Value) {
-    publish(t, event, || payload.as_object().cloned().unwrap_or_default());
+fn tell(t: &Turning<'_>, stage: Stage, progress: Progress<'_>, payload: Value) {
+    publish(t, progress, || payload.as_object().cloned().unwrap_or_default());
     t.audit(stage, |_| payload);
 }
 
 fn parse(reply: &str) -> Option<Guess> {
-    let reply: Map = serde_json::from_str(reply).ok()?;
+    let reply: Map = serde_json::from_str(llm::unfenced(reply)).ok()?;
     let act = Act::parse(reply.get("dialogueAct")?.as_str()?)?;
     let confidence = reply.get("confidence").and_then(Value::as_f64).unwrap_or(0.0).clamp(0.0, 1.0);
     let standalone_query = reply.get("standaloneQuery").and_then(Value::as_str).map(str::to_owned);
@@ -155,12 +156,14 @@ fn classified(session: &Session, decision: &Decision, mode: DialogueActMode) -> 
         "dialogueAct": decision.guess.act,
         "dialogueActConfidence": decision.guess.confidence,
         "dialogueActSource": decision.source,
-        "dialogueActResolveMode": mode.name(),
-        "intent": session.intent,
-        "state": session.state,
     });
-    if let (Some(query), Some(members)) = (&session.standalone_query, payload.as_object_mut()) {
-        members.insert("standaloneQuery".to_owned(), json!(query));
+    if let Some(members) = payload.as_object_mut() {
+        if let Some(query) = &session.standalone_query {
+            members.insert("standaloneQuery".to_owned(), json!(query));
+        }
+        members.insert("dialogueActResolveMode".to_owned(), json!(mode.name()));
+        members.insert("intent".to_owned(), json!(session.intent));
+        members.insert("state".to_owned(), json!(session.state));
     }
     payload
 }

@@ -10,7 +10,7 @@ use crate::rules;
 use crate::session::{Session, truthy};
 use crate::turn::Map;
 use crate::turning::Turning;
-use crate::verbose::{Event, publish};
+use crate::verbose::{Progress, publish};
 
 const STEP: &str = "IntentResolutionStep";
 
@@ -50,7 +50,7 @@ fn skipped(session: &Session) -> serde_json::Value {
     })
 }
 
-/// Whether the user leaves what holds the intent.
+/// Whether the user leaves what holds the intent. An open question is no such sign: its answer belongs to what holds the intent.
 fn is_forced(session: &Session) -> bool {
     let text = session.text().to_lowercase();
     let says = text.starts_with("switch to ")
@@ -72,7 +72,7 @@ fn resolve(t: &mut Turning<'_>) {
         |session| json!({"resolvedIntent": session.intent, "source": "CLASSIFIER", "classifierIntent": intent, "agentIntent": null}),
     );
     let resolved = t.session.intent.clone();
-    publish(t, Event::new(STEP, "INTENT_RESOLVED"), || {
+    publish(t, Progress::new(STEP, "INTENT_RESOLVED"), || {
         [("source", json!("CLASSIFIER")), ("resolvedIntent", json!(resolved))]
             .map(|(key, value)| (key.to_owned(), value))
             .into_iter()

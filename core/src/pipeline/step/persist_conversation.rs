@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Flow;
 use crate::audit::Stage;
 use crate::fault::{Fault, FaultCode};
-use crate::turn::{ConversationRow, PayloadKind, Write};
+use crate::turn::{PayloadKind, Write};
 use crate::turning::Turning;
 
 pub(super) fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
@@ -17,18 +17,7 @@ pub(super) fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
         PayloadKind::Text => json!({"text": payload.value}),
         PayloadKind::Json => json!({"json": payload.value}),
     };
-    let after = t.session.after();
-    let row = ConversationRow {
-        status: "RUNNING".to_owned(),
-        intent_code: after.intent,
-        state_code: after.state,
-        context: after.context,
-        params: after.params,
-        last_user_text: t.session.user_text.clone(),
-        last_assistant: t.session.last_assistant.clone(),
-        updated_at: t.door.now(),
-        ..t.session.stored.clone()
-    };
+    let row = t.session.row_after(t.door.now());
     t.session.kept.push(Write::Conversation(row));
     t.audit(Stage::EngineReturn, |session| {
         let context = Value::Object(session.context.clone()).to_string();

@@ -62,11 +62,11 @@ async fn asks(t: &mut Turning<'_>, policy: &Policy, text: &str) -> Result<bool, 
         Ok(reply) => reply.text,
         Err(error) => {
             t.audit(Stage::PolicyLlmError, |_| json!({"policyId": id, "message": error.message, "exception": error.kind}));
-            return Err(Fault::of_llm(&error));
+            return Err(Fault::of_llm());
         }
     };
     t.audit(Stage::PolicyLlmOutput, |_| json!({"policyId": id, "json": reply}));
-    let answer = serde_json::from_str::<Value>(&reply).ok().and_then(|it| it.get("match")?.as_bool());
+    let answer = serde_json::from_str::<Value>(llm::unfenced(&reply)).ok().and_then(|it| it.get("match")?.as_bool());
     answer.ok_or_else(|| Fault::recoverable(FaultCode::LlmInvalidResponse, "the message could not be checked; please send it again"))
 }
 

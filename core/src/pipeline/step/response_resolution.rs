@@ -9,7 +9,7 @@ use crate::config::{OutputFormat, Response};
 use crate::fault::{Fault, FaultCode};
 use crate::turn::{Map, Payload, PayloadKind};
 use crate::turning::Turning;
-use crate::verbose::{Event, publish};
+use crate::verbose::{Progress, publish};
 
 const STEP: &str = "ResponseResolutionStep";
 
@@ -44,9 +44,9 @@ fn announce(t: &Turning<'_>, response: &Response) {
     let facts = json!({"responseId": response.id, "intent": t.session.intent, "state": t.session.state});
     let metadata = || facts.as_object().cloned().unwrap_or_default();
     t.audit(Stage::ResolveResponse, |_| facts.clone());
-    publish(t, Event::new(STEP, "RESOLVE_RESPONSE"), metadata);
-    publish(t, Event::new(STEP, "RESOLVE_RESPONSE_SELECTED"), metadata);
-    publish(t, Event::new("ResponseTypeResolverFactory", "RESPONSE_TYPE_RESOLVER_SELECTED"), metadata);
+    publish(t, Progress::new(STEP, "RESOLVE_RESPONSE"), metadata);
+    publish(t, Progress::new(STEP, "RESOLVE_RESPONSE_SELECTED"), metadata);
+    publish(t, Progress::new("ResponseTypeResolverFactory", "RESPONSE_TYPE_RESOLVER_SELECTED"), metadata);
 }
 
 fn own_variables(response: &Response) -> Map {
