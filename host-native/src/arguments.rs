@@ -31,8 +31,8 @@ pub struct Options {
     /// Who answers model calls, `scripted:FILE` or `off` [default: off]
     #[arg(long, global = true, env = "CONVENGINE_LLM", value_name = "MODEL")]
     pub llm: Option<String>,
-    /// A `convengine.*` setting; may be repeated
-    #[arg(long, global = true, env = "CONVENGINE_SET", value_name = "KEY=VALUE")]
+    /// A `convengine.*` setting; may be repeated [env: CONVENGINE_SET, one a line]
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 }
 

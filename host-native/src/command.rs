@@ -39,7 +39,8 @@ fn within(options: &Options, command: impl AsyncFnOnce(&Settings) -> Result<(), 
 }
 
 fn log() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    // A lock that is waited for has its own line.
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,sqlx::query=off"));
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init();
 }
 

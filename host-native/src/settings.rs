@@ -45,7 +45,9 @@ impl Settings {
         let mut problems = Vec::new();
         let file = options.settings.as_deref().map_or_else(File::default, |it| read_file(it, &mut problems));
         let mut tree = normalise(&Value::Object(file.convengine));
-        for set in &options.set {
+        // Not by clap, with which one option would drop every key of the variable.
+        let variable = std::env::var("CONVENGINE_SET").unwrap_or_default();
+        for set in variable.lines().filter(|it| !it.trim().is_empty()).chain(options.set.iter().map(String::as_str)) {
             put(&mut tree, set, &mut problems);
         }
         let text = |key: &str| tree.pointer(key).map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned));

@@ -202,7 +202,7 @@ impl Reader<'_> {
         let parsed = parse(value);
         if parsed.is_none() {
             let reason = format!("{value} is not {expected}");
-            self.issues.push(Issue::error(format!("convengine.{key}"), reason, "the default is used until it is corrected"));
+            self.issues.push(Issue::error(format!("convengine.{key}"), reason, "correct the value"));
         }
         parsed
     }

@@ -4,6 +4,9 @@ use axum::http::{HeaderMap, header};
 use convengine_core::turn::Map;
 use serde_json::Value;
 
+/// Levels of a client's parameters. They are stored within other JSON, and JSON is read 127 levels deep at most.
+const DEEPEST: usize = 64;
+
 /// What a client sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Body {
@@ -81,8 +84,17 @@ fn reset(value: &Value) -> Result<bool, String> {
 fn params(value: Value) -> Result<Map, String> {
     match value {
         Value::Null => Ok(Map::new()),
-        Value::Object(map) => Ok(map),
+        Value::Object(map) if map.values().all(|it| is_within(it, DEEPEST - 1)) => Ok(map),
+        Value::Object(_) => Err(format!("inputParams is nested too deep: send at most {DEEPEST} levels")),
         _ => Err("inputParams is not an object: send an object or leave it out".to_owned()),
+    }
+}
+
+fn is_within(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(|it| is_within(it, levels - 1)),
+        Value::Object(members) => levels > 0 && members.values().all(|it| is_within(it, levels - 1)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }
 
@@ -159,6 +171,8 @@ mod tests {
         ] {
             assert!(parse(text).is_err(), "{text}");
         }
+        let nested = |levels: usize| parse(&format!("{{\"inputParams\":{}1{}}}", "{\"a\":".repeat(levels), "}".repeat(levels)));
+        assert!(nested(DEEPEST).is_ok() && nested(DEEPEST + 1).is_err());
         assert_eq!(uuid("4d7fe557003ba-56be-b8c3-a9a5d12f0d69"), None);
     }
 

@@ -95,10 +95,5 @@ fn options(place: &Place) -> Result<SqliteConnectOptions, Failure> {
     let options = SqliteConnectOptions::from_str(&place.url)
         .map_err(|it| Failure::usage(format!("cannot read the database address {:?}: {it}: write sqlite:PATH", place.url)))?;
     let synchronous = if place.full_sync { SqliteSynchronous::Full } else { SqliteSynchronous::Normal };
-    Ok(options
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(synchronous)
-        .busy_timeout(BUSY)
-        .foreign_keys(true)
-        .disable_statement_logging())
+    Ok(options.journal_mode(SqliteJournalMode::Wal).synchronous(synchronous).busy_timeout(BUSY).foreign_keys(true))
 }

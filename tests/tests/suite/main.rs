@@ -1,8 +1,13 @@
 //! The runners: the core, a real server, a real browser, and what the repository demands of itself.
 
 mod browser;
+mod commands;
 mod core;
 mod http;
 mod protocol;
 mod readme;
+mod replay;
+mod running;
+mod server;
+mod settings;
 mod tidy;

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -13,13 +13,43 @@ use reqwest::blocking::{Client, Response};
 use serde_json::{Value, json};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 
 /// Where messages go.
 pub const MESSAGE: &str = "/api/v1/conversation/message";
 
+/// The settings of a server that needs no model.
+pub const WORDS_ALONE: [&str; 2] = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_ONLY"];
+
+/// A pack with one intent and no model.
+pub fn orders() -> Value {
+    let row = |id: u32, intent: &str, text: &str| json!({"response_id": id, "intent_code": intent, "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": text});
+    json!({
+        "name": "orders",
+        "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}},
+        "tables": {
+            "ce_intent": [{"intent_code": "ORDERS", "description": "Questions about orders"}],
+            "ce_intent_classifier": [
+                {"classifier_id": 1, "rule_type": "CONTAINS", "pattern": "order", "intent_code": "ORDERS", "priority": 10}
+            ],
+            "ce_response": [row(1, "ORDERS", "Your order is on its way."), row(2, "UNKNOWN", "Ask me about orders{{inputParams.note}}.")]
+        }
+    })
+}
+
 /// How long a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The server on a free port.
+pub const ANYWHERE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+
+/// Checks the exit code, and that standard error is one line with these words in it.
+#[track_caller]
+pub fn one_line(ran: &Ran, code: i32, words: &[&str]) {
+    assert_eq!((ran.code, ran.err.lines().count()), (code, 1), "{ran:?}");
+    assert!(words.iter().all(|it| ran.err.contains(it)), "{words:?} in {}", ran.err);
+    assert_eq!(ran.out, "", "nothing listens: {ran:?}");
+}
 
 /// A temporary folder with a database.
 pub struct Place {
@@ -95,7 +125,7 @@ impl Place {
     }
 
     pub fn serve(&self, arguments: &[&str]) -> Server {
-        let arguments = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
+        let arguments = [&ANYWHERE, arguments].concat();
         self.start(&mut self.command(&arguments))
     }
 
@@ -246,8 +276,8 @@ pub struct Sql {
 }
 
 impl Sql {
-    pub fn open(file: &std::path::Path) -> Sql {
-        let runtime = Runtime::new().unwrap();
+    pub fn open(file: &Path) -> Sql {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let options = SqliteConnectOptions::new().filename(file).create_if_missing(true).busy_timeout(PATIENCE).foreign_keys(false);
         let connection = runtime.block_on(options.connect()).unwrap();
         Sql { runtime, connection }
@@ -258,14 +288,21 @@ impl Sql {
         self.runtime.block_on(query).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
-    /// The first column of every row, as text.
+    /// The rows of a query with one column of texts.
     pub fn texts(&mut self, sql: &str) -> Vec<String> {
-        let query = sqlx::query_scalar(AssertSqlSafe(format!("select cast(c as text) from (select ({sql}) as c)"))).fetch_all(&mut self.connection);
+        let query = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_all(&mut self.connection);
         self.runtime.block_on(query).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
-    /// Every table with the number and the sum of its rows' texts: equal when nothing was changed.
-    pub fn counts(&mut self) -> Vec<String> {
-        Vec::new()
+    /// Everything in the database: equal when nothing was changed.
+    pub fn everything(&mut self) -> Vec<String> {
+        let mut all = self.texts("select coalesce(sql, name) from sqlite_master order by name");
+        for table in self.texts("select name from sqlite_master where type = 'table' order by name") {
+            let columns =
+                self.texts(&format!("select group_concat('quote(' || name || ')', ' || '','' || ') from pragma_table_info('{table}')"));
+            all.push(table.clone());
+            all.extend(self.texts(&format!("select {} from {table} order by rowid", columns[0])));
+        }
+        all
     }
 }

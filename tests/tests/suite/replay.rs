@@ -1,0 +1,126 @@
+//! What is stored is enough to run a conversation again, and a change of it shows.
+
+use std::fs;
+
+use convengine_server::store::turn::{deflate, inflate};
+use convengine_tests::{demo, root};
+use serde_json::{Value, json};
+
+use crate::running::{Place, Sql, WORDS_ALONE, one_line, orders};
+
+const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
+
+/// Sends the messages of a pack to a server on its rows.
+fn played(place: &Place, path: &str) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    let pack: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(place.run(&["import", path]).code, 0);
+    let flow = format!("convengine.flow={}", pack["settings"]["flow"]);
+    let server = place.serve(&["--llm", &format!("scripted:{path}"), "--set", &flow]);
+    let answer = |turn: &Value| server.post(turn["request"]["body"].to_string()).json();
+    pack["turns"].as_array().unwrap().iter().map(answer).collect()
+}
+
+fn conversation(answers: &[Value]) -> String {
+    answers[0]["conversationId"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn conversations_with_model_calls_and_failed_turns_replay_equal() {
+    let models = demo("model_acts.json").unwrap().path;
+    let failing = root().join("tests/packs/pipeline/policy_llm_no_usable_reply.json");
+    for (path, fails) in [(models, false), (failing, true)] {
+        let place = Place::new();
+        let answers = played(&place, path.to_str().unwrap());
+        assert_eq!(answers.iter().any(|it| it["success"] == false), fails);
+        assert_ne!(place.sql().texts("select cast(count(*) as text) from ce_turn_effect"), ["0"]);
+        let ran = place.run(&["replay", "--conversation", &conversation(&answers)]);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+        assert_eq!(ran.out.lines().filter(|it| it.contains(" equal sha256 ")).count(), answers.len(), "{ran:?}");
+        assert!(ran.out.ends_with(&format!("{} turns equal\n", answers.len())), "{ran:?}");
+    }
+}
+
+/// A stored conversation of two turns, the second with parameters as deep as they may be.
+fn stored() -> Place {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    server.say(ID, "my order");
+    let deep = format!("{{\"conversationId\":\"{ID}\",\"message\":\"hello\",\"inputParams\":{}1{}}}", "{\"a\":".repeat(64), "}".repeat(64));
+    assert_eq!(server.post(deep).status, 200);
+    place
+}
+
+#[test]
+fn another_configuration_shows_what_it_would_change() {
+    let place = stored();
+    let replay = |pack: &Value| place.run(&["replay", "--conversation", &ID.to_uppercase(), "--config", &place.pack("other.json", pack)]);
+    let same = replay(&orders());
+    assert_eq!((same.code, same.out.as_str()), (0, "no difference\n"), "{same:?}");
+    let mut pack = orders();
+    pack["tables"]["ce_response"][0]["exact_text"] = json!("Your order waits at the border.");
+    let other = replay(&pack);
+    assert_eq!(other.code, 1, "{other:?}");
+    for words in ["turn 1 ", "RESPONSE_EXACT", "Your order is on its way.", "Your order waits at the border."] {
+        assert!(other.err.contains(words), "{words} in {}", other.err);
+    }
+}
+
+#[test]
+fn a_change_of_what_is_stored_shows_in_the_replay() {
+    let place = stored();
+    // The copies are made of this file alone.
+    place.sql().run("pragma wal_checkpoint(truncate)");
+    assert_eq!(place.run(&["replay", "--conversation", ID]).code, 0);
+    let row = "audit_id = (select min(audit_id) from ce_audit where stage = 'USER_INPUT')";
+    for (case, (change, words)) in [
+        ("update ce_audit set payload_json = '{\"text\":\"my borders\"}' where ROW", ["turn 1 ", "USER_INPUT", "my borders"]),
+        ("update ce_audit set payload_json = 'torn' where ROW", ["turn 1 ", "USER_INPUT", "torn"]),
+        ("update ce_audit set stage = 'MADE_UP' where ROW", ["turn 1 ", "MADE_UP", "USER_INPUT"]),
+        ("delete from ce_audit where ROW", ["turn 1 ", "audit row", "USER_INPUT"]),
+        ("delete from ce_audit where LAST", ["turn 2 ", "STEP_EXIT", "missing"]),
+        (
+            "insert into ce_audit (conversation_id, stage, payload_json, created_at)
+             select conversation_id, 'MADE_UP', '{}', created_at from ce_audit where LAST",
+            ["audit row", "MADE_UP", "no turn"],
+        ),
+        ("update ce_turn set state_hash = 'other' where number = 1", ["turn 1 ", "sha256", "other"]),
+        ("update ce_turn set journal = x'00ff' where number = 1", ["turn 1", "journal", "cannot be read"]),
+        ("update ce_config_snapshot set hash = 'other'", ["turn 1", "configuration", "not in the database"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let copy = place.path(&format!("{case}.db"));
+        fs::copy(place.path("test.db"), &copy).unwrap();
+        Sql::open(&copy).run(&change.replace("ROW", row).replace("LAST", "audit_id = (select max(audit_id) from ce_audit)"));
+        let ran = place.run(&["replay", "--conversation", ID, "--database", &format!("sqlite:{}", copy.display())]);
+        assert_eq!(ran.code, 1, "{change}: {ran:?}");
+        assert!(words.iter().all(|it| ran.err.contains(it)), "{change}: {words:?} in {}", ran.err);
+    }
+}
+
+#[test]
+fn a_changed_journal_is_another_turn() {
+    let place = stored();
+    let mut sql = place.sql();
+    let hex = sql.texts("select hex(journal) from ce_turn where number = 1").remove(0);
+    let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(|it| u8::from_str_radix(&hex[it..it + 2], 16).unwrap()).collect();
+    let mut journal = inflate(&bytes).unwrap();
+    journal.input.event.text = Some("my borders".to_owned());
+    let hex: String = deflate(&journal).unwrap().iter().map(|it| format!("{it:02x}")).collect();
+    sql.run(&format!("update ce_turn set journal = x'{hex}' where number = 1"));
+    let ran = place.run(&["replay", "--conversation", ID]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(["turn 1 differs: sha256 ", "my order", "my borders"].iter().all(|it| ran.err.contains(it)), "{}", ran.err);
+}
+
+#[test]
+fn what_is_not_stored_is_not_replayed() {
+    let place = stored();
+    let other = "ffffffff-0000-0000-0000-000000000000";
+    one_line(&place.run(&["replay", "--conversation", other]), 1, &[other, "--database"]);
+    one_line(&place.run(&["replay", "--conversation", "x"]), 1, &["'x'", "UUID"]);
+    one_line(&place.run(&["replay", "--conversation", ID, "--config", "nowhere.json"]), 1, &["nowhere.json"]);
+    one_line(&place.run(&["replay", "--conversation", ID, "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
+}

@@ -1,0 +1,120 @@
+//! Settings: where they come from, which one wins, and what is said about a bad one.
+
+use crate::running::{ANYWHERE, Place, Server, one_line, orders};
+
+/// The longest of these texts that the server takes.
+fn longest(server: &Server) -> usize {
+    let taken = (1..10).take_while(|it| server.post(format!("{{\"message\":\"{}\"}}", "x".repeat(*it))).status == 200);
+    taken.last().unwrap_or_default()
+}
+
+#[test]
+fn an_option_wins_over_the_environment_and_that_over_the_file() {
+    let place = Place::with(&orders());
+    let file = place.write("settings.toml", "[convengine.input]\nmaxChars = 3\n");
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--settings", &file];
+    assert_eq!(longest(&place.start(&mut place.command(&arguments))), 3);
+    let mut command = place.command(&arguments);
+    assert_eq!(longest(&place.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4"))), 4);
+    let mut command = place.command(&[&arguments[..], &["--set", "convengine.input.maxChars=5"]].concat());
+    assert_eq!(longest(&place.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4"))), 5);
+    let mut command = place.command(&[&arguments[..], &["--set", "convengine.audit.level=NONE"]].concat());
+    let server =
+        place.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4\nconvengine.flow.dialogueAct.resolute=REGEX_ONLY"));
+    assert_eq!(longest(&server), 4, "an option takes no other key of the environment away");
+    let (id, text) = ("0b0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a01", "hi");
+    assert_eq!(server.say(id, text)["success"], true);
+    assert_eq!(server.audit(id).len(), 0);
+    assert_eq!(longest(&place.serve(&[])), 9, "the default is far above");
+}
+
+#[test]
+fn the_database_comes_from_the_same_places() {
+    let place = Place::new();
+    let address = |name: &str| format!("sqlite:{}", place.path(name).display());
+    let file = place.write("settings.toml", &format!("database = \"{}\"\n", address("file.db")));
+    let migrate = |arguments: &[&str], variable: bool| {
+        let mut command = std::process::Command::new(convengine_tests::binary().unwrap());
+        command.arg("migrate").args(arguments).current_dir(place.path(""));
+        if variable {
+            command.env("CONVENGINE_DATABASE", address("variable.db"));
+        }
+        let ran = place.end(&mut command);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let found = ["option.db", "variable.db", "file.db", "convengine.db"].into_iter().find(|it| place.path(it).exists());
+        let found = found.expect("a database").to_owned();
+        std::fs::remove_file(place.path(&found)).unwrap();
+        found
+    };
+    assert_eq!(migrate(&["--settings", &file, "--database", &address("option.db")], true), "option.db");
+    assert_eq!(migrate(&["--settings", &file], true), "variable.db");
+    assert_eq!(migrate(&["--settings", &file], false), "file.db");
+    assert_eq!(migrate(&[], false), "convengine.db");
+}
+
+#[test]
+fn a_key_is_one_in_either_spelling_and_an_unknown_one_warns() {
+    let place = Place::with(&orders());
+    let set = |key: &str| format!("convengine.{key}");
+    let hash = |arguments: &[&str]| {
+        let server = place.serve(arguments);
+        (server.get("/readyz").json()["config"].clone(), server.log())
+    };
+    let (camel, log) = hash(&["--set", &set("flow.dialogueAct.llmThreshold=0.5")]);
+    assert_eq!(log, "");
+    let (kebab, _) = hash(&["--set", &set("flow.dialogue-act.llm-threshold=0.5")]);
+    let (other, log) = hash(&["--set", &set("flow.dialogue-act.llm-treshold=0.5")]);
+    assert_eq!(camel, kebab);
+    assert_ne!(camel, other);
+    assert!(log.starts_with("warning convengine.flow.dialogue-act.llm-treshold: is no known setting"), "{log}");
+    assert_eq!(log.lines().count(), 1, "{log}");
+}
+
+#[test]
+fn every_bad_setting_has_its_line() {
+    let place = Place::new();
+    let set = |value: &'static str| ["--set", value];
+    let bad = [
+        set("convengine.flow.dialogueAct.resolute=SOMETIMES"),
+        set("convengine.input.max-chars=many"),
+        set("convengine.config.strict=perhaps"),
+        set("convengine.database.synchronous=sometimes"),
+        set("max-chars=5"),
+    ];
+    let ran = place.run(&[&ANYWHERE[..], bad.as_flattened()].concat());
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.lines().count()), (2, "", 5), "{ran:?}");
+    for words in ["flow.dialogue-act.resolute", "input.max-chars", "config.strict", "database.synchronous", "--set max-chars=5"] {
+        assert_eq!(ran.err.lines().filter(|it| it.contains(words)).count(), 1, "{words} in {}", ran.err);
+    }
+    for (text, words) in [
+        ("listen = 5\n", "listen: 5 is not a text"),
+        ("convengine = 5\n", "convengine: 5 is not a table"),
+        ("colour = \"red\"\n", "colour: is no known key"),
+        ("listen = \n", "settings.toml"),
+    ] {
+        let file = place.write("settings.toml", text);
+        one_line(&place.run(&[&ANYWHERE[..], &["--settings", &file]].concat()), 2, &[words]);
+    }
+    one_line(&place.run(&[&ANYWHERE[..], &["--settings", "nowhere.toml"]].concat()), 2, &["nowhere.toml"]);
+    for (arguments, words) in [
+        (["--llm", "scripted:nowhere.json"], "nowhere.json"),
+        (["--llm", "oracle"], "scripted:FILE"),
+        (["--listen", "nowhere"], "HOST:PORT"),
+        (["--listen", "127.0.0.1:99999"], "HOST:PORT"),
+        (["--database", "test.db"], "sqlite:PATH"),
+    ] {
+        let serve = ["serve"];
+        let listen: &[&str] = if arguments[0] == "--listen" { &[] } else { &["--listen", "127.0.0.1:0"] };
+        one_line(&place.run(&[&serve, listen, &arguments].concat()), 2, &[words]);
+    }
+    assert!(!place.path("test.db").exists(), "nothing is created for a server that does not start");
+}
+
+#[test]
+fn an_open_address_must_be_wanted() {
+    let place = Place::with(&orders());
+    one_line(&place.run(&["serve", "--listen", "0.0.0.0:0"]), 2, &["convengine.security.mode=none"]);
+    one_line(&place.run(&["serve", "--listen", "[::]:0"]), 2, &["convengine.security.mode=none"]);
+    let mut command = place.command(&["serve", "--listen", "0.0.0.0:0", "--set", "convengine.security.mode=none"]);
+    assert_eq!(place.start(&mut command).get("/healthz").status, 200);
+}
