@@ -130,8 +130,11 @@ async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) ->
         Value::String(text) => Some(text.clone()),
         value => Some(value.to_string()),
     };
+    if let Some(content_type) = request.content_type.as_deref().or(body.as_ref().map(|_| "application/json")) {
+        call = call.header("Content-Type", content_type);
+    }
     if let Some(body) = body {
-        call = call.header("Content-Type", request.content_type.as_deref().unwrap_or("application/json")).body(body);
+        call = call.body(body);
     }
     let response = call.send().await?;
     let status = response.status().as_u16();

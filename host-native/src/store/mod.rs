@@ -13,7 +13,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection};
+use sqlx::ConnectOptions;
 
 use crate::exit::Failure;
 
@@ -59,12 +59,12 @@ pub async fn connect_ready(place: &Place) -> Result<SqliteConnection, Failure> {
     Ok(connection)
 }
 
-/// An empty database in memory with our tables.
+/// An empty database in memory with our tables; as in an import, rows need not come in the order of their foreign keys.
 ///
 /// # Errors
 /// What SQLite says.
 pub async fn in_memory() -> Result<SqliteConnection, sqlx::Error> {
-    let mut connection = SqliteConnection::connect("sqlite::memory:").await?;
+    let mut connection = SqliteConnectOptions::new().in_memory(true).foreign_keys(false).connect().await?;
     schema::migrate(&mut connection).await?;
     Ok(connection)
 }
