@@ -321,3 +321,32 @@ pub(super) fn of_the_core(tree: &Value) -> Value {
     let groups = ["flow", "audit"].into_iter().filter_map(|it| Some((it.to_owned(), tree.get(it)?.clone())));
     Value::Object(groups.collect::<Map>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Tables};
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_bad_value_is_an_error_and_the_default_counts() {
+        let tree = json!({"flow": {"dialogueAct": {"resolute": "SOMETIMES", "llmThreshold": "high"}}, "input": {"maxChars": -1}});
+        let (config, issues) = Config::compile(&Tables::default(), &tree);
+        assert_eq!(config.settings.dialogue_act_mode, DialogueActMode::RegexThenLlm);
+        assert_eq!((config.settings.llm_threshold, config.settings.input_max_chars), (0.90, 32_000));
+        let paths: Vec<&str> = issues.iter().map(|it| it.path.as_str()).collect();
+        let group = "convengine.flow.dialogue-act";
+        assert_eq!(paths, [format!("{group}.resolute"), format!("{group}.llm-threshold"), "convengine.input.max-chars".to_owned()]);
+    }
+
+    #[test]
+    fn unknown_keys_are_warnings_and_both_spellings_are_one() {
+        let tree = json!({"flow": {"queryRewrite": {"enabled": false}, "typo": 1}, "mcp": {"toolMaxLoops": 3}});
+        let (config, issues) = Config::compile(&Tables::default(), &tree);
+        assert!(!config.settings.query_rewrite);
+        let lines: Vec<String> = issues.iter().map(ToString::to_string).collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].contains("convengine.flow.typo: is no known setting"), "{lines:?}");
+        assert!(lines[1].contains("convengine.mcp.tool-max-loops: has no effect"), "{lines:?}");
+    }
+}

@@ -85,7 +85,8 @@ fn known(name: &str) -> String {
 pub fn unfenced(reply: &str) -> &str {
     let text = reply.trim();
     let inner = text.strip_prefix("```").and_then(|it| it.strip_suffix("```"));
-    inner.map_or(text, |it| it.strip_prefix("json").unwrap_or(it).trim())
+    let label = |it: &str| it.get(..4).is_some_and(|label| label.eq_ignore_ascii_case("json"));
+    inner.map_or(text, |it| if label(it) { it.get(4..).unwrap_or_default() } else { it }.trim())
 }
 
 /// The variables that every prompt has, under all their names. (`spec/data-and-api.md` 4.3)
@@ -136,6 +137,7 @@ mod tests {
     fn a_fence_is_taken_off() {
         assert_eq!(unfenced("```json\n{\"a\": 1}\n```\n"), "{\"a\": 1}");
         assert_eq!(unfenced(" ```{}``` "), "{}");
+        assert_eq!(unfenced("```JSON\r\n[]\r\n```"), "[]");
         assert_eq!(unfenced("{}"), "{}");
     }
 }

@@ -49,9 +49,10 @@ impl Regex {
     }
 }
 
-/// Writes out what Java has and the library reads otherwise: quotations `\Q…\E`, and horizontal white space `\h`.
+/// Writes out what Java has and the library reads otherwise: quotations `\Q…\E`, horizontal white space `\h` and vertical `\v`.
 fn java(pattern: &str) -> String {
     const HORIZONTAL: &str = r" \t\x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}";
+    const VERTICAL: &str = r"\n\x0B\f\r\x{85}\x{2028}\x{2029}";
     let mut out = String::with_capacity(pattern.len());
     let mut rest = pattern;
     while let Some((before, after)) = rest.split_once('\\') {
@@ -66,6 +67,8 @@ fn java(pattern: &str) -> String {
             }
             Some('h') => out.push_str(&format!("[{HORIZONTAL}]")),
             Some('H') => out.push_str(&format!("[^{HORIZONTAL}]")),
+            Some('v') => out.push_str(&format!("[{VERTICAL}]")),
+            Some('V') => out.push_str(&format!("[^{VERTICAL}]")),
             Some(other) => out.extend(['\\', other]),
             None => out.push('\\'),
         }
@@ -91,10 +94,11 @@ mod tests {
     }
 
     #[test]
-    fn quotations_and_horizontal_space_are_java_s() {
+    fn quotations_and_white_space_are_java_s() {
         assert_eq!(Regex::new(r"^\Qa.b(\E\(+$").unwrap().find("a.b(("), Ok(true));
         assert_eq!(Regex::new(r"^\Qa.b").unwrap().find("axb"), Ok(false));
         assert_eq!(Regex::new(r"^\h+x").unwrap().find("abx"), Ok(false));
+        assert_eq!(Regex::new(r"^a\vb\Vc$").unwrap().find("a\nb-c"), Ok(true));
         assert_eq!(Regex::new(r"^[\hy]\Hx\\h").unwrap().find("\tyx\\h"), Ok(true));
     }
 

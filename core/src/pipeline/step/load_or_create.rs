@@ -1,5 +1,5 @@
 //! Takes the loaded conversation, or begins a new one, and says which reserved parameters of the client were dropped.
-//! Reads: the turn's input. Writes: last user text of the row. Waits for: nothing (the host loads before the turn).
+//! Reads: the turn's input. Writes: the row of a new conversation. Waits for: nothing (the host loads before the turn).
 
 use serde_json::json;
 
