@@ -6,6 +6,7 @@ use super::Flow;
 use super::step::Step;
 use crate::audit::Stage;
 use crate::fault::Fault;
+use crate::session::{StepInfo, StepLeft};
 use crate::turn::Millis;
 use crate::turning::Turning;
 use crate::verbose::{Progress, publish};
@@ -13,11 +14,9 @@ use crate::verbose::{Progress, publish};
 /// Runs one step with everything around it.
 pub(super) async fn run(t: &mut Turning<'_>, step: Step) -> Result<Flow, Fault> {
     let name = step.name();
-    let started = t.door.now();
-    enter(t, name, started);
+    enter(t, name);
     let result = step.run(t).await;
-    let duration = t.door.now() - started;
-    t.session.timings.push((name, duration, result.is_ok()));
+    let duration = left(t, name, &result);
     match &result {
         Ok(flow) => leave(t, name, duration, *flow),
         Err(fault) => fail(t, name, duration, fault),
@@ -26,50 +25,40 @@ pub(super) async fn run(t: &mut Turning<'_>, step: Step) -> Result<Flow, Fault> 
     result
 }
 
-fn enter(t: &mut Turning<'_>, name: &'static str, started: Millis) {
+fn enter(t: &mut Turning<'_>, name: &'static str) {
     t.door.at_step(name);
     t.door.view(name, "before", || t.session.full_view());
-    let info = json!({
-        "stepName": name,
-        "stepClass": name,
-        "determinant": "STEP_ENTER",
-        "status": "IN_PROGRESS",
-        "startedAtNs": started * 1_000_000,
-        "metadata": {"intent": t.session.intent, "state": t.session.state},
-        "data": {},
-    });
-    t.session.step_infos.insert(name.to_owned(), info);
+    let place = (t.session.intent.clone(), t.session.state.clone());
+    t.session.step_infos.push(StepInfo { name, started: t.door.now(), place, left: None });
     t.audit(Stage::StepEnter, |_| json!({"step": name, "stepClass": name}));
-    tell(t, Progress::new(name, "STEP_ENTER"), json!({}));
+    tell(t, Progress::new(name, "STEP_ENTER"), || json!({}));
 }
 
-fn leave(t: &mut Turning<'_>, name: &'static str, duration: Millis, flow: Flow) {
+/// Notes how the step was left; returns its duration.
+fn left(t: &mut Turning<'_>, name: &str, result: &Result<Flow, Fault>) -> Millis {
+    let at = t.door.now();
+    let place = (t.session.intent.clone(), t.session.state.clone());
+    let result = result.as_ref().map(|it| it.name()).map_err(|it| (it.code.name(), it.message.clone()));
+    let Some(info) = t.session.step_infos.iter_mut().rfind(|it| it.name == name) else { return 0 };
+    info.place = place;
+    info.left = Some(StepLeft { at, result });
+    at - info.started
+}
+
+fn leave(t: &Turning<'_>, name: &'static str, duration: Millis, flow: Flow) {
     let outcome = flow.name();
-    let change = json!({"determinant": "STEP_EXIT", "status": "SUCCESS", "outcome": outcome, "data": {"resultType": outcome}});
-    update(t, name, duration, change);
-    tell(t, Progress::new(name, "STEP_EXIT"), json!({"result": outcome}));
+    tell(t, Progress::new(name, "STEP_EXIT"), || json!({"result": outcome}));
     t.audit(Stage::StepExit, |_| json!({"step": name, "stepClass": name, "outcome": outcome, "durationMs": duration}));
 }
 
-fn fail(t: &mut Turning<'_>, name: &'static str, duration: Millis, fault: &Fault) {
-    let error = json!({"errorType": fault.code.name(), "errorMessage": fault.message});
-    let mut change = json!({"determinant": "STEP_ERROR", "status": "ERROR", "error": fault.message, "data": error});
-    merge(&mut change, &error);
-    update(t, name, duration, change);
-    tell(t, Progress::error(name, "STEP_ERROR"), error.clone());
+fn fail(t: &Turning<'_>, name: &'static str, duration: Millis, fault: &Fault) {
+    let error = || json!({"errorType": fault.code.name(), "errorMessage": fault.message});
+    tell(t, Progress::error(name, "STEP_ERROR"), error);
     t.audit(Stage::StepError, |_| {
         let mut payload = json!({"step": name, "stepClass": name, "durationMs": duration});
-        merge(&mut payload, &error);
+        merge(&mut payload, &error());
         payload
     });
-}
-
-fn update(t: &mut Turning<'_>, name: &str, duration: Millis, change: Value) {
-    let ended = t.door.now();
-    let place = json!({"intent": t.session.intent, "state": t.session.state});
-    let Some(info) = t.session.step_infos.get_mut(name) else { return };
-    merge(info, &change);
-    merge(info, &json!({"endedAtNs": ended * 1_000_000, "durationMs": duration, "metadata": place}));
 }
 
 fn merge(object: &mut Value, change: &Value) {
@@ -79,14 +68,14 @@ fn merge(object: &mut Value, change: &Value) {
 }
 
 /// Publishes progress of a step, for the rule and tool that the parameters name.
-fn tell(t: &Turning<'_>, progress: Progress<'_>, more: Value) {
+fn tell(t: &Turning<'_>, progress: Progress<'_>, more: impl FnOnce() -> Value) {
     let params = &t.session.params;
     let number = |it: &Value| it.as_i64().or_else(|| it.as_str()?.trim().parse().ok());
     let tool = ["mcp_tool_code", "tool_code"].iter().find_map(|it| params.get(*it)?.as_str());
     let progress = Progress { rule_id: params.get("rule_id").and_then(number), tool_code: tool, ..progress };
     publish(t, progress, || {
         let mut metadata = json!({"stepName": progress.step, "intent": t.session.intent, "state": t.session.state});
-        merge(&mut metadata, &more);
+        merge(&mut metadata, &more());
         metadata.as_object().cloned().unwrap_or_default()
     });
 }

@@ -2,6 +2,7 @@
 
 mod params;
 mod reset;
+mod step_info;
 mod variables;
 mod view;
 
@@ -11,6 +12,7 @@ use crate::config::{Act, UNKNOWN, same_code};
 use crate::turn::{ConversationRow, Exchange, Map, Millis, Payload, SessionAfter, TurnInput, Write};
 
 pub use params::truthy;
+pub use step_info::{StepInfo, StepLeft};
 
 /// A question that the engine asked and that is still open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,10 +71,8 @@ pub struct Session {
     pub last_output: Option<(&'static str, String)>,
     /// Who runs rules.
     pub rule_run: Option<RuleRun>,
-    /// What each step did, by name.
-    pub step_infos: Map,
-    /// Name and duration of each step that was left.
-    pub timings: Vec<(&'static str, Millis, bool)>,
+    /// What each step did, in the order in which they were entered.
+    pub step_infos: Vec<StepInfo>,
     /// Whether the conversation was started over in this turn.
     pub was_reset: bool,
     /// Rows that are committed even when the turn fails.
@@ -80,6 +80,7 @@ pub struct Session {
     sent: Map,
     set_by_rule: Vec<String>,
     loaded_pending: Vec<(String, Value)>,
+    step_infos_from: usize,
 }
 
 impl Session {
@@ -106,13 +107,13 @@ impl Session {
             last_assistant: stored.last_assistant.clone(),
             last_output: None,
             rule_run: None,
-            step_infos: Map::new(),
-            timings: Vec::new(),
+            step_infos: Vec::new(),
             was_reset: false,
             kept: Vec::new(),
             sent: Map::new(),
             set_by_rule: Vec::new(),
             loaded_pending: Vec::new(),
+            step_infos_from: 0,
             stored,
         };
         session.read_context();

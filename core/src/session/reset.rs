@@ -34,7 +34,8 @@ impl Session {
         self.last_assistant = None;
         self.last_output = None;
         self.rule_run = None;
-        self.step_infos = Map::new();
+        // The step that resets goes on; the timings of those before it are still needed.
+        self.step_infos_from = self.step_infos.len().saturating_sub(1);
         self.set_by_rule.clear();
         self.restore_sent_params();
         self.was_reset = true;

@@ -1,5 +1,7 @@
 //! What templates can name. (`spec/data-and-api.md` 4.3)
 
+use std::cell::OnceCell;
+
 use serde_json::Value;
 
 use super::Session;
@@ -7,12 +9,15 @@ use crate::text::template::Template;
 use crate::turn::Map;
 
 /// Variables of one rendering: its own first, then the fixed names, then the members of session, parameters and context.
-pub struct Variables {
+///
+/// Each view of the session is built when a template first names it; most name one.
+struct Variables<'s> {
+    of: &'s Session,
     own: Map,
-    metadata: Value,
-    session: Value,
-    params: Value,
-    context: Value,
+    metadata: OnceCell<Value>,
+    session: OnceCell<Value>,
+    params: OnceCell<Value>,
+    context: OnceCell<Value>,
 }
 
 impl Session {
@@ -21,32 +26,41 @@ impl Session {
         if let Some(text) = template.literal() {
             return text.to_owned();
         }
-        let variables = self.variables(own());
+        let variables = Variables {
+            of: self,
+            own: own(),
+            metadata: OnceCell::new(),
+            session: OnceCell::new(),
+            params: OnceCell::new(),
+            context: OnceCell::new(),
+        };
         template.render(|name| variables.find(name))
-    }
-
-    fn variables(&self, own: Map) -> Variables {
-        Variables {
-            metadata: Value::Object(own.clone()),
-            own,
-            session: Value::Object(self.view()),
-            params: Value::Object(self.safe_params()),
-            context: Value::Object(self.context.clone()),
-        }
     }
 }
 
-impl Variables {
+impl Variables<'_> {
     fn find(&self, name: &str) -> Option<&Value> {
         if let Some(value) = self.own.get(name) {
             return Some(value);
         }
         match name {
-            "metadata" => Some(&self.metadata),
-            "session" => Some(&self.session),
-            "inputParams" | "safeInputParams" | "rawInputParams" | "promptVars" => Some(&self.params),
-            "context" | "schema" | "schemaJson" => Some(&self.context),
-            _ => self.session.get(name).or_else(|| self.params.get(name)).or_else(|| self.context.get(name)),
+            "metadata" => Some(self.metadata.get_or_init(|| Value::Object(self.own.clone()))),
+            "session" => Some(self.session()),
+            "inputParams" | "safeInputParams" | "rawInputParams" | "promptVars" => Some(self.params()),
+            "context" | "schema" | "schemaJson" => Some(self.context()),
+            _ => self.session().get(name).or_else(|| self.params().get(name)).or_else(|| self.context().get(name)),
         }
+    }
+
+    fn session(&self) -> &Value {
+        self.session.get_or_init(|| Value::Object(self.of.view()))
+    }
+
+    fn params(&self) -> &Value {
+        self.params.get_or_init(|| Value::Object(self.of.safe_params()))
+    }
+
+    fn context(&self) -> &Value {
+        self.context.get_or_init(|| Value::Object(self.of.context.clone()))
     }
 }

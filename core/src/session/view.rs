@@ -39,7 +39,10 @@ impl Session {
             ("context", Value::Object(self.context.clone())),
             ("schemaJson", Value::Object(self.schema_json())),
             ("lastLlmOutput", Value::Object(last_output)),
-            ("stepInfos", Value::Object(self.step_infos.clone())),
+            (
+                "stepInfos",
+                Value::Object(self.step_infos.iter().skip(self.step_infos_from).map(|it| (it.name.to_owned(), it.json())).collect()),
+            ),
         ];
         members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }

@@ -63,8 +63,8 @@ fn facts(t: &Turning<'_>, progress: Progress<'_>, mut facts: Map) -> Map {
     ] {
         facts.entry(key).or_insert(value);
     }
-    if let Some(info) = t.session.step_infos.get(progress.step) {
-        facts.entry("stepInfo").or_insert_with(|| info.clone());
+    if let Some(info) = t.session.step_infos.iter().find(|it| it.name == progress.step) {
+        facts.entry("stepInfo").or_insert_with(|| info.json());
     }
     facts
 }

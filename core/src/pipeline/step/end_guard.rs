@@ -11,9 +11,11 @@ use crate::turning::Turning;
 pub(super) fn run(t: &mut Turning<'_>) -> Flow {
     // The host puts its own measurement from message to commit in the place of the total.
     t.audit(Stage::PipelineTiming, |session| {
-        let total: i64 = session.timings.iter().map(|it| it.1).sum();
+        let steps = session.step_infos.iter().filter_map(|it| it.left.as_ref().map(|left| (it, left)));
+        let timings: Vec<(&str, i64, bool)> = steps.map(|(it, left)| (it.name, left.at - it.started, left.result.is_ok())).collect();
+        let total: i64 = timings.iter().map(|it| it.1).sum();
         let step = |it: &(&str, i64, bool)| format!("{}={}ms{}", it.0, it.1, if it.2 { "" } else { "(ERR)" });
-        let steps: Vec<String> = session.timings.iter().map(step).collect();
+        let steps: Vec<String> = timings.iter().map(step).collect();
         json!({"totalMs": total, "steps": steps.join(", ")})
     });
     let user = t.session.user_text.clone().filter(|it| !it.trim().is_empty());

@@ -1,0 +1,70 @@
+//! What each step of the turn did, kept small until somebody asks for it as JSON.
+
+use serde_json::{Value, json};
+
+use crate::turn::{Map, Millis};
+
+/// A step that was entered.
+#[derive(Debug, Clone)]
+pub struct StepInfo {
+    /// The step's name.
+    pub name: &'static str,
+    /// When it was entered.
+    pub started: Millis,
+    /// Intent and state: at first on entering, then on leaving.
+    pub place: (String, String),
+    /// How it was left; absent while it runs.
+    pub left: Option<StepLeft>,
+}
+
+/// How a step was left.
+#[derive(Debug, Clone)]
+pub struct StepLeft {
+    /// When.
+    pub at: Millis,
+    /// `Continue` or `Stop`, or the code and message of the fault.
+    pub result: Result<&'static str, (&'static str, String)>,
+}
+
+impl StepInfo {
+    /// The step's entry in `stepInfos`. (`spec/pipeline.md` 1.11)
+    pub fn json(&self) -> Value {
+        let mut info = json!({
+            "stepName": self.name,
+            "stepClass": self.name,
+            "determinant": "STEP_ENTER",
+            "status": "IN_PROGRESS",
+            "startedAtNs": self.started * 1_000_000,
+            "metadata": {"intent": self.place.0, "state": self.place.1},
+            "data": {},
+        });
+        if let (Some(left), Some(members)) = (&self.left, info.as_object_mut()) {
+            members.extend(left.members());
+            members.insert("endedAtNs".to_owned(), json!(left.at * 1_000_000));
+            members.insert("durationMs".to_owned(), json!(left.at - self.started));
+        }
+        info
+    }
+}
+
+impl StepLeft {
+    fn members(&self) -> Map {
+        let members = match &self.result {
+            Ok(outcome) => vec![
+                ("determinant", json!("STEP_EXIT")),
+                ("status", json!("SUCCESS")),
+                ("outcome", json!(outcome)),
+                ("data", json!({"resultType": outcome})),
+            ],
+            Err((code, message)) => vec![
+                ("determinant", json!("STEP_ERROR")),
+                ("status", json!("ERROR")),
+                ("error", json!(message)),
+                ("errorType", json!(code)),
+                ("errorMessage", json!(message)),
+                ("data", json!({"errorType": code, "errorMessage": message})),
+            ],
+        };
+        members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+}
