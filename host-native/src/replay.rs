@@ -65,7 +65,7 @@ struct Again {
 
 async fn recorded(pool: &SqlitePool, stored: &StoredTurn) -> Result<(Journal, Arc<Config>), Failure> {
     let number = stored.number;
-    let journal = turn::inflate(&stored.journal).map_err(|it| not_right(format!("turn {number}: the journal cannot be read: {it}")))?;
+    let journal = turn::decompress(&stored.journal).map_err(|it| not_right(format!("turn {number}: the journal cannot be read: {it}")))?;
     let body = config::snapshot(pool, &stored.config_hash).await;
     let body = body.map_err(|it| Failure::service(format!("the snapshot of turn {number} cannot be read: {it}")))?;
     let Some(body) = body else {

@@ -4,7 +4,7 @@ use convengine_core::turn::{Millis, Notice, Outcome, Turn, Write, state_hash};
 
 use crate::clock;
 use crate::store::commit::{TurnRow, TurnRows};
-use crate::store::turn::deflate;
+use crate::store::turn::compress;
 
 /// The rows of a turn that has ended; `total_ms` is how long it took so far.
 ///
@@ -35,7 +35,7 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
         protocol: journal.header.protocol,
         engine: &journal.header.engine,
         config_hash: &journal.header.config,
-        journal: &deflate(journal)?,
+        journal: &compress(journal)?,
         state_hash: &state_hash(outcome, notices),
         reset,
         created_at: journal.input.at,

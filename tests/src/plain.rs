@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Message, Pack};
-use convengine_core::turn::{Loaded, Notice, Outcome, Turn};
+use convengine_core::turn::{Loaded, Notice, Outcome, Turn, TurnInput};
 
 /// A pack with its compiled configuration and its messages.
 #[derive(Debug)]
@@ -55,12 +55,20 @@ impl Plain {
         for message in &self.messages {
             let mut input = message.clone().input(&Conversations::default());
             input.session = session;
-            let (turn, slice) = Turn::start(input, Arc::clone(&self.config))?;
-            let outcome = slice.end.context("a turn of the pack asks for an effect")?;
-            let ended = Ended { turn, outcome, notices: slice.notices };
+            let ended = self.one(input)?;
             seen(&ended)?;
             session = ended.turn.journal().input.session.clone().after(&ended.outcome.writes);
         }
         Ok(())
+    }
+
+    /// Plays one turn.
+    ///
+    /// # Errors
+    /// When the turn asks for an effect.
+    pub fn one(&self, input: TurnInput) -> Result<Ended> {
+        let (turn, slice) = Turn::start(input, Arc::clone(&self.config))?;
+        let outcome = slice.end.context("a turn of the pack asks for an effect")?;
+        Ok(Ended { turn, outcome, notices: slice.notices })
     }
 }

@@ -150,7 +150,7 @@ async fn look(pool: &SqlitePool, config: &Arc<Config>, id: &str, seen: &mut Seen
     seen.audit += played.audit.len();
     for turn in store::turn::of_conversation(pool, id).await?.iter().skip(seen.turns) {
         seen.turns += 1;
-        let journal = store::turn::inflate(&turn.journal)?;
+        let journal = store::turn::decompress(&turn.journal)?;
         // Progress messages are not stored: a replay says them again.
         let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
         played.verbose.extend(slice.notices.iter().filter_map(verbose_row));

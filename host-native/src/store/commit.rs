@@ -3,13 +3,13 @@
 //! Each statement takes one JSON array of rows. Texts that are JSON travel as JSON (`->` takes them out as text again),
 //! so that nothing is escaped twice.
 
-use std::fmt::Write as _;
-
 use convengine_core::turn::{ConversationRow, HistoryRow, LlmCallRow, Millis, Notice, NoticeBody};
 use serde::Serialize;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::clock;
+
+const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
 
 /// Rows of one table as the inside of a JSON array.
 #[derive(Debug, Clone, Default)]
@@ -127,7 +127,8 @@ impl TurnRows {
     pub fn turn(&mut self, turn: &TurnRow<'_>) {
         let mut journal = String::with_capacity(turn.journal.len() * 2);
         for byte in turn.journal {
-            let _ = write!(journal, "{byte:02x}");
+            journal.push(HEX[usize::from(byte >> 4)]);
+            journal.push(HEX[usize::from(byte & 15)]);
         }
         self.turn.push(&(
             (turn.turn_id, turn.conversation_id, turn.number, turn.status),
@@ -155,7 +156,7 @@ pub struct TurnRow<'a> {
     pub engine: &'a str,
     /// The configuration it ran under.
     pub config_hash: &'a str,
-    /// Deflated JSON.
+    /// Compressed JSON.
     pub journal: &'a [u8],
     /// What a replay must reach.
     pub state_hash: &'a str,

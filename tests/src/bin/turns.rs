@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use convengine_server::rows;
 use convengine_server::store::commit::TurnRows;
-use convengine_server::store::turn::deflate;
+use convengine_server::store::turn::compress;
 use convengine_tests::plain::{Ended, Plain};
 use serde_json::json;
 
@@ -58,7 +58,7 @@ fn all_rows(sums: &mut Sums, ended: &Ended) -> Result<()> {
     let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 0)?;
     sums.audit_rows += ended.notices.len();
     sums.audit_bytes += rows.audit.text().len();
-    sums.journal_bytes += deflate(ended.turn.journal())?.len();
+    sums.journal_bytes += compress(ended.turn.journal())?.len();
     sums.stored_bytes += [&rows.conversation, &rows.audit, &rows.history, &rows.llm, &rows.turn, &rows.effects]
         .map(|it| it.text().len())
         .iter()

@@ -1,6 +1,7 @@
 //! The runners: the core, a real server, a real browser, and what the repository demands of itself.
 
 mod browser;
+mod budget;
 mod commands;
 mod core;
 mod http;

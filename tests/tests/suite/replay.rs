@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use convengine_server::store::turn::{deflate, inflate};
+use convengine_server::store::turn::{compress, decompress};
 use convengine_tests::{demo, root};
 use serde_json::{Value, json};
 
@@ -106,9 +106,9 @@ fn a_changed_journal_is_another_turn() {
     let mut sql = place.sql();
     let hex = sql.texts("select hex(journal) from ce_turn where number = 1").remove(0);
     let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(|it| u8::from_str_radix(&hex[it..it + 2], 16).unwrap()).collect();
-    let mut journal = inflate(&bytes).unwrap();
+    let mut journal = decompress(&bytes).unwrap();
     journal.input.event.text = Some("my borders".to_owned());
-    let hex: String = deflate(&journal).unwrap().iter().map(|it| format!("{it:02x}")).collect();
+    let hex: String = compress(&journal).unwrap().iter().map(|it| format!("{it:02x}")).collect();
     sql.run(&format!("update ce_turn set journal = x'{hex}' where number = 1"));
     let ran = place.run(&["replay", "--conversation", ID]);
     assert_eq!(ran.code, 1, "{ran:?}");

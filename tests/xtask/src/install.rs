@@ -84,6 +84,17 @@ pub fn chromium() -> Result<()> {
     Ok(())
 }
 
+/// Makes sure that there is a valgrind for what is counted.
+pub fn valgrind() -> Result<()> {
+    if !sh::on_path("valgrind") && may_install() {
+        warn(apt_install("what counts instructions", &["valgrind"]));
+    }
+    if !sh::on_path("valgrind") {
+        bail!("no valgrind to count instructions, type: sudo apt-get install valgrind");
+    }
+    Ok(())
+}
+
 fn active_has_target(project: &Project) -> bool {
     let mut rustc = project.command("rustc");
     rustc.args(["--print", "target-libdir", "--target", WASM_TARGET]);

@@ -1,5 +1,6 @@
 //! The developer commands of the workspace, called as `cargo xtask COMMAND`.
 
+mod bench;
 mod install;
 mod page;
 mod project;
@@ -21,7 +22,9 @@ usage: cargo xtask COMMAND
   ready             test without the engine, the page and the browser
   wasm              builds the browser engine
   page              builds the browser engine and the page
+  teeth             changes every expectation of the corpus, one at a time, and demands that its check fails
   size              prints the bytes of what was built and compares them with tests/budget.txt
+  bench             prints what a turn costs beside a server without a core (--quick: shorter, --counts: no times)
 
 What is missing on the machine is installed where that is allowed.";
 
@@ -34,6 +37,8 @@ fn main() -> ExitCode {
         ["ready"] => |project, _| test::ready(project),
         ["wasm"] => |project, _| wasm::build(project),
         ["page"] => |project, _| page::build(project),
+        ["bench", ..] => |project, words| bench::run(project, words.get(1..).unwrap_or(&[])),
+        ["teeth"] => |project, _| test::teeth(project),
         ["size"] => |project, _| size::everything(project),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

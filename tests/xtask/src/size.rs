@@ -39,6 +39,19 @@ pub fn page(project: &Project) -> Result<()> {
     report(project, &page_figures(project)?)
 }
 
+/// Returns the engine's bytes as a browser downloads them; nothing when it is not built.
+pub fn engine_brotli(project: &Project) -> Result<Option<u64>> {
+    let Ok(engine) = fs::read(wasm::module(project)) else { return Ok(None) };
+    Ok(Some(brotli(&engine)?.try_into()?))
+}
+
+/// Returns a line for each count that is above its limit in the budget file.
+pub fn above_limit(project: &Project, counts: &[(&'static str, Option<u64>)]) -> Result<Vec<String>> {
+    let limits = limits(&project.root.join("tests/budget.txt"))?;
+    let count = |it: Option<u64>| it.and_then(|it| usize::try_from(it).ok());
+    Ok(counts.iter().filter_map(|it| broken(&figure(it.0, "", "cargo xtask bench", count(it.1)), &limits)).collect())
+}
+
 fn figure(key: &'static str, what: &'static str, made_by: &'static str, bytes: Option<usize>) -> Figure {
     Figure { key, what, made_by, bytes }
 }

@@ -1,0 +1,155 @@
+//! What is counted: instructions, allocations, bytes, statements.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::server::Server;
+use super::{Aim, Bench, PACK};
+use crate::{install, sh, size};
+
+/// Conversations of the shorter of two runs; the difference of both leaves the start of the process out.
+const CONVERSATIONS: u64 = 20;
+
+/// Figures for one turn.
+pub struct Counts {
+    core_instructions: u64,
+    audit_instructions: u64,
+    host_instructions: u64,
+    allocations: u64,
+    audit_rows: u64,
+    audit_bytes: u64,
+    journal_bytes: u64,
+    stored_bytes: u64,
+    statements: u64,
+    /// Absent when the engine is not built.
+    engine_brotli: Option<u64>,
+}
+
+impl Counts {
+    /// Counts everything.
+    pub fn take(bench: &Bench<'_>) -> Result<Self> {
+        install::valgrind()?;
+        sh::say("counting instructions and allocations");
+        let sums = sums(bench)?;
+        let count = sum(&sums, "turns")?;
+        let a_turn = |key: &str| sum(&sums, key).map(|it| it / count);
+        let core_instructions = instructions(bench, "core", count)?;
+        Ok(Self {
+            core_instructions,
+            audit_instructions: instructions(bench, "audit", count)? - core_instructions,
+            host_instructions: instructions(bench, "rows", count)? - core_instructions,
+            allocations: allocations(bench, count)?,
+            audit_rows: a_turn("audit_rows")?,
+            audit_bytes: a_turn("audit_bytes")?,
+            journal_bytes: a_turn("journal_bytes")?,
+            stored_bytes: a_turn("stored_bytes")?,
+            statements: statements(bench)?,
+            engine_brotli: size::engine_brotli(bench.project)?,
+        })
+    }
+
+    /// The figures with a limit in the budget file.
+    pub fn limited(&self) -> Vec<(&'static str, Option<u64>)> {
+        vec![
+            ("core_instructions_per_turn", Some(self.core_instructions)),
+            ("host_instructions_per_turn", Some(self.host_instructions)),
+            ("allocations_per_turn", Some(self.allocations)),
+            ("audit_bytes_per_turn", Some(self.audit_bytes)),
+            ("journal_bytes_per_turn", Some(self.journal_bytes)),
+            ("statements_per_turn", Some(self.statements)),
+        ]
+    }
+
+    /// Prints the table.
+    pub fn print(&self) {
+        println!("\n{:<52}{:>12}", "a turn without a model, audit ALL", "");
+        for (what, count) in [
+            ("instructions of the core", self.core_instructions),
+            ("instructions to write the audit rows as JSON", self.audit_instructions),
+            ("instructions to write all rows, journal, hash", self.host_instructions),
+            ("allocations of the core", self.allocations),
+            ("notices", self.audit_rows),
+            ("bytes of the audit rows", self.audit_bytes),
+            ("bytes of the journal", self.journal_bytes),
+            ("bytes of all rows, the journal in hexadecimal", self.stored_bytes),
+            ("statements, begin and commit included", self.statements),
+        ] {
+            println!("{what:<52}{count:>12}");
+        }
+        let engine = self.engine_brotli.map_or("not built".to_owned(), |it| it.to_string());
+        println!("{:<52}{engine:>12}", "bytes of the browser engine, brotli");
+    }
+
+    /// What is aimed at.
+    pub fn aims(&self) -> Vec<Aim> {
+        let at_most = |what: &str, measured: Option<u64>, most: u64| Aim {
+            what: what.to_owned(),
+            measured: measured.map_or("-".to_owned(), |it| it.to_string()),
+            met: measured.map(|it| it <= most),
+        };
+        vec![
+            at_most("core: at most 3,000,000 instructions a turn", Some(self.core_instructions), 3_000_000),
+            at_most("journal: at most 4,096 bytes a turn", Some(self.journal_bytes), 4096),
+            at_most("rows: at most 32,768 bytes a turn", Some(self.stored_bytes), 32_768),
+            at_most("statements: at most 8 a turn", Some(self.statements), 8),
+            at_most("engine: at most 665,600 bytes brotli", self.engine_brotli, 665_600),
+            at_most("engine: 460,800 bytes brotli in sight", self.engine_brotli, 460_800),
+        ]
+    }
+}
+
+fn turns(bench: &Bench<'_>, conversations: u64, mode: &str) -> Command {
+    let mut command = bench.project.command(bench.release("turns"));
+    command.args([PACK, &conversations.to_string(), mode]);
+    command
+}
+
+fn sums(bench: &Bench<'_>) -> Result<Value> {
+    let text = sh::output(&mut turns(bench, CONVERSATIONS, "rows")).context("the turns cannot be played")?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+fn sum(sums: &Value, key: &str) -> Result<u64> {
+    sums.get(key).and_then(Value::as_u64).with_context(|| format!("no '{key}' in the sums"))
+}
+
+/// Instructions of a turn: what as many turns more cost, divided by them.
+fn instructions(bench: &Bench<'_>, mode: &str, turns: u64) -> Result<u64> {
+    let collected = |conversations| valgrind(bench, "callgrind", "Collected : ", conversations, mode);
+    Ok((collected(2 * CONVERSATIONS)? - collected(CONVERSATIONS)?) / turns)
+}
+
+fn allocations(bench: &Bench<'_>, turns: u64) -> Result<u64> {
+    let allocated = |conversations| valgrind(bench, "memcheck", "total heap usage: ", conversations, "core");
+    Ok((allocated(2 * CONVERSATIONS)? - allocated(CONVERSATIONS)?) / turns)
+}
+
+/// Runs turns under a tool of valgrind and returns the number that follows `mark` in its report.
+fn valgrind(bench: &Bench<'_>, tool: &str, mark: &str, conversations: u64, mode: &str) -> Result<u64> {
+    let turns = turns(bench, conversations, mode);
+    let mut command = bench.project.command("valgrind");
+    command.arg(format!("--tool={tool}"));
+    if tool == "callgrind" {
+        command.arg("--callgrind-out-file=/dev/null");
+    }
+    let output = command.arg(turns.get_program()).args(turns.get_args()).output().context("cannot start valgrind")?;
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.success(), "the turns failed under valgrind:\n{report}");
+    let (_, number) = report.rsplit_once(mark).with_context(|| format!("valgrind does not report '{mark}':\n{report}"))?;
+    let digits: String = number.chars().take_while(|it| it.is_ascii_digit() || *it == ',').filter(char::is_ascii_digit).collect();
+    digits.parse().with_context(|| format!("no number after '{mark}'"))
+}
+
+/// Statements of a turn, as the server's own log counts them.
+fn statements(bench: &Bench<'_>) -> Result<u64> {
+    let database = bench.database("statements")?;
+    let server = Server::engine(bench, &database, &[("RUST_LOG", "sqlx::query=debug")])?;
+    let before = server.log()?.matches("sqlx::query").count();
+    let load = server.load(1, "conversations:4")?;
+    let after = server.log()?.matches("sqlx::query").count();
+    let statements = u64::try_from(after - before)?;
+    ensure!(statements > 0, "the server's log has no statements");
+    Ok(statements.div_ceil(load.turns))
+}
