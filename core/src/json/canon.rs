@@ -1,26 +1,13 @@
 //! Canonical JSON (sorted keys, no white space) and hashes over it.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 /// Appends the canonical text of a value.
 pub fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
-        Value::Object(map) => {
-            let mut members: Vec<(&String, &Value)> = map.iter().collect();
-            members.sort_unstable_by_key(|it| it.0);
-            out.push(b'{');
-            for (index, (key, member)) in members.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                scalar(key, out);
-                out.push(b':');
-                write(member, out);
-            }
-            out.push(b'}');
-        }
+        Value::Object(map) => write_map(map, out),
         Value::Array(items) => {
             out.push(b'[');
             for (index, item) in items.iter().enumerate() {
@@ -33,6 +20,21 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => scalar(value, out),
     }
+}
+
+fn write_map(map: &Map<String, Value>, out: &mut Vec<u8>) {
+    let mut members: Vec<(&String, &Value)> = map.iter().collect();
+    members.sort_unstable_by_key(|it| it.0);
+    out.push(b'{');
+    for (index, (key, member)) in members.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        scalar(key, out);
+        out.push(b':');
+        write(member, out);
+    }
+    out.push(b'}');
 }
 
 fn scalar<T: Serialize>(value: &T, out: &mut Vec<u8>) {
@@ -62,10 +64,20 @@ impl Hasher {
 
     /// Adds a JSON value without copying it.
     pub fn json(&mut self, value: &Value) {
-        self.buffer.clear();
         write(value, &mut self.buffer);
+        self.take_line();
+    }
+
+    /// Adds a JSON object without copying it.
+    pub fn map(&mut self, map: &Map<String, Value>) {
+        write_map(map, &mut self.buffer);
+        self.take_line();
+    }
+
+    fn take_line(&mut self) {
         self.buffer.push(b'\n');
         self.sha.update(&self.buffer);
+        self.buffer.clear();
     }
 
     /// The hash in hexadecimal.

@@ -109,8 +109,21 @@ impl Outcome {
 /// `PIPELINE_TIMING` is left out because the host completes it with its own measurement.
 pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
     let mut hash = canon::Hasher::default();
-    hash.value(&outcome.session);
-    hash.value(&outcome.writes);
+    let SessionAfter { intent, state, context, params } = &outcome.session;
+    hash.value(&(intent, state));
+    hash.map(context);
+    hash.map(params);
+    for write in &outcome.writes {
+        if let Write::Conversation(row) = write {
+            // Its two maps are large: they are hashed as they stand, not copied first.
+            hash.value(&(&row.conversation_id, &row.status, &row.intent_code, &row.state_code));
+            hash.value(&(&row.last_user_text, &row.last_assistant, row.created_at, row.updated_at));
+            hash.map(&row.context);
+            hash.map(&row.params);
+        } else {
+            hash.value(write);
+        }
+    }
     for notice in notices {
         match &notice.body {
             NoticeBody::Audit { stage, .. } if stage == "PIPELINE_TIMING" => {}

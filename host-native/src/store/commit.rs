@@ -13,39 +13,43 @@ const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 
 
 /// Rows of one table as the inside of a JSON array.
 #[derive(Debug, Clone, Default)]
-pub struct Rows(String);
+pub struct Rows(Vec<u8>);
 
 impl Rows {
     /// Adds a row.
     pub fn push<T: Serialize>(&mut self, row: &T) {
-        self.append(&serde_json::to_string(row).unwrap_or_default());
+        self.separate();
+        // Rows are texts, numbers and JSON values: writing them into memory has no way to fail.
+        let _ = serde_json::to_writer(&mut self.0, row);
     }
 
     /// Adds rows that are rendered already.
     pub fn extend(&mut self, other: &Rows) {
-        self.append(&other.0);
+        if !other.0.is_empty() {
+            self.separate();
+            self.0.extend_from_slice(&other.0);
+        }
     }
 
     /// The rows as text, separated by commas.
     pub fn text(&self) -> &str {
-        &self.0
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    fn append(&mut self, text: &str) {
-        if !self.0.is_empty() && !text.is_empty() {
-            self.0.push(',');
+    fn separate(&mut self) {
+        if !self.0.is_empty() {
+            self.0.push(b',');
         }
-        self.0.push_str(text);
     }
 
     fn array(&self) -> Option<String> {
-        if self.0.is_empty() { None } else { Some(format!("[{}]", self.0)) }
+        if self.0.is_empty() { None } else { Some(format!("[{}]", self.text())) }
     }
 }
 
 impl From<String> for Rows {
     fn from(text: String) -> Self {
-        Rows(text)
+        Rows(text.into_bytes())
     }
 }
 
@@ -108,9 +112,14 @@ impl TurnRows {
     ///
     /// `total_ms` is the host's measurement for `PIPELINE_TIMING`: what the core knows ends before the rows are written.
     pub fn audit(&mut self, conversation: &str, notices: &[Notice], total_ms: Millis) {
+        // The notices between two answers have one time.
+        let mut time = (Millis::MIN, String::new());
         for notice in notices {
             let NoticeBody::Audit { stage, payload } = &notice.body else { continue };
-            let at = clock::audit_text(notice.at);
+            if time.0 != notice.at {
+                time = (notice.at, clock::audit_text(notice.at));
+            }
+            let at = &time.1;
             if stage == "PIPELINE_TIMING" {
                 let mut payload = payload.clone();
                 if let Some(total) = payload.get_mut("totalMs") {

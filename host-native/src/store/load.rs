@@ -1,6 +1,6 @@
-//! Loads a conversation: one statement for the row, one for the history.
+//! Loads a conversation with its history, in one statement.
 
-use convengine_core::turn::{ConversationRow, Exchange, HistoryRow, Loaded, Map, Millis};
+use convengine_core::turn::{ConversationRow, Exchange, HistoryRow, Loaded, Map};
 use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::{SqlitePool, SqliteRow};
@@ -12,24 +12,32 @@ use crate::clock;
 /// # Errors
 /// What SQLite says.
 pub async fn conversation(pool: &SqlitePool, id: &str, history: usize) -> sqlx::Result<Loaded> {
-    let row = row_and_turns(pool, id).await?;
+    // Twice as many exchanges, because those with a blank side are dropped.
+    let limit = i64::try_from(history.saturating_mul(2)).unwrap_or(i64::MAX);
+    let row = row_turns_and_history(pool, id, limit).await?;
     let turns = row.try_get("turns")?;
-    let reset: Option<Millis> = row.try_get("reset_at")?;
     let Some(conversation) = conversation_row(id, &row)? else {
         return Ok(Loaded { conversation: None, history: Vec::new(), turns });
     };
-    let history = exchanges(pool, id, reset.unwrap_or(Millis::MIN), history).await?;
+    let history = exchanges(row.try_get("history")?, history);
     Ok(Loaded { conversation: Some(conversation), history, turns })
 }
 
-async fn row_and_turns(pool: &SqlitePool, id: &str) -> sqlx::Result<SqliteRow> {
-    // Time stamps are read as text because the original stored integers and texts in the same column.
+async fn row_turns_and_history(pool: &SqlitePool, id: &str, limit: i64) -> sqlx::Result<SqliteRow> {
+    // Time stamps are read as text because the original stored integers and texts in the same column. The innermost statement is
+    // answered by the index alone, so a long history costs little.
     let sql = "select c.conversation_id, c.status, c.intent_code, c.state_code, c.context_json, c.input_params_json, c.last_user_text,
                  c.last_assistant_json, cast(c.created_at as text) as created_at, cast(c.updated_at as text) as updated_at,
                  coalesce((select max(number) from ce_turn where conversation_id = $1), 0) as turns,
-                 (select max(created_at) from ce_turn where conversation_id = $1 and reset = 1) as reset_at
-               from (select 1) left join ce_conversation c on c.conversation_id = $1";
-    sqlx::query(sql).bind(id).fetch_one(pool).await
+                 (select json_group_array(json_array(user_input, assistant_output) order by history_id desc)
+                    from ce_conversation_history where history_id in (
+                      select history_id from ce_conversation_history where conversation_id = $1
+                        and case typeof(created_at) when 'text' then round((julianday(created_at) - 2440587.5) * 86400000.0)
+                          else created_at end >= coalesce(r.reset_at, -9223372036854775807)
+                      order by history_id desc limit $2)) as history
+               from (select (select max(created_at) from ce_turn where conversation_id = $1 and reset = 1) as reset_at) r
+               left join ce_conversation c on c.conversation_id = $1";
+    sqlx::query(sql).bind(id).bind(limit).fetch_one(pool).await
 }
 
 fn conversation_row(id: &str, row: &SqliteRow) -> sqlx::Result<Option<ConversationRow>> {
@@ -59,30 +67,12 @@ fn object(text: Option<String>) -> Map {
     }
 }
 
-async fn exchanges(pool: &SqlitePool, id: &str, since: Millis, wanted: usize) -> sqlx::Result<Vec<Exchange>> {
-    // Twice as many, because exchanges with a blank side are dropped.
-    let limit = i64::try_from(wanted.saturating_mul(2)).unwrap_or(i64::MAX);
-    let rows = history_rows(pool, id, since, limit).await?;
-    let mut found = Vec::with_capacity(wanted.min(rows.len()));
-    for row in rows {
-        let user_input: String = row.try_get("user_input")?;
-        let assistant_output = row.try_get::<Option<String>, _>("assistant_output")?.unwrap_or_default();
-        let exchange = HistoryRow { user_input, assistant_output, created_at: 0 }.exchange();
-        if !exchange.user.trim().is_empty() && !exchange.assistant.trim().is_empty() {
-            found.push(exchange);
-        }
-    }
-    found.truncate(wanted);
-    Ok(found)
-}
-
-async fn history_rows(pool: &SqlitePool, id: &str, since: Millis, limit: i64) -> sqlx::Result<Vec<SqliteRow>> {
-    // The inner statement is answered by the index alone, so a long history costs little.
-    let sql = "select user_input, assistant_output from ce_conversation_history where history_id in (
-                 select history_id from ce_conversation_history where conversation_id = $1
-                   and case typeof(created_at) when 'text' then round((julianday(created_at) - 2440587.5) * 86400000.0)
-                     else created_at end >= $2
-                 order by history_id desc limit $3)
-               order by history_id desc";
-    sqlx::query(sql).bind(id).bind(since).bind(limit).fetch_all(pool).await
+/// The exchanges of a JSON list of pairs, without those that have a blank side.
+fn exchanges(pairs: Option<String>, wanted: usize) -> Vec<Exchange> {
+    let pairs: Vec<(String, Option<String>)> = pairs.and_then(|it| serde_json::from_str(&it).ok()).unwrap_or_default();
+    let exchange = |(user_input, output): (String, Option<String>)| {
+        HistoryRow { user_input, assistant_output: output.unwrap_or_default(), created_at: 0 }.exchange()
+    };
+    let blank = |it: &Exchange| it.user.trim().is_empty() || it.assistant.trim().is_empty();
+    pairs.into_iter().map(exchange).filter(|it| !blank(it)).take(wanted).collect()
 }

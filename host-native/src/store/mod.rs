@@ -75,7 +75,8 @@ pub async fn in_memory() -> Result<SqliteConnection, sqlx::Error> {
 /// A line that says why the database cannot be used.
 pub async fn readers(place: &Place) -> Result<SqlitePool, Failure> {
     let options = options(place)?.pragma("cache_size", "-1024");
-    let pool = SqlitePoolOptions::new().max_connections(READERS).acquire_timeout(BUSY);
+    // A file needs no test before each use; what is wrong with it shows in the statement itself.
+    let pool = SqlitePoolOptions::new().max_connections(READERS).acquire_timeout(BUSY).test_before_acquire(false);
     pool.connect_with(options).await.map_err(|it| unusable(place, &it))
 }
 

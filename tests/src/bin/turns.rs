@@ -1,10 +1,13 @@
 //! Plays turns without any I/O, for tools that count instructions and allocations, and prints the bytes that they store.
 //!
-//! `turns PACK CONVERSATIONS core|audit|rows`: the core alone, with the audit rows as JSON text, or with all rows.
+//! `turns PACK CONVERSATIONS core|audit|rows|bytes`: the core alone, with the audit rows as JSON text, with all rows, or with
+//! all rows and their bytes.
 
+use std::hint::black_box;
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use convengine_core::turn::NoticeBody;
 use convengine_server::rows;
 use convengine_server::store::commit::TurnRows;
 use convengine_server::store::turn::compress;
@@ -22,13 +25,14 @@ struct Sums {
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [pack, conversations, mode] = arguments.as_slice() else { bail!("usage: turns PACK CONVERSATIONS core|audit|rows") };
+    let [pack, conversations, mode] = arguments.as_slice() else { bail!("usage: turns PACK CONVERSATIONS core|audit|rows|bytes") };
     let plain = Plain::open(Path::new(pack))?;
     let count: fn(&mut Sums, &Ended) -> Result<()> = match mode.as_str() {
         "core" => |_, _| Ok(()),
         "audit" => audit,
-        "rows" => all_rows,
-        other => bail!("'{other}' is not core, audit or rows"),
+        "rows" => |_, ended| all_rows(ended).map(|_| ()),
+        "bytes" => bytes,
+        other => bail!("'{other}' is not core, audit, rows or bytes"),
     };
     let mut sums = Sums::default();
     for _ in 0..conversations.parse()? {
@@ -46,22 +50,23 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn audit(sums: &mut Sums, ended: &Ended) -> Result<()> {
+fn audit(_: &mut Sums, ended: &Ended) -> Result<()> {
     let mut rows = TurnRows::default();
     rows.audit(&ended.outcome.conversation_id, &ended.notices, 0);
-    sums.audit_rows += ended.notices.len();
-    sums.audit_bytes += rows.audit.text().len();
+    black_box(rows);
     Ok(())
 }
 
-fn all_rows(sums: &mut Sums, ended: &Ended) -> Result<()> {
-    let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 0)?;
-    sums.audit_rows += ended.notices.len();
+fn all_rows(ended: &Ended) -> Result<TurnRows> {
+    Ok(black_box(rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 0)?))
+}
+
+fn bytes(sums: &mut Sums, ended: &Ended) -> Result<()> {
+    let rows = all_rows(ended)?;
+    sums.audit_rows += ended.notices.iter().filter(|it| matches!(it.body, NoticeBody::Audit { .. })).count();
     sums.audit_bytes += rows.audit.text().len();
     sums.journal_bytes += compress(ended.turn.journal())?.len();
-    sums.stored_bytes += [&rows.conversation, &rows.audit, &rows.history, &rows.llm, &rows.turn, &rows.effects]
-        .map(|it| it.text().len())
-        .iter()
-        .sum::<usize>();
+    let tables = [&rows.conversation, &rows.audit, &rows.history, &rows.llm, &rows.turn, &rows.effects];
+    sums.stored_bytes += tables.map(|it| it.text().len()).iter().sum::<usize>();
     Ok(())
 }

@@ -19,7 +19,7 @@ pub fn everything(project: &Project) -> Result<()> {
     sh::run(&mut project.npm(&["test", "--silent"]))?;
     page::build(project)?;
     size::page(project)?;
-    build_server(project)?;
+    build(project)?;
     sh::say("testing");
     counted(&mut project.cargo(&["test", "--workspace"]))
 }
@@ -27,7 +27,7 @@ pub fn everything(project: &Project) -> Result<()> {
 /// Runs the checks and tests that need neither the engine in the browser nor the page.
 pub fn ready(project: &Project) -> Result<()> {
     check(project)?;
-    build_server(project)?;
+    build(project)?;
     sh::say("testing without the browser");
     let mut tests = project.cargo(&["test", "--workspace", "--", "--skip", "browser"]);
     counted(tests.env("CONVENGINE_READY", "1"))
@@ -71,9 +71,11 @@ fn check(project: &Project) -> Result<()> {
 }
 
 /// Tests start the server as a program, which the test runner does not build by itself.
-fn build_server(project: &Project) -> Result<()> {
-    sh::say("building the server");
-    sh::run(&mut project.cargo(&["build", "--package", "convengine-server"]))
+///
+/// Everything is built at once: the server alone would be built with fewer features of what it depends on, and all of that twice.
+fn build(project: &Project) -> Result<()> {
+    sh::say("building the server and the tests");
+    sh::run(&mut project.cargo(&["build", "--workspace", "--all-targets"]))
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ impl Counts {
             ("instructions to write the audit rows as JSON", self.audit_instructions),
             ("instructions to write all rows, journal, hash", self.host_instructions),
             ("allocations of the core", self.allocations),
-            ("notices", self.audit_rows),
+            ("audit rows", self.audit_rows),
             ("bytes of the audit rows", self.audit_bytes),
             ("bytes of the journal", self.journal_bytes),
             ("bytes of all rows, the journal in hexadecimal", self.stored_bytes),
@@ -107,7 +107,7 @@ fn turns(bench: &Bench<'_>, conversations: u64, mode: &str) -> Command {
 }
 
 fn sums(bench: &Bench<'_>) -> Result<Value> {
-    let text = sh::output(&mut turns(bench, CONVERSATIONS, "rows")).context("the turns cannot be played")?;
+    let text = sh::output(&mut turns(bench, CONVERSATIONS, "bytes")).context("the turns cannot be played")?;
     Ok(serde_json::from_str(&text)?)
 }
 
