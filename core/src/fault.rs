@@ -13,6 +13,12 @@ pub enum FaultCode {
     PolicyUnavailable,
     /// No response row fits.
     ResponseMappingNotFound,
+    /// A response is to be made by a model, and no template says how.
+    NoResponseConfigured,
+    /// Values are to be extracted, and no template says how.
+    PromptContextMissing,
+    /// A task that makes the answer failed.
+    ResponseResolutionFailed,
     /// The steps produced no answer.
     PipelineNoResponsePayload,
 }
@@ -36,6 +42,9 @@ impl FaultCode {
             FaultCode::LlmInvalidResponse => "LLM_INVALID_RESPONSE",
             FaultCode::PolicyUnavailable => "POLICY_UNAVAILABLE",
             FaultCode::ResponseMappingNotFound => "RESPONSE_MAPPING_NOT_FOUND",
+            FaultCode::NoResponseConfigured => "NO_RESPONSE_CONFIGURED",
+            FaultCode::PromptContextMissing => "PROMPT_CONTEXT_MISSING",
+            FaultCode::ResponseResolutionFailed => "RESPONSE_RESOLUTION_FAILED",
             FaultCode::PipelineNoResponsePayload => "PIPELINE_NO_RESPONSE_PAYLOAD",
         }
     }
@@ -56,6 +65,11 @@ impl Fault {
     pub fn of_llm() -> Fault {
         let message = "the language model is not available at the moment; please send the message again";
         Fault::recoverable(FaultCode::LlmCallFailed, message)
+    }
+
+    /// A failed task whose result the turn cannot do without.
+    pub fn of_task() -> Fault {
+        Fault::recoverable(FaultCode::ResponseResolutionFailed, "a task failed while the answer was made; please send the message again")
     }
 
     /// The fault as clients see it.

@@ -16,7 +16,7 @@
 //!     "turns": [{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "hello"}}}]}"#)?;
 //! let (config, issues) = Config::compile(&pack.tables, &pack.settings);
 //! assert!(issues.is_empty());
-//! let mut model = Scripted::new(pack.llm.clone());
+//! let mut scripted = Scripted::of(&pack);
 //! let mut conversations = Conversations::default();
 //!
 //! let message = pack.message(0).ok_or("not a message")?;
@@ -27,8 +27,7 @@
 //!         break outcome;
 //!     }
 //!     let effect = slice.effects.pop().ok_or("stalled")?;
-//!     let convengine_core::turn::Request::Llm(request) = &effect.request;
-//!     let (answer, delay_ms) = model.answer(request);
+//!     let (answer, delay_ms) = scripted.answer(&effect.request);
 //!     let at = 1_767_258_000_000 + i64::try_from(delay_ms)?;
 //!     slice = turn.resume(vec![Completion { id: effect.id, at, outcome: answer }])?;
 //! };
@@ -39,12 +38,14 @@
 
 mod audit;
 pub mod config;
+mod extension;
 mod fault;
 pub mod json;
 mod llm;
 pub mod pack;
 mod pipeline;
 mod program;
+mod respond;
 mod rules;
 mod session;
 pub mod text;

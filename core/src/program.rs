@@ -6,8 +6,9 @@ use serde_json::json;
 
 use crate::audit::Stage;
 use crate::config::Config;
+use crate::extension;
 use crate::fault::Fault;
-use crate::pipeline;
+use crate::pipeline::{self, Profile};
 use crate::session::Session;
 use crate::turn::{Door, Journal, Outcome, Program, ProgramRef, Slice, Turn, TurnError, TurnInput, Write};
 use crate::turning::Turning;
@@ -54,11 +55,16 @@ fn program(input: TurnInput, door: Door, config: Arc<Config>) -> Program {
         };
         let session = Session::open(input, config.settings.history_max_turns);
         let mut t = Turning { config: &config, session, door };
-        match pipeline::run(&mut t, profile).await {
+        match run(&mut t, profile).await {
             Ok(()) => succeeded(t.session),
             Err(fault) => failed(t, &fault),
         }
     })
+}
+
+async fn run(t: &mut Turning<'_>, profile: &Profile) -> Result<(), Fault> {
+    pipeline::run(t, profile).await?;
+    extension::final_payload(t).await.map_err(|_| Fault::of_task())
 }
 
 fn succeeded(session: Session) -> Outcome {

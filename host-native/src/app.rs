@@ -73,9 +73,10 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
     }
     let now = clock::now();
     store::config::keep_snapshot(&mut connection, config.hash(), config.source(), now).await.map_err(unusable)?;
+    let stand_ins = store::script::load(&mut connection).await.map_err(unusable)?;
     let readers = store::readers(place).await?;
     let (writer, writing) = Writer::start(connection);
-    let host = Host { config: Arc::new(config), readers, writer, gate: Arc::new(Gate::default()), model };
+    let host = Host { config: Arc::new(config), readers, writer, gate: Arc::new(Gate::default()), model, stand_ins };
     Ok((Arc::new(host), writing))
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use convengine_core::config::Config;
+use convengine_core::pack::StandIns;
 use convengine_core::turn::{Completion, Map, Millis, Notice, Outcome, ProgramRef, Turn, TurnError, TurnInput, UserEvent};
 use sqlx::sqlite::SqlitePool;
 use tokio::task::JoinSet;
@@ -32,6 +33,8 @@ pub struct Host {
     pub gate: Arc<Gate>,
     /// Who answers model calls.
     pub model: Model,
+    /// Who answers tasks, tools and containers.
+    pub stand_ins: StandIns,
 }
 
 /// A user's message as it came in.

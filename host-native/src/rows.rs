@@ -20,12 +20,9 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
             Write::Conversation(row) => rows.conversation(row),
             Write::History(row) => rows.history(conversation, row),
             Write::LlmCall(row) => rows.llm_call(conversation, row),
+            Write::Memory(row) => rows.memory(conversation, row),
             Write::Reset => reset = true,
         }
-    }
-    for entry in &journal.entries {
-        // The request stands in the journal, compressed; here its hash is enough to find equal ones.
-        rows.effects.push(&(&journal.input.turn, entry.effect, &entry.fingerprint, &entry.outcome, entry.at));
     }
     rows.turn(&TurnRow {
         turn_id: &journal.input.turn,
@@ -41,6 +38,9 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
         created_at: journal.input.at,
         closed_at: clock::now(),
     });
+    if reset && !outcome.writes.iter().any(|it| matches!(it, Write::Memory(_))) {
+        rows.forget(conversation);
+    }
     rows.audit(conversation, notices, total_ms);
     Ok(rows)
 }

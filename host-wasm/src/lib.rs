@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash};
-use convengine_core::turn::{Completion, Effect, Journal, Millis, Request, Slice, Turn};
+use convengine_core::turn::{Completion, Effect, Journal, Millis, Slice, Turn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -19,7 +19,7 @@ pub struct Engine {
     pack: Pack,
     config: Arc<Config>,
     issues: String,
-    model: Scripted,
+    scripted: Scripted,
     conversations: Conversations,
     turn: Option<Turn>,
     hash: SliceHash,
@@ -36,7 +36,7 @@ impl Engine {
         Ok(Engine {
             config: Arc::new(config),
             issues: text(&issues)?,
-            model: Scripted::new(pack.llm.clone()),
+            scripted: Scripted::of(&pack),
             pack,
             conversations: Conversations::default(),
             turn: None,
@@ -77,8 +77,7 @@ impl Engine {
     /// The pack's scripted answer to an effect, with how long it takes; without a time the turn's own clock runs on.
     pub fn answer(&mut self, effect: &str, at: Option<f64>) -> Result<String, JsValue> {
         let effect: Effect = parse("effect", effect)?;
-        let Request::Llm(request) = &effect.request;
-        let (outcome, delay_ms) = self.model.answer(request);
+        let (outcome, delay_ms) = self.scripted.answer(&effect.request);
         let delay = Millis::try_from(delay_ms).unwrap_or(Millis::MAX);
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
         let asked_at = at.map_or_else(|| self.turn.as_ref().map_or(0, Turn::now), |it| it as Millis);

@@ -73,6 +73,7 @@ mod tests {
             exclude_stages: list("RULE_NO*"),
             include_intents: Vec::new(),
             exclude_intents: list("SECRET"),
+            cache_inspector: false,
         };
         assert!(keeps(&settings, "USER_INPUT", "ORDER"));
         assert!(!keeps(&settings, "STEP_ENTER", "ORDER"));

@@ -4,29 +4,38 @@
 //! cannot be compiled stops turns, because leaving it out would let through what it blocks. (`decisions.md` 3)
 
 mod acts;
+mod age;
+mod agent;
+mod built_in;
 mod classifier;
 mod issue;
 mod matcher;
 mod policy;
+mod prompt;
 mod response;
 mod row;
 mod rule;
 mod scope;
 pub mod settings;
 mod tables;
+mod task;
 mod verbose;
 
 pub use acts::{Act, ActPrompts, Acts};
+pub use agent::{Agent, AllowedIntent};
+pub use built_in::PromptPair;
 pub use classifier::{Classifier, Classifiers};
 pub use issue::{Issue, Severity};
 pub use matcher::TextMatcher;
 pub use policy::{Policies, Policy};
-pub use response::{OutputFormat, Response, Responses};
+pub use prompt::{InteractionTerms, PromptTemplate, PromptTemplates};
+pub use response::{Making, OutputFormat, Response, Responses};
 pub use rule::{Action, Condition, Phase, Rule, Rules, SetDialogueAct};
 use scope::Scopes;
 pub use scope::{ANY, UNKNOWN, same_code};
 pub use settings::{Decision, DialogueActMode, Settings};
 pub use tables::Tables;
+pub use task::{HookMoment, PlacedTask, PlacedTasks, TaskPlace};
 pub use verbose::{StepMatch, Verbose, VerboseRows};
 
 use serde_json::{Value, json};
@@ -40,14 +49,20 @@ pub struct Config {
     pub settings: Settings,
     /// Patterns and prompts of the dialogue act.
     pub acts: Acts,
+    /// How a model chooses the intent.
+    pub agent: Agent,
     /// Policy rows.
     pub policies: Policies,
     /// Classifier rows of enabled intents.
     pub classifiers: Classifiers,
     /// Rules by phase and scope.
     pub rules: Rules,
+    /// Templates of prompts.
+    pub prompts: PromptTemplates,
     /// Responses by intent.
     pub responses: Responses,
+    /// Tasks around steps, container data and answers.
+    pub tasks: PlacedTasks,
     /// Progress messages by determinant.
     pub verbose: VerboseRows,
     hash: String,
@@ -59,16 +74,20 @@ impl Config {
     pub fn compile(tables: &Tables, tree: &Value) -> (Config, Vec<Issue>) {
         let mut issues = Vec::new();
         let tree = settings::normalise(tree);
-        let source = json!({"tables": tables.compiled(), "settings": settings::of_the_core(&tree)});
+        let tables = &tables.compiled();
+        let source = json!({"tables": tables, "settings": settings::of_the_core(&tree)});
         let rows = tables.config_rows();
         let scopes = Scopes::of(tables);
         let settings = Settings::read(&tree, &rows, &mut issues);
         let config = Config {
             settings,
             acts: Acts::compile(&rows, &mut issues),
+            agent: Agent::compile(tables, &rows, &mut issues),
             policies: Policies::compile(tables, &mut issues),
             classifiers: Classifiers::compile(tables, &scopes, &mut issues),
             rules: Rules::compile(tables, &scopes, &mut issues),
+            prompts: PromptTemplates::compile(tables, &scopes, &mut issues),
+            tasks: PlacedTasks::compile(tables, &scopes, &mut issues),
             responses: Responses::compile(tables, &scopes, &mut issues),
             verbose: VerboseRows::compile(tables, &scopes, &mut issues),
             hash: hash(&source),

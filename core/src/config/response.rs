@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::issue::Issue;
 use super::row::Row;
 use super::scope::{ANY, Scopes, same_code, upper};
@@ -27,7 +29,21 @@ impl OutputFormat {
     }
 }
 
-/// A response row of type EXACT.
+/// How an answer comes about.
+#[derive(Debug, Clone)]
+pub enum Making {
+    /// A text of the row.
+    Exact(Template),
+    /// A model makes it from a template of the same format.
+    Derived {
+        /// `derivation_hint`, appended to the prompt as it stands.
+        hint: String,
+        /// `json_schema`.
+        schema: Option<Value>,
+    },
+}
+
+/// A response row.
 #[derive(Debug, Clone)]
 pub struct Response {
     /// `response_id`.
@@ -38,8 +54,8 @@ pub struct Response {
     pub state: String,
     /// The form.
     pub format: OutputFormat,
-    /// The compiled text.
-    pub text: Template,
+    /// How the answer comes about.
+    pub making: Making,
     /// Lower wins; null is last.
     pub priority: i64,
 }
@@ -79,29 +95,37 @@ impl Responses {
 }
 
 fn compile(row: &Row<'_>) -> Result<Response, Issue> {
-    let response_type = row.code("response_type").unwrap_or_default();
-    if same_code(&response_type, "DERIVED") {
-        return Err(row.error("response_type", "DERIVED is not available in this version", "it is EXACT"));
-    }
-    // TEXT is how older databases spell EXACT. (`decisions.md` 9, spellings)
-    if !same_code(&response_type, "EXACT") && !same_code(&response_type, "TEXT") {
-        return Err(row.error("response_type", format!("'{response_type}' is not EXACT or DERIVED"), "the type is one of these"));
-    }
     let output_format = row.code("output_format").unwrap_or_default();
     let format = match upper(&output_format).as_str() {
         "TEXT" => OutputFormat::Text,
         "JSON" => OutputFormat::Json,
         _ => return Err(row.error("output_format", format!("'{output_format}' is not TEXT or JSON"), "the format is one of these")),
     };
-    let text = Template::compile(&row.text("exact_text").unwrap_or_default())
-        .map_err(|reason| row.error("exact_text", reason, "the template is corrected"))?;
     let code = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
     Ok(Response {
         id: row.id(),
         intent: code("intent_code"),
         state: code("state_code"),
         format,
-        text,
+        making: making(row)?,
         priority: row.integer("priority").unwrap_or(999_999),
     })
+}
+
+fn making(row: &Row<'_>) -> Result<Making, Issue> {
+    let response_type = row.code("response_type").unwrap_or_default();
+    match upper(&response_type).as_str() {
+        // TEXT is how older databases spell EXACT. (`decisions.md` 9, spellings)
+        "EXACT" | "TEXT" => {
+            let text = Template::compile(&row.text("exact_text").unwrap_or_default());
+            text.map(Making::Exact).map_err(|reason| row.error("exact_text", reason, "the template is corrected"))
+        }
+        "DERIVED" => {
+            let schema = row.text("json_schema").filter(|it| !it.trim().is_empty());
+            let schema = schema.map(|it| serde_json::from_str(&it)).transpose();
+            let bad = |it: serde_json::Error| row.error("json_schema", format!("is not JSON: {it}"), "the schema is corrected");
+            Ok(Making::Derived { hint: row.text("derivation_hint").unwrap_or_default(), schema: schema.map_err(bad)? })
+        }
+        _ => Err(row.error("response_type", format!("'{response_type}' is not EXACT or DERIVED"), "the type is one of these")),
+    }
 }

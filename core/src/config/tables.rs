@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::age;
 use super::row::Row;
 use crate::turn::Map;
 
 /// The tables that this version compiles, with their key columns; the others are stored untouched.
-const COMPILED: [(&str, &str); 7] = [
+const COMPILED: [(&str, &str); 17] = [
     ("ce_config", "config_id"),
     ("ce_intent", "intent_code"),
     ("ce_intent_classifier", "classifier_id"),
@@ -16,7 +17,20 @@ const COMPILED: [(&str, &str); 7] = [
     ("ce_rule", "rule_id"),
     ("ce_response", "response_id"),
     ("ce_verbose", "verbose_id"),
+    ("ce_prompt_template", "template_id"),
+    ("ce_output_schema", "schema_id"),
+    ("ce_pending_action", "pending_action_id"),
+    ("ce_container_config", "id"),
+    ("ce_mcp_tool", "tool_id"),
+    ("ce_mcp_db_tool", "tool_id"),
+    ("ce_mcp_planner", "planner_id"),
+    ("ce_state_graph", "graph_id"),
+    ("ce_tool", "tool_id"),
+    ("ce_task", "task_id"),
 ];
+
+/// The table whose rows compete by age.
+const TEMPLATES: &str = "ce_prompt_template";
 
 /// Rows by table name, each a JSON object, in the order of the primary key.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -27,13 +41,18 @@ pub struct Tables(pub BTreeMap<String, Vec<Map>>);
 pub(super) struct ConfigRows(Vec<(String, String, String)>);
 
 impl Tables {
-    /// The compiled tables without time stamps, which differ from database to database and mean nothing.
+    /// The compiled tables without time stamps, which differ from database to database; of templates their order stays.
     pub(super) fn compiled(&self) -> Tables {
         let rows = |table: &str| {
-            let keep = |row: &Map| row.iter().filter(|it| it.0 != "created_at").map(|it| (it.0.clone(), it.1.clone())).collect();
+            let means = |key: &str| table == TEMPLATES || key != "created_at";
+            let keep = |row: &Map| row.iter().filter(|it| means(it.0)).map(|it| (it.0.clone(), it.1.clone())).collect();
             self.0.get(table).map(|rows| rows.iter().map(keep).collect::<Vec<Map>>())
         };
-        Tables(COMPILED.iter().filter_map(|(table, _)| Some(((*table).to_owned(), rows(table)?))).collect())
+        let mut tables = Tables(COMPILED.iter().filter_map(|(table, _)| Some(((*table).to_owned(), rows(table)?))).collect());
+        if let Some(rows) = tables.0.get_mut(TEMPLATES) {
+            age::rank(rows);
+        }
+        tables
     }
 
     /// The rows of a compiled table.

@@ -1,5 +1,9 @@
 //! Calls of a language model: prompts are rendered and audited, and every call leaves a row in the log.
 
+mod variables;
+
+pub use variables::variables;
+
 use serde_json::{Value, json};
 
 use crate::audit::Stage;
@@ -10,22 +14,24 @@ use crate::turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Map, W
 use crate::turning::Turning;
 
 /// A pair of rendered prompts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Prompts {
     /// System prompt.
     pub system: String,
     /// User prompt.
     pub user: String,
+    /// Appended as it stands.
+    pub hint: Option<String>,
 }
 
 /// Renders two prompts and audits both.
 pub fn prompts(t: &Turning<'_>, system: &Template, user: &Template, variables: &Map) -> Prompts {
     let render = |template: &Template| {
-        let text = t.session.render(template, || variables.clone());
+        let text = t.session.render(template, || variables.clone()).text;
         t.audit(Stage::PromptRendering, |_| json!({"rendered_template": text, "promptVars": texts(variables)}));
         text
     };
-    Prompts { system: render(system), user: render(user) }
+    Prompts { system: render(system), user: render(user), hint: None }
 }
 
 fn texts(variables: &Map) -> Map {
@@ -36,13 +42,20 @@ fn texts(variables: &Map) -> Map {
 ///
 /// # Errors
 /// What the host answered; the call site decides what that means.
-pub async fn ask(t: &mut Turning<'_>, purpose: &str, mode: LlmMode, prompts: Prompts, schema: Value) -> Result<LlmReply, EffectError> {
+pub async fn ask(
+    t: &mut Turning<'_>,
+    purpose: &str,
+    mode: LlmMode,
+    prompts: Prompts,
+    schema: Option<Value>,
+) -> Result<LlmReply, EffectError> {
     let request = LlmRequest {
         purpose: purpose.to_owned(),
         mode,
         system: prompts.system,
         user: prompts.user,
-        schema: Some(schema),
+        hint: prompts.hint,
+        schema,
         context: Value::Object(t.session.context.clone()),
         user_text: t.session.text().to_owned(),
     };
@@ -68,13 +81,18 @@ fn log_row(session: &Session, request: &LlmRequest) -> LlmCallRow {
         state_code: session.state.clone(),
         provider: known(""),
         model: known(""),
-        prompt_text: format!("[system] {}\n\n[user] {}", request.system, request.user),
+        prompt_text: prompt_text(request),
         user_context: request.context.to_string(),
         response_text: None,
         success: false,
         error_message: None,
         created_at: 0,
     }
+}
+
+fn prompt_text(request: &LlmRequest) -> String {
+    let hint = request.hint.as_ref().map(|it| format!("\n\n{it}")).unwrap_or_default();
+    format!("[system] {}\n\n[user] {}{hint}", request.system, request.user)
 }
 
 fn known(name: &str) -> String {
@@ -87,46 +105,6 @@ pub fn unfenced(reply: &str) -> &str {
     let inner = text.strip_prefix("```").and_then(|it| it.strip_suffix("```"));
     let label = |it: &str| it.get(..4).is_some_and(|label| label.eq_ignore_ascii_case("json"));
     inner.map_or(text, |it| if label(it) { it.get(4..).unwrap_or_default() } else { it }.trim())
-}
-
-/// The variables that every prompt has, under all their names. (`spec/data-and-api.md` 4.3)
-pub fn variables(session: &Session, schema: &Value) -> Map {
-    let history: Vec<Value> = session.history.iter().rev().map(|it| json!({"user": it.user, "assistant": it.assistant})).collect();
-    let groups: [(&[&str], Value); 7] = [
-        (&["context", "contextJson", "context_json"], Value::Object(session.context.clone())),
-        (
-            &["user_input", "userInput", "user_text", "userText", "input_text", "inputText", "input", "user_message", "userMessage"],
-            json!(session.user_text),
-        ),
-        (
-            &[
-                "resolved_user_input",
-                "resolvedUserInput",
-                "resolved_input",
-                "resolvedInput",
-                "effective_input",
-                "effectiveInput",
-                "effective_user_input",
-                "effectiveUserInput",
-                "final_user_input",
-                "finalUserInput",
-            ],
-            json!(session.resolved_input()),
-        ),
-        (
-            &["standalone_query", "standaloneQuery", "rewritten_query", "rewrittenQuery", "query_rewrite", "queryRewrite"],
-            json!(session.standalone_query),
-        ),
-        (&["schema", "json_schema", "schema_json", "data_schema", "dataSchema", "jsonSchema", "schemaJson"], schema.clone()),
-        (&["pending_clarification", "pendingClarification"], json!(session.clarification.as_ref().map(|it| &it.question))),
-        (&["conversation_history", "conversationHistory", "history"], Value::Array(history)),
-    ];
-    let mut variables = Map::new();
-    for (names, value) in groups {
-        variables.extend(names.iter().map(|name| ((*name).to_owned(), value.clone())));
-    }
-    variables.extend(session.params.clone());
-    variables
 }
 
 #[cfg(test)]

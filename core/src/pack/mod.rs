@@ -6,16 +6,18 @@
 mod conversations;
 mod message;
 mod scripted;
+mod stand_in;
 
 pub use conversations::{Conversations, SliceHash};
 pub use message::Message;
 pub use scripted::{ScriptRule, Scripted};
+pub use stand_in::StandIns;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::config::Tables;
-use crate::turn::Millis;
+use crate::turn::{Map, Millis};
 
 /// The time of a pack's first turn, 2026-01-01T09:00:00Z; each further turn is a minute later.
 const FIRST_TURN_AT: Millis = 1_767_258_000_000;
@@ -38,6 +40,15 @@ pub struct Pack {
     /// Scripted model replies.
     #[serde(default)]
     pub llm: Vec<ScriptRule>,
+    /// Scripted tasks: `bean:method` to what it returns and changes, or to `{"error": text}`.
+    #[serde(default, deserialize_with = "null_is_empty")]
+    pub tasks: Map,
+    /// Scripted tools by code.
+    #[serde(default, deserialize_with = "null_is_empty")]
+    pub tools: Map,
+    /// Scripted data of containers: `page/section/container` to the data.
+    #[serde(default, deserialize_with = "null_is_empty")]
+    pub containers: Map,
     /// The conversation.
     #[serde(default)]
     pub turns: Vec<PackTurn>,
@@ -103,6 +114,10 @@ impl Pack {
         let at = FIRST_TURN_AT + BETWEEN_TURNS * Millis::try_from(index).ok()?;
         Message::of_body(&request.body, at, number + 1)
     }
+}
+
+fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map, D::Error> {
+    Option::<Map>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// Writes `{"$repeat": text, "$length": n}` out: the text repeated to n characters.

@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::PackError;
-use crate::turn::{Answer, EffectError, EffectErrorKind, LlmMode, LlmReply, LlmRequest, Reply};
+use super::stand_in::StandIns;
+use super::{Pack, PackError};
+use crate::turn::{Answer, EffectError, EffectErrorKind, EmbedReply, EmbedRequest, LlmMode, LlmReply, LlmRequest, Reply, Request};
 
 /// One rule.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -34,6 +35,7 @@ pub struct ScriptRule {
 #[derive(Debug, Clone, Default)]
 pub struct Scripted {
     rules: Vec<(ScriptRule, usize)>,
+    stand_ins: StandIns,
 }
 
 #[derive(Deserialize)]
@@ -49,7 +51,12 @@ enum File {
 impl Scripted {
     /// A model that follows rules.
     pub fn new(rules: Vec<ScriptRule>) -> Scripted {
-        Scripted { rules: rules.into_iter().map(|it| (it, 0)).collect() }
+        Scripted { rules: rules.into_iter().map(|it| (it, 0)).collect(), stand_ins: StandIns::default() }
+    }
+
+    /// A pack's model with its tasks, tools and containers.
+    pub fn of(pack: &Pack) -> Scripted {
+        Scripted { stand_ins: StandIns::of(pack), ..Scripted::new(pack.llm.clone()) }
     }
 
     /// Reads a list of rules, or a pack with one.
@@ -63,9 +70,39 @@ impl Scripted {
         }
     }
 
-    /// Answers a call, and says after how many milliseconds.
-    pub fn answer(&mut self, request: &LlmRequest) -> (Answer, u64) {
-        let prompt = format!("{}\n\n{}", request.system, request.user);
+    /// Answers an effect, and says after how many milliseconds.
+    pub fn answer(&mut self, request: &Request) -> (Answer, u64) {
+        match request {
+            Request::Llm(request) => self.llm(request),
+            Request::Embed(request) => (self.embed(request), 0),
+            Request::Task(request) => (self.stand_ins.task(request), 0),
+            Request::Tool(request) => (self.stand_ins.tool(request), 0),
+            Request::Container(request) => (self.stand_ins.container(request), 0),
+            Request::Sleep(request) => (Answer::Ok(Reply::Slept), request.ms.into()),
+        }
+    }
+
+    /// Embeds each text by the first rule of the purpose `embed` that fits it; its reply is the vector.
+    pub fn embed(&mut self, request: &EmbedRequest) -> Answer {
+        let mut vectors = Vec::with_capacity(request.texts.len());
+        for text in &request.texts {
+            let of_text = LlmRequest::embedding(text);
+            let (Answer::Ok(Reply::Llm(reply)), _) = self.llm(&of_text) else {
+                let message = format!("no scripted rule embeds '{text}'");
+                return Answer::Error(EffectError::new(EffectErrorKind::Unsupported, message));
+            };
+            match serde_json::from_str(&reply.text) {
+                Ok(vector) => vectors.push(vector),
+                Err(error) => return Answer::Error(EffectError::new(EffectErrorKind::Invalid, error.to_string())),
+            }
+        }
+        Answer::Ok(Reply::Embed(EmbedReply { vectors }))
+    }
+
+    /// Answers a call of the model, and says after how many milliseconds.
+    pub fn llm(&mut self, request: &LlmRequest) -> (Answer, u64) {
+        let hint = request.hint.as_ref().map(|it| format!("\n\n{it}")).unwrap_or_default();
+        let prompt = format!("{}\n\n{}{hint}", request.system, request.user);
         let Some((rule, uses)) = self.rules.iter_mut().find(|(rule, uses)| rule.fits(*uses, request, &prompt)) else {
             let message = format!("no scripted rule answers this call (purpose {}, message '{}')", request.purpose, request.user_text);
             return (Answer::Error(EffectError::new(EffectErrorKind::Unavailable, message)), 0);
@@ -117,11 +154,12 @@ mod tests {
             mode: LlmMode::Json,
             system: "label it".to_owned(),
             user: format!("message: {text}"),
+            hint: None,
             schema: None,
             context: json!({}),
             user_text: text.trim().to_owned(),
         };
-        model.answer(&request).0
+        model.llm(&request).0
     }
 
     fn reply(text: &str) -> Answer {

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use super::Flow;
 use super::step::Step;
 use crate::audit::Stage;
+use crate::config::HookMoment;
+use crate::extension;
 use crate::fault::Fault;
 use crate::session::{StepInfo, StepLeft};
 use crate::turn::Millis;
@@ -15,8 +17,10 @@ use crate::verbose::{Progress, publish};
 pub(super) async fn run(t: &mut Turning<'_>, step: Step) -> Result<Flow, Fault> {
     let name = step.name();
     enter(t, name);
+    extension::hook(t, name, HookMoment::Before).await;
     let result = step.run(t).await;
     let duration = left(t, name, &result);
+    extension::hook(t, name, if result.is_ok() { HookMoment::After } else { HookMoment::Error }).await;
     match &result {
         Ok(flow) => leave(t, name, duration, *flow),
         Err(fault) => fail(t, name, duration, fault),

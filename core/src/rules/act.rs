@@ -4,11 +4,14 @@ use serde_json::{Value, json};
 
 use crate::audit::Stage;
 use crate::config::{Action, Rule, SetDialogueAct};
+use crate::extension;
 use crate::json::path::JsonPath;
+use crate::text::task::TaskName;
+use crate::turn::TaskUse;
 use crate::turning::Turning;
 
 /// Runs the action of a rule.
-pub(super) fn run(t: &mut Turning<'_>, rule: &Rule) {
+pub(super) async fn run(t: &mut Turning<'_>, rule: &Rule) {
     match &rule.action {
         Action::SetIntent(intent) => set_intent(t, rule.id, intent),
         Action::SetState(state) => set_state(t, rule.id, state),
@@ -17,6 +20,7 @@ pub(super) fn run(t: &mut Turning<'_>, rule: &Rule) {
         Action::SetJson { key, source, path } => set_json(t, rule.id, key, source, path),
         Action::GetContext(key) => get(t, Stage::GetContext, key, "context", |t| Value::Object(t.session.context.clone())),
         Action::GetSchemaJson(key) => get(t, Stage::GetSchemaJson, key, "schemaJson", |t| Value::Object(t.session.schema_json())),
+        Action::SetTask(task) => set_task(t, rule.id, task).await,
         Action::GetSession(key) => get(t, Stage::GetSession, key, "session", |t| Value::Object(t.session.view())),
     }
 }
@@ -36,6 +40,26 @@ fn set_state(t: &mut Turning<'_>, rule_id: i64, state: &str) {
         Stage::SetState,
         |session| json!({"ruleId": rule_id, "fromState": from, "toState": state, "intent": session.intent, "context": session.context}),
     );
+}
+
+/// Calls the task; a failure is told and changes nothing else, because the rule has been applied.
+async fn set_task(t: &mut Turning<'_>, rule_id: i64, task: &TaskName) {
+    let outcome = extension::call(t, task, TaskUse::Rule, Some(rule_id)).await;
+    t.audit(Stage::SetTask, |session| {
+        let mut payload = json!({
+            "ruleId": rule_id,
+            "beanName": task.bean,
+            "beanMethodNames": task.methods.join(","),
+            "intent": session.intent,
+            "state": session.state,
+            "context": session.context,
+            "inputParams": session.safe_params(),
+        });
+        if let (Err(error), Some(payload)) = (&outcome, payload.as_object_mut()) {
+            payload.insert("error".to_owned(), json!(error.message));
+        }
+        payload
+    });
 }
 
 fn set_dialogue_act(t: &mut Turning<'_>, rule_id: i64, value: &SetDialogueAct) {

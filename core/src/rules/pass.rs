@@ -22,7 +22,7 @@ pub(super) struct Pass {
 }
 
 /// Runs the rules of a phase.
-pub fn pass(t: &mut Turning<'_>, phase: Phase, source: &'static str) {
+pub async fn pass(t: &mut Turning<'_>, phase: Phase, source: &'static str) {
     let origin = if source.to_lowercase().contains("agentintentresolver") { "AGENT_INTENT_RESOLVER" } else { "RULES_STEP" };
     let pass = Pass { phase, source, origin };
     announce(t, pass);
@@ -33,7 +33,7 @@ pub fn pass(t: &mut Turning<'_>, phase: Phase, source: &'static str) {
         let config = t.config;
         for rule in config.rules.eligible(phase, &intent, &state) {
             evaluated = true;
-            evaluate(t, pass, rule, &mut facts);
+            evaluate(t, pass, rule, &mut facts).await;
         }
         if t.session.intent == intent && t.session.state == state {
             break;
@@ -68,7 +68,7 @@ fn announce(t: &mut Turning<'_>, pass: Pass) {
 }
 
 /// `facts` are what paths are asked of: built when a rule first needs them, and again after a rule has done something.
-fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, facts: &mut Option<Value>) {
+async fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, facts: &mut Option<Value>) {
     if !applies(t, rule, facts) {
         t.audit(Stage::RuleNoMatch(pass.source), |session| {
             json!({
@@ -92,7 +92,7 @@ fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, facts: &mut Option<Val
     });
     publish(t, Progress::new("RulesStep", "RULE_MATCH").of_rule(rule.id), || pass.metadata());
     publish(t, Progress::new("RuleActionResolverFactory", "RULE_ACTION_RESOLVER_SELECTED").of_rule(rule.id), || pass.metadata());
-    act::run(t, rule);
+    act::run(t, rule).await;
     *facts = None;
     t.audit(Stage::RuleApplied(pass.source), |session| {
         let parsed = rule.action_value.as_deref().and_then(|it| serde_json::from_str::<Value>(it).ok());

@@ -2,6 +2,7 @@
 
 mod params;
 mod reset;
+mod schema_facts;
 mod step_info;
 mod variables;
 mod view;
@@ -9,9 +10,10 @@ mod view;
 use serde_json::{Value, json};
 
 use crate::config::{Act, UNKNOWN, same_code};
-use crate::turn::{ConversationRow, Exchange, Map, Millis, Payload, SessionAfter, TurnInput, Write};
+use crate::turn::{ConversationRow, Exchange, Map, MemoryRow, Millis, Payload, SessionAfter, TurnInput, Write};
 
 pub use params::truthy;
+pub use schema_facts::SchemaFacts;
 pub use step_info::{StepInfo, StepLeft};
 
 /// A question that the engine asked and that is still open.
@@ -75,6 +77,24 @@ pub struct Session {
     pub step_infos: Vec<StepInfo>,
     /// Whether the conversation was started over in this turn.
     pub was_reset: bool,
+    /// The number of this turn since the conversation began or was started over, from 1.
+    pub turn_number: u32,
+    /// What was remembered of the conversation when the turn began.
+    pub memory: Option<MemoryRow>,
+    /// The schema whose values are collected, with how far that has come.
+    pub schema: Option<SchemaFacts>,
+    /// Data of the containers of this turn, by parameter.
+    pub containers: Option<Map>,
+    /// Data of the last container.
+    pub container_data: Option<Value>,
+    /// Whether the open question was asked in this turn, so that it is the answer.
+    pub asked: bool,
+    /// Whether the rest of the turn only says the question: no model, tool or task, and intent and state stay.
+    pub stalled: bool,
+    /// The state when the turn's last rule pass began; a change is compared with it.
+    pub state_at_rules: Option<String>,
+    /// An earlier message that was approved in this turn: the turn works on it.
+    pub approved_text: Option<String>,
     /// Rows that are committed even when the turn fails.
     pub kept: Vec<Write>,
     sent: Map,
@@ -109,6 +129,15 @@ impl Session {
             rule_run: None,
             step_infos: Vec::new(),
             was_reset: false,
+            turn_number: input.session.turns_since_reset.saturating_add(1),
+            memory: input.session.memory,
+            schema: None,
+            containers: None,
+            container_data: None,
+            asked: false,
+            stalled: false,
+            state_at_rules: None,
+            approved_text: None,
             kept: Vec::new(),
             sent: Map::new(),
             set_by_rule: Vec::new(),
@@ -126,9 +155,20 @@ impl Session {
         self.user_text.as_deref().unwrap_or_default().trim()
     }
 
+    /// The message that the turn works on: one that was approved just now, else the message itself.
+    pub fn working_text(&self) -> Option<&str> {
+        self.approved_text.as_deref().or(self.user_text.as_deref())
+    }
+
+    /// Asks the user something; it is what the user gets in this turn.
+    pub fn ask(&mut self, question: impl Into<String>, reason: &str) {
+        self.clarification = Some(Clarification { question: question.into(), reason: Some(reason.to_owned()) });
+        self.asked = true;
+    }
+
     /// The standalone query when there is one, else the message.
     pub fn resolved_input(&self) -> Option<&str> {
-        self.standalone_query.as_deref().filter(|it| !it.trim().is_empty()).or(self.user_text.as_deref())
+        self.standalone_query.as_deref().filter(|it| !it.trim().is_empty()).or(self.working_text())
     }
 
     /// The dialogue act that stands at the moment.
@@ -167,7 +207,7 @@ impl Session {
     pub fn row_so_far(&self) -> ConversationRow {
         let kept = self.kept.iter().rev().find_map(|it| match it {
             Write::Conversation(row) => Some(row),
-            Write::History(_) | Write::LlmCall(_) | Write::Reset => None,
+            Write::History(_) | Write::LlmCall(_) | Write::Memory(_) | Write::Reset => None,
         });
         kept.unwrap_or(&self.stored).clone()
     }

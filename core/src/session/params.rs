@@ -141,6 +141,32 @@ impl Session {
         self.set_param(key, value);
     }
 
+    /// Copies what prompts may name to the parameters: the schema's facts, its values, context and session.
+    pub fn share_view(&mut self) {
+        let schema = self.schema.clone();
+        let schema = schema.as_ref();
+        let details = schema.map(|it| (*it.details).clone()).unwrap_or_default();
+        let options = schema.map(|it| it.options.clone()).unwrap_or_default();
+        self.set_param("missing_fields", schema.map(|it| it.missing.clone()).unwrap_or_default());
+        self.set_param("missing_field_options", options);
+        self.set_param("schema_description", schema.map(|it| it.description.to_string()).unwrap_or_default());
+        self.set_param("schema_field_details", details);
+        let id = schema.map(|it| it.id);
+        self.set_param("schema_id", id);
+        self.set_param("schema_json", self.schema_json());
+        self.set_param("context", self.context.clone());
+        self.set_param("session", self.view());
+    }
+
+    /// Ends a pending action: the keys that named it go.
+    pub fn drop_pending(&mut self) {
+        self.loaded_pending.clear();
+        self.set_by_rule.retain(|it| !UNTIL_DONE.contains(&it.as_str()));
+        for key in UNTIL_DONE {
+            self.params.shift_remove(key);
+        }
+    }
+
     /// Replaces the standalone query and what is derived from it.
     pub fn set_standalone_query(&mut self, query: Option<String>) {
         self.standalone_query = query.filter(|it| !it.trim().is_empty());

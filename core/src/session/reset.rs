@@ -30,6 +30,12 @@ impl Session {
         self.history.clear();
         self.clarification = None;
         self.lock = None;
+        self.asked = false;
+        self.memory = None;
+        self.turn_number = 1;
+        self.schema = None;
+        self.containers = None;
+        self.container_data = None;
         self.payload = None;
         self.last_assistant = None;
         self.last_output = None;

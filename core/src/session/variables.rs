@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use serde_json::Value;
 
 use super::Session;
-use crate::text::template::Template;
+use crate::text::template::{Rendered, Template};
 use crate::turn::Map;
 
 /// Variables of one rendering: its own first, then the fixed names, then the members of session, parameters and context.
@@ -18,13 +18,14 @@ struct Variables<'s> {
     session: OnceCell<Value>,
     params: OnceCell<Value>,
     context: OnceCell<Value>,
+    schema: OnceCell<Value>,
 }
 
 impl Session {
     /// Fills a template; `own` are the variables of this rendering alone.
-    pub fn render(&self, template: &Template, own: impl FnOnce() -> Map) -> String {
+    pub fn render(&self, template: &Template, own: impl FnOnce() -> Map) -> Rendered {
         if let Some(text) = template.literal() {
-            return text.to_owned();
+            return Rendered { text: text.to_owned(), error: None };
         }
         let variables = Variables {
             of: self,
@@ -33,6 +34,7 @@ impl Session {
             session: OnceCell::new(),
             params: OnceCell::new(),
             context: OnceCell::new(),
+            schema: OnceCell::new(),
         };
         template.render(|name| variables.find(name))
     }
@@ -47,7 +49,8 @@ impl Variables<'_> {
             "metadata" => Some(self.metadata.get_or_init(|| Value::Object(self.own.clone()))),
             "session" => Some(self.session()),
             "inputParams" | "safeInputParams" | "rawInputParams" | "promptVars" => Some(self.params()),
-            "context" | "schema" | "schemaJson" => Some(self.context()),
+            "context" => Some(self.context()),
+            "schema" | "schemaJson" => Some(self.schema.get_or_init(|| Value::Object(self.of.schema_json()))),
             _ => self.session().get(name).or_else(|| self.params().get(name)).or_else(|| self.context().get(name)),
         }
     }

@@ -8,26 +8,29 @@ use crate::turn::{Map, PayloadKind};
 impl Session {
     /// The values of the current schema; without a schema, the whole context.
     pub fn schema_json(&self) -> Map {
-        self.context.clone()
+        let Some(schema) = self.schema.as_ref().filter(|it| !it.properties.is_empty()) else { return self.context.clone() };
+        schema.properties.iter().filter_map(|it| Some((it.clone(), self.context.get(it)?.clone()))).collect()
     }
 
     /// The named facts of the session.
     pub fn view(&self) -> Map {
         let run = self.rule_run.as_ref();
+        let schema = self.schema.as_ref();
+        let container = self.container_data.as_ref().filter(|it| it.is_object()).cloned().unwrap_or_else(|| json!({}));
         let last_output = self.last_output.as_ref().and_then(|it| serde_json::from_str::<Map>(&it.1).ok()).unwrap_or_default();
         let members = [
             ("conversationId", json!(self.conversation_id)),
             ("intent", json!(self.intent)),
             ("state", json!(self.state)),
-            ("schemaComplete", json!(false)),
-            ("hasContainerData", json!(false)),
-            ("containerData", json!({})),
-            ("hasAnySchemaValue", json!(false)),
-            ("hasAny", json!(false)),
+            ("schemaComplete", json!(schema.is_some_and(|it| it.complete))),
+            ("hasContainerData", json!(self.containers.is_some())),
+            ("containerData", container),
+            ("hasAnySchemaValue", json!(schema.is_some_and(|it| it.has_any))),
+            ("hasAny", json!(schema.is_some_and(|it| it.has_any))),
             ("intentLocked", json!(self.lock.is_some())),
             ("intentLockReason", json!(self.lock)),
-            ("missingRequiredFields", json!([])),
-            ("missingFieldOptions", json!({})),
+            ("missingRequiredFields", json!(schema.map_or(&[][..], |it| &it.missing))),
+            ("missingFieldOptions", schema.map_or_else(|| json!({}), |it| Value::Object(it.options.clone()))),
             ("userText", json!(self.user_text)),
             ("standaloneQuery", json!(self.standalone_query)),
             ("resolvedUserInput", json!(self.resolved_input())),
@@ -60,6 +63,14 @@ impl Session {
             facts.insert("payload".to_owned(), value);
         }
         Value::Object(facts)
+    }
+
+    /// What a task sees: the view without the steps, with the parameters.
+    pub fn task_view(&self) -> Map {
+        let mut view = self.view();
+        view.shift_remove("stepInfos");
+        view.insert("inputParams".to_owned(), Value::Object(self.safe_params()));
+        view
     }
 
     /// The view with the parameters, for people who look at a turn.

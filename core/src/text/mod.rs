@@ -1,6 +1,7 @@
 //! Text: patterns and templates.
 
 pub mod regex;
+pub mod task;
 pub mod template;
 
 use serde_json::Value;

@@ -10,7 +10,19 @@ use crate::text::plain_text;
 
 /// A compiled template; the default one is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Template(Vec<Piece>);
+pub struct Template {
+    source: String,
+    pieces: Vec<Piece>,
+}
+
+/// A filled template.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// The text.
+    pub text: String,
+    /// Why an expression printed as nothing, the first of several.
+    pub error: Option<String>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
@@ -65,12 +77,17 @@ impl Template {
         }
         known(rest)?;
         push_text(&mut pieces, rest);
-        Ok(Template(pieces))
+        Ok(Template { source: source.to_owned(), pieces })
+    }
+
+    /// The text that it was compiled from.
+    pub fn source(&self) -> &str {
+        &self.source
     }
 
     /// The text of a template that names no value.
     pub fn literal(&self) -> Option<&str> {
-        match self.0.as_slice() {
+        match self.pieces.as_slice() {
             [] => Some(""),
             [Piece::Text(text)] => Some(text),
             _ => None,
@@ -78,9 +95,9 @@ impl Template {
     }
 
     /// Fills the template; a value that is missing prints as nothing.
-    pub fn render<'v>(&self, lookup: impl Fn(&str) -> Option<&'v Value>) -> String {
+    pub fn render<'v>(&self, lookup: impl Fn(&str) -> Option<&'v Value>) -> Rendered {
         let mut out = String::new();
-        for piece in &self.0 {
+        for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => out.push_str(text),
                 Piece::Path { path, escape } => {
@@ -89,7 +106,7 @@ impl Template {
                 }
             }
         }
-        out
+        Rendered { text: out, error: None }
     }
 }
 
@@ -205,7 +222,7 @@ mod tests {
 
     fn render(source: &str) -> String {
         let variables = json!({"a": {"b": [1, {"c d": "x"}], "n": null, "f": 2.0}, "t": "<'{{a}}'>"});
-        Template::compile(source).unwrap().render(|name| variables.get(name))
+        Template::compile(source).unwrap().render(|name| variables.get(name)).text
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rows::{ConversationRow, Exchange, Write};
+use super::rows::{ConversationRow, Exchange, MemoryRow, Write};
 use super::{Map, Millis};
 
 /// What a turn runs.
@@ -37,17 +37,29 @@ pub struct Loaded {
     /// Turns of the conversation so far.
     #[serde(default)]
     pub turns: u32,
+    /// Turns since the last reset, the one that reset included; all of them when there was none.
+    #[serde(default)]
+    pub turns_since_reset: u32,
+    /// What is remembered of the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryRow>,
 }
 
 impl Loaded {
     /// What the next turn will load when these rows have been committed.
     pub fn after(mut self, writes: &[Write]) -> Loaded {
         self.turns += 1;
+        self.turns_since_reset += 1;
         for write in writes {
             match write {
                 Write::Conversation(row) => self.conversation = Some(row.clone()),
                 Write::History(row) => self.history.insert(0, row.exchange()),
-                Write::Reset => self.history.clear(),
+                Write::Memory(row) => self.memory = Some(row.clone()),
+                Write::Reset => {
+                    self.history.clear();
+                    self.memory = None;
+                    self.turns_since_reset = 1;
+                }
                 Write::LlmCall(_) => {}
             }
         }

@@ -21,9 +21,12 @@ pub use input::{Loaded, ProgramRef, TurnInput, UserEvent};
 pub use journal::{Entry, Header, Journal, PROTOCOL};
 pub use notice::{Level, Notice, NoticeBody, VerboseNotice};
 pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
-pub use request::{LlmMode, LlmReply, LlmRequest, Reply, Request};
+pub use request::{
+    ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, LlmMode, LlmReply, LlmRequest, Patch, Publication, Reply, Request,
+    SleepRequest, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest,
+};
 pub use rng::{Rng, uuid_text};
-pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, Write};
+pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};
 
 use std::future::Future;
 use std::pin::Pin;

@@ -99,6 +99,19 @@ pub struct LlmCallRow {
     pub created_at: Millis,
 }
 
+/// A row of `ce_memory`: what is remembered of a conversation beyond its history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryRow {
+    /// Which memory; `session` is the rolling summary.
+    pub store: String,
+    /// What is remembered.
+    pub summary: String,
+    /// Turns of the conversation when it was made.
+    pub turns: u32,
+    /// When it was made.
+    pub updated_at: Millis,
+}
+
 /// One row operation that waits for the commit at the end of the turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "table", rename_all = "snake_case")]
@@ -109,6 +122,8 @@ pub enum Write {
     History(HistoryRow),
     /// A new row of the call log.
     LlmCall(LlmCallRow),
-    /// Earlier history is not loaded any more; its rows stay.
+    /// What is remembered, in the place of what was remembered before.
+    Memory(MemoryRow),
+    /// Earlier history is not loaded any more, though its rows stay, and what was remembered goes.
     Reset,
 }

@@ -113,7 +113,7 @@ fn holds(value: Option<&Value>) -> bool {
 /// The row's message; `None` when both of its texts are blank.
 fn of_row(t: &Turning<'_>, progress: Progress<'_>, row: &Verbose, facts: &Value) -> Option<VerboseNotice> {
     let own = || facts.as_object().cloned().unwrap_or_default();
-    let render = |it: &Option<Template>| it.as_ref().map(|it| t.session.render(it, own)).filter(|it| !it.trim().is_empty());
+    let render = |it: &Option<Template>| it.as_ref().map(|it| t.session.render(it, own).text).filter(|it| !it.trim().is_empty());
     let (message, error_message) = (render(&row.message), render(&row.error_message));
     let (first, second) = if progress.error { (&error_message, &message) } else { (&message, &error_message) };
     let text = first.as_ref().or(second.as_ref())?.clone();

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use convengine_core::pack::Scripted;
-use convengine_core::turn::{Answer, EffectError, EffectErrorKind, LlmRequest};
+use convengine_core::turn::{Answer, EffectError, EffectErrorKind, EmbedRequest, LlmRequest};
 
 use crate::exit::Failure;
 
@@ -44,11 +44,19 @@ pub async fn answer(model: &Model, request: &LlmRequest) -> Answer {
             Answer::Error(EffectError::new(EffectErrorKind::Unsupported, message))
         }
         Model::Scripted(scripted) => {
-            let (answer, delay_ms) = scripted.lock().unwrap_or_else(PoisonError::into_inner).answer(request);
+            let (answer, delay_ms) = scripted.lock().unwrap_or_else(PoisonError::into_inner).llm(request);
             if delay_ms > 0 {
                 tokio::time::sleep(Duration::from_millis(delay_ms)).await;
             }
             answer
         }
+    }
+}
+
+/// Embeds texts.
+pub fn embed(model: &Model, request: &EmbedRequest) -> Answer {
+    match model {
+        Model::Off => Answer::Error(EffectError::new(EffectErrorKind::Unsupported, "no model for embeddings is set up")),
+        Model::Scripted(scripted) => scripted.lock().unwrap_or_else(PoisonError::into_inner).embed(request),
     }
 }

@@ -5,7 +5,7 @@ pub mod llm;
 use std::sync::Arc;
 use std::time::Duration;
 
-use convengine_core::turn::{Answer, Completion, Effect, EffectError, EffectErrorKind, Request};
+use convengine_core::turn::{Answer, Completion, Effect, EffectError, EffectErrorKind, Reply, Request};
 
 use crate::clock;
 use crate::drive::Host;
@@ -23,5 +23,13 @@ pub async fn fulfil(host: Arc<Host>, effect: Effect) -> Completion {
 async fn answer(host: &Host, request: &Request) -> Answer {
     match request {
         Request::Llm(request) => llm::answer(&host.model, request).await,
+        Request::Embed(request) => llm::embed(&host.model, request),
+        Request::Task(request) => host.stand_ins.task(request),
+        Request::Tool(request) => host.stand_ins.tool(request),
+        Request::Container(request) => host.stand_ins.container(request),
+        Request::Sleep(request) => {
+            tokio::time::sleep(Duration::from_millis(request.ms.into())).await;
+            Answer::Ok(Reply::Slept)
+        }
     }
 }

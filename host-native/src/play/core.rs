@@ -45,7 +45,7 @@ pub struct CorePlayer {
     pub config: Arc<Config>,
     /// What the compiler said.
     pub issues: Vec<Issue>,
-    model: Scripted,
+    scripted: Scripted,
     conversations: Conversations,
     history: BTreeMap<String, Vec<Value>>,
     suspend: Suspend,
@@ -58,7 +58,7 @@ impl CorePlayer {
         CorePlayer {
             config: Arc::new(config),
             issues,
-            model: Scripted::new(pack.llm.clone()),
+            scripted: Scripted::of(pack),
             pack: pack.clone(),
             conversations: Conversations::default(),
             history: BTreeMap::new(),
@@ -102,9 +102,10 @@ impl CorePlayer {
     }
 
     fn answer(&mut self, turn: &Turn, effect: &Effect, run: &mut Run) -> Completion {
-        let Request::Llm(request) = &effect.request;
-        let (outcome, delay_ms) = self.model.answer(request);
-        run.calls.push(call(request, &outcome));
+        let (outcome, delay_ms) = self.scripted.answer(&effect.request);
+        if let Request::Llm(request) = &effect.request {
+            run.calls.push(call(request, &outcome));
+        }
         let at = turn.now() + Millis::try_from(delay_ms).unwrap_or_default();
         Completion { id: effect.id, at, outcome }
     }
@@ -194,7 +195,7 @@ pub(super) fn call(request: &LlmRequest, outcome: &Answer) -> Value {
     let mut call = json!({"purpose": request.purpose, "kind": kind, "prompt": format!("{}\n\n{}", request.system, request.user)});
     call["reply"] = match outcome {
         Answer::Ok(Reply::Llm(LlmReply { text, .. })) => json!(text),
-        Answer::Error(_) => Value::Null,
+        Answer::Ok(_) | Answer::Error(_) => Value::Null,
     };
     call
 }

@@ -3,7 +3,7 @@
 //! Each statement takes one JSON array of rows. Texts that are JSON travel as JSON (`->` takes them out as text again),
 //! so that nothing is escaped twice.
 
-use convengine_core::turn::{ConversationRow, HistoryRow, LlmCallRow, Millis, Notice, NoticeBody};
+use convengine_core::turn::{ConversationRow, HistoryRow, LlmCallRow, MemoryRow, Millis, Notice, NoticeBody};
 use serde::Serialize;
 use sqlx::sqlite::SqliteConnection;
 
@@ -66,8 +66,10 @@ pub struct TurnRows {
     pub llm: Rows,
     /// `ce_turn`.
     pub turn: Rows,
-    /// `ce_turn_effect`.
-    pub effects: Rows,
+    /// `ce_memory`.
+    pub memory: Rows,
+    /// Conversations whose memory goes without a new one.
+    pub forgotten: Rows,
 }
 
 impl TurnRows {
@@ -78,7 +80,8 @@ impl TurnRows {
         self.history.extend(&other.history);
         self.llm.extend(&other.llm);
         self.turn.extend(&other.turn);
-        self.effects.extend(&other.effects);
+        self.memory.extend(&other.memory);
+        self.forgotten.extend(&other.forgotten);
     }
 
     /// Adds the conversation's row.
@@ -106,6 +109,16 @@ impl TurnRows {
             (or(&row.prompt_text, "[missing prompt]"), or(&row.user_context, "{}")),
             (&row.response_text, row.success, &row.error_message, row.created_at),
         ));
+    }
+
+    /// Adds what is remembered of a conversation.
+    pub fn memory(&mut self, conversation: &str, row: &MemoryRow) {
+        self.memory.push(&(conversation, &row.store, &row.summary, row.turns, row.updated_at));
+    }
+
+    /// Lets go of what is remembered of a conversation.
+    pub fn forget(&mut self, conversation: &str) {
+        self.forgotten.push(&conversation);
     }
 
     /// Adds the audit rows among the notices of a turn.
@@ -199,8 +212,11 @@ pub async fn write(connection: &mut SqliteConnection, rows: &TurnRows) -> sqlx::
     if let Some(rows) = rows.llm.array() {
         insert_llm_calls(connection, rows).await?;
     }
-    if let Some(rows) = rows.effects.array() {
-        insert_effects(connection, rows).await?;
+    if let Some(rows) = rows.forgotten.array() {
+        delete_memory(connection, rows).await?;
+    }
+    if let Some(rows) = rows.memory.array() {
+        upsert_memory(connection, rows).await?;
     }
     Ok(())
 }
@@ -249,8 +265,15 @@ async fn insert_llm_calls(connection: &mut SqliteConnection, rows: String) -> sq
     sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
 }
 
-async fn insert_effects(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
-    let sql = "insert into ce_turn_effect (turn_id, effect_id, request_hash, outcome, at)
-               select value->>0, value->>1, value->>2, value->3, value->>4 from json_each($1)";
+async fn upsert_memory(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
+    let sql = "insert into ce_memory (conversation_id, store, summary, turns, updated_at)
+               select value->>0, value->>1, value->>2, value->>3, value->>4 from json_each($1) where true
+               on conflict (conversation_id, store) do update set summary = excluded.summary, turns = excluded.turns,
+                 updated_at = excluded.updated_at";
+    sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
+}
+
+async fn delete_memory(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
+    let sql = "delete from ce_memory where conversation_id in (select value from json_each($1))";
     sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
 }

@@ -1,6 +1,6 @@
 //! Loads a conversation with its history, in one statement.
 
-use convengine_core::turn::{ConversationRow, Exchange, HistoryRow, Loaded, Map};
+use convengine_core::turn::{ConversationRow, Exchange, HistoryRow, Loaded, Map, MemoryRow};
 use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::{SqlitePool, SqliteRow};
@@ -15,12 +15,12 @@ pub async fn conversation(pool: &SqlitePool, id: &str, history: usize) -> sqlx::
     // Twice as many exchanges, because those with a blank side are dropped.
     let limit = i64::try_from(history.saturating_mul(2)).unwrap_or(i64::MAX);
     let row = row_turns_and_history(pool, id, limit).await?;
-    let turns = row.try_get("turns")?;
-    let Some(conversation) = conversation_row(id, &row)? else {
-        return Ok(Loaded { conversation: None, history: Vec::new(), turns });
-    };
-    let history = exchanges(row.try_get("history")?, history);
-    Ok(Loaded { conversation: Some(conversation), history, turns })
+    let turns: u32 = row.try_get("turns")?;
+    let turns_since_reset = row.try_get::<Option<u32>, _>("reset_turn")?.map_or(turns, |it| turns + 1 - it);
+    let memory = memory(row.try_get("memory")?);
+    let conversation = conversation_row(id, &row)?;
+    let history = if conversation.is_some() { exchanges(row.try_get("history")?, history) } else { Vec::new() };
+    Ok(Loaded { conversation, history, turns, turns_since_reset, memory })
 }
 
 async fn row_turns_and_history(pool: &SqlitePool, id: &str, limit: i64) -> sqlx::Result<SqliteRow> {
@@ -29,6 +29,9 @@ async fn row_turns_and_history(pool: &SqlitePool, id: &str, limit: i64) -> sqlx:
     let sql = "select c.conversation_id, c.status, c.intent_code, c.state_code, c.context_json, c.input_params_json, c.last_user_text,
                  c.last_assistant_json, cast(c.created_at as text) as created_at, cast(c.updated_at as text) as updated_at,
                  coalesce((select max(number) from ce_turn where conversation_id = $1), 0) as turns,
+                 (select max(number) from ce_turn where conversation_id = $1 and reset = 1) as reset_turn,
+                 (select json_array(store, summary, turns, updated_at) from ce_memory where conversation_id = $1 and store = 'session'
+                    and updated_at >= coalesce(r.reset_at, -9223372036854775807)) as memory,
                  (select json_group_array(json_array(user_input, assistant_output) order by history_id desc)
                     from ce_conversation_history where history_id in (
                       select history_id from ce_conversation_history where conversation_id = $1
@@ -57,6 +60,12 @@ fn conversation_row(id: &str, row: &SqliteRow) -> sqlx::Result<Option<Conversati
         created_at: time("created_at")?,
         updated_at: time("updated_at")?,
     }))
+}
+
+/// The summary of a conversation, from a JSON list of its columns.
+fn memory(columns: Option<String>) -> Option<MemoryRow> {
+    let (store, summary, turns, updated_at) = serde_json::from_str(&columns?).ok()?;
+    Some(MemoryRow { store, summary, turns, updated_at })
 }
 
 /// A text that is no JSON object counts as an empty one, as in the original.

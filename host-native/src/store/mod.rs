@@ -7,6 +7,7 @@ pub mod commit;
 pub mod config;
 pub mod load;
 pub mod schema;
+pub mod script;
 pub mod turn;
 
 use std::str::FromStr;

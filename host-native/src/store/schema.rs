@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use sqlx::sqlite::SqliteConnection;
 
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../../../migrations/0001_control_tables.sql"),
     include_str!("../../../migrations/0002_runtime_tables.sql"),
     include_str!("../../../migrations/0003_turn_journal.sql"),
+    include_str!("../../../migrations/0004_steps.sql"),
 ];
 
 /// Without these no turn can be stored; the other tables are optional.
@@ -77,8 +78,8 @@ mod tests {
     #[test]
     fn every_statement_names_its_table() {
         let statements: Vec<&str> = MIGRATIONS.iter().flat_map(|it| it.split_inclusive(";\n")).filter(|it| !it.trim().is_empty()).collect();
-        assert!(statements.iter().all(|it| table_of(it).is_some_and(|table| table.starts_with("ce_"))));
+        assert!(statements.iter().all(|it| table_of(it).is_some_and(|table| ["ce_", "cv_"].contains(&&table[..3]))));
         let tables: BTreeSet<&str> = statements.iter().filter_map(|it| table_of(it)).collect();
-        assert_eq!(tables.len(), 46);
+        assert_eq!(tables.len(), 51);
     }
 }

@@ -66,7 +66,7 @@ fn bytes(sums: &mut Sums, ended: &Ended) -> Result<()> {
     sums.audit_rows += ended.notices.iter().filter(|it| matches!(it.body, NoticeBody::Audit { .. })).count();
     sums.audit_bytes += rows.audit.text().len();
     sums.journal_bytes += compress(ended.turn.journal())?.len();
-    let tables = [&rows.conversation, &rows.audit, &rows.history, &rows.llm, &rows.turn, &rows.effects];
+    let tables = [&rows.conversation, &rows.audit, &rows.history, &rows.llm, &rows.turn, &rows.memory];
     sums.stored_bytes += tables.map(|it| it.text().len()).iter().sum::<usize>();
     Ok(())
 }

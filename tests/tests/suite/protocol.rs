@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Pack, Scripted};
-use convengine_core::turn::{Completion, Journal, Request, Slice, Turn, TurnError};
+use convengine_core::turn::{Completion, Journal, Slice, Turn, TurnError};
 use convengine_tests::demo;
 
 /// The first turn of a pack that asks a model, at its first wait.
@@ -19,8 +19,7 @@ fn waiting() -> (Pack, Arc<Config>, Turn, Slice) {
 
 fn answer(pack: &Pack, slice: &Slice) -> Completion {
     let effect = &slice.effects[0];
-    let Request::Llm(request) = &effect.request;
-    Completion { id: effect.id, at: 1, outcome: Scripted::new(pack.llm.clone()).answer(request).0 }
+    Completion { id: effect.id, at: 1, outcome: Scripted::of(pack).answer(&effect.request).0 }
 }
 
 /// Answers until the end; returns the journal.

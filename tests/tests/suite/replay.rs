@@ -33,7 +33,7 @@ fn conversations_with_model_calls_and_failed_turns_replay_equal() {
         let place = Place::new();
         let answers = played(&place, path.to_str().unwrap());
         assert_eq!(answers.iter().any(|it| it["success"] == false), fails);
-        assert_ne!(place.sql().texts("select cast(count(*) as text) from ce_turn_effect"), ["0"]);
+        assert_ne!(place.sql().texts("select cast(count(*) as text) from ce_llm_call_log"), ["0"]);
         let ran = place.run(&["replay", "--conversation", &conversation(&answers)]);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
         assert_eq!(ran.out.lines().filter(|it| it.contains(" equal sha256 ")).count(), answers.len(), "{ran:?}");

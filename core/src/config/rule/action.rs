@@ -7,6 +7,7 @@ use crate::config::issue::Issue;
 use crate::config::row::Row;
 use crate::config::scope::upper;
 use crate::json::path::JsonPath;
+use crate::text::task::TaskName;
 use crate::turn::Map;
 
 /// A compiled action.
@@ -35,6 +36,8 @@ pub enum Action {
     GetSchemaJson(String),
     /// Copies the session's view to a parameter.
     GetSession(String),
+    /// Calls a task of the host.
+    SetTask(TaskName),
 }
 
 /// The value of `SET_DIALOGUE_ACT`.
@@ -63,7 +66,7 @@ impl Action {
             "GET_CONTEXT" => Ok(Action::GetContext(key_or(text, "context"))),
             "GET_SCHEMA_JSON" => Ok(Action::GetSchemaJson(key_or(text, "schema_json"))),
             "GET_SESSION" => Ok(Action::GetSession(key_or(text, "session"))),
-            "SET_TASK" => Err(row.error("action", "SET_TASK is not available in this version", "it is another action")),
+            "SET_TASK" => TaskName::parse(text).map(Action::SetTask).ok_or_else(|| bad(format!("'{text}' is not bean:method"))),
             _ => Err(row.error("action", format!("'{name}' is no action"), "it names one, such as SET_STATE")),
         }
     }

@@ -46,7 +46,7 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     let decision = decide(t, asks, &by_words, candidate.as_ref());
     store(&mut t.session, &by_words, candidate.as_ref(), &decision);
     t.audit(Stage::DialogueActClassified, |session| classified(session, &decision, mode));
-    rules::pass(t, Phase::PostDialogueAct, STEP);
+    rules::pass(t, Phase::PostDialogueAct, STEP).await;
     if t.session.act() == Act::Reset && !t.session.was_reset {
         start_over(t);
     }
@@ -87,11 +87,11 @@ async fn ask(t: &mut Turning<'_>) -> Option<Guess> {
     let rewrites = t.config.settings.query_rewrite && !t.session.history.is_empty();
     let prompts = if rewrites { &t.config.acts.rewrite } else { &t.config.acts.plain };
     let schema = prompts.schema.clone();
-    let variables = llm::variables(&t.session, &schema);
+    let variables = llm::variables(t, &schema);
     let rendered = llm::prompts(t, &prompts.system, &prompts.user, &variables);
     let input = json!({"system_prompt": rendered.system, "user_prompt": rendered.user, "schema": schema});
     tell(t, Stage::DialogueActLlmInput, Progress::new(STEP, "DIALOGUE_ACT_LLM_INPUT"), input);
-    let reply = match llm::ask(t, "dialogue_act", LlmMode::Json, rendered, schema).await {
+    let reply = match llm::ask(t, "dialogue_act", LlmMode::Json, rendered, Some(schema)).await {
         Ok(reply) => reply.text,
         Err(error) => {
             let facts = json!({"error": error.message});

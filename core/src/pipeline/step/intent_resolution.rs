@@ -6,6 +6,7 @@ use serde_json::json;
 use super::Flow;
 use crate::audit::Stage;
 use crate::config::{Act, Classifier, Phase};
+use crate::fault::Fault;
 use crate::rules;
 use crate::session::{Session, truthy};
 use crate::turn::Map;
@@ -17,7 +18,7 @@ const STEP: &str = "IntentResolutionStep";
 /// Parameters by which a client or a rule asks for another intent although the current one is held.
 const FORCE: [&str; 5] = ["force_intent_resolution", "resolve_intent", "switch_intent", "switch_flow", "switch_mode"];
 
-pub(super) fn run(t: &mut Turning<'_>) -> Flow {
+pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     let previous = t.session.intent.clone();
     t.audit(
         Stage::IntentResolveStart,
@@ -29,14 +30,14 @@ pub(super) fn run(t: &mut Turning<'_>) -> Flow {
             Stage::IntentResolveSkippedSchemaCollection,
             |session| json!({"intent": session.intent, "state": session.state, "intentLocked": true, "intentLockReason": session.lock}),
         );
-        return Flow::Continue;
+        return Ok(Flow::Continue);
     }
     if truthy(t.session.params.get("skip_intent_resolution")) && t.session.is_resolved() {
         t.audit(Stage::IntentResolveSkippedPolicy, skipped);
-        return Flow::Continue;
+        return Ok(Flow::Continue);
     }
-    resolve(t);
-    Flow::Continue
+    resolve(t).await;
+    Ok(Flow::Continue)
 }
 
 fn skipped(session: &Session) -> serde_json::Value {
@@ -58,7 +59,7 @@ fn is_forced(session: &Session) -> bool {
     says || session.act() == Act::Reset || FORCE.iter().any(|it| truthy(session.params.get(*it)))
 }
 
-fn resolve(t: &mut Turning<'_>) {
+async fn resolve(t: &mut Turning<'_>) {
     let Some(found) = classify(t) else {
         t.audit(Stage::IntentResolveNoChange, |_| json!({}));
         return;
@@ -66,7 +67,7 @@ fn resolve(t: &mut Turning<'_>) {
     let intent = found.intent.clone();
     t.session.set_intent(&intent);
     t.session.state.clone_from(&found.state);
-    rules::pass(t, Phase::PostClassifierIntent, "IntentResolutionStep Classifier");
+    rules::pass(t, Phase::PostClassifierIntent, "IntentResolutionStep Classifier").await;
     t.audit(
         Stage::IntentResolvedByClassifier,
         |session| json!({"resolvedIntent": session.intent, "source": "CLASSIFIER", "classifierIntent": intent, "agentIntent": null}),

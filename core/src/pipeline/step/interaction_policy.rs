@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::Flow;
 use crate::audit::Stage;
-use crate::config::{Act, Decision, Settings};
+use crate::config::settings::Interaction;
+use crate::config::{Act, Decision};
 use crate::session::Session;
 use crate::turning::Turning;
 
@@ -13,7 +14,7 @@ pub(super) fn run(t: &mut Turning<'_>) -> Flow {
     let act = t.session.act();
     let action = has_pending_action(&t.session);
     let slot = ["pending_slot", "pendingSlot"].iter().any(|it| has_value(t.session.context.get(*it)));
-    let settings = &t.config.settings;
+    let settings = &t.config.settings.interaction;
     let may_decide = !settings.require_resolved || t.session.is_resolved();
     let found = if may_decide { decide(settings, act, action, slot) } else { None };
     let decision = found.unwrap_or(Decision::ReclassifyIntent);
@@ -50,13 +51,13 @@ fn has_value(value: Option<&Value>) -> bool {
 }
 
 /// The matrix of the settings first, then the flags; nothing when the message is a new request.
-fn decide(settings: &Settings, act: Act, action: bool, slot: bool) -> Option<Decision> {
+fn decide(settings: &Interaction, act: Act, action: bool, slot: bool) -> Option<Decision> {
     let subject = match (action, slot) {
         (true, _) => "PENDING_ACTION",
         (false, true) => "PENDING_SLOT",
         (false, false) => "NONE",
     };
-    if let Some(decision) = settings.interaction_matrix.get(&format!("{subject}:{}", act.name())) {
+    if let Some(decision) = settings.matrix.get(&format!("{subject}:{}", act.name())) {
         return Some(*decision);
     }
     if settings.execute_pending_on_affirm && action && act == Act::Affirm {

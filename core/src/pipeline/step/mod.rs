@@ -1,18 +1,32 @@
 //! The steps: one file each, named like the step in audits and tables.
 
+mod action_lifecycle;
+mod add_container_data;
 mod audit_user_input;
+mod auto_advance;
+mod cache_inspect;
+mod correction;
 mod dialogue_act;
+mod disambiguation;
 mod end_guard;
 mod fallback_intent_state;
+mod guardrail;
 mod intent_resolution;
 mod interaction_policy;
 mod load_or_create;
+mod mcp_tool;
+mod memory;
+mod pending_action;
 mod persist_bootstrap;
 mod persist_conversation;
 mod policy_enforcement;
 mod reset;
+mod reset_resolved_intent;
 mod response_resolution;
 mod rules;
+mod schema_extraction;
+mod state_graph;
+mod tool_orchestration;
 
 use super::Flow;
 use crate::fault::Fault;
@@ -23,16 +37,30 @@ use crate::turning::Turning;
 #[expect(missing_docs, reason = "each is described in the header of its file")]
 pub enum Step {
     LoadOrCreateConversation,
+    CacheInspectAudit,
     ResetConversation,
     PersistConversationBootstrap,
     AuditUserInput,
     PolicyEnforcement,
     DialogueAct,
     InteractionPolicy,
+    ActionLifecycle,
+    Correction,
+    Disambiguation,
+    Guardrail,
     IntentResolution,
+    ResetResolvedIntent,
     FallbackIntentState,
+    AddContainerData,
+    SchemaExtraction,
+    AutoAdvance,
+    PendingAction,
+    ToolOrchestration,
+    McpTool,
     Rules,
+    StateGraph,
     ResponseResolution,
+    Memory,
     PersistConversation,
     PipelineEndGuard,
 }
@@ -42,16 +70,30 @@ impl Step {
     pub fn name(self) -> &'static str {
         match self {
             Step::LoadOrCreateConversation => "LoadOrCreateConversationStep",
+            Step::CacheInspectAudit => "CacheInspectAuditStep",
             Step::ResetConversation => "ResetConversationStep",
             Step::PersistConversationBootstrap => "PersistConversationBootstrapStep",
             Step::AuditUserInput => "AuditUserInputStep",
             Step::PolicyEnforcement => "PolicyEnforcementStep",
             Step::DialogueAct => "DialogueActStep",
             Step::InteractionPolicy => "InteractionPolicyStep",
+            Step::ActionLifecycle => "ActionLifecycleStep",
+            Step::Correction => "CorrectionStep",
+            Step::Disambiguation => "DisambiguationStep",
+            Step::Guardrail => "GuardrailStep",
             Step::IntentResolution => "IntentResolutionStep",
+            Step::ResetResolvedIntent => "ResetResolvedIntentStep",
             Step::FallbackIntentState => "FallbackIntentStateStep",
+            Step::AddContainerData => "AddContainerDataStep",
+            Step::SchemaExtraction => "SchemaExtractionStep",
+            Step::AutoAdvance => "AutoAdvanceStep",
+            Step::PendingAction => "PendingActionStep",
+            Step::ToolOrchestration => "ToolOrchestrationStep",
+            Step::McpTool => "McpToolStep",
             Step::Rules => "RulesStep",
+            Step::StateGraph => "StateGraphStep",
             Step::ResponseResolution => "ResponseResolutionStep",
+            Step::Memory => "MemoryStep",
             Step::PersistConversation => "PersistConversationStep",
             Step::PipelineEndGuard => "PipelineEndGuardStep",
         }
@@ -60,16 +102,30 @@ impl Step {
     pub(super) async fn run(self, t: &mut Turning<'_>) -> Result<Flow, Fault> {
         match self {
             Step::LoadOrCreateConversation => Ok(load_or_create::run(t)),
+            Step::CacheInspectAudit => cache_inspect::run(t).await,
             Step::ResetConversation => Ok(reset::run(t)),
             Step::PersistConversationBootstrap => Ok(persist_bootstrap::run(t)),
             Step::AuditUserInput => Ok(audit_user_input::run(t)),
             Step::PolicyEnforcement => policy_enforcement::run(t).await,
             Step::DialogueAct => dialogue_act::run(t).await,
             Step::InteractionPolicy => Ok(interaction_policy::run(t)),
-            Step::IntentResolution => Ok(intent_resolution::run(t)),
+            Step::ActionLifecycle => action_lifecycle::run(t).await,
+            Step::Correction => correction::run(t).await,
+            Step::Disambiguation => disambiguation::run(t).await,
+            Step::Guardrail => guardrail::run(t).await,
+            Step::IntentResolution => intent_resolution::run(t).await,
+            Step::ResetResolvedIntent => reset_resolved_intent::run(t).await,
             Step::FallbackIntentState => Ok(fallback_intent_state::run(t)),
-            Step::Rules => Ok(rules::run(t)),
-            Step::ResponseResolution => response_resolution::run(t),
+            Step::AddContainerData => add_container_data::run(t).await,
+            Step::SchemaExtraction => schema_extraction::run(t).await,
+            Step::AutoAdvance => auto_advance::run(t).await,
+            Step::PendingAction => pending_action::run(t).await,
+            Step::ToolOrchestration => tool_orchestration::run(t).await,
+            Step::McpTool => mcp_tool::run(t).await,
+            Step::Rules => rules::run(t).await,
+            Step::StateGraph => state_graph::run(t).await,
+            Step::ResponseResolution => response_resolution::run(t).await,
+            Step::Memory => memory::run(t).await,
             Step::PersistConversation => persist_conversation::run(t),
             Step::PipelineEndGuard => Ok(end_guard::run(t)),
         }

@@ -52,13 +52,13 @@ async fn asks(t: &mut Turning<'_>, policy: &Policy, text: &str) -> Result<bool, 
         "type": "object", "additionalProperties": false, "required": ["match"], "properties": {"match": {"type": "boolean"}},
     });
     let user = format!("The rule:\n{}\n\nThe message:\n{text}", policy.pattern);
-    let prompts = Prompts { system: QUESTION.to_owned(), user };
+    let prompts = Prompts { system: QUESTION.to_owned(), user, hint: None };
     let id = policy.id;
     t.audit(
         Stage::PolicyLlmInput,
         |_| json!({"policyId": id, "system_prompt": prompts.system, "user_prompt": prompts.user, "schema": schema}),
     );
-    let reply = match llm::ask(t, "policy", LlmMode::JsonStrict, prompts, schema).await {
+    let reply = match llm::ask(t, "policy", LlmMode::JsonStrict, prompts, Some(schema)).await {
         Ok(reply) => reply.text,
         Err(error) => {
             t.audit(Stage::PolicyLlmError, |_| json!({"policyId": id, "message": error.message, "exception": error.kind}));

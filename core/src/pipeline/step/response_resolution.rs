@@ -1,19 +1,31 @@
-//! Chooses the response row and fills its template. (`spec/pipeline.md` 2.24)
-//! Reads: `ce_response`, intent, state. Writes: payload, last assistant text. Waits for: nothing.
+//! Chooses the response row and makes the answer from its text, or lets a model make it. (`spec/pipeline.md` 2.24)
+//! Reads: `ce_response`, `ce_prompt_template`, intent, state, an open question. Writes: payload, last assistant text. Waits for: llm,
+//! transformers.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Flow;
 use crate::audit::Stage;
-use crate::config::{OutputFormat, Response};
+use crate::config::{Making, OutputFormat, Response};
+use crate::extension;
 use crate::fault::{Fault, FaultCode};
-use crate::turn::{Map, Payload, PayloadKind};
+use crate::respond;
 use crate::turning::Turning;
 use crate::verbose::{Progress, publish};
 
 const STEP: &str = "ResponseResolutionStep";
 
-pub(super) fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
+/// The state in which two intents fit equally well.
+const INTENT_COLLISION: &str = "INTENT_COLLISION";
+
+pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
+    if t.session.state == INTENT_COLLISION {
+        respond::collision(t).await?;
+        return Ok(Flow::Continue);
+    }
+    if respond::question(t) {
+        return Ok(Flow::Continue);
+    }
     let config = t.config;
     let Some(response) = config.responses.select(&t.session.intent, &t.session.state) else {
         t.audit(Stage::ResponseMappingNotFound, |session| json!({"intent": session.intent, "state": session.state}));
@@ -21,15 +33,16 @@ pub(super) fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
         return Err(Fault::new(FaultCode::ResponseMappingNotFound, message));
     };
     announce(t, response);
-    let text = t.session.render(&response.text, || own_variables(response));
-    t.audit(Stage::ResponseExact, |_| json!({"text": text}));
-    t.session.last_output = Some(("RESPONSE_EXACT", text.clone()));
-    answer(t, response.format, text.clone());
+    let (kind, text) = match &response.making {
+        Making::Exact(template) => ("EXACT", respond::exact(t, response, template)),
+        Making::Derived { hint, schema } => ("DERIVED", respond::derived(t, response, hint, schema.clone()).await?),
+    };
+    extension::payload(t).await.map_err(|_| Fault::of_task())?;
     t.audit(Stage::AssistantOutput, |session| {
         json!({
             "output": text,
             "outputFormat": response.format.name(),
-            "responseType": "EXACT",
+            "responseType": kind,
             "responseId": response.id,
             "intent": session.intent,
             "state": session.state,
@@ -47,23 +60,7 @@ fn announce(t: &Turning<'_>, response: &Response) {
     publish(t, Progress::new(STEP, "RESOLVE_RESPONSE"), metadata);
     publish(t, Progress::new(STEP, "RESOLVE_RESPONSE_SELECTED"), metadata);
     publish(t, Progress::new("ResponseTypeResolverFactory", "RESPONSE_TYPE_RESOLVER_SELECTED"), metadata);
-}
-
-fn own_variables(response: &Response) -> Map {
-    [("outputFormat", response.format.name()), ("responseType", "EXACT")]
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), Value::from(value)))
-        .collect()
-}
-
-/// Sets the payload and what is stored of it. (`spec/data-and-api.md` 5.5)
-fn answer(t: &mut Turning<'_>, format: OutputFormat, text: String) {
-    let structured = || serde_json::from_str::<Value>(&text).is_ok_and(|it| it.is_object() || it.is_array());
-    let (kind, stored) = match format {
-        OutputFormat::Text => (PayloadKind::Text, json!({"type": "TEXT", "value": text}).to_string()),
-        OutputFormat::Json if structured() => (PayloadKind::Json, text.clone()),
-        OutputFormat::Json => (PayloadKind::Json, json!({"type": "JSON_TEXT", "value": text}).to_string()),
-    };
-    t.session.last_assistant = Some(stored);
-    t.session.payload = Some(Payload { kind, value: text });
+    if let (Making::Derived { .. }, OutputFormat::Text | OutputFormat::Json) = (&response.making, response.format) {
+        publish(t, Progress::new("OutputFormatResolverFactory", "OUTPUT_FORMAT_RESOLVER_SELECTED"), metadata);
+    }
 }

@@ -1,13 +1,15 @@
 //! Runs the rules before the response is chosen.
-//! Reads: `ce_rule`, the facts of the turn. Writes: what the rules say, the context's own keys. Waits for: nothing.
+//! Reads: `ce_rule`, the facts of the turn. Writes: what the rules say, the context's own keys. Waits for: rule tasks.
 
 use super::Flow;
 use crate::config::Phase;
+use crate::fault::Fault;
 use crate::rules;
 use crate::turning::Turning;
 
-pub(super) fn run(t: &mut Turning<'_>) -> Flow {
-    rules::pass(t, Phase::PreResponseResolution, "RulesStep");
+pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
+    t.session.state_at_rules = Some(t.session.state.clone());
+    rules::pass(t, Phase::PreResponseResolution, "RulesStep").await;
     t.session.write_context();
-    Flow::Continue
+    Ok(Flow::Continue)
 }

@@ -32,6 +32,9 @@ pub struct LlmRequest {
     pub system: String,
     /// Rendered user prompt.
     pub user: String,
+    /// Appended to the prompt as it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
@@ -54,6 +57,22 @@ pub struct LlmReply {
     pub model: String,
 }
 
+impl LlmRequest {
+    /// The call by which a scripted model is asked for the embedding of a text.
+    pub(crate) fn embedding(text: &str) -> LlmRequest {
+        LlmRequest {
+            purpose: "embed".to_owned(),
+            mode: LlmMode::Json,
+            system: String::new(),
+            user: text.to_owned(),
+            hint: None,
+            schema: None,
+            context: Value::Null,
+            user_text: text.trim().to_owned(),
+        }
+    }
+}
+
 impl From<LlmRequest> for Request {
     fn from(request: LlmRequest) -> Self {
         Request::Llm(request)
@@ -69,8 +88,6 @@ impl Operation for LlmRequest {
     }
 
     fn output(reply: Reply) -> Option<LlmReply> {
-        match reply {
-            Reply::Llm(reply) => Some(reply),
-        }
+        if let Reply::Llm(reply) = reply { Some(reply) } else { None }
     }
 }

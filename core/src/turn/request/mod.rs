@@ -1,8 +1,18 @@
 //! What the core can ask for: one variant and one file a kind. A host is complete when its `match` compiles.
 
+mod container;
+mod embed;
 mod llm;
+mod sleep;
+mod task;
+mod tool;
 
+pub use container::{ContainerReply, ContainerRequest};
+pub use embed::{EmbedReply, EmbedRequest};
 pub use llm::{LlmMode, LlmReply, LlmRequest};
+pub use sleep::SleepRequest;
+pub use task::{Patch, Publication, TaskReply, TaskRequest, TaskUse};
+pub use tool::{ToolReply, ToolRequest};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +22,16 @@ use serde::{Deserialize, Serialize};
 pub enum Request {
     /// A call of a language model.
     Llm(LlmRequest),
+    /// Embeddings of texts.
+    Embed(EmbedRequest),
+    /// A task of the host.
+    Task(TaskRequest),
+    /// A tool.
+    Tool(ToolRequest),
+    /// Data of a container.
+    Container(ContainerRequest),
+    /// A short wait.
+    Sleep(SleepRequest),
 }
 
 /// The payload of a success. Variants are only ever added.
@@ -20,4 +40,14 @@ pub enum Request {
 pub enum Reply {
     /// The text of a language model.
     Llm(LlmReply),
+    /// Vectors.
+    Embed(EmbedReply),
+    /// What a task returned and changes.
+    Task(Box<TaskReply>),
+    /// What a tool returned.
+    Tool(ToolReply),
+    /// The data of a container.
+    Container(ContainerReply),
+    /// The wait is over.
+    Slept,
 }

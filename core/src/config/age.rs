@@ -1,0 +1,74 @@
+//! Which of two rows is newer. Time stamps differ from database to database, so only their order is kept.
+
+use serde_json::Value;
+
+use super::scope::upper;
+use crate::turn::Map;
+
+/// Columns by which templates compete.
+const SCOPE: [&str; 4] = ["output_format", "response_type", "intent_code", "state_code"];
+
+/// Puts a row's place in time where its time stamp stands; a row without a rival has none.
+pub(super) fn rank(rows: &mut [Map]) {
+    let scopes: Vec<Vec<String>> = rows.iter().map(scope).collect();
+    let times: Vec<Option<i64>> = rows.iter().map(|it| it.get("created_at").and_then(millis)).collect();
+    for (at, row) in rows.iter_mut().enumerate() {
+        let rivals = scopes.iter().zip(&times).enumerate().filter(|it| it.0 != at && Some(it.1.0) == scopes.get(at));
+        let own = times.get(at).copied().flatten();
+        let ages: Vec<Option<i64>> = rivals.map(|it| *it.1.1).collect();
+        row.shift_remove("created_at");
+        if !ages.is_empty() && own.is_some() {
+            let older = ages.iter().filter(|it| **it < own).count();
+            row.insert("created_at".to_owned(), Value::from(older));
+        }
+    }
+}
+
+fn scope(row: &Map) -> Vec<String> {
+    SCOPE.iter().map(|it| row.get(*it).and_then(Value::as_str).map(upper).unwrap_or_default()).collect()
+}
+
+/// Milliseconds of a number, or of a text such as `2026-01-02 03:04:05.678`, with T or Z or without.
+fn millis(value: &Value) -> Option<i64> {
+    if let Some(number) = value.as_i64() {
+        return Some(number);
+    }
+    let digits: Vec<i64> =
+        value.as_str()?.split(|c: char| !c.is_ascii_digit()).filter(|it| !it.is_empty()).map_while(|it| it.parse().ok()).collect();
+    let [year, month, day, rest @ ..] = digits.as_slice() else { return None };
+    let part = |at: usize| rest.get(at).copied().unwrap_or(0);
+    // Months of 31 days keep the order, and the order is all that counts.
+    let days = (year.checked_mul(12)?.checked_add(*month)?).checked_mul(31)?.checked_add(*day)?;
+    let fraction = value
+        .as_str()?
+        .split('.')
+        .nth(1)
+        .map(|it| it.chars().take_while(char::is_ascii_digit).chain("000".chars()).take(3).collect::<String>());
+    let fraction = fraction.and_then(|it| it.parse::<i64>().ok()).unwrap_or(0);
+    let seconds = days.checked_mul(86_400)?.checked_add(part(0).checked_mul(3600)?)?.checked_add(part(1).checked_mul(60)?)?;
+    seconds.checked_add(part(2))?.checked_mul(1000)?.checked_add(fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn ranked(rows: Value) -> Vec<Value> {
+        let mut rows: Vec<Map> = serde_json::from_value(rows).unwrap();
+        rank(&mut rows);
+        rows.into_iter().map(|mut it| it.remove("created_at").unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn rivals_keep_their_order_and_nothing_else() {
+        let row = |intent: &str, at: Value| json!({"output_format": "TEXT", "intent_code": intent, "state_code": "ANY", "created_at": at});
+        let rows = json!([
+            row("A", json!("2026-02-01 00:00:00.5")),
+            row("a", json!("2026-01-31T23:59:59Z")),
+            row("B", json!("2026-01-01 00:00:00")),
+        ]);
+        assert_eq!(ranked(rows), [json!(1), json!(0), Value::Null]);
+        assert_eq!(ranked(json!([row("A", json!(5)), row("A", json!(9)), row("A", Value::Null)])), [json!(1), json!(2), Value::Null]);
+    }
+}

@@ -1,0 +1,110 @@
+//! How a model chooses the intent: the intents it may choose, its prompts and thresholds. (`spec/pipeline.md` 2.13)
+
+use serde::Serialize;
+
+use super::built_in::{Component, PromptPair};
+use super::issue::Issue;
+use super::scope::{UNKNOWN, same_code};
+use super::tables::{ConfigRows, Tables};
+
+/// An intent that the model may choose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AllowedIntent {
+    /// `intent_code`.
+    pub code: String,
+    /// `description`.
+    pub description: Option<String>,
+    /// `llm_hint`.
+    pub llm_hint: Option<String>,
+    /// `priority`.
+    pub priority: Option<i64>,
+}
+
+/// The agent resolver's part of the configuration.
+#[derive(Debug, Clone)]
+pub struct Agent {
+    /// Enabled intents by priority.
+    pub intents: Vec<AllowedIntent>,
+    /// Below this confidence an intent is not taken.
+    pub min_confidence: f64,
+    /// Two intents whose scores are this close collide.
+    pub collision_gap: f64,
+    /// Prompts that ask for the intent.
+    pub prompts: PromptPair,
+    /// Prompts that ask which of several intents is meant.
+    pub collision: PromptPair,
+    /// Appended to these.
+    pub collision_hint: String,
+    /// Whether an intent is kept while its values are collected.
+    pub sticky: bool,
+    /// The least cosine at which an example phrase is a hit.
+    pub semantic_min_score: f64,
+    /// Intents that start the conversation over, in upper case.
+    pub reset_intents: Vec<String>,
+}
+
+impl Agent {
+    pub(super) fn compile(tables: &Tables, rows: &ConfigRows, issues: &mut Vec<Issue>) -> Agent {
+        let mut agent = Component { rows, name: "AgentIntentResolver", issues };
+        let min_confidence = agent.share("MIN_CONFIDENCE", 0.55);
+        let collision_gap = agent.share("COLLISION_GAP_THRESHOLD", 0.1);
+        let prompts = agent.pair("", SYSTEM, USER);
+        let mut collision = Component { rows, name: "AgentIntentCollisionResolver", issues };
+        let collision_prompts = collision.pair("", COLLISION_SYSTEM, COLLISION_USER);
+        let collision_hint = collision.text("DERIVATION_HINT", COLLISION_HINT);
+        let mut step = Component { rows, name: "IntentResolutionStep", issues };
+        Agent {
+            intents: intents(tables),
+            min_confidence,
+            collision_gap,
+            prompts,
+            collision: collision_prompts,
+            collision_hint,
+            sticky: step.boolean("STICKY_INTENT", true),
+            semantic_min_score: step.share("SEMANTIC_MIN_SCORE", 0.80),
+            reset_intents: reset_intents(rows),
+        }
+    }
+
+    /// Whether a code is among the intents that the model may choose.
+    pub fn allows(&self, code: &str) -> bool {
+        self.intents.iter().any(|it| same_code(&it.code, code))
+    }
+}
+
+fn intents(tables: &Tables) -> Vec<AllowedIntent> {
+    let mut rows = tables.enabled("ce_intent");
+    rows.sort_by_key(|it| it.integer("priority").unwrap_or(i64::MAX));
+    let intent = |row: super::row::Row<'_>| {
+        let code = row.code("intent_code").filter(|it| !same_code(it, UNKNOWN))?;
+        let (description, llm_hint) = (row.text("description"), row.text("llm_hint"));
+        Some(AllowedIntent { code, description, llm_hint, priority: row.integer("priority") })
+    };
+    rows.into_iter().filter_map(intent).collect()
+}
+
+/// A list without a code keeps the default.
+fn reset_intents(rows: &ConfigRows) -> Vec<String> {
+    let text = rows.value("ResetResolvedIntentStep", "RESET_INTENT_CODES").unwrap_or_default();
+    let codes: Vec<String> = text.split(',').map(|it| it.trim().to_uppercase()).filter(|it| !it.is_empty()).collect();
+    if codes.is_empty() { vec!["RESET_SESSION".to_owned()] } else { codes }
+}
+
+const SYSTEM: &str = "You route messages of a service chat. Choose the intent that the customer means, out of the list that you are given \
+    and no other, and say how sure you are. Weigh the hint of each intent, what is known so far, and the question that is open, if there is \
+    one. When two intents fit about equally well, or too little is said, ask one short question instead of guessing.\n\
+    Reply with one JSON object with these members and nothing else: intent (a code of the list, or null), state (or null), confidence \
+    (0 to 1), needsClarification (true or false), clarificationQuestion (text or null), intentScores (a list of {intent, confidence} for \
+    the intents that come into question), followups (a list of short questions that would settle it).";
+
+const USER: &str = "Intents, as JSON:\n{{allowed_intents}}\n\nKnown so far, as JSON:\n{{context}}\n\nOpen question:\n{{pending_clarification}}\n\n\
+    The customer's message:\n{{user_input}}";
+
+const COLLISION_SYSTEM: &str = "You write one short, friendly question for a customer whose message fits several topics, so that the \
+    answer tells which one is meant. Name the topics in everyday words, never as codes. Write the question alone, in the customer's language.";
+
+const COLLISION_USER: &str = "The customer's message:\n{{user_input}}\n\nTopics that fit, best first, as JSON:\n{{intent_top3}}\n\n\
+    Questions that were proposed, as JSON:\n{{followups}}\n\nKnown so far, as JSON:\n{{context}}";
+
+const COLLISION_HINT: &str = "Ask one question. Do not answer the message.";

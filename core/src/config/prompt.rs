@@ -1,0 +1,152 @@
+//! `ce_prompt_template`: prompts of extraction and answers, and what the user may do at a point of the conversation.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::issue::Issue;
+use super::row::Row;
+use super::scope::{ANY, Scopes, same_code, upper};
+use super::tables::Tables;
+use crate::text::template::Template;
+
+/// The format of templates that extract values.
+const SCHEMA_JSON: &str = "SCHEMA_JSON";
+
+/// Modes of interaction that are known.
+const MODES: [&str; 11] =
+    ["NORMAL", "IDLE", "COLLECT", "CONFIRM", "PROCESSING", "FINAL", "ERROR", "DISAMBIGUATE", "FOLLOW_UP", "PENDING_ACTION", "REVIEW"];
+
+/// A template row.
+#[derive(Debug, Clone)]
+pub struct PromptTemplate {
+    /// `template_id`.
+    pub id: i64,
+    /// The intent, in upper case.
+    pub intent: String,
+    /// The state, in upper case.
+    pub state: String,
+    /// System prompt.
+    pub system: Template,
+    /// User prompt.
+    pub user: Template,
+    /// What the user may do; absent when the row says nothing of it.
+    pub interaction: Option<InteractionTerms>,
+    /// Of two rows the one with the larger value is newer.
+    newness: (i64, i64),
+}
+
+/// What the user may do at a point of the conversation. (`spec/pipeline.md` 2.9 step 4)
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InteractionTerms {
+    mode: String,
+    allows: Option<Vec<String>>,
+}
+
+impl InteractionTerms {
+    /// Whether the user may confirm.
+    pub fn may_affirm(&self) -> bool {
+        self.allows("affirm", &["CONFIRM"])
+    }
+
+    /// Whether the user may change a value.
+    pub fn may_edit(&self) -> bool {
+        self.allows("edit", &["CONFIRM", "REVIEW"])
+    }
+
+    /// Whether the user may have the last thing tried again.
+    pub fn may_retry(&self) -> bool {
+        self.allows("retry", &["ERROR", "PROCESSING"])
+    }
+
+    /// The contract's list decides where there is one, else the mode.
+    fn allows(&self, what: &str, modes: &[&str]) -> bool {
+        let listed = |list: &Vec<String>| list.iter().any(|it| it.trim().eq_ignore_ascii_case(what));
+        self.allows.as_ref().map_or_else(|| modes.contains(&self.mode.as_str()), listed)
+    }
+}
+
+/// Template rows by format and intent.
+#[derive(Debug, Clone, Default)]
+pub struct PromptTemplates(BTreeMap<(String, String), Vec<PromptTemplate>>);
+
+impl PromptTemplates {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> PromptTemplates {
+        let mut templates = PromptTemplates::default();
+        for row in scopes.rows(tables, "ce_prompt_template", issues) {
+            match compile(&row) {
+                Ok((format, template)) => templates.0.entry((format, template.intent.clone())).or_default().push(template),
+                Err(issue) => issues.push(issue),
+            }
+        }
+        templates
+    }
+
+    /// The newest template that extracts values for an intent in a state, else in any state.
+    pub fn extraction(&self, intent: &str, state: &str) -> Option<&PromptTemplate> {
+        let rows = self.0.get(&(SCHEMA_JSON.to_owned(), upper(intent)))?;
+        let newest = |state: &str| rows.iter().filter(|it| same_code(&it.state, state)).max_by_key(|it| it.newness);
+        newest(state).or_else(|| newest(ANY))
+    }
+
+    /// The template of an answer in a format: of the intent, else of any intent; the state's own before that of any state.
+    pub fn answer(&self, format: &str, intent: &str, state: &str) -> Option<&PromptTemplate> {
+        let of = |intent: String| {
+            let rows = self.0.get(&(format.to_owned(), intent))?;
+            let first = |state: &str| rows.iter().find(|it| same_code(&it.state, state));
+            first(state).or_else(|| first(ANY))
+        };
+        of(upper(intent)).or_else(|| of(ANY.to_owned()))
+    }
+
+    /// What the user may do in an intent and a state: the closest row that says something of it, the newest of several.
+    pub fn interaction(&self, intent: &str, state: &str) -> Option<&InteractionTerms> {
+        if intent.trim().is_empty() || state.trim().is_empty() {
+            return None;
+        }
+        let intent = upper(intent);
+        let rows = self.0.iter().filter(|it| it.0.1 == intent || it.0.1 == ANY).flat_map(|it| it.1);
+        let fits = rows.filter(|it| it.interaction.is_some() && (it.state == ANY || same_code(&it.state, state)));
+        let closeness = |it: &PromptTemplate| 2 * i64::from(it.intent == intent) + i64::from(it.state != ANY);
+        fits.max_by_key(|it| (closeness(it), it.newness)).and_then(|it| it.interaction.as_ref())
+    }
+
+    /// Whether any template of a format exists for an intent in a state.
+    pub fn has_answer(&self, format: &str, intent: &str, state: &str) -> bool {
+        self.answer(format, intent, state).is_some()
+    }
+}
+
+fn compile(row: &Row<'_>) -> Result<(String, PromptTemplate), Issue> {
+    // Older databases call the column response_type. (`decisions.md` 9, spellings)
+    let Some(format) = row.code("output_format").or_else(|| row.code("response_type")) else {
+        return Err(row.error("output_format", "is blank", "it names a format, such as TEXT, JSON or SCHEMA_JSON"));
+    };
+    let template = |column: &str| {
+        let source = row.text(column).unwrap_or_default();
+        Template::compile(&source).map_err(|reason| row.error(column, reason, "the template is corrected"))
+    };
+    let code = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
+    let template = PromptTemplate {
+        id: row.id(),
+        intent: code("intent_code"),
+        state: code("state_code"),
+        system: template("system_prompt")?,
+        user: template("user_prompt")?,
+        interaction: interaction(row),
+        newness: (row.integer("created_at").unwrap_or_default(), row.id()),
+    };
+    Ok((upper(&format), template))
+}
+
+/// A row speaks of the interaction when its mode is known or its contract is JSON.
+fn interaction(row: &Row<'_>) -> Option<InteractionTerms> {
+    let mode = row.code("interaction_mode").map(|it| upper(&it)).filter(|it| MODES.contains(&it.as_str()));
+    let contract = row.text("interaction_contract").and_then(|it| serde_json::from_str::<Value>(&it).ok());
+    if mode.is_none() && contract.is_none() {
+        return None;
+    }
+    let list = contract.as_ref().and_then(|it| it.get("allows")?.as_array());
+    let allows = list.map(|it| it.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect());
+    Some(InteractionTerms { mode: mode.unwrap_or_else(|| "NORMAL".to_owned()), allows })
+}

@@ -1,0 +1,246 @@
+//! The settings of each step.
+
+use std::collections::BTreeMap;
+
+use super::choice::{AuditLevel, Decision, LEVELS, SUMMARIZERS, Summarizer};
+use super::reader::Reader;
+
+/// `flow.interaction-policy.*`
+#[derive(Debug, Clone)]
+pub struct Interaction {
+    /// `execute-pending-on-affirm`
+    pub execute_pending_on_affirm: bool,
+    /// `reject-pending-on-negate`
+    pub reject_pending_on_negate: bool,
+    /// `fill-pending-slot-on-non-new-request`
+    pub fill_pending_slot: bool,
+    /// `require-resolved-intent-and-state`
+    pub require_resolved: bool,
+    /// `matrix`: `SUBJECT:ACT` to a decision.
+    pub matrix: BTreeMap<String, Decision>,
+}
+
+impl Interaction {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Interaction {
+        const STEP: &str = "InteractionPolicyStep";
+        Interaction {
+            execute_pending_on_affirm: reader.boolean("flow.interaction-policy.execute-pending-on-affirm", STEP, true),
+            reject_pending_on_negate: reader.boolean("flow.interaction-policy.reject-pending-on-negate", STEP, true),
+            fill_pending_slot: reader.boolean("flow.interaction-policy.fill-pending-slot-on-non-new-request", STEP, true),
+            require_resolved: reader.boolean("flow.interaction-policy.require-resolved-intent-and-state", STEP, true),
+            matrix: reader.matrix("flow.interaction-policy.matrix", STEP),
+        }
+    }
+}
+
+/// `flow.action-lifecycle.*`
+#[derive(Debug, Clone)]
+pub struct ActionLifecycle {
+    /// `enabled`
+    pub enabled: bool,
+    /// `ttl-turns`: turns that an open action lives; no limit when not positive.
+    pub ttl_turns: i64,
+    /// `ttl-minutes`: minutes that an open action lives; no limit when not positive.
+    pub ttl_minutes: i64,
+}
+
+impl ActionLifecycle {
+    pub(super) fn read(reader: &mut Reader<'_>) -> ActionLifecycle {
+        const STEP: &str = "ActionLifecycleStep";
+        ActionLifecycle {
+            enabled: reader.boolean("flow.action-lifecycle.enabled", STEP, true),
+            ttl_turns: reader.limit("flow.action-lifecycle.ttl-turns", STEP, 3),
+            ttl_minutes: reader.limit("flow.action-lifecycle.ttl-minutes", STEP, 30),
+        }
+    }
+}
+
+/// `flow.disambiguation.*`
+#[derive(Debug, Clone)]
+pub struct Disambiguation {
+    /// `enabled`
+    pub enabled: bool,
+    /// `max-options`: options that a question names.
+    pub max_options: usize,
+}
+
+impl Disambiguation {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Disambiguation {
+        const STEP: &str = "DisambiguationStep";
+        Disambiguation {
+            enabled: reader.boolean("flow.disambiguation.enabled", STEP, true),
+            max_options: reader.count("flow.disambiguation.max-options", STEP, 5),
+        }
+    }
+}
+
+/// `flow.guardrail.*`
+#[derive(Debug, Clone)]
+pub struct Guardrail {
+    /// `enabled`
+    pub enabled: bool,
+    /// `sanitize-input`
+    pub sanitize_input: bool,
+    /// `require-approval-for-sensitive-actions`
+    pub require_approval: bool,
+    /// `approval-gate-fail-closed`: what cannot be decided counts as sensitive and not approved.
+    pub fail_closed: bool,
+    /// `affirm-approves`: a yes on the next turn approves.
+    pub affirm_approves: bool,
+    /// `sensitive-patterns`
+    pub sensitive_patterns: Vec<String>,
+}
+
+impl Guardrail {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Guardrail {
+        const STEP: &str = "GuardrailStep";
+        Guardrail {
+            enabled: reader.boolean("flow.guardrail.enabled", STEP, true),
+            sanitize_input: reader.boolean("flow.guardrail.sanitize-input", STEP, true),
+            require_approval: reader.boolean("flow.guardrail.require-approval-for-sensitive-actions", STEP, false),
+            fail_closed: reader.boolean("flow.guardrail.approval-gate-fail-closed", STEP, false),
+            affirm_approves: reader.boolean("flow.guardrail.affirm-approves", STEP, true),
+            sensitive_patterns: reader.texts("flow.guardrail.sensitive-patterns", STEP),
+        }
+    }
+}
+
+/// `flow.state-graph.*`
+#[derive(Debug, Clone)]
+pub struct StateGraph {
+    /// `enabled`
+    pub enabled: bool,
+    /// `soft-block-on-violation`
+    pub soft_block: bool,
+    /// `revert-on-violation`: the state goes back to what it was.
+    pub revert: bool,
+    /// `allowed-transitions`: states by the state before, in upper case.
+    pub allowed: BTreeMap<String, Vec<String>>,
+}
+
+impl StateGraph {
+    pub(super) fn read(reader: &mut Reader<'_>) -> StateGraph {
+        const STEP: &str = "StateGraphStep";
+        StateGraph {
+            enabled: reader.boolean("flow.state-graph.enabled", STEP, true),
+            soft_block: reader.boolean("flow.state-graph.soft-block-on-violation", STEP, false),
+            revert: reader.boolean("flow.state-graph.revert-on-violation", STEP, false),
+            allowed: reader.lists("flow.state-graph.allowed-transitions", STEP),
+        }
+    }
+}
+
+/// `flow.memory.*`
+#[derive(Debug, Clone)]
+pub struct Memory {
+    /// `enabled`
+    pub enabled: bool,
+    /// `summary-max-chars`: UTF-16 units of a summary.
+    pub summary_max_chars: usize,
+    /// `recent-turns-for-summary`
+    pub recent_turns: usize,
+    /// `summarizer`
+    pub summarizer: Summarizer,
+}
+
+impl Memory {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Memory {
+        const STEP: &str = "MemoryStep";
+        Memory {
+            enabled: reader.boolean("flow.memory.enabled", STEP, true),
+            summary_max_chars: reader.count("flow.memory.summary-max-chars", STEP, 1200),
+            recent_turns: reader.count("flow.memory.recent-turns-for-summary", STEP, 3),
+            summarizer: reader.choice("flow.memory.summarizer", STEP, &SUMMARIZERS, Summarizer::Deterministic),
+        }
+    }
+}
+
+/// `mcp.guardrail.*`: which tool may follow which.
+#[derive(Debug, Clone)]
+pub struct NextTool {
+    /// `enabled`
+    pub enabled: bool,
+    /// `fail-closed`: a tool that the map does not name has no successor.
+    pub fail_closed: bool,
+    /// `allowed-next-by-current-tool`, in upper case; `__START__` stands before the first tool.
+    pub allowed: BTreeMap<String, Vec<String>>,
+}
+
+/// `flow.tool-orchestration.enabled`, `mcp.*`
+#[derive(Debug, Clone)]
+pub struct Tools {
+    /// Whether tools can be asked for directly.
+    pub orchestration: bool,
+    /// `tool-max-loops`: plans of a turn.
+    pub max_loops: usize,
+    /// `tool-call-delay-ms`: milliseconds before each call.
+    pub delay_ms: usize,
+    /// `tool-call-delay-after-calls`: calls after which more time passes.
+    pub delay_after_calls: usize,
+    /// `tool-call-delay-after-ms`: that time, in milliseconds.
+    pub delay_after_ms: usize,
+    /// Observations that the planner sees, the newest; 0 for all.
+    pub max_observations: usize,
+    /// Characters of an observation that the planner sees.
+    pub max_observation_chars: usize,
+    /// `guardrail.*`
+    pub next: NextTool,
+}
+
+impl Tools {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Tools {
+        const STEP: &str = "McpToolStep";
+        const PLANNER: &str = "McpPlanner";
+        let max_loops = reader.count("mcp.tool-max-loops", "", 5);
+        let delay_ms = reader.count("mcp.tool-call-delay-ms", "", 0);
+        let delay_after_calls = reader.count("mcp.tool-call-delay-after-calls", "", 4);
+        let delay_after_ms = reader.count("mcp.tool-call-delay-after-ms", "", 2000);
+        Tools {
+            orchestration: reader.boolean("flow.tool-orchestration.enabled", "ToolOrchestrationStep", true),
+            max_loops: reader.row(STEP, "MCP_TOOL_MAX_LOOPS", max_loops).max(1),
+            delay_ms: reader.row(STEP, "MCP_TOOL_CALL_DELAY_MS", delay_ms),
+            delay_after_calls: reader.row(STEP, "MCP_TOOL_CALL_DELAY_AFTER_CALLS", delay_after_calls),
+            delay_after_ms: reader.row(STEP, "MCP_TOOL_CALL_DELAY_AFTER_MS", delay_after_ms),
+            max_observations: reader.row(PLANNER, "MCP_PLANNER_MAX_OBSERVATIONS_COUNT", 2),
+            max_observation_chars: reader.row(PLANNER, "MCP_PLANNER_MAX_OBS_CHARS", 6000).max(1000),
+            next: NextTool {
+                enabled: reader.boolean("mcp.guardrail.enabled", "", false),
+                fail_closed: reader.boolean("mcp.guardrail.fail-closed", "", false),
+                allowed: reader.lists("mcp.guardrail.allowed-next-by-current-tool", ""),
+            },
+        }
+    }
+}
+
+/// `audit.*`: which audit events are kept.
+#[derive(Debug, Clone)]
+pub struct AuditSettings {
+    /// Off keeps nothing.
+    pub enabled: bool,
+    /// How much is kept.
+    pub level: AuditLevel,
+    /// Stages to keep, in upper case, with `*` for anything; empty keeps all.
+    pub include_stages: Vec<String>,
+    /// Stages to drop.
+    pub exclude_stages: Vec<String>,
+    /// Intents to keep; empty keeps all.
+    pub include_intents: Vec<String>,
+    /// Intents to drop.
+    pub exclude_intents: Vec<String>,
+    /// Whether `CacheInspectAuditStep` shows the row as it was loaded.
+    pub cache_inspector: bool,
+}
+
+impl AuditSettings {
+    pub(super) fn read(reader: &mut Reader<'_>) -> AuditSettings {
+        AuditSettings {
+            enabled: reader.boolean("audit.enabled", "", true),
+            level: reader.choice("audit.level", "", &LEVELS, AuditLevel::All),
+            include_stages: reader.names("audit.include-stages"),
+            exclude_stages: reader.names("audit.exclude-stages"),
+            include_intents: reader.names("audit.include-intents"),
+            exclude_intents: reader.names("audit.exclude-intents"),
+            cache_inspector: reader.boolean("audit.cache-inspector", "", false),
+        }
+    }
+}

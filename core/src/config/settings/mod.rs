@@ -1,0 +1,144 @@
+//! `convengine.*` settings: keys, defaults and reading. (`spec/pipeline.md` 1.14, `spec/data-and-api.md` 2.2)
+//!
+//! `camelCase` and `kebab-case` name the same key. A row of `ce_config` wins over the tree for a step's settings.
+
+mod choice;
+mod groups;
+mod reader;
+
+use serde_json::Value;
+
+use super::issue::Issue;
+use super::tables::ConfigRows;
+use crate::turn::Map;
+
+pub use choice::{AuditLevel, Decision, DialogueActMode, Summarizer};
+pub use groups::{ActionLifecycle, AuditSettings, Disambiguation, Guardrail, Interaction, Memory, NextTool, StateGraph, Tools};
+use reader::Reader;
+
+/// The settings that the core and its hosts read.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `flow.dialogue-act.resolute`
+    pub dialogue_act_mode: DialogueActMode,
+    /// `flow.dialogue-act.llm-threshold`: from this confidence on, words alone decide.
+    pub llm_threshold: f64,
+    /// `flow.query-rewrite.enabled`
+    pub query_rewrite: bool,
+    /// `flow.conversation-history.max-turns`
+    pub history_max_turns: usize,
+    /// `flow.interaction-policy.*`
+    pub interaction: Interaction,
+    /// `flow.action-lifecycle.*`
+    pub action_lifecycle: ActionLifecycle,
+    /// `flow.disambiguation.*`
+    pub disambiguation: Disambiguation,
+    /// `flow.guardrail.*`
+    pub guardrail: Guardrail,
+    /// `flow.state-graph.*`
+    pub state_graph: StateGraph,
+    /// `flow.memory.*`
+    pub memory: Memory,
+    /// `flow.tool-orchestration.enabled`, `mcp.*`
+    pub tools: Tools,
+    /// `audit.*`
+    pub audit: AuditSettings,
+    /// `input.max-chars`: characters of a message.
+    pub input_max_chars: usize,
+    /// `config.strict`: an error in the configuration ends the start.
+    pub strict: bool,
+}
+
+impl Settings {
+    pub(super) fn read(tree: &Value, rows: &ConfigRows, issues: &mut Vec<Issue>) -> Settings {
+        let mut reader = Reader { tree, rows, issues, known: Vec::new() };
+        let settings = Settings {
+            dialogue_act_mode: reader.choice(
+                "flow.dialogue-act.resolute",
+                "DialogueActStep",
+                &choice::MODES,
+                DialogueActMode::RegexThenLlm,
+            ),
+            llm_threshold: reader.number("flow.dialogue-act.llm-threshold", "DialogueActStep", 0.90),
+            query_rewrite: reader.boolean("flow.query-rewrite.enabled", "", true),
+            history_max_turns: reader.count("flow.conversation-history.max-turns", "", 20),
+            interaction: Interaction::read(&mut reader),
+            action_lifecycle: ActionLifecycle::read(&mut reader),
+            disambiguation: Disambiguation::read(&mut reader),
+            guardrail: Guardrail::read(&mut reader),
+            state_graph: StateGraph::read(&mut reader),
+            memory: Memory::read(&mut reader),
+            tools: Tools::read(&mut reader),
+            audit: AuditSettings::read(&mut reader),
+            input_max_chars: reader.count("input.max-chars", "", 32_000),
+            strict: reader.boolean("config.strict", "", false),
+        };
+        reader.unknown();
+        settings
+    }
+}
+
+/// The tree with every key in kebab-case; keys in capitals are data and stay.
+pub fn normalise(tree: &Value) -> Value {
+    match tree {
+        Value::Object(members) => Value::Object(members.iter().map(|(key, value)| member(key, value)).collect()),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => other.clone(),
+    }
+}
+
+/// Settings whose keys are names of the configuration.
+const MAPS: [&str; 3] = ["matrix", "allowed-transitions", "allowed-next-by-current-tool"];
+
+fn member(key: &str, value: &Value) -> (String, Value) {
+    let key = kebab(key);
+    let value = if MAPS.contains(&key.as_str()) { value.clone() } else { normalise(value) };
+    (key, value)
+}
+
+fn kebab(key: &str) -> String {
+    if !key.starts_with(|c: char| c.is_ascii_lowercase()) {
+        return key.to_owned();
+    }
+    key.chars().fold(String::new(), |mut out, c| {
+        if c.is_ascii_uppercase() {
+            out.push('-');
+        }
+        out.push(c.to_ascii_lowercase());
+        out
+    })
+}
+
+/// The groups of a tree that change what a turn does.
+pub(super) fn of_the_core(tree: &Value) -> Value {
+    let groups = ["flow", "audit", "mcp"].into_iter().filter_map(|it| Some((it.to_owned(), tree.get(it)?.clone())));
+    Value::Object(groups.collect::<Map>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Tables};
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_bad_value_is_an_error_and_the_default_counts() {
+        let tree = json!({"flow": {"dialogueAct": {"resolute": "SOMETIMES", "llmThreshold": "high"}}, "input": {"maxChars": -1}});
+        let (config, issues) = Config::compile(&Tables::default(), &tree);
+        assert_eq!(config.settings.dialogue_act_mode, DialogueActMode::RegexThenLlm);
+        assert_eq!((config.settings.llm_threshold, config.settings.input_max_chars), (0.90, 32_000));
+        let paths: Vec<&str> = issues.iter().map(|it| it.path.as_str()).collect();
+        let group = "convengine.flow.dialogue-act";
+        assert_eq!(paths, [format!("{group}.resolute"), format!("{group}.llm-threshold"), "convengine.input.max-chars".to_owned()]);
+    }
+
+    #[test]
+    fn unknown_keys_are_warnings_and_both_spellings_are_one() {
+        let tree = json!({"flow": {"queryRewrite": {"enabled": false}, "typo": 1}, "mcp": {"db": {"queryMode": 3}}});
+        let (config, issues) = Config::compile(&Tables::default(), &tree);
+        assert!(!config.settings.query_rewrite);
+        let lines: Vec<String> = issues.iter().map(ToString::to_string).collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].contains("convengine.flow.typo: is no known setting"), "{lines:?}");
+        assert!(lines[1].contains("convengine.mcp.db.query-mode: has no effect"), "{lines:?}");
+    }
+}

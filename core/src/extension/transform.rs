@@ -1,0 +1,102 @@
+//! Hooks and transformers: tasks that `ce_task` places around steps, container data and answers.
+
+use serde_json::{Value, json};
+
+use super::ask;
+use crate::audit::Stage;
+use crate::config::{HookMoment, TaskPlace};
+use crate::turn::{EffectError, Payload, PayloadKind, TaskUse};
+use crate::turning::Turning;
+
+/// Runs the hooks of a step; one that fails is audited and breaks nothing.
+pub async fn hook(t: &mut Turning<'_>, step: &str, moment: HookMoment) {
+    let config = t.config;
+    if config.tasks.is_empty() {
+        return;
+    }
+    let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
+    for task in config.tasks.hooks(step, moment, &intent, &state) {
+        if let Err(error) = ask(t, task.name.clone(), TaskUse::Hook, None, Some(json!({"step": step, "phase": moment.name()}))).await {
+            t.audit(Stage::StepHookError, |_| {
+                json!({
+                    "step": step, "phase": moment.name(), "hookClass": task.name, "errorType": error.kind, "errorMessage": error.message,
+                })
+            });
+        }
+    }
+}
+
+/// The parameters of a container's request after its interceptors.
+///
+/// # Errors
+/// The first failure.
+pub async fn container_request(t: &mut Turning<'_>, params: Value) -> Result<Value, EffectError> {
+    through(t, TaskPlace::ContainerRequest, params).await
+}
+
+/// The data of a container after interceptors and transformer.
+///
+/// # Errors
+/// The first failure.
+pub async fn container_data(t: &mut Turning<'_>, data: Value) -> Result<Value, EffectError> {
+    let data = through(t, TaskPlace::ContainerResponse, data).await?;
+    through(t, TaskPlace::ContainerTransformer, data).await
+}
+
+/// Lets the transformers of answers change the payload; what is stored of the answer stays.
+///
+/// # Errors
+/// The first failure.
+pub async fn payload(t: &mut Turning<'_>) -> Result<(), EffectError> {
+    transform_payload(t, TaskPlace::ResponseLlm).await
+}
+
+/// Lets the transformers of final answers change the payload, which nothing stores.
+///
+/// # Errors
+/// The first failure.
+pub async fn final_payload(t: &mut Turning<'_>) -> Result<(), EffectError> {
+    transform_payload(t, TaskPlace::ResponseFinal).await
+}
+
+async fn transform_payload(t: &mut Turning<'_>, place: TaskPlace) -> Result<(), EffectError> {
+    let config = t.config;
+    if config.tasks.is_empty() {
+        return Ok(());
+    }
+    let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
+    for task in config.tasks.of(place, &intent, &state) {
+        let Some(payload) = t.session.payload.clone() else { return Ok(()) };
+        let result = ask(t, task.name.clone(), TaskUse::Transform, None, Some(json!(payload))).await?;
+        if let Some(payload) = transformed(&payload, result) {
+            t.session.payload = Some(payload);
+        }
+    }
+    Ok(())
+}
+
+/// A text keeps the form of the answer, anything else makes it JSON; null keeps the answer.
+fn transformed(payload: &Payload, result: Value) -> Option<Payload> {
+    match result {
+        Value::Null => None,
+        Value::String(value) => Some(Payload { kind: payload.kind, value }),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            Some(Payload { kind: PayloadKind::Json, value: other.to_string() })
+        }
+    }
+}
+
+async fn through(t: &mut Turning<'_>, place: TaskPlace, mut value: Value) -> Result<Value, EffectError> {
+    let config = t.config;
+    if config.tasks.is_empty() {
+        return Ok(value);
+    }
+    let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
+    for task in config.tasks.of(place, &intent, &state) {
+        let result = ask(t, task.name.clone(), TaskUse::Transform, None, Some(value.clone())).await?;
+        if !result.is_null() {
+            value = result;
+        }
+    }
+    Ok(value)
+}

@@ -1,0 +1,137 @@
+//! Answers that a model makes. (`spec/data-and-api.md` 5.3)
+
+use serde_json::{Value, json};
+
+use super::answer;
+use crate::audit::Stage;
+use crate::config::{OutputFormat, Response};
+use crate::fault::{Fault, FaultCode};
+use crate::llm;
+use crate::text::template::Template;
+use crate::turn::{LlmMode, Map};
+use crate::turning::Turning;
+use crate::verbose::{Progress, publish};
+
+/// What a model is told to make an answer.
+struct Order<'o> {
+    purpose: &'static str,
+    resolver: &'static str,
+    system: &'o Template,
+    user: &'o Template,
+    hint: &'o str,
+    schema: Option<Value>,
+    format: OutputFormat,
+}
+
+/// Lets a model make the answer of a row.
+///
+/// # Errors
+/// No template of the row's format fits, or the model does not answer.
+pub async fn derived(t: &mut Turning<'_>, response: &Response, hint: &str, schema: Option<Value>) -> Result<String, Fault> {
+    let config = t.config;
+    let Some(template) = config.prompts.answer(response.format.name(), &t.session.intent, &t.session.state) else {
+        let message = format!(
+            "No prompt template found for output_format={}, intent={}, state={}",
+            response.format.name(),
+            t.session.intent,
+            t.session.state
+        );
+        return Err(Fault::new(FaultCode::NoResponseConfigured, message));
+    };
+    let (purpose, resolver) = match response.format {
+        OutputFormat::Text => ("response_text", "TextOutputFormatResolver"),
+        OutputFormat::Json => ("response_json", "JsonOutputFormatResolver"),
+    };
+    let order = Order { purpose, resolver, system: &template.system, user: &template.user, hint, schema, format: response.format };
+    let text = ask(t, &order, Some(template.id)).await?;
+    if response.format == OutputFormat::Json {
+        follow(t, &text);
+    }
+    Ok(text)
+}
+
+/// Asks the user which of the intents that fit equally well is meant. (`spec/pipeline.md` 2.24 step 1)
+///
+/// # Errors
+/// The model does not answer.
+pub async fn collision(t: &mut Turning<'_>) -> Result<(), Fault> {
+    t.audit(Stage::IntentCollisionDetected, |session| json!({"intent": session.intent, "state": session.state}));
+    let config = t.config;
+    let prompts = &config.agent.collision;
+    let order = Order {
+        purpose: "intent_collision",
+        resolver: "TextOutputFormatResolver",
+        system: &prompts.system,
+        user: &prompts.user,
+        hint: &config.agent.collision_hint,
+        schema: None,
+        format: OutputFormat::Text,
+    };
+    let text = ask(t, &order, None).await?;
+    t.audit(Stage::IntentCollisionResolved, |session| {
+        json!({
+            "output": text, "intent": session.intent, "state": session.state, "context": session.context,
+            "schemaJson": session.schema_json(),
+        })
+    });
+    Ok(())
+}
+
+async fn ask(t: &mut Turning<'_>, order: &Order<'_>, template: Option<i64>) -> Result<String, Fault> {
+    let (purpose, resolver) = (order.purpose, order.resolver);
+    t.audit(Stage::ResolveResponseSelected, |session| {
+        let mut facts = Map::new();
+        if let Some(id) = template {
+            facts.insert("templateId".to_owned(), json!(id));
+            facts.insert("templateDesc".to_owned(), Value::Null);
+        }
+        facts.insert("intent".to_owned(), json!(session.intent));
+        facts.insert("outputFormat".to_owned(), json!(order.format.name()));
+        facts.insert("resolver".to_owned(), json!(resolver));
+        Value::Object(facts)
+    });
+    t.session.share_view();
+    let variables = llm::variables(t, &Value::Null);
+    let mut prompts = llm::prompts(t, order.system, order.user, &variables);
+    prompts.hint = Some(order.hint.to_owned()).filter(|it| !it.is_empty());
+    let mut input = json!({"system_prompt": prompts.system, "user_prompt": prompts.user, "derivation_hint": order.hint});
+    if let (Some(input), OutputFormat::Json) = (input.as_object_mut(), order.format) {
+        input.insert("schema".to_owned(), json!(order.schema));
+    }
+    let with_session = |mut input: Value, facts: Value| {
+        if let Some(input) = input.as_object_mut() {
+            input.insert("session".to_owned(), facts);
+        }
+        input
+    };
+    publish(t, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_INPUT"), || input.as_object().cloned().unwrap_or_default());
+    t.audit(Stage::ResolveResponseLlmInput, |session| with_session(input, session.facts()));
+    let mode = if order.format == OutputFormat::Json { LlmMode::Json } else { LlmMode::Text };
+    let text = match llm::ask(t, purpose, mode, prompts, order.schema.clone()).await {
+        Ok(reply) => reply.text,
+        Err(error) => {
+            let facts = json!({"error": error.message});
+            let metadata = || facts.as_object().cloned().unwrap_or_default();
+            publish(t, Progress::error(resolver, "RESOLVE_RESPONSE_LLM_ERROR"), metadata);
+            return Err(Fault::of_llm());
+        }
+    };
+    let output = json!({"output": text});
+    publish(t, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_OUTPUT"), || output.as_object().cloned().unwrap_or_default());
+    t.audit(Stage::ResolveResponseLlmOutput, |_| output);
+    let source = if order.format == OutputFormat::Json { "RESPONSE_JSON" } else { "RESPONSE_TEXT" };
+    answer(t, order.format, source, text.clone());
+    Ok(text)
+}
+
+/// Takes intent and state that the model's JSON names.
+fn follow(t: &mut Turning<'_>, text: &str) {
+    let Ok(reply) = serde_json::from_str::<Map>(text) else { return };
+    let code = |key: &str| reply.get(key).and_then(Value::as_str).filter(|it| !it.trim().is_empty()).map(str::to_owned);
+    if let Some(intent) = code("intent") {
+        t.session.set_intent(&intent);
+    }
+    if let Some(state) = code("state") {
+        t.session.state = state;
+    }
+}

@@ -1,0 +1,33 @@
+//! Names of tasks.
+
+/// A bean with its methods, as pending actions and rules name them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskName {
+    /// The bean.
+    pub bean: String,
+    /// Its methods, in the order in which they are called.
+    pub methods: Vec<String>,
+}
+
+impl TaskName {
+    /// Reads `bean:method,method`; without a colon, bean and method are the same word. `None` when a part is blank.
+    pub fn parse(text: &str) -> Option<TaskName> {
+        let (bean, methods) = text.split_once(':').unwrap_or((text, text));
+        let methods: Vec<String> = methods.split(',').map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect();
+        let bean = bean.trim().to_owned();
+        (!bean.is_empty() && !methods.is_empty()).then_some(TaskName { bean, methods })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TaskName;
+
+    #[test]
+    fn a_task_is_a_bean_with_methods() {
+        let read = |text: &str| TaskName::parse(text).map(|it| (it.bean, it.methods.join("|")));
+        assert_eq!(read("card: issue , notify"), Some(("card".to_owned(), "issue|notify".to_owned())));
+        assert_eq!(read("card"), Some(("card".to_owned(), "card".to_owned())));
+        assert_eq!((read(":issue"), read("card:"), read(" ")), (None, None, None));
+    }
+}

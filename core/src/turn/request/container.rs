@@ -1,0 +1,54 @@
+//! Data of a container, fetched before values are extracted.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Reply, Request};
+use crate::turn::{Class, Map, Operation};
+
+/// Milliseconds that a container has.
+const DEADLINE_MS: u32 = 10_000;
+
+/// A query of a container; the body that its service gets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerRequest {
+    /// The page.
+    pub page_id: i64,
+    /// The section of the page.
+    pub section_id: i64,
+    /// The container of the section.
+    pub container_id: i64,
+    /// On whose behalf; the engine's name.
+    pub user_id: String,
+    /// Who is logged in; the engine's name.
+    pub logged_in_user_id: String,
+    /// The parameters.
+    pub input_params: Map,
+}
+
+/// What a container answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContainerReply {
+    /// The data.
+    pub data: Value,
+}
+
+impl From<ContainerRequest> for Request {
+    fn from(request: ContainerRequest) -> Self {
+        Request::Container(request)
+    }
+}
+
+impl Operation for ContainerRequest {
+    type Output = ContainerReply;
+    const CLASS: Class = Class::Read;
+
+    fn deadline_ms(&self) -> u32 {
+        DEADLINE_MS
+    }
+
+    fn output(reply: Reply) -> Option<ContainerReply> {
+        if let Reply::Container(reply) = reply { Some(reply) } else { None }
+    }
+}

@@ -1,0 +1,42 @@
+//! Embeddings of texts.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Reply, Request};
+use crate::turn::{Class, Operation};
+
+/// Milliseconds that a model has.
+const DEADLINE_MS: u32 = 10_000;
+
+/// Texts to embed; hosts may keep the embeddings of texts that come again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmbedRequest {
+    /// The texts.
+    pub texts: Vec<String>,
+}
+
+/// One vector a text, in their order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EmbedReply {
+    /// The vectors.
+    pub vectors: Vec<Vec<f64>>,
+}
+
+impl From<EmbedRequest> for Request {
+    fn from(request: EmbedRequest) -> Self {
+        Request::Embed(request)
+    }
+}
+
+impl Operation for EmbedRequest {
+    type Output = EmbedReply;
+    const CLASS: Class = Class::Read;
+
+    fn deadline_ms(&self) -> u32 {
+        DEADLINE_MS
+    }
+
+    fn output(reply: Reply) -> Option<EmbedReply> {
+        if let Reply::Embed(reply) = reply { Some(reply) } else { None }
+    }
+}
