@@ -17,13 +17,24 @@ pub struct Classifier {
     pub intent: String,
     /// The state, in upper case.
     pub state: String,
-    /// The compiled pattern.
-    pub matcher: TextMatcher,
+}
+
+/// A row of type SEMANTIC: a phrase that stands for its intent.
+#[derive(Debug, Clone)]
+pub struct Example {
+    /// The phrase.
+    pub phrase: String,
+    /// The row.
+    pub row: Classifier,
 }
 
 /// Classifier rows of enabled intents, by priority.
 #[derive(Debug, Clone, Default)]
-pub struct Classifiers(pub Vec<Classifier>);
+pub struct Classifiers {
+    patterns: Vec<(TextMatcher, Classifier)>,
+    /// Rows that are compared by likeness, used when no pattern matches.
+    pub examples: Vec<Example>,
+}
 
 impl Classifiers {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Classifiers {
@@ -31,28 +42,41 @@ impl Classifiers {
         let enabled: BTreeSet<String> = intents.iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it)).collect();
         let mut rows = scopes.rows(tables, "ce_intent_classifier", issues);
         rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
-        let mut found = Vec::new();
+        let mut classifiers = Classifiers::default();
         for row in rows {
             match compile(&row) {
                 // The scope check reports a classifier whose intent is not enabled; it never matches.
-                Ok(classifier) if !enabled.contains(&upper(&classifier.intent)) => {}
-                Ok(classifier) => found.push(classifier),
+                Ok((_, row)) if !enabled.contains(&upper(&row.intent)) => {}
+                Ok((How::Pattern(matcher), row)) => classifiers.patterns.push((matcher, row)),
+                Ok((How::Example(phrase), row)) => classifiers.examples.push(Example { phrase, row }),
                 Err(issue) => issues.push(issue),
             }
         }
-        Classifiers(found)
+        classifiers
+    }
+
+    /// The rows whose pattern matches a text, by priority.
+    pub fn matching(&self, text: &str) -> Vec<&Classifier> {
+        let lower = text.to_lowercase();
+        self.patterns.iter().filter(|it| it.0.matches(text, &lower) == Ok(true)).map(|it| &it.1).collect()
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<Classifier, Issue> {
+/// How a row matches.
+enum How {
+    Pattern(TextMatcher),
+    Example(String),
+}
+
+fn compile(row: &Row<'_>) -> Result<(How, Classifier), Issue> {
     let rule_type = row.code("rule_type").unwrap_or_default();
     let pattern = row.text("pattern").unwrap_or_default();
-    let matcher = match TextMatcher::compile(&upper(&rule_type), &pattern) {
-        _ if pattern.trim().is_empty() => return Err(row.error("pattern", "is blank", "it has a pattern")),
-        Some(compiled) => compiled.map_err(|reason| row.error("pattern", reason, "the pattern is corrected"))?,
-        None if upper(&rule_type) == "SEMANTIC" => {
-            return Err(Issue::warning(row.path("rule_type"), "needs embeddings, which this host does not have", "the row is not used"));
-        }
+    if pattern.trim().is_empty() {
+        return Err(row.error("pattern", "is blank", "it has a pattern"));
+    }
+    let how = match TextMatcher::compile(&upper(&rule_type), &pattern) {
+        Some(compiled) => How::Pattern(compiled.map_err(|reason| row.error("pattern", reason, "the pattern is corrected"))?),
+        None if upper(&rule_type) == "SEMANTIC" => How::Example(pattern),
         None => {
             let reason = format!("'{rule_type}' is not REGEX, EXACT, CONTAINS, STARTS_WITH or SEMANTIC");
             return Err(row.error("rule_type", reason, "the type is one of these"));
@@ -62,5 +86,5 @@ fn compile(row: &Row<'_>) -> Result<Classifier, Issue> {
         return Err(row.error("intent_code", "is blank", "it names an intent"));
     };
     let state = row.code("state_code").map_or_else(|| UNKNOWN.to_owned(), |it| upper(&it));
-    Ok(Classifier { id: row.id(), intent, state, matcher })
+    Ok((how, Classifier { id: row.id(), intent, state }))
 }

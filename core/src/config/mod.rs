@@ -24,7 +24,7 @@ mod verbose;
 pub use acts::{Act, ActPrompts, Acts};
 pub use agent::{Agent, AllowedIntent};
 pub use built_in::PromptPair;
-pub use classifier::{Classifier, Classifiers};
+pub use classifier::{Classifier, Classifiers, Example};
 pub use issue::{Issue, Severity};
 pub use matcher::TextMatcher;
 pub use policy::{Policies, Policy};

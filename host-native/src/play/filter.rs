@@ -16,7 +16,7 @@ struct Traces {
     params: &'static [&'static str],
 }
 
-const TRACES: [Traces; 15] = [
+const TRACES: [Traces; 14] = [
     Traces { step: "CacheInspectAuditStep", stages: &["CACHE_INSPECTION"], context: &[], params: &[] },
     Traces {
         step: "ActionLifecycleStep",
@@ -71,13 +71,6 @@ const TRACES: [Traces; 15] = [
     },
     Traces { step: "StateGraphStep", stages: &["STATE_GRAPH_*"], context: &[], params: &["state_graph_valid"] },
     Traces { step: "MemoryStep", stages: &["MEMORY_UPDATED"], context: &["memory"], params: &["memory_recall", "memory_session_summary"] },
-    // No step of its own: a part of IntentResolutionStep that this version does not have.
-    Traces {
-        step: "AgentIntentResolver",
-        stages: &["INTENT_AGENT_*", "RULE_* (AgentIntentResolver)"],
-        context: &[],
-        params: &["agentResolver", "intent_scores", "intent_top3", "intent_collision_candidates", "followups"],
-    },
 ];
 
 /// Members that hold a copy of the context.

@@ -1,19 +1,24 @@
-//! Finds the intent by the wording of the message, unless it is held. (`spec/pipeline.md` 2.13)
-//! Reads: `ce_intent_classifier`, message, lock, `skip_intent_resolution`. Writes: intent, state. Waits for: nothing.
+//! Finds the intent: by the wording of the message, else by a model, unless it is held. (`spec/pipeline.md` 2.13)
+//! Reads: `ce_intent`, `ce_intent_classifier`, message, lock, `skip_intent_resolution`. Writes: intent, state, an open question, lock.
+//! Waits for: embed, llm, rule tasks.
 
 use serde_json::json;
 
 use super::Flow;
 use crate::audit::Stage;
-use crate::config::{Act, Classifier, Phase};
+use crate::config::{Act, Phase, same_code};
 use crate::fault::Fault;
+use crate::intent;
 use crate::rules;
+use crate::schema;
 use crate::session::{Session, truthy};
-use crate::turn::Map;
 use crate::turning::Turning;
 use crate::verbose::{Progress, publish};
 
 const STEP: &str = "IntentResolutionStep";
+
+/// Why an intent is held while its values are collected.
+const SCHEMA_INCOMPLETE: &str = "SCHEMA_INCOMPLETE";
 
 /// Parameters by which a client or a rule asks for another intent although the current one is held.
 const FORCE: [&str; 5] = ["force_intent_resolution", "resolve_intent", "switch_intent", "switch_flow", "switch_mode"];
@@ -24,7 +29,8 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
         Stage::IntentResolveStart,
         |session| json!({"previousIntent": previous, "intentLocked": session.lock.is_some(), "intentLockReason": session.lock}),
     );
-    if t.session.lock.is_some() && !is_forced(&t.session) {
+    if !t.session.stalled && is_held(t) && !is_forced(&t.session) {
+        t.session.lock.get_or_insert_with(|| SCHEMA_INCOMPLETE.to_owned());
         t.session.clarification = None;
         t.audit(
             Stage::IntentResolveSkippedSchemaCollection,
@@ -32,12 +38,25 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
         );
         return Ok(Flow::Continue);
     }
-    if truthy(t.session.params.get("skip_intent_resolution")) && t.session.is_resolved() {
+    if t.session.stalled || (truthy(t.session.params.get("skip_intent_resolution")) && t.session.is_resolved()) {
         t.audit(Stage::IntentResolveSkippedPolicy, skipped);
         return Ok(Flow::Continue);
     }
-    resolve(t).await;
+    resolve(t).await?;
+    if !same_code(&previous, &t.session.intent) {
+        // What held the old intent does not hold the new one.
+        t.session.lock = None;
+    }
     Ok(Flow::Continue)
+}
+
+/// Whether the intent is held: while values are collected, unless intents do not stick, and by any other lock.
+fn is_held(t: &Turning<'_>) -> bool {
+    let by_collection = || t.session.lock.is_some() || schema::collecting(t);
+    match t.session.lock.as_deref() {
+        Some(reason) if reason != SCHEMA_INCOMPLETE => true,
+        Some(_) | None => t.config.agent.sticky && by_collection(),
+    }
 }
 
 fn skipped(session: &Session) -> serde_json::Value {
@@ -59,66 +78,30 @@ fn is_forced(session: &Session) -> bool {
     says || session.act() == Act::Reset || FORCE.iter().any(|it| truthy(session.params.get(*it)))
 }
 
-async fn resolve(t: &mut Turning<'_>) {
-    let Some(found) = classify(t) else {
-        t.audit(Stage::IntentResolveNoChange, |_| json!({}));
-        return;
-    };
-    let intent = found.intent.clone();
-    t.session.set_intent(&intent);
-    t.session.state.clone_from(&found.state);
-    rules::pass(t, Phase::PostClassifierIntent, "IntentResolutionStep Classifier").await;
-    t.audit(
-        Stage::IntentResolvedByClassifier,
-        |session| json!({"resolvedIntent": session.intent, "source": "CLASSIFIER", "classifierIntent": intent, "agentIntent": null}),
-    );
-    let resolved = t.session.intent.clone();
+async fn resolve(t: &mut Turning<'_>) -> Result<(), Fault> {
+    let classified = intent::classify(t).await;
+    if let Some(found) = classified {
+        // A question that was open has its answer. (X7)
+        t.session.clarification = None;
+        t.session.set_intent(&found.intent);
+        t.session.state.clone_from(&found.state);
+        rules::pass(t, Phase::PostClassifierIntent, "IntentResolutionStep Classifier").await;
+        resolved(t, "CLASSIFIER", Some(&found.intent), None);
+        return Ok(());
+    }
+    match intent::ask(t).await? {
+        Some(intent) => resolved(t, "AGENT", None, Some(&intent)),
+        None => t.audit(Stage::IntentResolveNoChange, |_| json!({})),
+    }
+    Ok(())
+}
+
+fn resolved(t: &Turning<'_>, source: &str, classifier: Option<&str>, agent: Option<&str>) {
+    let stage = if agent.is_some() { Stage::IntentResolvedByAgent } else { Stage::IntentResolvedByClassifier };
+    let intent = &t.session.intent;
+    t.audit(stage, |_| json!({"resolvedIntent": intent, "source": source, "classifierIntent": classifier, "agentIntent": agent}));
     publish(t, Progress::new(STEP, "INTENT_RESOLVED"), || {
-        [("source", json!("CLASSIFIER")), ("resolvedIntent", json!(resolved))]
-            .map(|(key, value)| (key.to_owned(), value))
-            .into_iter()
-            .collect()
+        let facts = json!({"source": source, "resolvedIntent": intent});
+        facts.as_object().cloned().unwrap_or_default()
     });
-}
-
-/// All rows are tried; the intent counts only when all that match agree.
-fn classify<'c>(t: &Turning<'c>) -> Option<&'c Classifier> {
-    let text = t.session.user_text.as_deref();
-    let config = t.config;
-    let hits: Vec<&Classifier> = text.map(|text| matching(&config.classifiers.0, text)).unwrap_or_default();
-    let mut intents: Vec<&str> = Vec::new();
-    for hit in &hits {
-        if !intents.contains(&hit.intent.as_str()) {
-            intents.push(&hit.intent);
-        }
-    }
-    let by_rule = || hits.iter().map(|it| (it.id.to_string(), json!(it.intent))).collect::<Map>();
-    match (hits.first(), intents.len()) {
-        (None, _) => {
-            t.audit(
-                Stage::IntentClassifierNoMatch,
-                |session| json!({"userText": session.user_text, "intent": session.intent, "state": session.state}),
-            );
-            None
-        }
-        (Some(first), 1) => {
-            t.audit(
-                Stage::IntentClassificationMatched,
-                |_| json!({"intent": first.intent, "state": first.state, "matchedByRule": by_rule()}),
-            );
-            Some(*first)
-        }
-        (Some(_), _) => {
-            t.audit(
-                Stage::IntentClassifierCollision,
-                |session| json!({"userText": session.user_text, "matchedIntents": intents, "matchedByRule": by_rule()}),
-            );
-            None
-        }
-    }
-}
-
-fn matching<'c>(classifiers: &'c [Classifier], text: &str) -> Vec<&'c Classifier> {
-    let lower = text.to_lowercase();
-    classifiers.iter().filter(|it| it.matcher.matches(text, &lower) == Ok(true)).collect()
 }

@@ -1,0 +1,182 @@
+//! Lets a model choose the intent, with scores, thresholds and questions. (`spec/pipeline.md` 2.13, Agent)
+
+use serde_json::{Value, json};
+
+use super::INTENT_COLLISION;
+use super::collision;
+use super::reply::AgentReply;
+use crate::audit::Stage;
+use crate::config::Phase;
+use crate::fault::Fault;
+use crate::llm;
+use crate::rules;
+use crate::schema;
+use crate::turn::{LlmMode, Map, Payload, PayloadKind};
+use crate::turning::Turning;
+use crate::verbose::{Progress, publish};
+
+const RESOLVER: &str = "AgentIntentResolver";
+
+/// Asks a model for the intent; returns the intent that stands then, or nothing when the model's answer was not taken.
+///
+/// # Errors
+/// The model does not answer.
+pub async fn ask(t: &mut Turning<'_>) -> Result<Option<String>, Fault> {
+    let config = t.config;
+    tell(t, Progress::new(RESOLVER, "AGENT_INTENT_START"), json!({"allowedIntentCount": config.agent.intents.len()}));
+    if config.agent.intents.is_empty() {
+        t.audit(Stage::IntentAgentSkipped, |_| json!({"reason": "no allowed intents"}));
+        return Ok(None);
+    }
+    t.session.set_param("agentResolver", true);
+    for key in ["intent_collision_candidates", "intent_scores", "intent_top3", "followups"] {
+        t.session.set_param(key, json!([]));
+    }
+    let reply = call(t).await?;
+    let resolved = judge(t, &reply).await;
+    t.session.set_param("agentResolver", false);
+    Ok(resolved)
+}
+
+async fn call(t: &mut Turning<'_>) -> Result<String, Fault> {
+    let config = t.config;
+    let variables = llm::variables(t, &Value::Null);
+    let prompts = llm::prompts(t, &config.agent.prompts.system, &config.agent.prompts.user, &variables);
+    let input = json!({
+        "templateFromCeConfig (AgentIntentResolver)": "USER_PROMPT, SYSTEM_PROMPT",
+        "systemPrompt": prompts.system,
+        "userPrompt": prompts.user,
+    });
+    tell(t, Progress::new(RESOLVER, "INTENT_AGENT_LLM_INPUT"), input.clone());
+    t.audit(Stage::IntentAgentLlmInput, |_| input);
+    let reply = match llm::ask(t, "intent_agent", LlmMode::Json, prompts, None).await {
+        Ok(reply) => reply.text,
+        Err(error) => {
+            tell(t, Progress::error(RESOLVER, "INTENT_AGENT_LLM_ERROR"), json!({"error": error.message}));
+            return Err(Fault::of_llm());
+        }
+    };
+    t.session.last_output = Some(("INTENT_AGENT", reply.clone()));
+    t.session.last_assistant = Some(reply.clone());
+    t.session.payload = Some(Payload { kind: PayloadKind::Json, value: reply.clone() });
+    let output = json!({"json": reply});
+    tell(t, Progress::new(RESOLVER, "INTENT_AGENT_LLM_OUTPUT"), output.clone());
+    t.audit(Stage::IntentAgentLlmOutput, |_| output);
+    Ok(reply)
+}
+
+async fn judge(t: &mut Turning<'_>, reply: &str) -> Option<String> {
+    let Ok(object) = serde_json::from_str::<Map>(llm::unfenced(reply)) else {
+        return reject(t, json!({"reason": "invalid json"}));
+    };
+    let mut reply = AgentReply::read(&object, &t.config.agent);
+    t.session.set_param("intent_scores", json!(reply.scores));
+    t.session.set_param("intent_top3", json!(reply.top()));
+    t.session.set_param("followups", json!(reply.followups));
+    t.audit(Stage::IntentAgentScores, |_| json!({"scores": reply.scores, "followups": reply.followups}));
+    t.session.set_param("intent_collision_candidates", json!(reply.candidates()));
+    settle_question(t, &mut reply);
+    if reply.needs_clarification {
+        return clarify(t, &reply);
+    }
+    accept(t, reply).await
+}
+
+/// Decides whether the user has to be asked, and what.
+fn settle_question(t: &mut Turning<'_>, reply: &mut AgentReply) {
+    let of_model = reply.state.clone();
+    if t.session.clarification.is_none() && collision::collides(&t.config.agent, reply) {
+        collide(t, reply);
+    }
+    let of_schema = reply.intent.as_deref().is_some_and(|it| schema::drives(t, it));
+    if of_schema && reply.needs_clarification {
+        // The schema's own questions settle what is unclear. The state goes back to what the model said.
+        t.audit(
+            Stage::IntentAgentClarificationSuppressedSchemaFlow,
+            |_| json!({"intent": reply.intent, "state": reply.state, "question": reply.question}),
+        );
+        reply.needs_clarification = false;
+        reply.question = None;
+        reply.state = of_model.filter(|it| !it.eq_ignore_ascii_case(INTENT_COLLISION));
+        return;
+    }
+    let collided = reply.state.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(INTENT_COLLISION));
+    if (reply.needs_clarification || collided) && reply.question.is_none() {
+        if let Some(question) = reply.followups.first() {
+            reply.question = Some(question.clone());
+            reply.needs_clarification = true;
+        }
+    }
+}
+
+fn collide(t: &mut Turning<'_>, reply: &mut AgentReply) {
+    reply.needs_clarification = true;
+    reply.state = Some(INTENT_COLLISION.to_owned());
+    if reply.question.is_none() {
+        reply.question = reply.followups.first().cloned().or_else(|| collision::question(reply));
+    }
+    let payload = json!({
+        "intent": reply.intent, "state": reply.state, "question": reply.question, "candidates": reply.candidates(), "scores": reply.top(),
+    });
+    tell(t, Progress::new(RESOLVER, "AGENT_INTENT_COLLISION"), payload.clone());
+    t.audit(Stage::IntentAgentCollision, |_| payload);
+}
+
+/// Asks the user; an intent that may not be chosen is not taken over with the question.
+fn clarify(t: &mut Turning<'_>, reply: &AgentReply) -> Option<String> {
+    let Some(question) = &reply.question else {
+        return reject(t, json!({"reason": "needsClarification without question"}));
+    };
+    if let Some(intent) = reply.intent.as_deref().filter(|it| !t.config.agent.allows(it)) {
+        return reject(t, json!({"intent": intent, "state": reply.state, "reason": "Intent not in allowed intents"}));
+    }
+    t.session.ask(question, "AGENT");
+    take(t, reply);
+    let payload = json!({"intent": reply.intent, "state": reply.state, "question": question, "followups": reply.followups});
+    tell(t, Progress::new(RESOLVER, "AGENT_INTENT_NEEDS_CLARIFICATION"), payload.clone());
+    t.audit(Stage::IntentAgentNeedsClarification, |_| payload);
+    Some(t.session.intent.clone())
+}
+
+async fn accept(t: &mut Turning<'_>, reply: AgentReply) -> Option<String> {
+    let Some(intent) = &reply.intent else {
+        let allowed = &t.config.agent.intents;
+        return reject(t, json!({"reason": "the model names no intent", "allowedIntents": allowed, "scores": reply.scores}));
+    };
+    if !t.config.agent.allows(intent) {
+        return reject(t, json!({"intent": intent, "state": reply.state, "reason": "Intent not in allowed intents"}));
+    }
+    if reply.confidence < t.config.agent.min_confidence {
+        return reject(t, json!({"intent": intent, "state": reply.state, "confidence": reply.confidence}));
+    }
+    take(t, &reply);
+    rules::pass(t, Phase::PostAgentIntent, RESOLVER).await;
+    t.session.clarification = None;
+    if let Some(question) = &reply.question {
+        t.session.ask(question, "AGENT");
+    }
+    let payload = json!({"intent": intent, "state": reply.state, "confidence": reply.confidence, "scores": reply.top()});
+    tell(t, Progress::new(RESOLVER, "AGENT_INTENT_ACCEPTED"), payload.clone());
+    t.audit(Stage::IntentAgentAccepted, |_| payload);
+    Some(t.session.intent.clone())
+}
+
+/// Takes over intent and state, as far as the model names them.
+fn take(t: &mut Turning<'_>, reply: &AgentReply) {
+    if let Some(intent) = &reply.intent {
+        t.session.set_intent(intent);
+    }
+    if let Some(state) = &reply.state {
+        t.session.state.clone_from(state);
+    }
+}
+
+fn reject(t: &Turning<'_>, payload: Value) -> Option<String> {
+    tell(t, Progress::error(RESOLVER, "AGENT_INTENT_REJECTED"), payload.clone());
+    t.audit(Stage::IntentAgentRejected, |_| payload);
+    None
+}
+
+fn tell(t: &Turning<'_>, progress: Progress<'_>, facts: Value) {
+    publish(t, progress, || facts.as_object().cloned().unwrap_or_default());
+}

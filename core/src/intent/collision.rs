@@ -1,0 +1,26 @@
+//! Two intents that fit about equally well.
+
+use super::reply::AgentReply;
+use crate::config::Agent;
+
+/// Whether the two best scores are too close to choose.
+pub(super) fn collides(agent: &Agent, reply: &AgentReply) -> bool {
+    let [first, second, ..] = reply.scores.as_slice() else { return false };
+    first.confidence - second.confidence <= agent.collision_gap
+}
+
+/// A question that names the two best intents in words.
+pub(super) fn question(reply: &AgentReply) -> Option<String> {
+    let [first, second, ..] = reply.scores.as_slice() else { return None };
+    Some(format!("Did you mean {} or {}?", words(&first.intent), words(&second.intent)))
+}
+
+/// A code as words: `CLOSE_CARD` is Close Card.
+fn words(code: &str) -> String {
+    let word = |it: &str| {
+        let mut characters = it.chars();
+        let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
+        first + &characters.as_str().to_lowercase()
+    };
+    code.split(['_', '-', ' ']).filter(|it| !it.is_empty()).map(word).collect::<Vec<_>>().join(" ")
+}
