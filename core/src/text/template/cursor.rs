@@ -9,24 +9,29 @@ pub(super) struct Cursor<'s> {
 }
 
 impl<'s> Cursor<'s> {
+    /// The next character.
     pub fn peek(&self) -> Option<char> {
         self.rest.chars().next()
     }
 
+    /// Whether the rest begins with a text.
     pub fn starts(&self, text: &str) -> bool {
         self.rest.starts_with(text)
     }
 
+    /// Takes a text when the rest begins with it.
     pub fn eat(&mut self, text: &str) -> bool {
         let Some(rest) = self.rest.strip_prefix(text) else { return false };
         self.rest = rest;
         true
     }
 
+    /// Goes beyond white space.
     pub fn skip_space(&mut self) {
         self.rest = self.rest.trim_start();
     }
 
+    /// Takes the characters that belong together.
     pub fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'s str {
         let end = self.rest.find(|c| !belongs(c)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(end);

@@ -27,6 +27,7 @@ pub(super) struct Evaluator<'e, 'v> {
 }
 
 impl<'e, 'v> Evaluator<'e, 'v> {
+    /// Reads variables by a function.
     pub fn new(lookup: &'e dyn Fn(&str) -> Option<&'v Value>) -> Self {
         Evaluator { lookup, made: Cell::new(0) }
     }

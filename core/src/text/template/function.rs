@@ -62,6 +62,7 @@ const UTILITIES: [(&str, Utility, usize); 7] = [
 ];
 
 impl Method {
+    /// The method of a name, when it takes so many arguments.
     pub fn named(name: &str, arguments: usize) -> Result<Method, String> {
         let Some((_, method, least, most)) = METHODS.iter().find(|it| it.0 == name) else {
             return Err(format!("calls '{name}()', which templates do not have; use one of {}", METHODS.map(|it| it.0).join(", ")));
@@ -130,6 +131,7 @@ impl Method {
 }
 
 impl Utility {
+    /// The utility of a group and a name, when it takes so many arguments.
     pub fn named(group: &str, name: &str, arguments: usize) -> Result<Utility, String> {
         let full = format!("{group}.{name}");
         let Some((_, utility, count)) = UTILITIES.iter().find(|it| it.0 == full) else {

@@ -14,8 +14,6 @@ mod parse;
 mod render;
 mod scan;
 mod tag;
-#[cfg(test)]
-mod tests;
 mod value;
 
 use serde_json::Value;
@@ -74,3 +72,6 @@ impl Template {
         render::render(&self.nodes, &lookup)
     }
 }
+
+#[cfg(test)]
+mod tests;

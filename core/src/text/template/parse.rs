@@ -242,9 +242,9 @@ impl<'s> Parser<'s> {
         self.pieces(text, "${", "")
     }
 
+    // ConvEngine: what `__${…}__` gives is read as source. Here it is a value like any other, because what users type is never code;
+    // pinned by the pack `template_expressions`.
     /// Reads text with `${…}` in it.
-    ///
-    // ConvEngine: `__${…}__` is evaluated and its result read as source. Here it is a value like any other: what users type is never code.
     fn pieces(&mut self, text: &str, open: &str, close: &str) -> Result<Expr, String> {
         let mut pieces = Vec::new();
         let mut inner = Parser { cursor: Cursor { rest: text }, grammar: Grammar::Outer, depth: self.depth };
