@@ -1,0 +1,193 @@
+//! The methods of values and the `#…` utilities.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::value::{Val, by_key, equal, kind, null, print};
+
+/// A method of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    Size,
+    IsEmpty,
+    Length,
+    Contains,
+    ContainsKey,
+    Get,
+    GetOrDefault,
+    ToUpperCase,
+    ToLowerCase,
+    Trim,
+    EqualsIgnoreCase,
+    Substring,
+}
+
+/// A function of one of the groups `#strings`, `#lists` and `#maps`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Utility {
+    StringsIsEmpty,
+    StringsToUpperCase,
+    StringsToLowerCase,
+    StringsDefaultString,
+    StringsListJoin,
+    ListsSize,
+    MapsContainsKey,
+}
+
+/// Name, meaning, fewest and most arguments.
+const METHODS: [(&str, Method, usize, usize); 12] = [
+    ("size", Method::Size, 0, 0),
+    ("isEmpty", Method::IsEmpty, 0, 0),
+    ("length", Method::Length, 0, 0),
+    ("contains", Method::Contains, 1, 1),
+    ("containsKey", Method::ContainsKey, 1, 1),
+    ("get", Method::Get, 1, 1),
+    ("getOrDefault", Method::GetOrDefault, 2, 2),
+    ("toUpperCase", Method::ToUpperCase, 0, 0),
+    ("toLowerCase", Method::ToLowerCase, 0, 0),
+    ("trim", Method::Trim, 0, 0),
+    ("equalsIgnoreCase", Method::EqualsIgnoreCase, 1, 1),
+    ("substring", Method::Substring, 1, 2),
+];
+
+const UTILITIES: [(&str, Utility, usize); 7] = [
+    ("strings.isEmpty", Utility::StringsIsEmpty, 1),
+    ("strings.toUpperCase", Utility::StringsToUpperCase, 1),
+    ("strings.toLowerCase", Utility::StringsToLowerCase, 1),
+    ("strings.defaultString", Utility::StringsDefaultString, 2),
+    ("strings.listJoin", Utility::StringsListJoin, 2),
+    ("lists.size", Utility::ListsSize, 1),
+    ("maps.containsKey", Utility::MapsContainsKey, 2),
+];
+
+impl Method {
+    /// The method of a name, when it takes so many arguments.
+    pub fn named(name: &str, arguments: usize) -> Result<Method, String> {
+        let Some((_, method, least, most)) = METHODS.iter().find(|it| it.0 == name) else {
+            return Err(format!("calls '{name}()', which templates do not have; use one of {}", METHODS.map(|it| it.0).join(", ")));
+        };
+        if (*least..=*most).contains(&arguments) { Ok(*method) } else { Err(wrong_count(name, *least, arguments)) }
+    }
+
+    fn name(self) -> &'static str {
+        METHODS.iter().find(|it| it.1 == self).map_or("", |it| it.0)
+    }
+
+    /// Calls the method of a value.
+    pub fn call<'s>(self, target: Val<'s>, arguments: Vec<Val<'s>>) -> Result<Val<'s>, String> {
+        let mut arguments = arguments.into_iter();
+        let first = arguments.next().unwrap_or_else(null);
+        match self {
+            Method::Get => return Ok(by_key(self.collection(target)?, &first)),
+            Method::GetOrDefault => {
+                let found = by_key(self.collection(target)?, &first);
+                return Ok(if found.is_null() { arguments.next().unwrap_or_else(null) } else { found });
+            }
+            Method::Size | Method::IsEmpty | Method::Length => self.count(&target),
+            Method::Contains => self.contains(&target, &first),
+            Method::ContainsKey => target.as_object().map(|it| Value::from(it.contains_key(&*print(&first)))),
+            Method::ToUpperCase => target.as_str().map(|it| Value::from(it.to_uppercase())),
+            Method::ToLowerCase => target.as_str().map(|it| Value::from(it.to_lowercase())),
+            Method::Trim => target.as_str().map(|it| Value::from(it.trim_matches(|c| c <= ' '))),
+            Method::EqualsIgnoreCase => target.as_str().map(|it| Value::from(first.as_str().is_some_and(|other| same(it, other)))),
+            Method::Substring => match target.as_str() {
+                Some(text) => Some(substring(text, &first, arguments.next())?),
+                None => None,
+            },
+        }
+        .map(Cow::Owned)
+        .ok_or_else(|| self.refused(&target))
+    }
+
+    fn count(self, target: &Value) -> Option<Value> {
+        let length = match (self, target) {
+            (Method::Size | Method::IsEmpty, Value::Array(items)) => items.len(),
+            (Method::Size | Method::IsEmpty, Value::Object(map)) => map.len(),
+            (Method::Length | Method::IsEmpty, Value::String(text)) => text.chars().count(),
+            _ => return None,
+        };
+        Some(if self == Method::IsEmpty { Value::from(length == 0) } else { Value::from(length) })
+    }
+
+    fn contains(self, target: &Value, item: &Value) -> Option<Value> {
+        match target {
+            Value::Array(items) => Some(Value::from(items.iter().any(|it| equal(it, item)))),
+            Value::String(text) => Some(Value::from(!item.is_null() && text.contains(&*print(item)))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+        }
+    }
+
+    fn collection<'s>(self, target: Val<'s>) -> Result<Val<'s>, String> {
+        if target.is_array() || target.is_object() { Ok(target) } else { Err(self.refused(&target)) }
+    }
+
+    fn refused(self, target: &Value) -> String {
+        if target.is_null() {
+            return format!("'{}()' was asked of a value that is missing; ask with ?. before it", self.name());
+        }
+        format!("'{}()' does not fit {}", self.name(), kind(target))
+    }
+}
+
+impl Utility {
+    /// The utility of a group and a name, when it takes so many arguments.
+    pub fn named(group: &str, name: &str, arguments: usize) -> Result<Utility, String> {
+        let full = format!("{group}.{name}");
+        let Some((_, utility, count)) = UTILITIES.iter().find(|it| it.0 == full) else {
+            let known = UTILITIES.map(|it| format!("#{}", it.0)).join(", ");
+            return Err(format!("calls '#{full}', which templates do not have; use one of {known}"));
+        };
+        if *count == arguments { Ok(*utility) } else { Err(wrong_count(&full, *count, arguments)) }
+    }
+
+    /// Calls the utility.
+    pub fn call<'s>(self, arguments: Vec<Val<'s>>) -> Result<Val<'s>, String> {
+        let mut arguments = arguments.into_iter();
+        let first = arguments.next().unwrap_or_else(null);
+        let second = arguments.next();
+        let text = |of: fn(&str) -> String| if first.is_null() { Value::Null } else { Value::from(of(&print(&first))) };
+        let made = match self {
+            Utility::StringsIsEmpty => Value::from(print(&first).trim().is_empty()),
+            Utility::StringsToUpperCase => text(str::to_uppercase),
+            Utility::StringsToLowerCase => text(str::to_lowercase),
+            Utility::StringsDefaultString => {
+                return Ok(if print(&first).trim().is_empty() { second.unwrap_or_else(null) } else { first });
+            }
+            Utility::StringsListJoin => joined(&first, &second.unwrap_or_else(null))?,
+            Utility::ListsSize => return Method::Size.call(first, Vec::new()),
+            Utility::MapsContainsKey => return Method::ContainsKey.call(first, second.into_iter().collect()),
+        };
+        Ok(Cow::Owned(made))
+    }
+}
+
+fn wrong_count(name: &str, wanted: usize, arguments: usize) -> String {
+    format!("calls '{name}' with {arguments} values; give it {wanted}")
+}
+
+fn same(left: &str, right: &str) -> bool {
+    left.chars().flat_map(char::to_lowercase).eq(right.chars().flat_map(char::to_lowercase))
+}
+
+/// Part of a text by the positions of its characters.
+fn substring(text: &str, from: &Value, to: Option<Val<'_>>) -> Result<Value, String> {
+    let length = text.chars().count();
+    let position = |it: &Value| it.as_u64().and_then(|it| usize::try_from(it).ok()).filter(|it| *it <= length);
+    let range = match &to {
+        None => position(from).map(|from| (from, length)),
+        Some(to) => position(from).zip(position(to)).filter(|(from, to)| from <= to),
+    };
+    let (from, to) = range.ok_or("'substring()' goes beyond the text")?;
+    Ok(Value::from(text.chars().skip(from).take(to - from).collect::<String>()))
+}
+
+fn joined(list: &Value, between: &Value) -> Result<Value, String> {
+    match list {
+        Value::Null => Ok(Value::Null),
+        Value::Array(items) => Ok(Value::from(items.iter().map(print).collect::<Vec<_>>().join(&print(between)))),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            Err(format!("'#strings.listJoin' needs a list, not {}", kind(list)))
+        }
+    }
+}

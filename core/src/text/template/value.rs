@@ -1,0 +1,218 @@
+//! Values of expressions: how they print, compare and count.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value};
+
+use super::expression::Operator;
+
+/// A value of the session where it lies, or one that an expression made.
+pub(super) type Val<'s> = Cow<'s, Value>;
+
+static NULL: Value = Value::Null;
+
+pub(super) fn null<'s>() -> Val<'s> {
+    Cow::Borrowed(&NULL)
+}
+
+/// The text of a value: nothing for null, JSON for lists and maps, doubles with a fraction or an exponent.
+pub(super) fn print(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Null => Cow::Borrowed(""),
+        Value::Bool(true) => Cow::Borrowed("true"),
+        Value::Bool(false) => Cow::Borrowed("false"),
+        Value::String(text) => Cow::Borrowed(text),
+        Value::Number(number) => Cow::Owned(number.as_f64().filter(|_| number.is_f64()).map_or_else(|| number.to_string(), double)),
+        Value::Array(_) | Value::Object(_) => Cow::Owned(value.to_string()),
+    }
+}
+
+// ConvEngine: doubles print as Java prints them; pinned by the pack `template_numbers`.
+fn double(number: f64) -> String {
+    let size = number.abs();
+    if size == 0.0 || (1e-3..1e7).contains(&size) {
+        let text = number.to_string();
+        return if text.contains('.') { text } else { format!("{text}.0") };
+    }
+    let text = format!("{number:E}");
+    match text.split_once('E') {
+        Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0E{exponent}"),
+        Some(_) | None => text,
+    }
+}
+
+/// What decides in `th:if`: null, false, 0 and the words false, off and no do not hold.
+pub(super) fn holds(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(truth) => *truth,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !["false", "off", "no"].iter().any(|it| text.trim().eq_ignore_ascii_case(it)),
+        Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+/// A truth within an expression: true, false, and the words for them.
+pub(super) fn truth(value: &Value) -> Result<bool, String> {
+    let word = match value {
+        Value::Bool(truth) => return Ok(*truth),
+        Value::String(text) => text.trim().to_ascii_lowercase(),
+        Value::Null => return Err("a condition has no value; compare it, as in x == true".to_owned()),
+        Value::Number(_) | Value::Array(_) | Value::Object(_) => String::new(),
+    };
+    match word.as_str() {
+        "true" | "yes" | "on" | "1" => Ok(true),
+        "false" | "no" | "off" | "0" => Ok(false),
+        _ => Err(format!("a condition is {}, neither true nor false; compare it, as in x == true", kind(value))),
+    }
+}
+
+/// What kind of value it is, for messages.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "a missing value",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a map",
+    }
+}
+
+pub(super) fn by_name<'s>(value: Val<'s>, name: &str) -> Val<'s> {
+    match value {
+        Cow::Borrowed(value) => value.get(name).map_or_else(null, Cow::Borrowed),
+        Cow::Owned(mut value) => value.get_mut(name).map_or_else(null, |it| Cow::Owned(it.take())),
+    }
+}
+
+/// The item of a list, the character of a text, or the member of a map.
+pub(super) fn by_key<'s>(value: Val<'s>, key: &Value) -> Val<'s> {
+    let position = key.as_u64().and_then(|it| usize::try_from(it).ok());
+    match (value, position) {
+        (value, None) => key.as_str().map_or_else(null, |name| by_name(value, name)),
+        (Cow::Borrowed(Value::Array(items)), Some(at)) => items.get(at).map_or_else(null, Cow::Borrowed),
+        (Cow::Owned(Value::Array(mut items)), Some(at)) => items.get_mut(at).map_or_else(null, |it| Cow::Owned(it.take())),
+        (value, Some(at)) => match value.as_str() {
+            Some(text) => text.chars().nth(at).map_or_else(null, |it| Cow::Owned(Value::from(it.to_string()))),
+            None => by_name(value, &at.to_string()),
+        },
+    }
+}
+
+pub(super) fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64() && (a.is_f64() || b.is_f64()),
+        _ => left == right,
+    }
+}
+
+/// Which of two values comes first; what is missing comes before everything.
+pub(super) fn compare(left: &Value, right: &Value) -> Result<Ordering, String> {
+    let order = match (left, right) {
+        (Value::Null, _) | (_, Value::Null) => Some(right.is_null().cmp(&left.is_null())),
+        (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {
+            (Some(a), Some(b)) => Some(a.cmp(&b)),
+            _ => a.as_f64().zip(b.as_f64()).and_then(|(a, b)| a.partial_cmp(&b)),
+        },
+        (Value::String(a), Value::String(b)) => Some(a.encode_utf16().cmp(b.encode_utf16())),
+        (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
+        _ => None,
+    };
+    order.ok_or_else(|| format!("{} cannot be compared with {}", kind(left), kind(right)))
+}
+
+pub(super) fn calculate(operator: Operator, left: &Value, right: &Value) -> Result<Value, String> {
+    let (Value::Number(a), Value::Number(b)) = (left, right) else {
+        return Err(format!("calculating needs two numbers, not {} and {}", kind(left), kind(right)));
+    };
+    let result = match (a.as_i64(), b.as_i64()) {
+        (Some(_), Some(0)) if matches!(operator, Operator::Divide | Operator::Remainder) => {
+            return Err("a number is divided by zero".to_owned());
+        }
+        (Some(a), Some(b)) => whole(operator, a, b).map(Number::from),
+        _ => a.as_f64().zip(b.as_f64()).and_then(|(a, b)| broken(operator, a, b)).and_then(Number::from_f64),
+    };
+    result.map(Value::Number).ok_or_else(|| "the result of a calculation is too large, or no number".to_owned())
+}
+
+fn whole(operator: Operator, a: i64, b: i64) -> Option<i64> {
+    match operator {
+        Operator::Add => a.checked_add(b),
+        Operator::Subtract => a.checked_sub(b),
+        Operator::Multiply => a.checked_mul(b),
+        Operator::Divide => a.checked_div(b),
+        Operator::Remainder => a.checked_rem(b),
+        Operator::Or
+        | Operator::And
+        | Operator::Equal
+        | Operator::Unequal
+        | Operator::Less
+        | Operator::LessOrEqual
+        | Operator::Greater
+        | Operator::GreaterOrEqual => None,
+    }
+}
+
+fn broken(operator: Operator, a: f64, b: f64) -> Option<f64> {
+    match operator {
+        Operator::Add => Some(a + b),
+        Operator::Subtract => Some(a - b),
+        Operator::Multiply => Some(a * b),
+        Operator::Divide => Some(a / b),
+        Operator::Remainder => Some(a % b),
+        Operator::Or
+        | Operator::And
+        | Operator::Equal
+        | Operator::Unequal
+        | Operator::Less
+        | Operator::LessOrEqual
+        | Operator::Greater
+        | Operator::GreaterOrEqual => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn doubles_print_with_a_fraction_or_an_exponent() {
+        for (number, text) in [
+            (2.0, "2.0"),
+            (-0.0, "-0.0"),
+            (3.25, "3.25"),
+            (0.001, "0.001"),
+            (0.0001, "1.0E-4"),
+            (9_999_999.5, "9999999.5"),
+            (1e7, "1.0E7"),
+            (12_345_678.9, "1.23456789E7"),
+            (1e21, "1.0E21"),
+            (-1.5e-9, "-1.5E-9"),
+        ] {
+            assert_eq!(print(&json!(number)), text);
+        }
+        assert_eq!(print(&json!(u64::MAX)), "18446744073709551615");
+    }
+
+    #[test]
+    fn conditions_take_every_value_and_truths_only_some() {
+        for (value, condition, truth_of_it) in [
+            (json!(null), false, None),
+            (json!(0), false, None),
+            (json!(0.0), false, None),
+            (json!(2), true, None),
+            (json!("off"), false, Some(false)),
+            (json!("No"), false, Some(false)),
+            (json!("0"), true, Some(false)),
+            (json!("on"), true, Some(true)),
+            (json!(""), true, None),
+            (json!([]), true, None),
+            (json!({}), true, None),
+        ] {
+            assert_eq!((holds(&value), truth(&value).ok()), (condition, truth_of_it), "{value}");
+        }
+    }
+}
