@@ -68,14 +68,14 @@ pub enum Command {
         #[arg(long, value_name = "PACK")]
         config: Option<PathBuf>,
     },
-    /// Plays packs and compares with what they expect
+    /// Plays packs and talks and compares with what they expect
     Test(TestArguments),
 }
 
 /// What `convengine test` plays.
 #[derive(Debug, Clone, Args)]
 pub struct TestArguments {
-    /// Packs
+    /// Packs and talks
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Writes a JUnit report

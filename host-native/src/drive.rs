@@ -102,7 +102,7 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal
     let session = load::conversation(&host.readers, &message.conversation, host.config.settings.history_max_turns).await?;
     // A turn that waited in line starts after the one before it: audit rows and resets are ordered by time.
     let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1);
-    let input = TurnInput {
+    let mut input = TurnInput {
         turn: Uuid::new_v4().to_string(),
         conversation: message.conversation.clone(),
         at: clock::now().max(earliest),
@@ -111,6 +111,10 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal
         event: message.event.clone(),
         session,
     };
+    if let Some(at) = host.model.begins(&input) {
+        clock::set(at);
+        input.at = at.max(earliest);
+    }
     let ended = run(host, input).await?;
     let total = Millis::try_from(message.received.elapsed().as_millis()).unwrap_or(Millis::MAX);
     let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, total).map_err(|it| Refusal::Defect(it.to_string()))?;

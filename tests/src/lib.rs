@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use convengine_core::pack::Pack;
-use convengine_server::play::Explained;
+use convengine_server::play::{Explained, read_pack};
 
 /// A pack with its file.
 #[derive(Debug, Clone)]
@@ -22,19 +22,19 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// All packs of the corpus, in the order of their names.
+/// All packs and talks of the corpus, in the order of their names.
 ///
 /// # Errors
-/// When a file cannot be read or is no pack.
+/// When a file cannot be read or is neither.
 pub fn corpus() -> Result<Vec<Case>> {
     let mut cases = Vec::new();
-    for folder in ["demo", "pipeline", "recorded"] {
-        let folder = root().join("tests/packs").join(folder);
+    for folder in ["packs/demo", "packs/pipeline", "packs/recorded", "talks"] {
+        let folder = root().join("tests").join(folder);
         for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
             let path = entry?.path();
-            let text = std::fs::read_to_string(&path)?;
-            let pack = Pack::parse(&text).with_context(|| path.display().to_string())?;
-            cases.push(Case { path, pack });
+            if path.is_file() {
+                cases.push(case(path)?);
+            }
         }
     }
     cases.sort_by(|a, b| a.path.cmp(&b.path));
@@ -46,8 +46,19 @@ pub fn corpus() -> Result<Vec<Case>> {
 /// # Errors
 /// When it cannot be read.
 pub fn demo(name: &str) -> Result<Case> {
-    let path = root().join("tests/packs/demo").join(name);
-    let pack = Pack::parse(&std::fs::read_to_string(&path)?)?;
+    case(root().join("tests/packs/demo").join(name))
+}
+
+/// A talk.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn talk(name: &str) -> Result<Case> {
+    case(root().join("tests/talks").join(name))
+}
+
+fn case(path: PathBuf) -> Result<Case> {
+    let pack = read_pack(&path).with_context(|| path.display().to_string())?;
     Ok(Case { path, pack })
 }
 

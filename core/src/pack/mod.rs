@@ -3,17 +3,23 @@
 //! All that decides what a played turn looks like (clock, ids, scripted answers, stored rows) is here, so that the core,
 //! the server and the page produce the same bytes.
 
+mod answer;
+mod check;
 mod conversations;
 mod message;
+mod script_turn;
 mod scripted;
 mod stand_in;
+mod talk;
 
+pub use answer::{Asked, PackAnswer};
+pub use check::{Check, PackCheck};
 pub use conversations::{Conversations, SliceHash};
 pub use message::Message;
 pub use scripted::{ScriptRule, Scripted};
 pub use stand_in::StandIns;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::config::Tables;
@@ -24,7 +30,7 @@ const FIRST_TURN_AT: Millis = 1_767_258_000_000;
 const BETWEEN_TURNS: Millis = 60_000;
 
 /// A pack file.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Pack {
     /// Its name.
     pub name: String,
@@ -55,7 +61,7 @@ pub struct Pack {
 }
 
 /// One turn of a pack: a request with what is expected, or a change of the database.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PackTurn {
     /// A label that groups turns.
     #[serde(default)]
@@ -69,10 +75,22 @@ pub struct PackTurn {
     /// What is expected.
     #[serde(default)]
     pub expect: Option<Value>,
+    /// When it happens; absent for the pack's own clock.
+    #[serde(default)]
+    pub at: Option<Millis>,
+    /// The answers to what the turn asks, in their order; what they leave open is answered as in every turn.
+    #[serde(default)]
+    pub answers: Vec<PackAnswer>,
+    /// What a talk expects.
+    #[serde(default)]
+    pub checks: Vec<PackCheck>,
+    /// The line of the talk; 0 in a pack.
+    #[serde(default)]
+    pub line: u32,
 }
 
 /// An HTTP request.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PackRequest {
     /// `GET`, `POST`, …
     pub method: String,
@@ -86,10 +104,19 @@ pub struct PackRequest {
     pub content_type: Option<String>,
 }
 
-/// Why a text is not a pack.
+/// Why a text is not a pack or a talk.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("this is not a pack: {0}")]
-pub struct PackError(String);
+#[error("this is not a {form}: {reason}")]
+pub struct PackError {
+    form: &'static str,
+    reason: String,
+}
+
+impl PackError {
+    fn pack(reason: impl std::fmt::Display) -> PackError {
+        PackError { form: "pack", reason: reason.to_string() }
+    }
+}
 
 impl Pack {
     /// Reads a pack.
@@ -97,7 +124,7 @@ impl Pack {
     /// # Errors
     /// [`PackError`] with line and column when the text is not JSON or not of the form of a pack.
     pub fn parse(text: &str) -> Result<Pack, PackError> {
-        let mut pack: Pack = serde_json::from_str(text).map_err(|error| PackError(error.to_string()))?;
+        let mut pack: Pack = serde_json::from_str(text).map_err(PackError::pack)?;
         for request in pack.turns.iter_mut().filter_map(|it| it.request.as_mut()) {
             request.body = expand(&request.body);
         }
@@ -106,13 +133,14 @@ impl Pack {
 
     /// The message of a turn, with the pack's clock and seed; `None` when the turn is no plain message.
     pub fn message(&self, index: usize) -> Option<Message> {
-        let request = self.turns.get(index)?.request.as_ref()?;
+        let turn = self.turns.get(index)?;
+        let request = turn.request.as_ref()?;
         if !request.method.eq_ignore_ascii_case("POST") || request.path != "/api/v1/conversation/message" {
             return None;
         }
         let number = u64::try_from(index).ok()?;
-        let at = FIRST_TURN_AT + BETWEEN_TURNS * Millis::try_from(index).ok()?;
-        Message::of_body(&request.body, at, number + 1)
+        let of_index = FIRST_TURN_AT + BETWEEN_TURNS * Millis::try_from(index).ok()?;
+        Message::of_body(&request.body, turn.at.unwrap_or(of_index), number + 1)
     }
 }
 

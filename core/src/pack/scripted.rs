@@ -1,14 +1,17 @@
 //! The scripted model: the first rule that matches a call answers it. (`interface.md` 3)
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::script_turn::ScriptTurns;
 use super::stand_in::StandIns;
-use super::{Pack, PackError};
-use crate::turn::{Answer, EffectError, EffectErrorKind, EmbedReply, EmbedRequest, LlmMode, LlmReply, LlmRequest, Reply, Request};
+use super::{Asked, Pack, PackError, PackTurn};
+use crate::turn::{
+    Answer, EffectError, EffectErrorKind, EmbedReply, EmbedRequest, LlmMode, LlmReply, LlmRequest, Millis, Reply, Request, TurnInput,
+};
 
 /// One rule.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScriptRule {
     /// Equal to the purpose of the call.
@@ -36,6 +39,7 @@ pub struct ScriptRule {
 pub struct Scripted {
     rules: Vec<(ScriptRule, usize)>,
     stand_ins: StandIns,
+    turns: ScriptTurns,
 }
 
 #[derive(Deserialize)]
@@ -45,18 +49,20 @@ enum File {
     Pack {
         #[serde(default)]
         llm: Vec<ScriptRule>,
+        #[serde(default)]
+        turns: Vec<PackTurn>,
     },
 }
 
 impl Scripted {
     /// A model that follows rules.
     pub fn new(rules: Vec<ScriptRule>) -> Scripted {
-        Scripted { rules: rules.into_iter().map(|it| (it, 0)).collect(), stand_ins: StandIns::default() }
+        Scripted { rules: rules.into_iter().map(|it| (it, 0)).collect(), ..Scripted::default() }
     }
 
-    /// A pack's model with its tasks, tools and containers.
+    /// A pack's model with its tasks, tools and containers, and before all of them the answers of its turns.
     pub fn of(pack: &Pack) -> Scripted {
-        Scripted { stand_ins: StandIns::of(pack), ..Scripted::new(pack.llm.clone()) }
+        Scripted { stand_ins: StandIns::of(pack), turns: ScriptTurns::new(&pack.turns), ..Scripted::new(pack.llm.clone()) }
     }
 
     /// Reads a list of rules, or a pack with one.
@@ -65,13 +71,28 @@ impl Scripted {
     /// [`PackError`] when the text is neither.
     pub fn parse(text: &str) -> Result<Scripted, PackError> {
         match serde_json::from_str::<Value>(text).and_then(serde_json::from_value::<File>) {
-            Ok(File::Rules(llm) | File::Pack { llm }) => Ok(Scripted::new(llm)),
-            Err(error) => Err(PackError(format!("expected a list of rules or a pack with a list 'llm': {error}"))),
+            Ok(File::Rules(llm)) => Ok(Scripted::new(llm)),
+            Ok(File::Pack { llm, turns }) => Ok(Scripted { turns: ScriptTurns::new(&turns), ..Scripted::new(llm) }),
+            Err(error) => Err(PackError::pack(format!("expected a list of rules or a pack with a list 'llm': {error}"))),
         }
+    }
+
+    /// Takes up the answers of the turn that begins; returns its time when the pack sets one.
+    pub fn begins(&mut self, input: &TurnInput) -> Option<Millis> {
+        self.turns.begins(input)
+    }
+
+    /// The answer that the turn itself brings, and after how many milliseconds.
+    pub fn bound(&mut self, request: &Request) -> Option<(Answer, u64)> {
+        let answer = self.turns.answer(&Asked::of(request)?)?;
+        Some((answer.answer(), answer.delay_ms))
     }
 
     /// Answers an effect, and says after how many milliseconds.
     pub fn answer(&mut self, request: &Request) -> (Answer, u64) {
+        if let Some(bound) = self.bound(request) {
+            return bound;
+        }
         match request {
             Request::Llm(request) => self.llm(request),
             Request::Embed(request) => (self.embed(request), 0),

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use convengine_core::pack::Scripted;
-use convengine_core::turn::{Answer, EffectError, EffectErrorKind, EmbedRequest, LlmRequest};
+use convengine_core::turn::{Answer, EffectError, EffectErrorKind, EmbedRequest, LlmRequest, Millis, Request, TurnInput};
 
 use crate::exit::Failure;
 
@@ -33,6 +33,22 @@ impl Model {
             .map_err(|it| Failure::usage(format!("cannot read the scripted model {file}: {it}: check the path")))?;
         let scripted = Scripted::parse(&rules).map_err(|it| Failure::usage(format!("cannot use the scripted model {file}: {it}")))?;
         Ok(Model::Scripted(Mutex::new(scripted)))
+    }
+
+    /// The answer that the turn of a script brings, and after how many milliseconds.
+    pub fn bound(&self, request: &Request) -> Option<(Answer, u64)> {
+        match self {
+            Model::Off => None,
+            Model::Scripted(scripted) => scripted.lock().unwrap_or_else(PoisonError::into_inner).bound(request),
+        }
+    }
+
+    /// Tells a script that a turn begins; returns the turn's time when the script sets one.
+    pub fn begins(&self, input: &TurnInput) -> Option<Millis> {
+        match self {
+            Model::Off => None,
+            Model::Scripted(scripted) => scripted.lock().unwrap_or_else(PoisonError::into_inner).begins(input),
+        }
     }
 }
 

@@ -21,6 +21,10 @@ pub async fn fulfil(host: Arc<Host>, effect: Effect) -> Completion {
 }
 
 async fn answer(host: &Host, request: &Request) -> Answer {
+    if let Some((answer, delay_ms)) = host.model.bound(request) {
+        tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+        return answer;
+    }
     match request {
         Request::Llm(request) => llm::answer(&host.model, request).await,
         Request::Embed(request) => llm::embed(&host.model, request),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use convengine_core::config::{Config, Issue};
-use convengine_core::pack::{Conversations, Pack, Scripted, SliceHash};
+use convengine_core::pack::{Asked, Conversations, Pack, Scripted, SliceHash};
 use convengine_core::turn::{
     Answer, Completion, ConversationRow, Effect, Journal, LlmMode, LlmReply, LlmRequest, Millis, Notice, NoticeBody, Outcome, Reply,
     Request, Slice, Turn, Write, state_hash,
@@ -74,8 +74,9 @@ impl CorePlayer {
         let message =
             self.pack.message(index).ok_or_else(|| anyhow!("turn {index} is no plain message and cannot be played in the core"))?;
         let input = message.input(&self.conversations);
+        self.scripted.begins(&input);
         let (mut turn, slice) = Turn::start(input, Arc::clone(&self.config))?;
-        let mut run = Run { slices: vec![slice], calls: Vec::new() };
+        let mut run = Run { slices: vec![slice], calls: Vec::new(), asked: Vec::new() };
         while run.last().end.is_none() {
             let completions: Vec<Completion> = run.last().effects.clone().iter().map(|it| self.answer(&turn, it, &mut run)).collect();
             run.slices.push(turn.resume(completions)?);
@@ -102,6 +103,7 @@ impl CorePlayer {
     }
 
     fn answer(&mut self, turn: &Turn, effect: &Effect, run: &mut Run) -> Completion {
+        run.asked.extend(Asked::of(&effect.request));
         let (outcome, delay_ms) = self.scripted.answer(&effect.request);
         if let Request::Llm(request) = &effect.request {
             run.calls.push(call(request, &outcome));
@@ -136,6 +138,7 @@ impl CorePlayer {
             json: response(&outcome),
             audit: notices.iter().filter_map(audit_row).collect(),
             llm: calls,
+            asked: run.asked.clone(),
             conversation: stored.as_ref().map_or(Value::Null, conversation_row),
             history,
             verbose: notices.iter().filter_map(verbose_row).collect(),
@@ -148,6 +151,7 @@ impl CorePlayer {
 struct Run {
     slices: Vec<Slice>,
     calls: Vec<Value>,
+    asked: Vec<Asked>,
 }
 
 impl Run {

@@ -1,6 +1,7 @@
 //! Compares what a turn did with what its pack expects. (`interface.md` 3)
 
 use convengine_core::json::diff::{self, Difference};
+use convengine_core::pack::Asked;
 use serde_json::{Value, json};
 
 use super::filter;
@@ -16,6 +17,8 @@ pub struct Played {
     pub audit: Vec<(String, Value)>,
     /// Model calls in order.
     pub llm: Vec<Value>,
+    /// All calls in order.
+    pub asked: Vec<Asked>,
     /// The conversation's row after the turn.
     pub conversation: Value,
     /// The conversation's history rows.

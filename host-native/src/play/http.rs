@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use convengine_core::config::Config;
-use convengine_core::pack::{Pack, PackRequest};
+use convengine_core::pack::{Asked, Pack, PackRequest};
 use convengine_core::turn::{Request, Turn};
 use serde_json::{Value, json};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
@@ -17,6 +17,7 @@ use tokio::runtime::Runtime;
 
 use super::core::{call, parse_context, place, verbose_row};
 use super::expect::Played;
+use super::file::is_talk;
 use crate::store;
 
 /// A pack on its way through a real server.
@@ -50,6 +51,12 @@ impl HttpPlayer {
         std::fs::create_dir(&folder)?;
         let file = folder.join("play.db");
         let database = format!("sqlite:{}", file.display());
+        // A talk is imported as the pack that it stands for: the server knows packs alone.
+        let of_talk = folder.join("talk.json");
+        let path = if is_talk(path) { of_talk.as_path() } else { path };
+        if path == of_talk {
+            std::fs::write(path, serde_json::to_string(pack)?)?;
+        }
         for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), path.as_os_str()]] {
             let output = Command::new(binary).args(&arguments).arg("--database").arg(&database).output()?;
             if !output.status.success() {
@@ -155,6 +162,7 @@ async fn look(pool: &SqlitePool, config: &Arc<Config>, id: &str, seen: &mut Seen
         let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
         played.verbose.extend(slice.notices.iter().filter_map(verbose_row));
         for entry in journal.entries {
+            played.asked.extend(entry.request.as_ref().and_then(Asked::of));
             if let Some(Request::Llm(request)) = &entry.request {
                 played.llm.push(call(request, &entry.outcome));
             }

@@ -1,11 +1,13 @@
-//! Plays packs: what `convengine test` and the project's own runners do.
+//! Plays packs and talks: what `convengine test` and the project's own runners do.
 //!
 //! A pack of plain messages runs in the core. A pack with SQL between its turns, with another path, or with a body that is no
 //! message is played over HTTP against this binary on a temporary database. Nothing is skipped.
 
+mod check;
 mod core;
 mod expect;
 mod explained;
+mod file;
 mod filter;
 mod http;
 mod junit;
@@ -17,9 +19,11 @@ use anyhow::{Context, Result};
 use convengine_core::json::diff::Difference;
 use convengine_core::pack::Pack;
 
+pub use self::check::unmet;
 pub use self::core::{CorePlayer, CoreTurn, Suspend};
 pub use self::expect::{Played, compared, differences};
 pub use self::explained::{Explained, Explanation};
+pub use self::file::read_pack;
 pub use self::http::HttpPlayer;
 
 use crate::arguments::TestArguments;
@@ -75,7 +79,7 @@ fn run(arguments: &TestArguments) -> Result<bool> {
     let binary = std::env::current_exe().context("the path of this program is not known")?;
     let mut reports = Vec::new();
     for path in &arguments.files {
-        let report = match read(path).and_then(|text| Ok(Pack::parse(&text)?)) {
+        let report = match read_pack(path) {
             Ok(pack) => play(&pack, &binary, path, &mut explained),
             Err(error) => PackReport { name: path.display().to_string(), failure: Some(format!("{error:#}")), ..PackReport::default() },
         };
@@ -130,7 +134,8 @@ fn each_turn(pack: &Pack, explained: &mut Explained, mut play: impl FnMut(usize)
             }
         };
         let mut found = TurnReport { turn, hash, unexplained: Vec::new(), explained: Vec::new() };
-        for difference in of_pack.expect.as_ref().map(|it| differences(&compared(it), &played)).unwrap_or_default() {
+        let expected = of_pack.expect.as_ref().map(|it| differences(&compared(it), &played)).unwrap_or_default();
+        for difference in unmet(of_pack, &played).into_iter().chain(expected) {
             match explained.explain(&pack.name, turn, &difference) {
                 Some(ruling) => found.explained.push(ruling.to_owned()),
                 None => found.unexplained.push(difference),

@@ -1,20 +1,22 @@
 //! Shows that the corpus bites: changes every leaf of every expectation, one at a time, and demands that the comparison fails.
 //!
 //! A leaf that can be changed without a failure is a check that cannot fail; each is printed, and the program ends with exit code 1.
+//! The checks and answers of talks are changed likewise.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
-use convengine_server::play::{CorePlayer, Explained, Played, Suspend, compared, differences};
+use convengine_core::pack::{Check, PackAnswer, PackTurn};
+use convengine_server::play::{CorePlayer, Explained, Played, Suspend, compared, differences, unmet};
 use convengine_tests::{corpus, explained};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
     match run() {
-        Ok((bitten, toothless)) => {
-            println!("{bitten} changed expectations failed, {} passed although they were changed", toothless.len());
-            toothless.iter().for_each(|it| println!("  {it}"));
-            if toothless.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        Ok(bites) => {
+            println!("{} changed expectations failed, {} passed although they were changed", bites.bitten, bites.toothless.len());
+            bites.toothless.iter().for_each(|it| println!("  {it}"));
+            if bites.toothless.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -23,34 +25,116 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<(usize, Vec<String>)> {
+#[derive(Default)]
+struct Bites {
+    bitten: usize,
+    toothless: Vec<String>,
+}
+
+impl Bites {
+    fn count(&mut self, failed: bool, what: String) {
+        if failed {
+            self.bitten += 1;
+        } else {
+            self.toothless.push(what);
+        }
+    }
+}
+
+fn run() -> Result<Bites> {
     let mut explained = explained()?;
-    let (mut bitten, mut toothless) = (0, Vec::new());
+    let mut bites = Bites::default();
     for case in corpus()? {
         let mut player = CorePlayer::new(&case.pack, Suspend::Never);
         for (turn, of_pack) in case.pack.turns.iter().enumerate() {
             let played = player.play(turn)?.played;
+            let name = format!("{} turn {turn}", case.pack.name);
+            for (changed, what) in changed_turns(of_pack) {
+                bites.count(!unmet(&changed, &played).is_empty(), format!("{name} {what}"));
+            }
             let Some(expect) = of_pack.expect.as_ref().map(compared) else { continue };
             for path in leaves(&expect) {
                 let mut changed = expect.clone();
                 if let Some(leaf) = changed.pointer_mut(&path) {
                     *leaf = other(leaf);
                 }
-                if fails(&case.pack.name, turn, &changed, &played, &mut explained) {
-                    bitten += 1;
-                } else {
-                    toothless.push(format!("{} turn {turn} {path}", case.pack.name));
-                }
+                bites.count(fails(&case.pack.name, turn, &changed, &played, &mut explained), format!("{name} {path}"));
             }
         }
     }
-    Ok((bitten, toothless))
+    Ok(bites)
 }
 
 /// A turn fails by a difference without an explanation, and by an explanation without a difference.
 fn fails(pack: &str, turn: usize, expect: &Value, played: &Played, explained: &mut Explained) -> bool {
     let found = differences(expect, played);
     found.len() != explained.of_turn(pack, turn) || found.iter().any(|it| explained.explain(pack, turn, it).is_none())
+}
+
+/// A talk's turn with one check changed, with an answer too many, and with two answers exchanged.
+fn changed_turns(turn: &PackTurn) -> Vec<(PackTurn, String)> {
+    let mut changed = Vec::new();
+    for (index, it) in turn.checks.iter().enumerate() {
+        for check in changed_checks(&it.check) {
+            let mut turn = turn.clone();
+            turn.checks[index].check = check;
+            changed.push((turn, format!("line {} {:?}", it.line, it.check)));
+        }
+    }
+    for (index, it) in turn.answers.iter().enumerate() {
+        let what = format!("line {} {}", it.line, it.asked);
+        let mut more = turn.clone();
+        more.answers.insert(index, it.clone());
+        changed.push((more, format!("{what} twice")));
+        let Some(position) = turn.answers.iter().skip(index + 1).position(|next: &PackAnswer| next.asked != it.asked) else { continue };
+        let mut exchanged = turn.clone();
+        exchanged.answers.swap(index, index + 1 + position);
+        changed.push((exchanged, format!("{what} later")));
+    }
+    changed
+}
+
+/// Checks that the turn does not meet, provided that it meets this one.
+fn changed_checks(check: &Check) -> Vec<Check> {
+    let text = |it: &String| format!("{it} changed");
+    match check {
+        Check::Reply(it) => vec![Check::Reply(text(it))],
+        Check::ReplyContains(it) => vec![Check::ReplyContains(text(it))],
+        Check::Fails(it) => vec![Check::Fails(text(it))],
+        Check::Verbose(it) => vec![Check::Verbose(text(it))],
+        // Whatever is played begins with the user's input.
+        Check::NoStage(_) => vec![Check::NoStage("USER_INPUT".to_owned())],
+        Check::Contains { path, text: it } => vec![Check::Contains { path: path.clone(), text: text(it) }],
+        Check::Place { intent, state } => {
+            vec![Check::Place { intent: text(intent), state: state.clone() }, Check::Place { intent: intent.clone(), state: text(state) }]
+        }
+        Check::Stages(stages) => changed_lists(stages).into_iter().map(Check::Stages).collect(),
+        Check::Calls(calls) => {
+            let more = calls.iter().cloned().chain(["one_more".to_owned()]).collect();
+            changed_lists(calls).into_iter().chain([more]).map(Check::Calls).collect()
+        }
+        Check::ReplyJson(value) => changed_values(value).into_iter().map(Check::ReplyJson).collect(),
+        Check::Equals { path, value } => {
+            changed_values(value).into_iter().map(|value| Check::Equals { path: path.clone(), value }).collect()
+        }
+    }
+}
+
+fn changed_lists(names: &[String]) -> Vec<Vec<String>> {
+    let changed =
+        |index: usize| names.iter().enumerate().map(move |(at, it)| if at == index { format!("{it} changed") } else { it.clone() });
+    (0..names.len()).map(|index| changed(index).collect()).collect()
+}
+
+fn changed_values(value: &Value) -> Vec<Value> {
+    let changed = |path: &String| {
+        let mut value = value.clone();
+        if let Some(leaf) = value.pointer_mut(path) {
+            *leaf = other(leaf);
+        }
+        value
+    };
+    leaves(value).iter().map(changed).collect()
 }
 
 /// Pointers to all scalars and empty containers.

@@ -5,10 +5,13 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use convengine_server::play::{CorePlayer, Suspend};
-use convengine_tests::{Case, binary, demo, root};
+use convengine_tests::{Case, binary, demo, root, talk};
 use serde_json::Value;
 
 const PACKS: [&str; 3] = ["help_desk.json", "model_acts.json", "rule_lab.json"];
+
+/// A talk whose model is slow and fails, so that its answers, times and failures go through the page.
+const TALK: &str = "hotel_by_the_lake";
 
 struct Server(Child);
 
@@ -36,15 +39,25 @@ fn core_hashes(case: &Case) -> Vec<String> {
     (0..case.pack.turns.len()).map(|turn| player.play(turn).unwrap().hash).collect()
 }
 
+/// A talk as the pack that it stands for, in a file that goes with the test: the page reads packs alone.
+fn as_pack(name: &str) -> Case {
+    let Case { pack, .. } = talk(&format!("{name}.talk")).unwrap();
+    let path = std::env::temp_dir().join(format!("convengine-{}-{name}.json", std::process::id()));
+    std::fs::write(&path, serde_json::to_string(&pack).unwrap()).unwrap();
+    Case { path, pack }
+}
+
 #[test]
-fn three_packs_have_the_same_hashes_as_in_the_core() {
+fn packs_and_a_talk_have_the_same_hashes_as_in_the_core() {
     let (server, address, file) = serve();
-    let cases: Vec<Case> = PACKS.iter().map(|it| demo(it).unwrap()).collect();
+    let mut cases: Vec<Case> = PACKS.iter().map(|it| demo(it).unwrap()).collect();
+    cases.push(as_pack(TALK));
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/browser.mjs")).arg(&address).args(cases.iter().map(|it| &it.path));
     let output = command.output().expect("node cannot be started");
     drop(server);
     let _ = std::fs::remove_file(file);
+    let _ = std::fs::remove_file(&cases[PACKS.len()].path);
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let lines: Vec<Value> = printed.lines().filter_map(|it| serde_json::from_str(it).ok()).collect();

@@ -1,0 +1,85 @@
+//! Answers that are bound to a turn: they must be asked for within it, in their order.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::turn::{Answer, ContainerReply, EffectError, EffectErrorKind, LlmReply, Reply, Request, TaskReply, ToolReply};
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asked {
+    /// A model, by purpose.
+    Llm(String),
+    /// A task, as `bean:method`.
+    Task(String),
+    /// A tool by code, or by group when only that is asked.
+    Tool(String),
+    /// A container, as `page/section/container`.
+    Container(String),
+}
+
+impl Asked {
+    /// What a request asks for; `None` for what is never scripted.
+    pub fn of(request: &Request) -> Option<Asked> {
+        match request {
+            Request::Llm(request) => Some(Asked::Llm(request.purpose.clone())),
+            Request::Task(request) => Some(Asked::Task(request.task.clone())),
+            Request::Tool(request) => Some(Asked::Tool(request.tool_code.as_ref().unwrap_or(&request.tool_group).clone())),
+            Request::Container(it) => Some(Asked::Container(format!("{}/{}/{}", it.page_id, it.section_id, it.container_id))),
+            Request::Embed(_) | Request::Sleep(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Asked::Llm(purpose) => f.write_str(purpose),
+            Asked::Task(name) => write!(f, "task {name}"),
+            Asked::Tool(code) => write!(f, "tool {code}"),
+            Asked::Container(name) => write!(f, "container {name}"),
+        }
+    }
+}
+
+/// One answer of a turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PackAnswer {
+    /// What is asked for.
+    #[serde(flatten)]
+    pub asked: Asked,
+    /// The reply.
+    #[serde(default)]
+    pub reply: Value,
+    /// The failure that comes in place of a reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<EffectError>,
+    /// How long it takes.
+    #[serde(default)]
+    pub delay_ms: u64,
+    /// The line of the talk.
+    #[serde(default)]
+    pub line: u32,
+}
+
+impl PackAnswer {
+    /// The answer as an effect gets it.
+    pub(super) fn answer(&self) -> Answer {
+        if let Some(error) = &self.error {
+            return Answer::Error(error.clone());
+        }
+        let text = || self.reply.as_str().map_or_else(|| self.reply.to_string(), str::to_owned);
+        match &self.asked {
+            Asked::Llm(_) => {
+                Answer::Ok(Reply::Llm(LlmReply { text: text(), provider: "scripted".to_owned(), model: "scripted".to_owned() }))
+            }
+            Asked::Task(_) => match serde_json::from_value::<TaskReply>(self.reply.clone()) {
+                Ok(reply) => Answer::Ok(Reply::Task(Box::new(reply))),
+                Err(error) => Answer::Error(EffectError::new(EffectErrorKind::Invalid, error.to_string())),
+            },
+            Asked::Tool(_) => Answer::Ok(Reply::Tool(ToolReply { text: text() })),
+            Asked::Container(_) => Answer::Ok(Reply::Container(ContainerReply { data: self.reply.clone() })),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Which of a pack's turns is being played, so that its own answers count.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::{Asked, PackAnswer, PackTurn, expand};
+use crate::turn::{Millis, TurnInput};
+
+/// A turn of the script.
+#[derive(Debug, Clone)]
+struct ScriptTurn {
+    conversation: Option<String>,
+    text: Option<String>,
+    at: Option<Millis>,
+    answers: VecDeque<PackAnswer>,
+}
+
+/// The turns of a script that bring their own answers or time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ScriptTurns {
+    waiting: VecDeque<ScriptTurn>,
+    current: VecDeque<PackAnswer>,
+}
+
+impl ScriptTurns {
+    pub(super) fn new(turns: &[PackTurn]) -> ScriptTurns {
+        // A pack whose turns bring nothing needs no account of them.
+        let used = turns.iter().any(|it| it.at.is_some() || !it.answers.is_empty());
+        let waiting = turns.iter().filter(|_| used).filter_map(ScriptTurn::of).collect();
+        ScriptTurns { waiting, current: VecDeque::new() }
+    }
+
+    /// Goes to the next turn that sends this message; a message of nobody's leaves all as it is, without answers.
+    pub(super) fn begins(&mut self, input: &TurnInput) -> Option<Millis> {
+        self.current.clear();
+        let position = self.waiting.iter().position(|it| it.sends(input))?;
+        let turn = self.waiting.drain(..=position).next_back()?;
+        self.current = turn.answers;
+        turn.at
+    }
+
+    /// The next answer of the turn to what is asked.
+    pub(super) fn answer(&mut self, asked: &Asked) -> Option<PackAnswer> {
+        let position = self.current.iter().position(|it| it.asked == *asked)?;
+        self.current.remove(position)
+    }
+}
+
+impl ScriptTurn {
+    fn of(turn: &PackTurn) -> Option<ScriptTurn> {
+        let body = expand(&turn.request.as_ref()?.body);
+        let member = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(ScriptTurn {
+            conversation: member("conversationId").map(|it| it.to_lowercase()).filter(|it| !it.is_empty()),
+            text: member("message"),
+            at: turn.at,
+            answers: turn.answers.iter().cloned().collect(),
+        })
+    }
+
+    fn sends(&self, input: &TurnInput) -> bool {
+        self.conversation.as_ref().is_none_or(|it| *it == input.conversation) && self.text == input.event.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Conversations, Message, Pack};
+    use super::*;
+
+    const TALK: &str = "config c\n> yes\n< a\n> no\n  llm policy first\n< a\n> @b no\n  llm policy second\n  llm policy third\n< a\n";
+
+    /// The answers to two calls in a turn with this message.
+    fn answers(turns: &mut ScriptTurns, conversation: &Value, text: &str) -> Vec<Option<Value>> {
+        let message = Message::of_body(&serde_json::json!({"conversationId": conversation, "message": text}), 0, 1).unwrap();
+        turns.begins(&message.input(&Conversations::default()));
+        (0..2).map(|_| turns.answer(&Asked::Llm("policy".to_owned())).map(|it| it.reply)).collect()
+    }
+
+    #[test]
+    fn answers_count_in_their_own_turn_alone() {
+        let pack = Pack::parse_talk(TALK, |_| Ok(r#"{"name": "n"}"#.to_owned())).unwrap();
+        let id = |turn: usize| pack.turns[turn].request.as_ref().unwrap().body["conversationId"].clone();
+        let mut turns = ScriptTurns::new(&pack.turns);
+        assert_eq!(answers(&mut turns, &id(0), "yes"), [None, None]);
+        assert_eq!(answers(&mut turns, &id(0), "something else"), [None, None]);
+        assert_eq!(answers(&mut turns, &id(0), "no"), [Some("first".into()), None]);
+        assert_eq!(answers(&mut turns, &id(0), "no"), [None, None]);
+        assert_eq!(answers(&mut turns, &id(2), "no"), [Some("second".into()), Some("third".into())]);
+    }
+}

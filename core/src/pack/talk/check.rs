@@ -1,0 +1,105 @@
+//! Lines with a mark: what a turn must have done.
+
+use super::super::{Check, PackCheck, PackError};
+use super::line::{Line, json};
+
+/// Where a path may begin: members of the answer, and what the turn left.
+const ROOTS: [&str; 13] = [
+    "conversationId",
+    "intent",
+    "state",
+    "payload",
+    "context",
+    "success",
+    "errorCode",
+    "recoverable",
+    "message",
+    "params",
+    "row",
+    "calls",
+    "audit",
+];
+
+/// Marks with what reads the rest of their line; a mark that begins with another one stands before it.
+type Read = fn(&Line<'_>) -> Result<Check, PackError>;
+const MARKS: [(&str, Read); 9] = [
+    ("<~", |it| Ok(Check::ReplyContains(it.required("the text that the reply has in it")?.to_owned()))),
+    ("<", reply),
+    ("!", |it| Ok(Check::Fails(it.required("the error code")?.to_owned()))),
+    ("=", place),
+    ("~!", |it| Ok(Check::NoStage(it.required("the stage")?.to_owned()))),
+    ("~", |it| Ok(Check::Stages(names(it, "a stage")?))),
+    ("?", path),
+    ("%", |it| Ok(Check::Verbose(it.required("the progress message")?.to_owned()))),
+    ("$", calls),
+];
+
+/// Reads a check; `None` when the line has no mark of one.
+pub(super) fn read(line: &Line<'_>) -> Result<Option<PackCheck>, PackError> {
+    let Some((rest, read)) = MARKS.iter().find_map(|(mark, read)| Some((line.after(mark)?, read))) else { return Ok(None) };
+    Ok(Some(PackCheck { line: line.number, check: read(&rest)? }))
+}
+
+/// Adds a check; replies on lines one after the other are one text of several lines.
+pub(super) fn add(checks: &mut Vec<PackCheck>, next: PackCheck) {
+    if let (Some(PackCheck { line, check: Check::Reply(text) }), Check::Reply(more)) = (checks.last_mut(), &next.check) {
+        let lines = u32::try_from(text.split('\n').count()).unwrap_or(u32::MAX);
+        if line.saturating_add(lines) == next.line {
+            text.push('\n');
+            text.push_str(more);
+            return;
+        }
+    }
+    checks.push(next);
+}
+
+fn reply(line: &Line<'_>) -> Result<Check, PackError> {
+    if line.text.starts_with(['{', '[']) {
+        return Ok(Check::ReplyJson(json(line, "write a text that only looks like JSON in quotes, as JSON text")?));
+    }
+    if line.text.starts_with('"')
+        && let Ok(text) = serde_json::from_str::<String>(line.text)
+    {
+        return Ok(Check::Reply(text));
+    }
+    Ok(Check::Reply(line.text.to_owned()))
+}
+
+fn place(line: &Line<'_>) -> Result<Check, PackError> {
+    let (intent, state) = line.split_once("/").ok_or_else(|| line.error("write intent and state as INTENT / STATE"))?;
+    let code = |it: &Line<'_>, what: &str| {
+        let (word, rest) = it.word();
+        if !rest.text.is_empty() {
+            return Err(rest.error(format!("{what} is one word; remove the rest")));
+        }
+        word.required(what).map(str::to_owned)
+    };
+    Ok(Check::Place { intent: code(&intent, "the intent")?, state: code(&state, "the state")? })
+}
+
+fn path(line: &Line<'_>) -> Result<Check, PackError> {
+    let (at, sign) = [" = ", " ~ "].iter().filter_map(|it| Some((line.text.find(it)?, *it))).min().unwrap_or((0, ""));
+    let Some((path, value)) = (at > 0).then(|| line.split_once(sign)).flatten() else {
+        return Err(line.error("write a path and what stands there, as path = JSON or path ~ text"));
+    };
+    let root = path.text.split('.').next().unwrap_or_default();
+    if !ROOTS.contains(&root) {
+        return Err(path.error(format!("'{root}' is nothing that a turn leaves; begin the path with one of {}", ROOTS.join(", "))));
+    }
+    let path = path.text.to_owned();
+    if sign == " ~ " {
+        return Ok(Check::Contains { path, text: value.required("the text")?.to_owned() });
+    }
+    Ok(Check::Equals { path, value: json(&value, "write the value as JSON, a text in quotes")? })
+}
+
+fn calls(line: &Line<'_>) -> Result<Check, PackError> {
+    if line.text == "none" {
+        return Ok(Check::Calls(Vec::new()));
+    }
+    Ok(Check::Calls(names(line, "a call, or the word none")?))
+}
+
+fn names(line: &Line<'_>, what: &str) -> Result<Vec<String>, PackError> {
+    line.list().iter().map(|it| it.required(what).map(str::to_owned)).collect()
+}

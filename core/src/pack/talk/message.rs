@@ -1,0 +1,61 @@
+//! `>` lines: what the user sends, in which conversation, and after how much time.
+
+use serde_json::{Value, json};
+
+use super::super::{PackError, PackRequest};
+use super::line::{self, Line};
+use super::time;
+use crate::turn::{Map, Millis, Rng, uuid_text};
+
+/// A message as written.
+pub(super) struct Message {
+    /// The label of its conversation.
+    pub conversation: String,
+    /// Milliseconds that pass first, when it says so.
+    pub wait: Option<Millis>,
+    /// The request.
+    pub request: PackRequest,
+}
+
+/// Reads what follows `>`: `@label`, `+45m`, then text or a JSON object.
+pub(super) fn read(line: &Line<'_>) -> Result<Message, PackError> {
+    let mut rest = *line;
+    let mut conversation = "main".to_owned();
+    if rest.text.starts_with('@') {
+        let (label, after) = rest.word();
+        label.after("@").unwrap_or(label).required("the label of the conversation")?.clone_into(&mut conversation);
+        rest = after;
+    }
+    let mut wait = None;
+    if rest.text.starts_with('+') {
+        let (word, after) = rest.word();
+        wait = time::duration(word.text);
+        if wait.is_none() && after.text.is_empty() {
+            return Err(word.error("this is no time that passes; write +45m (ms, s, m, h, d), or the message as a JSON object"));
+        }
+        rest = if wait.is_some() { after } else { rest };
+    }
+    let body = body(&rest, &conversation)?;
+    let request = PackRequest { method: "POST".to_owned(), path: "/api/v1/conversation/message".to_owned(), body, content_type: None };
+    Ok(Message { conversation, wait, request })
+}
+
+fn body(line: &Line<'_>, conversation: &str) -> Result<Value, PackError> {
+    let id = Value::from(id(conversation));
+    if !line.text.starts_with('{') {
+        return Ok(json!({"conversationId": id, "message": line.text}));
+    }
+    let Value::Object(mut members) = line::json(line, "a message that begins with { is the body of the request")? else {
+        return Err(line.error("write a text or a JSON object"));
+    };
+    let mut body = Map::new();
+    body.insert("conversationId".to_owned(), members.shift_remove("conversationId").unwrap_or(id));
+    body.extend(members);
+    Ok(super::super::expand(&Value::Object(body)))
+}
+
+/// The id of a conversation, the same for a label in every talk.
+fn id(label: &str) -> String {
+    let seed = label.bytes().fold(0, |seed: u64, byte| Rng::new(seed ^ u64::from(byte)).next_u64());
+    uuid_text(seed)
+}

@@ -1,0 +1,216 @@
+//! Compares what a turn did with what its talk expects.
+
+use convengine_core::json::diff::Difference;
+use convengine_core::pack::{Check, PackAnswer, PackTurn};
+use serde_json::{Value, json};
+
+use super::expect::Played;
+
+/// What of a talk's turn does not hold: the expected on the left, ours on the right.
+pub fn unmet(turn: &PackTurn, played: &Played) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let expects_failure = turn.checks.iter().any(|it| matches!(it.check, Check::Fails(_)));
+    if turn.line > 0 && !expects_failure && !played.json["errorCode"].is_null() {
+        found.push(difference(turn.line, "success", json!(true), failure(played)));
+    }
+    found.extend(order(&turn.answers, played));
+    for it in &turn.checks {
+        if let Some((what, expected, ours)) = lack(&it.check, played) {
+            found.push(difference(it.line, what, expected, ours));
+        }
+    }
+    found
+}
+
+fn difference(line: u32, what: &str, expected: Value, ours: Value) -> Difference {
+    Difference { field: format!("line {line} {what}"), left: Some(expected), right: Some(ours) }
+}
+
+fn failure(played: &Played) -> Value {
+    json!({"errorCode": played.json["errorCode"], "message": played.json["message"]})
+}
+
+/// The answers of a turn must have been asked for in their order, all of them.
+fn order(answers: &[PackAnswer], played: &Played) -> Option<Difference> {
+    let mut open: Vec<&PackAnswer> = answers.iter().collect();
+    for asked in &played.asked {
+        let Some(position) = open.iter().position(|it| it.asked == *asked) else { continue };
+        let answer = open.remove(position);
+        if position > 0 {
+            let expected = open.first().copied().unwrap_or(answer);
+            return Some(difference(expected.line, "answer", json!(expected.asked.to_string()), json!(format!("{asked} was asked first"))));
+        }
+    }
+    let left = open.first()?;
+    let calls: Vec<String> = played.asked.iter().map(ToString::to_string).collect();
+    Some(difference(left.line, "answer", json!(left.asked.to_string()), json!(format!("was not asked; asked were: {}", calls.join(", ")))))
+}
+
+/// What does not hold: its name, what is expected, and what is there.
+fn lack(check: &Check, played: &Played) -> Option<(&'static str, Value, Value)> {
+    let value = &played.json["payload"]["value"];
+    let reply = value.as_str().unwrap_or_default();
+    let calls = || json!(played.asked.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let is = |right: bool, what, expected: Value, ours: Value| (!right).then_some((what, expected, ours));
+    match check {
+        Check::Reply(text) => is(reply == text, "reply", json!(text), value.clone()),
+        Check::ReplyContains(text) => is(reply.contains(text.as_str()), "reply contains", json!(text), value.clone()),
+        Check::ReplyJson(json) => is(serde_json::from_str(reply).is_ok_and(|it| same(&it, json)), "reply", json.clone(), value.clone()),
+        Check::Fails(code) => is(played.json["errorCode"] == json!(code), "error", json!(code), failure(played)),
+        Check::Place { intent, state } => {
+            let ours = (&played.json["intent"], &played.json["state"]);
+            is(*ours.0 == json!(intent) && *ours.1 == json!(state), "place", json!([intent, state]), json!([ours.0, ours.1]))
+        }
+        Check::Stages(stages) => {
+            let mut left = played.audit.iter();
+            let missing = stages.iter().find(|stage| !left.any(|it| it.0 == **stage));
+            missing.map(|stage| ("stages", json!(stage), listed(played)))
+        }
+        Check::NoStage(stage) => is(!played.audit.iter().any(|it| it.0 == *stage), "no stage", json!(stage), listed(played)),
+        Check::Equals { path, value } => {
+            let found = at(path, played);
+            is(found.iter().any(|it| same(it, value)), "path", json!({path: value}), shown(path, &found))
+        }
+        Check::Contains { path, text } => {
+            let found = at(path, played);
+            is(found.iter().any(|it| holds_text(it, text)), "path contains", json!({path: text}), shown(path, &found))
+        }
+        Check::Verbose(text) => {
+            let texts: Vec<&Value> = played.verbose.iter().map(|it| &it["text"]).collect();
+            is(texts.contains(&&json!(text)), "progress", json!(text), json!(texts))
+        }
+        Check::Calls(expected) => is(calls() == json!(expected), "calls", json!(expected), calls()),
+    }
+}
+
+fn listed(played: &Played) -> Value {
+    json!(played.audit.iter().map(|it| it.0.as_str()).filter(|it| !it.starts_with("STEP_")).collect::<Vec<_>>())
+}
+
+fn shown(path: &str, found: &[Value]) -> Value {
+    match found {
+        [one] => json!({path: one}),
+        several => json!({path: several}),
+    }
+}
+
+/// What stands at a path; an audit stage may stand more than once.
+fn at(path: &str, played: &Played) -> Vec<Value> {
+    let (root, rest) = path.split_once('.').unwrap_or((path, ""));
+    match root {
+        "params" => vec![walk(&played.conversation["input_params_json"], rest)],
+        "row" => vec![walk(&played.conversation, rest)],
+        "calls" => vec![walk(&json!(played.llm), rest)],
+        "audit" => {
+            let (stage, rest) = rest.split_once('.').unwrap_or((rest, ""));
+            played.audit.iter().filter(|it| it.0 == stage).map(|it| walk(&it.1, rest)).collect()
+        }
+        _ => vec![walk(&played.json, path)],
+    }
+}
+
+fn walk(value: &Value, path: &str) -> Value {
+    let mut value = value;
+    for name in path.split('.').filter(|it| !it.is_empty()) {
+        let inner = name.parse::<usize>().ok().and_then(|it| value.get(it)).or_else(|| value.get(name));
+        let Some(inner) = inner else { return Value::Null };
+        value = inner;
+    }
+    value.clone()
+}
+
+/// Numbers are equal by value, at any depth.
+fn same(ours: &Value, expected: &Value) -> bool {
+    match (ours, expected) {
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b))),
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        _ => ours == expected,
+    }
+}
+
+fn holds_text(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(found) => found.contains(text),
+        Value::Null => false,
+        other => other.to_string().contains(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convengine_core::pack::{Asked, Pack};
+
+    fn played() -> Played {
+        let rows = [("USER_INPUT", "a"), ("SET_STATE", "b"), ("SET_STATE", "c"), ("ASSISTANT_OUTPUT", "d")];
+        let asked = ["policy", "dialogue_act", "policy"];
+        Played {
+            json: json!({"intent": "LOAN", "state": "IDLE", "payload": {"value": "{\"a\": 1.0}"}, "context": {"x": [{"y": 2}]}, "errorCode": null}),
+            audit: rows.iter().map(|it| (it.0.to_owned(), json!({"to": it.1}))).collect(),
+            conversation: json!({"status": "RUNNING", "input_params_json": {"tool_status": "SUCCESS"}}),
+            verbose: vec![json!({"text": "Working"})],
+            llm: vec![json!({"prompt": "what the user said"})],
+            asked: asked.iter().map(|it| Asked::Llm((*it).to_owned())).collect(),
+            ..Played::default()
+        }
+    }
+
+    /// The differences of a turn with these lines.
+    fn fields(lines: &str) -> Vec<String> {
+        let config = |_: &str| Ok(r#"{"name": "n"}"#.to_owned());
+        let talk = Pack::parse_talk(&format!("config c.json\n> hi\n{lines}\n"), config).expect("a talk");
+        unmet(&talk.turns[0], &played()).into_iter().map(|it| it.field).collect()
+    }
+
+    #[test]
+    fn what_holds_is_no_difference() {
+        let lines = [
+            "< {\"a\": 1}",
+            "<~ a\": 1",
+            "= LOAN / IDLE",
+            "~ USER_INPUT, SET_STATE, ASSISTANT_OUTPUT",
+            "~! POLICY_BLOCK",
+            "? context.x.0.y = 2.0",
+            "? context.none = null",
+            "? params.tool_status = \"SUCCESS\"",
+            "? row.status = \"RUNNING\"",
+            "? audit.SET_STATE.to = \"c\"",
+            "? calls.0.prompt ~ user",
+            "% Working",
+            "$ policy, dialogue_act, policy",
+        ];
+        assert_eq!(fields(&lines.join("\n")), [""; 0]);
+    }
+
+    #[test]
+    fn what_does_not_hold_names_its_line() {
+        for (line, what) in [
+            ("< {\"a\": 2}", "reply"),
+            ("< other", "reply"),
+            ("<~ b", "reply contains"),
+            ("= LOAN / OTHER", "place"),
+            ("~ ASSISTANT_OUTPUT, USER_INPUT", "stages"),
+            ("~! SET_STATE", "no stage"),
+            ("? context.x.0.y = 3", "path"),
+            ("? audit.GONE = null", "path"),
+            ("? context.x.1 ~ y", "path contains"),
+            ("% Resting", "progress"),
+            ("$ policy, dialogue_act", "calls"),
+            ("! TIMEOUT", "error"),
+        ] {
+            assert_eq!(fields(line), [format!("line 3 {what}")], "{line}");
+        }
+    }
+
+    #[test]
+    fn answers_are_asked_in_their_order_and_all_of_them() {
+        let talk = |purposes: &[&str]| purposes.iter().map(|it| format!("  llm {it} no\n")).collect::<String>() + "<~ a";
+        for right in [vec!["policy", "dialogue_act", "policy"], vec!["dialogue_act"], vec!["policy", "policy"]] {
+            assert_eq!(fields(&talk(&right)), [""; 0], "{right:?}");
+        }
+        assert_eq!(fields(&talk(&["dialogue_act", "policy", "policy"])), ["line 3 answer"]);
+        assert_eq!(fields(&talk(&["policy", "dialogue_act", "dialogue_act"])), ["line 5 answer"]);
+        assert_eq!(fields(&talk(&["policy", "response_text"])), ["line 4 answer"]);
+    }
+}
