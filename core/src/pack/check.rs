@@ -53,6 +53,8 @@ pub enum Check {
     },
     /// This progress message is delivered.
     Verbose(String),
+    /// This progress message is not delivered.
+    NoVerbose(String),
     /// These calls are made, in this order, and no others.
     Calls(Vec<String>),
 }

@@ -51,6 +51,7 @@ fn lack(check: &Check, played: &Played) -> Option<(&'static str, Value, Value)> 
     let value = &played.json["payload"]["value"];
     let reply = value.as_str().unwrap_or_default();
     let calls = || json!(played.asked.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let texts = || played.verbose.iter().map(|it| it["text"].clone()).collect::<Vec<Value>>();
     let is = |right: bool, what, expected: Value, ours: Value| (!right).then_some((what, expected, ours));
     match check {
         Check::Reply(text) => is(reply == text, "reply", json!(text), value.clone()),
@@ -75,10 +76,8 @@ fn lack(check: &Check, played: &Played) -> Option<(&'static str, Value, Value)> 
             let found = at(path, played);
             is(found.iter().any(|it| holds_text(it, text)), "path contains", json!({path: text}), shown(path, &found))
         }
-        Check::Verbose(text) => {
-            let texts: Vec<&Value> = played.verbose.iter().map(|it| &it["text"]).collect();
-            is(texts.contains(&&json!(text)), "progress", json!(text), json!(texts))
-        }
+        Check::Verbose(text) => is(texts().contains(&json!(text)), "progress", json!(text), json!(texts())),
+        Check::NoVerbose(text) => is(!texts().contains(&json!(text)), "no progress", json!(text), json!(texts())),
         Check::Calls(expected) => is(calls() == json!(expected), "calls", json!(expected), calls()),
     }
 }
@@ -178,6 +177,7 @@ mod tests {
             "? audit.SET_STATE.to = \"c\"",
             "? calls.0.prompt ~ user",
             "% Working",
+            "%! Resting",
             "$ policy, dialogue_act, policy",
         ];
         assert_eq!(fields(&lines.join("\n")), [""; 0]);
@@ -196,6 +196,7 @@ mod tests {
             ("? audit.GONE = null", "path"),
             ("? context.x.1 ~ y", "path contains"),
             ("% Resting", "progress"),
+            ("%! Working", "no progress"),
             ("$ policy, dialogue_act", "calls"),
             ("! TIMEOUT", "error"),
         ] {

@@ -49,7 +49,7 @@ fn run() -> Result<Bites> {
         for (turn, of_pack) in case.pack.turns.iter().enumerate() {
             let played = player.play(turn)?.played;
             let name = format!("{} turn {turn}", case.pack.name);
-            for (changed, what) in changed_turns(of_pack) {
+            for (changed, what) in changed_turns(of_pack, &played) {
                 bites.count(!unmet(&changed, &played).is_empty(), format!("{name} {what}"));
             }
             let Some(expect) = of_pack.expect.as_ref().map(compared) else { continue };
@@ -72,10 +72,10 @@ fn fails(pack: &str, turn: usize, expect: &Value, played: &Played, explained: &m
 }
 
 /// A talk's turn with one check changed, with an answer too many, and with two answers exchanged.
-fn changed_turns(turn: &PackTurn) -> Vec<(PackTurn, String)> {
+fn changed_turns(turn: &PackTurn, played: &Played) -> Vec<(PackTurn, String)> {
     let mut changed = Vec::new();
     for (index, it) in turn.checks.iter().enumerate() {
-        for check in changed_checks(&it.check) {
+        for check in changed_checks(&it.check, played) {
             let mut turn = turn.clone();
             turn.checks[index].check = check;
             changed.push((turn, format!("line {} {:?}", it.line, it.check)));
@@ -95,7 +95,7 @@ fn changed_turns(turn: &PackTurn) -> Vec<(PackTurn, String)> {
 }
 
 /// Checks that the turn does not meet, provided that it meets this one.
-fn changed_checks(check: &Check) -> Vec<Check> {
+fn changed_checks(check: &Check, played: &Played) -> Vec<Check> {
     let text = |it: &String| format!("{it} changed");
     match check {
         Check::Reply(it) => vec![Check::Reply(text(it))],
@@ -104,6 +104,10 @@ fn changed_checks(check: &Check) -> Vec<Check> {
         Check::Verbose(it) => vec![Check::Verbose(text(it))],
         // Whatever is played begins with the user's input.
         Check::NoStage(_) => vec![Check::NoStage("USER_INPUT".to_owned())],
+        Check::NoVerbose(_) => {
+            let delivered = played.verbose.first().and_then(|it| it["text"].as_str()).unwrap_or_default();
+            vec![Check::NoVerbose(delivered.to_owned())]
+        }
         Check::Contains { path, text: it } => vec![Check::Contains { path: path.clone(), text: text(it) }],
         Check::Place { intent, state } => {
             vec![Check::Place { intent: text(intent), state: state.clone() }, Check::Place { intent: intent.clone(), state: text(state) }]

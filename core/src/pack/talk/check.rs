@@ -22,7 +22,7 @@ const ROOTS: [&str; 13] = [
 
 /// Marks with what reads the rest of their line; a mark that begins with another one stands before it.
 type Read = fn(&Line<'_>) -> Result<Check, PackError>;
-const MARKS: [(&str, Read); 9] = [
+const MARKS: [(&str, Read); 10] = [
     ("<~", |it| Ok(Check::ReplyContains(it.required("the text that the reply has in it")?.to_owned()))),
     ("<", reply),
     ("!", |it| Ok(Check::Fails(it.required("the error code")?.to_owned()))),
@@ -30,6 +30,7 @@ const MARKS: [(&str, Read); 9] = [
     ("~!", |it| Ok(Check::NoStage(it.required("the stage")?.to_owned()))),
     ("~", |it| Ok(Check::Stages(names(it, "a stage")?))),
     ("?", path),
+    ("%!", |it| Ok(Check::NoVerbose(it.required("the progress message")?.to_owned()))),
     ("%", |it| Ok(Check::Verbose(it.required("the progress message")?.to_owned()))),
     ("$", calls),
 ];

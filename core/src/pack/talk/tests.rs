@@ -34,6 +34,7 @@ set input.note=two words
 ? context.a.0 = [1]
 ? audit.USER_INPUT.text ~ a = b
 % Working
+%! Resting
 $ dialogue_act, policy
 # between turns
 > @b +45m yes
@@ -107,13 +108,14 @@ fn answers_and_checks_are_read_as_written() {
             Check::Equals { path: "context.a.0".to_owned(), value: json!([1]) },
             Check::Contains { path: "audit.USER_INPUT.text".to_owned(), text: "a = b".to_owned() },
             Check::Verbose("Working".to_owned()),
+            Check::NoVerbose("Resting".to_owned()),
             Check::Calls(list(&["dialogue_act", "policy"])),
         ]
     );
     assert_eq!(checks(1), [Check::ReplyJson(json!({"a": 1}))]);
     assert_eq!(checks(2), [Check::Reply("{not json}".to_owned()), Check::Calls(Vec::new())]);
     assert_eq!(checks(3), [Check::Fails("LLM_CALL_FAILED".to_owned())]);
-    assert_eq!(pack.turns.iter().map(|it| it.line).collect::<Vec<_>>(), [11, 29, 36, 39]);
+    assert_eq!(pack.turns.iter().map(|it| it.line).collect::<Vec<_>>(), [11, 30, 37, 40]);
     assert_eq!(pack.turns[0].checks[1].line, 20);
 }
 
