@@ -1,5 +1,9 @@
 //! Settings from options, environment and file, in this order of precedence.
 
+mod stream;
+
+pub use stream::Stream;
+
 use std::fmt::Display;
 use std::path::Path;
 
@@ -24,6 +28,8 @@ pub struct Settings {
     pub llm: String,
     /// Whether addresses that are not loopback may be listened on.
     pub open: bool,
+    /// Which streams the server offers.
+    pub stream: Stream,
     /// The tree below `convengine`.
     pub tree: Value,
 }
@@ -67,6 +73,7 @@ impl Settings {
                 false
             }
         };
+        let stream = Stream::read(&tree, &mut problems);
         // Compiled without rows, so that a bad row of `ce_config` is not taken for a bad setting.
         let (_, issues) = Config::compile(&Tables::default(), &tree);
         problems.extend(issues.iter().filter(|it| it.severity == Severity::Error).map(ToString::to_string));
@@ -79,6 +86,7 @@ impl Settings {
             listen: pick(&options.listen, file.listen, "127.0.0.1:8080"),
             llm: pick(&options.llm, file.llm, "off"),
             open,
+            stream,
             tree,
         })
     }
