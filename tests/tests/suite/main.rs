@@ -11,4 +11,5 @@ mod replay;
 mod running;
 mod server;
 mod settings;
+mod stream;
 mod tidy;
