@@ -51,6 +51,8 @@ pub enum Command {
         #[arg(long)]
         strict: bool,
     },
+    /// Prints the rows of the database as a pack
+    Export,
     /// Prints the issues of a pack or of the database
     Lint {
         /// The pack; without it the database is read

@@ -9,6 +9,7 @@ pub mod command;
 pub mod config;
 pub mod drive;
 pub mod exit;
+pub mod export;
 pub mod fulfil;
 pub mod gate;
 pub mod http;
