@@ -4,6 +4,7 @@ mod browser;
 mod budget;
 mod commands;
 mod core;
+mod export;
 mod http;
 mod protocol;
 mod readme;
