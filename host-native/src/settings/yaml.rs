@@ -5,6 +5,7 @@
 
 use convengine_core::config::settings::normalise;
 use serde_json::{Map, Value};
+use serde_saphyr::UserMessageFormatter;
 
 use super::merge;
 use super::placeholder::{self, Variable};
@@ -23,7 +24,7 @@ pub(super) fn convengine(text: &str, variable: Variable<'_>, problems: &mut Vec<
     let documents: Vec<Value> = match serde_saphyr::from_multiple(text) {
         Ok(documents) => documents,
         Err(error) => {
-            problems.push(error.without_snippet().to_string());
+            problems.push(error.without_snippet().render_with_formatter(&UserMessageFormatter));
             return Map::new();
         }
     };

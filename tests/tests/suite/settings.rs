@@ -64,7 +64,7 @@ fn an_application_of_the_original_is_read() {
         ("application.yaml", "convengine: [\n", "application.yaml"),
         ("application.yml", "convengine: 5\n", "convengine: 5 is not a map"),
         ("application.yml", "convengine: {input: {max-chars: \"${LONGEST}\"}}\n", "LONGEST is not set"),
-        ("application.yml", "a: 1\na: 2\n", "duplicate"),
+        ("application.yml", "a: 1\na: 2\n", "duplicate mapping key `a`"),
         ("application.properties", "a=1\n", ".properties"),
     ] {
         let file = place.write(name, text);
