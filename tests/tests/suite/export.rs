@@ -28,6 +28,7 @@ fn rich() -> Value {
         "ce_rule": scope(json!({"rule_id": 9, "phase": "PRE_RESPONSE_RESOLUTION", "rule_type": "REGEX", "match_pattern": "x",
             "action": "SET_INPUT_PARAM", "action_value": {"k": 1}, "priority": 1})),
         "ce_state_graph": [{"graph_id": 1, "from_state": "A", "to_state": "B"}],
+        "ce_task": [{"task_id": 1, "kind": "HOOK", "task": "b:m"}],
         "ce_tool": [{"tool_id": 1, "tool_group": "CALCULATOR_TRANSFORM", "args_json": {"a": "{{b}}"}}],
         "ce_verbose": scope(json!({"step_match": "EXACT", "step_value": "RulesStep", "determinant": "ANY", "message": "m", "priority": 1})),
     });
@@ -57,7 +58,7 @@ fn what_is_exported_is_the_same_configuration_elsewhere() {
     let text = export(&place);
     let pack: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(pack["settings"], json!({"flow": {"dialogue-act": {"resolute": "REGEX_ONLY"}}}));
-    assert_eq!(pack["tables"].as_object().unwrap().len(), 16, "all tables that authors write");
+    assert_eq!(pack["tables"].as_object().unwrap().len(), 17, "all tables that authors write");
     for member in ["tasks", "tools", "containers"] {
         assert_eq!(pack[member], rich()[member], "{member}");
     }
@@ -69,7 +70,7 @@ fn what_is_exported_is_the_same_configuration_elsewhere() {
 
     let elsewhere = Place::new();
     let imported = elsewhere.run(&["import", &file]);
-    assert_eq!((imported.code, imported.out.as_str()), (0, "imported 17 rows into 16 tables\n"), "{imported:?}");
+    assert_eq!((imported.code, imported.out.as_str()), (0, "imported 18 rows into 17 tables\n"), "{imported:?}");
     assert_eq!(export(&elsewhere), text);
     assert_eq!(hash(&elsewhere.serve(&WORDS_ALONE)), hash(&server));
 }
