@@ -2,7 +2,7 @@
 
 create table if not exists ce_state_graph (
   graph_id integer primary key not null,
-  intent_code text not null,
+  intent_code text not null default 'ANY',
   from_state text not null,
   to_state text not null,
   enabled boolean not null default true,
@@ -11,8 +11,8 @@ create table if not exists ce_state_graph (
 
 create table if not exists ce_tool (
   tool_id integer primary key not null,
-  intent_code text not null,
-  state_code text not null,
+  intent_code text not null default 'ANY',
+  state_code text not null default 'ANY',
   tool_group text,
   tool_code text,
   args_json text,
@@ -40,7 +40,7 @@ create table if not exists ce_memory (
   store text not null,
   summary text not null,
   turns integer not null,
-  updated_at integer not null,
+  updated_at bigint not null,
   primary key (conversation_id, store)
 );
 

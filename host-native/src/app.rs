@@ -18,8 +18,10 @@ use crate::drive::Host;
 use crate::exit::Failure;
 use crate::fulfil::llm::Model;
 use crate::gate::Gate;
-use crate::http::{audit, conversation, error, health, page};
+use crate::http::connection::Patient;
+use crate::http::{audit, conversation, error, health, page, stream};
 use crate::settings::Settings;
+use crate::stream::Streams;
 use crate::writer::Writer;
 use crate::{clock, config, store};
 
@@ -31,13 +33,15 @@ const FAREWELL: Duration = Duration::from_secs(10);
 
 /// The routes of a server.
 pub fn router(host: Arc<Host>) -> Router {
-    let routes = Router::new()
+    let mut routes = Router::new()
         .route(MESSAGE, post(conversation::message))
         .route("/api/v1/conversation/audit/{id}", get(audit::rows))
         .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
-        .method_not_allowed_fallback(error::method_not_allowed)
-        .fallback(page::file);
+        .route("/readyz", get(health::ready));
+    if host.offers_streams {
+        routes = routes.route("/api/v1/conversation/stream/{id}", get(stream::events));
+    }
+    let routes = routes.method_not_allowed_fallback(error::method_not_allowed).fallback(page::file);
     around(routes).with_state(host)
 }
 
@@ -76,7 +80,17 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
     let stand_ins = store::script::load(&mut connection).await.map_err(unusable)?;
     let readers = store::readers(place).await?;
     let (writer, writing) = Writer::start(connection);
-    let host = Host { config: Arc::new(config), readers, writer, gate: Arc::new(Gate::default()), model, stand_ins };
+    let host = Host {
+        config: Arc::new(config),
+        readers,
+        writer,
+        gate: Arc::new(Gate::default()),
+        model,
+        stand_ins,
+        streams: Arc::new(Streams::default()),
+        offers_streams: settings.stream.sse(),
+        stream_ends_after: settings.stream.ends_after,
+    };
     Ok((Arc::new(host), writing))
 }
 
@@ -85,20 +99,23 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
 /// # Errors
 /// Why it could not start.
 pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: impl Future<Output = ()>) -> Result<(), Failure> {
+    settings.stream.check()?;
     let listener = listen(settings).await?;
     let (host, writing) = host(settings).await?;
     let address = listener.local_addr().map_err(|it| Failure::service(format!("cannot listen on {}: {it}", settings.listen)))?;
     let (hang_up, hung_up) = oneshot::channel::<()>();
-    let server = axum::serve(listener, router(Arc::clone(&host))).with_graceful_shutdown(async {
+    let server = axum::serve(Patient(listener), router(Arc::clone(&host))).with_graceful_shutdown(async {
         let _ = hung_up.await;
     });
     let server = tokio::spawn(server.into_future());
     listening(address);
     stop.await;
     drop(hang_up);
-    // First the turns, which may go on without their clients, then the connections that still get an answer.
+    // First the turns, which may go on without their clients, and are heard to their end; then the connections that still get an
+    // answer.
     let farewell = async {
         host.gate.drain().await;
+        host.streams.close();
         let _ = server.await;
         host.readers.close().await;
         drop(host);

@@ -25,7 +25,7 @@ pub struct Options {
     /// Where to listen [default: 127.0.0.1:8080]
     #[arg(long, global = true, env = "CONVENGINE_LISTEN", value_name = "HOST:PORT")]
     pub listen: Option<String>,
-    /// A TOML file with `database`, `listen`, `llm` and the tree `convengine`
+    /// A TOML file with `database`, `listen`, `llm` and the tree `convengine`, or an application.yml with that tree
     #[arg(long, global = true, env = "CONVENGINE_SETTINGS", value_name = "FILE")]
     pub settings: Option<PathBuf>,
     /// Who answers model calls, `scripted:FILE` or `off` [default: off]
@@ -51,6 +51,8 @@ pub enum Command {
         #[arg(long)]
         strict: bool,
     },
+    /// Prints the rows of the database as a pack
+    Export,
     /// Prints the issues of a pack or of the database
     Lint {
         /// The pack; without it the database is read

@@ -10,7 +10,7 @@ use crate::arguments::{Arguments, Command, Options};
 use crate::exit::Failure;
 use crate::settings::Settings;
 use crate::store::{self, schema};
-use crate::{app, import, lint, play, replay};
+use crate::{app, export, import, lint, play, replay};
 
 /// Runs a command.
 pub fn run(arguments: Arguments) -> ExitCode {
@@ -20,6 +20,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Serve => within(&options, serve),
         Command::Migrate => within(&options, migrate),
         Command::Import { pack, strict } => within(&options, async |it| import::command(it, &pack, strict).await),
+        Command::Export => within(&options, export::command),
         Command::Lint { pack, json } => within(&options, async |it| lint::command(it, pack.as_deref(), json).await),
         Command::Replay { conversation, config } => {
             within(&options, async |it| replay::command(it, &conversation, config.as_deref()).await)

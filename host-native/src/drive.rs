@@ -1,7 +1,7 @@
 //! Drives a turn: load, run and fulfil, commit.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use convengine_core::config::Config;
 use convengine_core::pack::StandIns;
@@ -15,6 +15,7 @@ use crate::fulfil::{fulfil, llm::Model};
 use crate::gate::{Busy, Gate};
 use crate::rows;
 use crate::store::load;
+use crate::stream::{Streams, Told};
 use crate::writer::{CommitError, Writer};
 
 /// How often a turn that lost a race is run.
@@ -35,6 +36,12 @@ pub struct Host {
     pub model: Model,
     /// Who answers tasks, tools and containers.
     pub stand_ins: StandIns,
+    /// Who listens to turns.
+    pub streams: Arc<Streams>,
+    /// Whether streams are offered over HTTP.
+    pub offers_streams: bool,
+    /// How long one stream lasts; without it, until one side ends it.
+    pub stream_ends_after: Option<Duration>,
 }
 
 /// A user's message as it came in.
@@ -115,10 +122,18 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal
         clock::set(at);
         input.at = at.max(earliest);
     }
-    let ended = run(host, input).await?;
+    let mut told = Told::of(&host.streams, &input);
+    let outcome = to_the_end(host, message, input, &mut told).await;
+    told.close(outcome.as_ref().ok());
+    outcome
+}
+
+async fn to_the_end(host: &Arc<Host>, message: &Message, input: TurnInput, told: &mut Told<'_>) -> Result<Outcome, Refusal> {
+    let ended = run(host, input, told).await?;
     let total = Millis::try_from(message.received.elapsed().as_millis()).unwrap_or(Millis::MAX);
     let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, total).map_err(|it| Refusal::Defect(it.to_string()))?;
     host.writer.commit(rows).await?;
+    told.publish(&ended.notices, total);
     Ok(ended.outcome)
 }
 
@@ -133,7 +148,7 @@ struct Ended {
     notices: Vec<Notice>,
 }
 
-async fn run(host: &Arc<Host>, input: TurnInput) -> Result<Ended, Refusal> {
+async fn run(host: &Arc<Host>, input: TurnInput, told: &mut Told<'_>) -> Result<Ended, Refusal> {
     let (mut turn, mut slice) = Turn::start(input, Arc::clone(&host.config))?;
     let mut running: JoinSet<Completion> = JoinSet::new();
     let mut notices = Vec::new();
@@ -142,6 +157,7 @@ async fn run(host: &Arc<Host>, input: TurnInput) -> Result<Ended, Refusal> {
         if let Some(outcome) = slice.end {
             return Ok(Ended { turn, outcome, notices });
         }
+        told.publish(&notices, 0);
         for effect in slice.effects {
             running.spawn(fulfil(Arc::clone(host), effect));
         }

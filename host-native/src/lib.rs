@@ -1,6 +1,6 @@
 //! The server: gives the core its messages and fulfils what it asks, with tokio, axum and sqlx.
 //!
-//! A message goes `http` → `gate` → `drive` (the core, `fulfil`) → `writer` → `store`.
+//! A message goes `http` → `gate` → `drive` (the core, `fulfil`) → `writer` → `store`; what its turn tells goes to `stream`.
 
 pub mod app;
 pub mod arguments;
@@ -9,6 +9,7 @@ pub mod command;
 pub mod config;
 pub mod drive;
 pub mod exit;
+pub mod export;
 pub mod fulfil;
 pub mod gate;
 pub mod http;
@@ -19,4 +20,5 @@ pub mod replay;
 pub mod rows;
 pub mod settings;
 pub mod store;
+pub mod stream;
 pub mod writer;

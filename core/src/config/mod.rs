@@ -8,6 +8,7 @@ mod age;
 mod agent;
 mod built_in;
 mod classifier;
+mod defaults;
 mod issue;
 mod matcher;
 mod policy;

@@ -50,7 +50,7 @@ impl Scopes {
 
 fn check_row(row: &Row<'_>, intents: &BTreeSet<String>, states: &BTreeSet<String>) -> Option<Issue> {
     let intent = row.code("intent_code").map(|it| upper(&it));
-    let state = row.code("state_code").map(|it| upper(&it)).or_else(|| default_state(row));
+    let state = row.code("state_code").map(|it| upper(&it));
     if row.table() == "ce_rule" && (intent.is_none() || state.is_none()) {
         return None;
     }
@@ -74,11 +74,6 @@ fn check_row(row: &Row<'_>, intents: &BTreeSet<String>, states: &BTreeSet<String
         return Some(Issue::error(row.path("state_code"), reason, hint));
     }
     None
-}
-
-/// The column's default, for rows of a pack that leave it out.
-fn default_state(row: &Row<'_>) -> Option<String> {
-    (row.table() == "ce_intent_classifier" && !row.has("state_code")).then(|| UNKNOWN.to_owned())
 }
 
 fn intents(tables: &Tables) -> BTreeSet<String> {

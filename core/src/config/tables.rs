@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::age;
 use super::row::Row;
+use super::{age, defaults};
 use crate::turn::Map;
 
 /// The tables that this version compiles, with their key columns; the others are stored untouched.
@@ -41,14 +41,13 @@ pub struct Tables(pub BTreeMap<String, Vec<Map>>);
 pub(super) struct ConfigRows(Vec<(String, String, String)>);
 
 impl Tables {
-    /// The compiled tables without time stamps, which differ from database to database; of templates their order stays.
+    /// The compiled tables in the form that equal tables have: without time stamps, of which only the order of templates stays.
     pub(super) fn compiled(&self) -> Tables {
-        let rows = |table: &str| {
-            let means = |key: &str| table == TEMPLATES || key != "created_at";
-            let keep = |row: &Map| row.iter().filter(|it| means(it.0)).map(|it| (it.0.clone(), it.1.clone())).collect();
-            self.0.get(table).map(|rows| rows.iter().map(keep).collect::<Vec<Map>>())
+        let settled = |table: &str| {
+            let rows = self.0.get(table)?.iter().map(|row| settled(table, row)).collect::<Vec<Map>>();
+            Some((table.to_owned(), rows))
         };
-        let mut tables = Tables(COMPILED.iter().filter_map(|(table, _)| Some(((*table).to_owned(), rows(table)?))).collect());
+        let mut tables = Tables(COMPILED.iter().filter_map(|it| settled(it.0)).collect());
         if let Some(rows) = tables.0.get_mut(TEMPLATES) {
             age::rank(rows);
         }
@@ -79,4 +78,11 @@ impl ConfigRows {
         let same = |it: &&(String, String, String)| it.0.eq_ignore_ascii_case(config_type) && it.1.eq_ignore_ascii_case(key);
         self.0.iter().find(same).map(|it| it.2.as_str())
     }
+}
+
+fn settled(table: &str, row: &Map) -> Map {
+    let means = |column: &str| table == TEMPLATES || column != "created_at";
+    let mut row: Map = row.iter().filter(|it| means(it.0)).map(|(column, value)| (column.clone(), value.clone())).collect();
+    defaults::settle(table, &mut row);
+    row
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, Uri};
+use axum::http::Uri;
 
 use super::error::ApiError;
-use super::request::uuid;
+use super::request::conversation_of;
 use crate::drive::Host;
 use crate::store::audit::{self, AuditRow};
 
@@ -18,9 +18,7 @@ pub async fn rows(
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Vec<AuditRow>>, ApiError> {
-    let Some(id) = id.ok().and_then(|it| uuid(&it.0)) else {
-        return Err(ApiError::new(StatusCode::BAD_REQUEST, &uri, "the conversation is not a UUID: send its 36 characters"));
-    };
+    let id = conversation_of(id, &uri)?;
     match audit::of_conversation(&host.readers, &id).await {
         Ok(rows) => Ok(Json(rows)),
         Err(error) => Err(ApiError::of_database(&error, &uri)),

@@ -1,8 +1,12 @@
 //! Reads the body of `POST /message` with the coercions that existing clients rely on. (`spec/data-and-api.md` 9.1)
 
-use axum::http::{HeaderMap, header};
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use convengine_core::turn::Map;
 use serde_json::Value;
+
+use super::error::ApiError;
 
 /// Levels of a client's parameters. They are stored within other JSON, and JSON is read 127 levels deep at most.
 const DEEPEST: usize = 64;
@@ -49,6 +53,16 @@ fn conversation(value: Value) -> Result<Option<String>, String> {
         }
         _ => Err("conversationId is not a text: send a UUID or leave it out".to_owned()),
     }
+}
+
+/// The conversation that a path names.
+///
+/// # Errors
+/// A refusal of what is no UUID.
+pub fn conversation_of(id: Result<Path<String>, PathRejection>, uri: &Uri) -> Result<String, ApiError> {
+    id.ok()
+        .and_then(|it| uuid(&it.0))
+        .ok_or_else(|| ApiError::new(StatusCode::BAD_REQUEST, uri, "the conversation is not a UUID: send its 36 characters"))
 }
 
 /// The lower-case form of a UUID with 36 characters.

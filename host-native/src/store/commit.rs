@@ -3,8 +3,11 @@
 //! Each statement takes one JSON array of rows. Texts that are JSON travel as JSON (`->` takes them out as text again),
 //! so that nothing is escaped twice.
 
+use std::borrow::Cow;
+
 use convengine_core::turn::{ConversationRow, HistoryRow, LlmCallRow, MemoryRow, Millis, Notice, NoticeBody};
 use serde::Serialize;
+use serde_json::Value;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::clock;
@@ -123,7 +126,7 @@ impl TurnRows {
 
     /// Adds the audit rows among the notices of a turn.
     ///
-    /// `total_ms` is the host's measurement for `PIPELINE_TIMING`: what the core knows ends before the rows are written.
+    /// `total_ms` is the host's measurement; see [`completed`].
     pub fn audit(&mut self, conversation: &str, notices: &[Notice], total_ms: Millis) {
         // The notices between two answers have one time.
         let mut time = (Millis::MIN, String::new());
@@ -133,15 +136,7 @@ impl TurnRows {
                 time = (notice.at, clock::audit_text(notice.at));
             }
             let at = &time.1;
-            if stage == "PIPELINE_TIMING" {
-                let mut payload = payload.clone();
-                if let Some(total) = payload.get_mut("totalMs") {
-                    *total = total_ms.into();
-                }
-                self.audit.push(&(conversation, stage, &payload, at));
-            } else {
-                self.audit.push(&(conversation, stage, payload, at));
-            }
+            self.audit.push(&(conversation, stage, completed(stage, payload, total_ms), at));
         }
     }
 
@@ -159,6 +154,18 @@ impl TurnRows {
             (turn.created_at, turn.closed_at),
         ));
     }
+}
+
+/// The payload of an audit, for `PIPELINE_TIMING` with the host's total: what the core knows ends before the rows are written.
+pub fn completed<'p>(stage: &str, payload: &'p Value, total_ms: Millis) -> Cow<'p, Value> {
+    if stage != "PIPELINE_TIMING" {
+        return Cow::Borrowed(payload);
+    }
+    let mut payload = payload.clone();
+    if let Some(total) = payload.get_mut("totalMs") {
+        *total = total_ms.into();
+    }
+    Cow::Owned(payload)
 }
 
 /// A row of `ce_turn`.

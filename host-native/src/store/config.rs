@@ -11,7 +11,7 @@ use sqlx::{Column, Row, TypeInfo, ValueRef};
 use super::schema;
 
 /// One literal statement a table, in primary-key order: the last tie-break of every choice between rows.
-const CONTROL_TABLES: [(&str, &str); 14] = [
+const CONTROL_TABLES: [(&str, &str); 17] = [
     ("ce_config", "select * from ce_config order by config_id"),
     ("ce_container_config", "select * from ce_container_config order by id"),
     ("ce_intent", "select * from ce_intent order by intent_code"),
@@ -25,6 +25,9 @@ const CONTROL_TABLES: [(&str, &str); 14] = [
     ("ce_prompt_template", "select * from ce_prompt_template order by template_id"),
     ("ce_response", "select * from ce_response order by response_id"),
     ("ce_rule", "select * from ce_rule order by rule_id"),
+    ("ce_state_graph", "select * from ce_state_graph order by graph_id"),
+    ("ce_task", "select * from ce_task order by task_id"),
+    ("ce_tool", "select * from ce_tool order by tool_id"),
     ("ce_verbose", "select * from ce_verbose order by verbose_id"),
 ];
 

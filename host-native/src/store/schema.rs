@@ -12,8 +12,16 @@ const MIGRATIONS: [&str; 4] = [
 ];
 
 /// Without these no turn can be stored; the other tables are optional.
-const REQUIRED: [&str; 7] =
-    ["ce_conversation", "ce_audit", "ce_conversation_history", "ce_llm_call_log", "ce_turn", "ce_turn_effect", "ce_config_snapshot"];
+const REQUIRED: [&str; 8] = [
+    "ce_conversation",
+    "ce_audit",
+    "ce_conversation_history",
+    "ce_llm_call_log",
+    "ce_turn",
+    "ce_turn_effect",
+    "ce_config_snapshot",
+    "ce_memory",
+];
 
 /// The tables of a database.
 ///

@@ -28,6 +28,50 @@ fn an_option_wins_over_the_environment_and_that_over_the_file() {
     assert_eq!(longest(&place.serve(&[])), 9, "the default is far above");
 }
 
+/// What stands in an application of the original, more or less.
+const APPLICATION: &str = "
+spring:
+  application: {name: shop}
+server: {port: 9}
+convengine:
+  input:
+    max_chars: ${LONGEST:4}
+  flow:
+    dialogueAct: {resolute: REGEX_ONLY}
+    interaction-policy:
+      matrix:
+        \"[PENDING_ACTION:AFFIRM]\": EXECUTE_PENDING_ACTION
+---
+spring.config.activate.on-profile: test
+convengine.input.max-chars: 1
+";
+
+#[test]
+fn an_application_of_the_original_is_read() {
+    let place = Place::with(&orders());
+    let file = place.write("application.yml", APPLICATION);
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--settings", &file];
+    let server = place.start(&mut place.command(&arguments));
+    assert_eq!((longest(&server), server.log().as_str()), (4, ""), "all keys are known");
+    let same = place.write("same.toml", "[convengine.input]\nmax-chars = 4\n[convengine.flow.dialogue-act]\nresolute = \"REGEX_ONLY\"\n[convengine.flow.interaction-policy.matrix]\n\"[PENDING_ACTION:AFFIRM]\" = \"EXECUTE_PENDING_ACTION\"\n");
+    let hash = |server: &Server| server.get("/readyz").json()["config"].clone();
+    assert_eq!(hash(&place.serve(&["--settings", &same])), hash(&server));
+    let mut command = place.command(&arguments);
+    assert_eq!(longest(&place.start(command.env("LONGEST", "6"))), 6);
+    let mut command = place.command(&[&arguments[..], &["--set", "convengine.input.max-chars=5"]].concat());
+    assert_eq!(longest(&place.start(command.env("LONGEST", "6"))), 5);
+    for (name, text, words) in [
+        ("application.yaml", "convengine: [\n", "application.yaml"),
+        ("application.yml", "convengine: 5\n", "convengine: 5 is not a map"),
+        ("application.yml", "convengine: {input: {max-chars: \"${LONGEST}\"}}\n", "LONGEST is not set"),
+        ("application.yml", "a: 1\na: 2\n", "duplicate mapping key `a`"),
+        ("application.properties", "a=1\n", ".properties"),
+    ] {
+        let file = place.write(name, text);
+        one_line(&place.run(&[&ANYWHERE[..], &["--settings", &file]].concat()), 2, &["settings file", words]);
+    }
+}
+
 #[test]
 fn the_database_comes_from_the_same_places() {
     let place = Place::new();

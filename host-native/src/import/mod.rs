@@ -1,6 +1,8 @@
-//! `convengine import`: replaces the rows of the tables that a pack names, all or nothing.
+//! `convengine import`: replaces the rows of the tables that a pack names and the scripted answers that it has, all or nothing.
 
-use std::collections::BTreeMap;
+mod scripts;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use convengine_core::config::{Issue, Tables};
@@ -9,6 +11,8 @@ use convengine_core::turn::Map;
 use serde_json::Value;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection};
 use sqlx::{Arguments, AssertSqlSafe, Row};
+
+use scripts::Scripts;
 
 use crate::exit::Failure;
 use crate::settings::Settings;
@@ -20,16 +24,18 @@ use crate::{config, store};
 /// # Errors
 /// Exit code 1 with a line for everything that cannot be stored; nothing is changed then.
 pub async fn command(settings: &Settings, file: &Path, strict: bool) -> Result<(), Failure> {
-    let pack = read(file)?;
+    let (pack, scripts) = read_all(file)?;
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
     let mut connection = store::connect_ready(&settings.database).await?;
     // Replacing a table must not delete rows of another one through a foreign key.
     sqlx::query("pragma foreign_keys = off").execute(&mut connection).await.map_err(unusable)?;
     sqlx::query("begin immediate").execute(&mut connection).await.map_err(unusable)?;
-    let problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
+    let mut problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
+    problems.extend(scripts.problems());
     if !problems.is_empty() {
         return Err(Failure::not_right(problems));
     }
+    scripts.store(&mut connection).await.map_err(unusable)?;
     let (_, issues) = config::of_database(&mut connection, &settings.tree).await.map_err(unusable)?;
     issues.iter().for_each(|it| eprintln!("{it}"));
     if strict && issues.iter().any(config::is_error) {
@@ -46,9 +52,36 @@ pub async fn command(settings: &Settings, file: &Path, strict: bool) -> Result<(
 /// # Errors
 /// Exit code 1 when the file cannot be read or is no pack.
 pub fn read(file: &Path) -> Result<Pack, Failure> {
+    read_all(file).map(|it| it.0)
+}
+
+fn read_all(file: &Path) -> Result<(Pack, Scripts), Failure> {
     let name = file.display();
     let text = std::fs::read_to_string(file).map_err(|it| Failure::not_right(vec![format!("cannot read {name}: {it}: check the path")]))?;
-    Pack::parse(&text).map_err(|it| Failure::not_right(vec![format!("{name}: {it}")]))
+    let pack = Pack::parse(&text).map_err(|it| Failure::not_right(vec![format!("{name}: {it}")]))?;
+    let scripts = serde_json::from_str(&text).map_err(|it| Failure::not_right(vec![format!("{name}: this is not a pack: {it}")]))?;
+    Ok((pack, scripts))
+}
+
+/// Leaves out the columns that our tables do not have; answers their names.
+///
+/// # Errors
+/// Exit code 3 when there is no memory for a database.
+pub async fn drop_foreign_columns(tables: &mut Tables) -> Result<BTreeSet<String>, Failure> {
+    let mut connection = store::in_memory().await.map_err(broken)?;
+    let mut dropped = BTreeSet::new();
+    for (table, rows) in &mut tables.0 {
+        let columns = columns(&mut connection, table).await.map_err(broken)?;
+        for row in rows {
+            dropped.extend(row.keys().filter(|it| !columns.contains_key(*it)).map(|it| format!("{table}.{it}")));
+            row.retain(|name, _| columns.contains_key(name));
+        }
+    }
+    Ok(dropped)
+}
+
+fn broken(error: sqlx::Error) -> Failure {
+    Failure::service(format!("cannot use a database in memory: {error}"))
 }
 
 /// Imports a pack's rows into an empty database in memory and compiles them with the pack's settings.
@@ -56,7 +89,6 @@ pub fn read(file: &Path) -> Result<Pack, Failure> {
 /// # Errors
 /// Exit code 1 with a line for everything that cannot be stored.
 pub async fn rehearse(pack: &Pack, settings: &Value) -> Result<Vec<Issue>, Failure> {
-    let broken = |it: sqlx::Error| Failure::service(format!("cannot use a database in memory: {it}"));
     let mut connection = store::in_memory().await.map_err(broken)?;
     let problems = replace(&mut connection, &pack.tables).await.map_err(broken)?;
     if !problems.is_empty() {
@@ -73,11 +105,12 @@ struct Column {
 async fn replace(connection: &mut SqliteConnection, tables: &Tables) -> sqlx::Result<Vec<String>> {
     let mut problems = Vec::new();
     for (table, rows) in &tables.0 {
+        let columns = columns(connection, table).await?;
         if !is_control_table(table) {
-            problems.push(format!("{table}: is no table that can be imported; check its name"));
+            let hint = if columns.is_empty() { "check its name" } else { "leave it out of the pack" };
+            problems.push(format!("{table}: is no table that can be imported; {hint}"));
             continue;
         }
-        let columns = columns(connection, table).await?;
         if columns.is_empty() {
             problems.push(format!("{table}: is not in this database; run convengine migrate"));
             continue;
@@ -125,19 +158,25 @@ fn check(columns: &BTreeMap<String, Column>, row: &Map) -> Vec<String> {
 }
 
 fn fits(name: &str, kind: &str, value: &Value) -> bool {
+    let is_one_of = |kinds: &[&str]| kinds.iter().any(|it| kind.starts_with(it));
     match value {
         Value::Null => true,
         Value::Bool(_) => kind.starts_with("bool"),
         Value::Number(number) if kind.starts_with("bool") => matches!(number.as_i64(), Some(0 | 1)),
-        Value::Number(number) => (kind.starts_with("int") && number.is_i64()) || kind.starts_with("numeric"),
-        Value::String(_) => kind == "text" || kind.starts_with("varchar") || kind.starts_with("date") || kind.starts_with("time"),
+        // A time stamp may be the number of milliseconds, as the original stores some.
+        Value::Number(number) => (is_one_of(&["int", "date", "time"]) && number.is_i64()) || is_one_of(&["numeric"]),
+        Value::String(_) => is_one_of(&["text", "varchar", "date", "time"]),
         Value::Array(_) | Value::Object(_) => holds_json(name),
     }
 }
 
+/// Columns of JSON whose names do not say so.
+const JSON_COLUMNS: [&str; 6] =
+    ["json_schema", "param_schema", "allowed_identifiers", "config_value", "action_value", "interaction_contract"];
+
 /// Columns whose text is JSON; SQLite itself does not tell them from other texts.
 fn holds_json(name: &str) -> bool {
-    name.ends_with("_json") || matches!(name, "json_schema" | "param_schema" | "allowed_identifiers" | "config_value" | "action_value")
+    name.ends_with("_json") || JSON_COLUMNS.contains(&name)
 }
 
 /// Inserts a row; answers why the table does not take it. Columns that are left out take their default.

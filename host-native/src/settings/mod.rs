@@ -1,17 +1,20 @@
 //! Settings from options, environment and file, in this order of precedence.
 
-use std::fmt::Display;
-use std::path::Path;
+mod file;
+mod placeholder;
+mod stream;
+mod yaml;
+
+pub use stream::Stream;
 
 use convengine_core::config::settings::normalise;
 use convengine_core::config::{Config, Severity, Tables};
-use figment::Figment;
-use figment::providers::{Format, Toml};
 use serde_json::{Map, Value};
 
 use crate::arguments::Options;
 use crate::exit::Failure;
 use crate::store::Place;
+use file::File;
 
 /// What the server and the commands run with.
 #[derive(Debug, Clone)]
@@ -24,16 +27,10 @@ pub struct Settings {
     pub llm: String,
     /// Whether addresses that are not loopback may be listened on.
     pub open: bool,
+    /// Which streams the server offers.
+    pub stream: Stream,
     /// The tree below `convengine`.
     pub tree: Value,
-}
-
-#[derive(Debug, Default)]
-struct File {
-    database: Option<String>,
-    listen: Option<String>,
-    llm: Option<String>,
-    convengine: Map<String, Value>,
 }
 
 impl Settings {
@@ -43,7 +40,7 @@ impl Settings {
     /// One line per problem, exit code 2.
     pub fn read(options: &Options) -> Result<Settings, Failure> {
         let mut problems = Vec::new();
-        let file = options.settings.as_deref().map_or_else(File::default, |it| read_file(it, &mut problems));
+        let file = options.settings.as_deref().map_or_else(File::default, |it| file::read(it, &mut problems));
         let mut tree = normalise(&Value::Object(file.convengine));
         // Not by clap, with which one option would drop every key of the variable.
         let variable = std::env::var("CONVENGINE_SET").unwrap_or_default();
@@ -67,6 +64,7 @@ impl Settings {
                 false
             }
         };
+        let stream = Stream::read(&tree, &mut problems);
         // Compiled without rows, so that a bad row of `ce_config` is not taken for a bad setting.
         let (_, issues) = Config::compile(&Tables::default(), &tree);
         problems.extend(issues.iter().filter(|it| it.severity == Severity::Error).map(ToString::to_string));
@@ -79,47 +77,10 @@ impl Settings {
             listen: pick(&options.listen, file.listen, "127.0.0.1:8080"),
             llm: pick(&options.llm, file.llm, "off"),
             open,
+            stream,
             tree,
         })
     }
-}
-
-fn read_file(path: &Path, problems: &mut Vec<String>) -> File {
-    let mut file = File::default();
-    let mut problem = |reason: &dyn Display| {
-        let reason: Vec<String> = reason.to_string().split_whitespace().map(str::to_owned).collect();
-        problems.push(format!("cannot use the settings file {}: {}", path.display(), reason.join(" ")));
-    };
-    if path.extension().is_some_and(|it| it != "toml") {
-        problem(&"only TOML is available in this version: write database, listen, llm and the tree convengine as TOML");
-        return file;
-    }
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) => {
-            problem(&error);
-            return file;
-        }
-    };
-    let tree: Map<String, Value> = match Figment::from(Toml::string(&text)).extract() {
-        Ok(tree) => tree,
-        Err(error) => {
-            error.into_iter().for_each(|it| problem(&it));
-            return file;
-        }
-    };
-    for (key, value) in tree {
-        match (key.as_str(), value) {
-            ("database", Value::String(text)) => file.database = Some(text),
-            ("listen", Value::String(text)) => file.listen = Some(text),
-            ("llm", Value::String(text)) => file.llm = Some(text),
-            ("convengine", Value::Object(map)) => file.convengine = map,
-            ("database" | "listen" | "llm", value) => problem(&format!("{key}: {value} is not a text")),
-            ("convengine", value) => problem(&format!("{key}: {value} is not a table")),
-            _ => problem(&format!("{key}: is no known key: use database, listen, llm or convengine")),
-        }
-    }
-    file
 }
 
 /// Puts `convengine.a.b=value` into the tree; the value is JSON when it reads as JSON, else text.

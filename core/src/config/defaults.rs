@@ -1,0 +1,60 @@
+//! Columns as a database would hold them: a pack that leaves a column out means its default. (`spec/data-and-api.md` 1.4)
+
+use serde_json::{Value, json};
+
+use crate::turn::Map;
+
+/// Brings a row into the one form that equal rows have: defaults filled in, nothing that says nothing, flags as true and false.
+pub(super) fn settle(table: &str, row: &mut Map) {
+    let defaults = of(table);
+    for (column, value) in &defaults {
+        row.entry(*column).or_insert_with(|| value.clone());
+    }
+    // A null where the column has a default means something else than the default, so it stays.
+    row.retain(|column, value| !value.is_null() || defaults.iter().any(|it| it.0 == column));
+    if let Some(enabled) = row.get_mut("enabled") {
+        *enabled = flag(enabled);
+    }
+}
+
+fn flag(value: &Value) -> Value {
+    match value.as_i64() {
+        Some(0) => Value::Bool(false),
+        Some(1) => Value::Bool(true),
+        Some(_) | None => value.clone(),
+    }
+}
+
+fn of(table: &str) -> Vec<(&'static str, Value)> {
+    let mut defaults = vec![("enabled", Value::Bool(true))];
+    defaults.extend(match table {
+        "ce_intent" | "ce_pending_action" | "ce_response" | "ce_tool" => vec![("priority", json!(100))],
+        "ce_policy" => vec![("priority", json!(10))],
+        "ce_container_config" => vec![("priority", json!(1))],
+        "ce_rule" => vec![("phase", json!("PRE_RESPONSE_RESOLUTION")), ("priority", json!(100))],
+        "ce_verbose" => vec![("step_match", json!("EXACT")), ("priority", json!(100))],
+        "ce_intent_classifier" => vec![("state_code", json!("UNKNOWN"))],
+        "ce_output_schema" => vec![("schema_type", json!("SCHEMA_JSON"))],
+        "ce_task" => vec![("intent_code", json!("ANY")), ("state_code", json!("ANY")), ("priority", json!(100))],
+        _ => Vec::new(),
+    });
+    defaults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_pack_leaves_out_is_the_default_and_null_is_not() {
+        let settled = |row: Value| {
+            let mut row = row.as_object().unwrap().clone();
+            settle("ce_rule", &mut row);
+            Value::Object(row)
+        };
+        let full = json!({"rule_id": 1, "enabled": true, "phase": "PRE_RESPONSE_RESOLUTION", "priority": 100});
+        assert_eq!(settled(json!({"rule_id": 1, "description": null, "enabled": 1})), full);
+        assert_eq!(settled(full.clone()), full);
+        assert_eq!(settled(json!({"priority": null}))["priority"], Value::Null);
+    }
+}

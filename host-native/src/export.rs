@@ -1,0 +1,109 @@
+//! `convengine export`: the authors' rows and the scripted answers of a database as a pack.
+
+use convengine_core::pack::StandIns;
+use convengine_core::turn::Map;
+use serde_json::{Value, json};
+
+use crate::exit::Failure;
+use crate::settings::Settings;
+use crate::store::script;
+use crate::{config, import, store};
+
+/// Runs the command. Columns that only this database has are left out and named on standard error: no other database takes them.
+///
+/// # Errors
+/// Exit code 3 when the database cannot be read.
+pub async fn command(settings: &Settings) -> Result<(), Failure> {
+    let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
+    let mut connection = store::connect(&settings.database, false).await?;
+    let mut tables = store::config::tables(&mut connection).await.map_err(unusable)?;
+    for column in import::drop_foreign_columns(&mut tables).await? {
+        eprintln!("{column}: is no column of ours and left out");
+    }
+    let (config, _) = config::of_database(&mut connection, &settings.tree).await.map_err(unusable)?;
+    let mut pack = vec![
+        ("name", Member::Value(json!("export"))),
+        ("about", Member::Value(json!(format!("The configuration {}.", config.hash())))),
+        // What changes a turn, and nothing that only this server needs: among those may be secrets.
+        ("settings", Member::Value(config.source().get("settings").cloned().unwrap_or_default())),
+        ("tables", Member::Tables(tables.0.into_iter().collect())),
+    ];
+    let StandIns { tasks, tools, containers } = script::load(&mut connection).await.map_err(unusable)?;
+    for (name, replies) in [("tasks", tasks), ("tools", tools), ("containers", containers)] {
+        if !replies.is_empty() {
+            pack.push((name, Member::Lines(replies)));
+        }
+    }
+    print!("{}", render(&pack));
+    Ok(())
+}
+
+enum Member {
+    Value(Value),
+    Lines(Map),
+    Tables(Vec<(String, Vec<Map>)>),
+}
+
+/// One row a line, so that two exports can be compared by their lines.
+fn render(pack: &[(&str, Member)]) -> String {
+    let members: Vec<String> = pack.iter().map(|(name, member)| format!("  {}: {}", json!(name), of_member(member))).collect();
+    format!("{{\n{}\n}}\n", members.join(",\n"))
+}
+
+fn of_member(member: &Member) -> String {
+    match member {
+        Member::Value(value) => value.to_string(),
+        Member::Lines(members) => {
+            let lines: Vec<String> = members.iter().map(|(name, value)| format!("    {}: {value}", json!(name))).collect();
+            block('{', &lines, "  ", '}')
+        }
+        Member::Tables(tables) => {
+            let lines: Vec<String> = tables.iter().map(|(name, rows)| format!("    {}: {}", json!(name), of_rows(rows))).collect();
+            block('{', &lines, "  ", '}')
+        }
+    }
+}
+
+fn of_rows(rows: &[Map]) -> String {
+    let lines: Vec<String> = rows.iter().map(|it| format!("      {}", json!(it))).collect();
+    block('[', &lines, "    ", ']')
+}
+
+fn block(open: char, lines: &[String], indent: &str, close: char) -> String {
+    if lines.is_empty() { format!("{open}{close}") } else { format!("{open}\n{}\n{indent}{close}", lines.join(",\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_a_line() {
+        let row = |id: i64| Map::from_iter([("id".to_owned(), json!(id)), ("text".to_owned(), json!("a\n\"b\""))]);
+        let pack = [
+            ("name", Member::Value(json!("export"))),
+            ("tables", Member::Tables(vec![("ce_a".to_owned(), vec![row(1), row(2)])])),
+            ("tasks", Member::Lines(Map::from_iter([("a:b".to_owned(), json!({"result": 1}))]))),
+        ];
+        let text = render(&pack);
+        assert_eq!(
+            text.lines().collect::<Vec<_>>(),
+            [
+                "{",
+                "  \"name\": \"export\",",
+                "  \"tables\": {",
+                "    \"ce_a\": [",
+                "      {\"id\":1,\"text\":\"a\\n\\\"b\\\"\"},",
+                "      {\"id\":2,\"text\":\"a\\n\\\"b\\\"\"}",
+                "    ]",
+                "  },",
+                "  \"tasks\": {",
+                "    \"a:b\": {\"result\":1}",
+                "  }",
+                "}",
+            ]
+        );
+        let empty = render(&[("tables", Member::Tables(Vec::new()))]);
+        assert_eq!(serde_json::from_str::<Value>(&empty).expect("JSON"), json!({"tables": {}}));
+    }
+}

@@ -1,0 +1,115 @@
+//! Connections that are hung up when the other side takes nothing for a while: a body that nobody reads must not stay for ever.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::serve::Listener;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Sleep, sleep};
+
+/// How long what was written may wait for the other side.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Listens for such connections.
+#[derive(Debug)]
+pub struct Patient(pub TcpListener);
+
+impl Listener for Patient {
+    type Io = Connection<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, SocketAddr) {
+        let (stream, address) = Listener::accept(&mut self.0).await;
+        // An event is small and must not wait for the next one to fill a packet.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "small packets may wait");
+        }
+        (Connection { stream, stalled: None }, address)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+/// A connection with the time since which nothing could be written.
+#[derive(Debug)]
+pub struct Connection<S> {
+    stream: S,
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S: AsyncWrite + Unpin> Connection<S> {
+    fn write<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        write: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let written = write(Pin::new(&mut self.stream), context);
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
+        stalled.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.write(context, |stream, context| stream.poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, parts: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        self.write(context, |stream, context| stream.poll_write_vectored(context, parts))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::time::Instant;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_side_that_takes_nothing_is_hung_up() {
+        let (near, mut far) = tokio::io::duplex(4);
+        let mut connection = Connection { stream: near, stalled: None };
+        let reading = tokio::spawn(async move {
+            let mut taken = [0; 4];
+            for _ in 0..3 {
+                sleep(PATIENCE - Duration::from_secs(1)).await;
+                far.read_exact(&mut taken).await.expect("bytes");
+            }
+            far
+        });
+        connection.write_all(&[0; 16]).await.expect("slow is no stall");
+        let _far = reading.await.expect("no panic");
+        let start = Instant::now();
+        let error = connection.write_all(&[0; 8]).await.expect_err("a stall");
+        assert_eq!((error.kind(), start.elapsed()), (io::ErrorKind::TimedOut, PATIENCE));
+    }
+}

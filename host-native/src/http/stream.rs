@@ -1,0 +1,107 @@
+//! `GET /api/v1/conversation/stream/{id}`: what turns tell, as server-sent events.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{self, Bytes};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderName, Uri, header};
+use axum::response::{IntoResponse, Response};
+use http_body::{Body, Frame};
+use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep};
+
+use super::error::ApiError;
+use super::request::conversation_of;
+use crate::drive::Host;
+use crate::stream::{Subscription, connected};
+
+/// Silence after which a comment is sent: proxies drop connections on which nothing happens.
+const HEARTBEAT: Duration = Duration::from_secs(20);
+
+const HEADERS: [(HeaderName, &str); 3] = [
+    (header::CONTENT_TYPE, "text/event-stream"),
+    (header::CACHE_CONTROL, "no-cache"),
+    (HeaderName::from_static("x-accel-buffering"), "no"),
+];
+
+/// Opens the stream of a conversation, which need not exist yet.
+pub async fn events(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
+    let id = conversation_of(id, &uri)?;
+    let events = Events::new(host.streams.subscribe(&id), connected(&id), HEARTBEAT, host.stream_ends_after);
+    Ok((HEADERS, body::Body::new(events)).into_response())
+}
+
+/// A body that lasts until its time is over, its listener falls behind or the server stops.
+#[derive(Debug)]
+struct Events {
+    first: Option<Bytes>,
+    subscription: Subscription,
+    heartbeat: Interval,
+    end: Option<Pin<Box<Sleep>>>,
+}
+
+impl Events {
+    fn new(subscription: Subscription, first: String, silence: Duration, lasts: Option<Duration>) -> Self {
+        let mut heartbeat = interval_at(Instant::now() + silence, silence);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Events { first: Some(Bytes::from(first)), subscription, heartbeat, end: lasts.map(|it| Box::pin(sleep(it))) }
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(first));
+        }
+        if let Poll::Ready(events) = self.subscription.poll(context) {
+            self.heartbeat.reset();
+            return Poll::Ready(events);
+        }
+        if self.end.as_mut().is_some_and(|it| it.as_mut().poll(context).is_ready()) {
+            return Poll::Ready(None);
+        }
+        self.heartbeat.poll_tick(context).map(|_| Some(Bytes::from_static(b":\n\n")))
+    }
+}
+
+impl Body for Events {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.poll_next(context).map(|it| it.map(|it| Ok(Frame::data(it))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Streams;
+
+    async fn next(events: &mut Events) -> Option<String> {
+        let bytes = std::future::poll_fn(|context| events.poll_next(context)).await;
+        bytes.map(|it| String::from_utf8(it.to_vec()).expect("text"))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_is_broken_and_a_stream_ends_in_time() {
+        let streams = Arc::new(Streams::default());
+        let seconds = Duration::from_secs;
+        let mut events = Events::new(streams.subscribe("c"), "first".to_owned(), seconds(20), Some(seconds(45)));
+        let start = Instant::now();
+        assert_eq!((next(&mut events).await.as_deref(), start.elapsed()), (Some("first"), Duration::ZERO));
+        tokio::time::advance(seconds(15)).await;
+        streams.send("c", &Bytes::from_static(b"event"));
+        assert_eq!((next(&mut events).await.as_deref(), start.elapsed()), (Some("event"), seconds(15)));
+        assert_eq!((next(&mut events).await.as_deref(), start.elapsed()), (Some(":\n\n"), seconds(35)), "counted from the event");
+        assert_eq!((next(&mut events).await, start.elapsed()), (None, seconds(45)));
+        drop(events);
+        assert!(!streams.is_heard("c"));
+        let mut endless = Events::new(streams.subscribe("c"), String::new(), seconds(20), None);
+        for count in 0..1000 {
+            assert!(next(&mut endless).await.is_some(), "{count}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The settings file: TOML with our own keys, or an `application.yml` of the original.
+
+use std::path::Path;
+
+use figment::Figment;
+use figment::providers::{Format, Toml};
+use serde_json::{Map, Value};
+
+use super::yaml;
+
+/// What a settings file says.
+#[derive(Debug, Default)]
+pub(super) struct File {
+    /// The database.
+    pub(super) database: Option<String>,
+    /// `HOST:PORT`.
+    pub(super) listen: Option<String>,
+    /// The value of `--llm`.
+    pub(super) llm: Option<String>,
+    /// The tree below `convengine`.
+    pub(super) convengine: Map<String, Value>,
+}
+
+/// Reads a settings file; what is wrong with it becomes a line each.
+pub(super) fn read(path: &Path, problems: &mut Vec<String>) -> File {
+    let mut found = Vec::new();
+    let file = match std::fs::read_to_string(path) {
+        Ok(text) => parse(path, &text, &mut found),
+        Err(error) => {
+            found.push(error.to_string());
+            File::default()
+        }
+    };
+    for reason in found {
+        let reason: Vec<&str> = reason.split_whitespace().collect();
+        problems.push(format!("cannot use the settings file {}: {}", path.display(), reason.join(" ")));
+    }
+    file
+}
+
+fn parse(path: &Path, text: &str, problems: &mut Vec<String>) -> File {
+    match path.extension().map(|it| it.to_string_lossy().to_lowercase()).as_deref() {
+        None | Some("toml") => toml(text, problems),
+        Some("yml" | "yaml") => {
+            let variable = |name: &str| std::env::var(name).ok();
+            File { convengine: yaml::convengine(text, &variable, problems), ..File::default() }
+        }
+        Some(other) => {
+            problems.push(format!("'.{other}' is not known: name a TOML file .toml and an application.yml .yml or .yaml"));
+            File::default()
+        }
+    }
+}
+
+fn toml(text: &str, problems: &mut Vec<String>) -> File {
+    let mut file = File::default();
+    let tree: Map<String, Value> = match Figment::from(Toml::string(text)).extract() {
+        Ok(tree) => tree,
+        Err(error) => {
+            problems.extend(error.into_iter().map(|it| it.to_string()));
+            return file;
+        }
+    };
+    for (key, value) in tree {
+        match (key.as_str(), value) {
+            ("database", Value::String(text)) => file.database = Some(text),
+            ("listen", Value::String(text)) => file.listen = Some(text),
+            ("llm", Value::String(text)) => file.llm = Some(text),
+            ("convengine", Value::Object(map)) => file.convengine = map,
+            ("database" | "listen" | "llm", value) => problems.push(format!("{key}: {value} is not a text")),
+            ("convengine", value) => problems.push(format!("{key}: {value} is not a table")),
+            _ => problems.push(format!("{key}: is no known key: use database, listen, llm or convengine")),
+        }
+    }
+    file
+}

@@ -1,0 +1,116 @@
+//! `${NAME:default}` in the texts of a settings file.
+
+use serde_json::Value;
+
+/// Looks up an environment variable.
+pub(super) type Variable<'v> = &'v dyn Fn(&str) -> Option<String>;
+
+/// The tree with its placeholders filled in; one without a value becomes a line.
+pub(super) fn resolve(tree: Value, path: &str, variable: Variable<'_>, problems: &mut Vec<String>) -> Value {
+    match tree {
+        Value::String(text) if text.contains("${") => match fill(&text, variable) {
+            Ok(filled) => scalar(filled),
+            Err(reason) => {
+                problems.push(format!("{path}: {reason}"));
+                Value::Null
+            }
+        },
+        Value::Array(items) => {
+            items.into_iter().enumerate().map(|(index, it)| resolve(it, &format!("{path}[{index}]"), variable, problems)).collect()
+        }
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(key, it)| {
+                let it = resolve(it, &format!("{path}.{key}"), variable, problems);
+                (key, it)
+            })
+            .collect(),
+        other => other,
+    }
+}
+
+/// What is filled in has no type of its own: what reads as a number or a truth value is one, as in the file itself.
+fn scalar(text: String) -> Value {
+    match serde_json::from_str(&text) {
+        Ok(value @ (Value::Bool(_) | Value::Number(_))) => value,
+        _ => Value::String(text),
+    }
+}
+
+fn fill(text: &str, variable: Variable<'_>) -> Result<String, String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        filled.push_str(before);
+        let end = closing(after).ok_or_else(|| format!("'{text}' has a placeholder without an end: close it with }}"))?;
+        filled.push_str(&value(&after[..end], variable)?);
+        rest = &after[end + 1..];
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+/// Where the placeholder that has begun ends; its default may have others in it.
+fn closing(text: &str) -> Option<usize> {
+    let mut open = 1;
+    for (index, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' if index > 0 && text.as_bytes()[index - 1] == b'$' => open += 1,
+            b'}' => open -= 1,
+            _ => {}
+        }
+        if open == 0 {
+            return Some(index);
+        }
+    }
+    None
+}
+
+fn value(inside: &str, variable: Variable<'_>) -> Result<String, String> {
+    let (name, default) = inside.split_once(':').map_or((inside, None), |(name, default)| (name, Some(default)));
+    // `a.b-c` is the variable A_BC.
+    let relaxed = name.trim().replace('.', "_").replace('-', "").to_uppercase();
+    match (variable(name.trim()).or_else(|| variable(&relaxed)), default) {
+        (Some(value), _) => Ok(value),
+        (None, Some(default)) => fill(default, variable),
+        (None, None) => Err(format!("the variable {} is not set: set it or write ${{{}:DEFAULT}}", name.trim(), name.trim())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn resolved(tree: Value) -> (Value, Vec<String>) {
+        let variable = |name: &str| match name {
+            "HOST" => Some("example".to_owned()),
+            "SHOP_MAXTURNS" => Some("5".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        let mut problems = Vec::new();
+        (resolve(tree, "convengine", &variable, &mut problems), problems)
+    }
+
+    #[test]
+    fn placeholders_take_the_environment_or_their_default() {
+        let tree = json!({"a": "http://${HOST}:${PORT:80}/", "b": ["${X:${Y:z}}", "${EMPTY}", "$HOST"], "c": "${shop.max-turns}", "d": "${X:true}",
+            "e": "${X:}", "f": 1, "g": "${X:http://{id}}"});
+        let expected = json!({"a": "http://example:80/", "b": ["z", "", "$HOST"], "c": 5, "d": true, "e": "", "f": 1, "g": "http://{id}"});
+        let (tree, problems) = resolved(tree);
+        assert_eq!((tree["a"].clone(), problems.len()), (expected["a"].clone(), 0));
+        for key in ["b", "c", "d", "e", "f", "g"] {
+            assert_eq!(tree[key], expected[key], "{key}");
+        }
+    }
+
+    #[test]
+    fn one_without_a_value_or_an_end_is_named() {
+        let (tree, problems) = resolved(json!({"a": {"b": ["x", "${NOWHERE}"]}, "c": "${HOST", "d": "kept"}));
+        assert_eq!(tree["d"], "kept");
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems[0].starts_with("convengine.a.b[1]: the variable NOWHERE is not set"), "{problems:?}");
+        assert!(problems[1].starts_with("convengine.c: '${HOST' has a placeholder without an end"), "{problems:?}");
+    }
+}

@@ -1,0 +1,164 @@
+//! An `application.yml` of the original: the tree below `convengine`, as Spring would bind it.
+//!
+//! Keys may be in kebab-case, camelCase or snake_case and joined by dots; a key in brackets is data and stays as it is. Of several
+//! documents a later one wins; those for a profile are left out.
+
+use convengine_core::config::settings::normalise;
+use serde_json::{Map, Value};
+use serde_saphyr::UserMessageFormatter;
+
+use super::merge;
+use super::placeholder::{self, Variable};
+
+/// Settings that are maps: their keys are data.
+const MAPS: [&str; 5] = [
+    "convengine.flow.interaction-policy.matrix",
+    "convengine.flow.state-graph.allowed-transitions",
+    "convengine.mcp.guardrail.allowed-next-by-current-tool",
+    "convengine.mcp.db.preflight.value-mappings",
+    "convengine.tables",
+];
+
+/// The tree below `convengine` with its placeholders resolved; what is wrong becomes a line each.
+pub(super) fn convengine(text: &str, variable: Variable<'_>, problems: &mut Vec<String>) -> Map<String, Value> {
+    let documents: Vec<Value> = match serde_saphyr::from_multiple(text) {
+        Ok(documents) => documents,
+        Err(error) => {
+            problems.push(error.without_snippet().render_with_formatter(&UserMessageFormatter));
+            return Map::new();
+        }
+    };
+    let mut tree = Value::Object(Map::new());
+    for document in documents {
+        match nested(&document, "") {
+            Value::Object(mut document) if !is_for_a_profile(&document) => {
+                let ours = document.remove("convengine").unwrap_or(Value::Null);
+                if ours.is_object() {
+                    merge(&mut tree, ours);
+                } else if !ours.is_null() {
+                    problems.push(format!("convengine: {ours} is not a map"));
+                }
+            }
+            Value::Object(_) | Value::Null => {}
+            other => problems.push(format!("{other} is not a map: write the tree convengine")),
+        }
+    }
+    match placeholder::resolve(tree, "convengine", variable, problems) {
+        Value::Object(tree) => tree,
+        _ => Map::new(),
+    }
+}
+
+fn is_for_a_profile(document: &Map<String, Value>) -> bool {
+    let spring = |keys: &[&str]| keys.iter().try_fold(document.get("spring")?, |node, key| node.get(key));
+    spring(&["config", "activate"]).is_some() || spring(&["profiles"]).is_some_and(|it| it.is_string())
+}
+
+/// The tree with joined keys taken apart and snake_case in kebab-case; `path` is where it stands.
+fn nested(value: &Value, path: &str) -> Value {
+    match value {
+        Value::Object(members) if !MAPS.contains(&path) => {
+            let mut tree = Value::Object(Map::new());
+            for (key, value) in members {
+                merge(&mut tree, put(&parts(key), value, path));
+            }
+            tree
+        }
+        other => other.clone(),
+    }
+}
+
+fn put(parts: &[String], value: &Value, path: &str) -> Value {
+    let Some((first, rest)) = parts.split_first() else { return nested(value, path) };
+    let dot = if path.is_empty() { "" } else { "." };
+    let path = format!("{path}{dot}{first}");
+    // The rest of a joined key within a map is one key of it.
+    let inner = match rest.is_empty() || !MAPS.contains(&path.as_str()) {
+        true => put(rest, value, &path),
+        false => Value::Object(Map::from_iter([(rest.join("."), value.clone())])),
+    };
+    Value::Object(Map::from_iter([(first.clone(), inner)]))
+}
+
+/// The parts of `a.b[C.D].e`; the one in brackets keeps them.
+fn parts(key: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut rest = key;
+    while !rest.is_empty() {
+        let in_brackets = rest.starts_with('[').then(|| rest.find(']')).flatten().map(|it| it + 1);
+        let end = in_brackets.or_else(|| rest.find(['.', '[']).filter(|it| *it > 0)).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
+        parts.push(spelling(part));
+        rest = after.strip_prefix('.').unwrap_or(after);
+    }
+    parts
+}
+
+/// One spelling for `camelCase`, `snake_case` and `kebab-case`; keys in capitals or brackets are data.
+fn spelling(part: &str) -> String {
+    if !part.starts_with(|it: char| it.is_ascii_lowercase()) {
+        return part.to_owned();
+    }
+    let key = Value::Object(Map::from_iter([(part.replace('_', "-"), Value::Null)]));
+    normalise(&key).as_object().and_then(|it| it.keys().next().cloned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(text: &str) -> (Value, Vec<String>) {
+        let mut problems = Vec::new();
+        let variable = |name: &str| (name == "MODE").then(|| "LLM_ONLY".to_owned());
+        (Value::Object(convengine(text, &variable, &mut problems)), problems)
+    }
+
+    #[test]
+    fn spellings_joined_keys_and_documents_come_together() {
+        let (tree, problems) = read(
+            "spring:\n  application: {name: shop}\nserver.port: 80\nconvengine:\n  flow:\n    dialogueAct:\n      resolute: ${MODE}\n      \
+             llm_threshold: 0.5\n    interaction-policy:\n      matrix:\n        \"[PENDING_ACTION:AFFIRM]\": EXECUTE_PENDING_ACTION\n        \
+             PENDING_SLOT:EDIT: FILL_PENDING_SLOT\n  audit: &a\n    enabled: yes\n---\nconvengine.flow.dialogue-act.llmThreshold: 0.75\n\
+             convengine.mcp.guardrail.allowed-next-by-current-tool.db.query: [x]\n\
+             ---\nspring.config.activate.on-profile: dev\nconvengine: {audit: {level: NONE}}\n---\nspring: {profiles: test}\nconvengine: {stream: false}\n",
+        );
+        assert_eq!(problems, [""; 0]);
+        let expected = json!({
+            "flow": {
+                "dialogue-act": {"resolute": "LLM_ONLY", "llm-threshold": 0.75},
+                "interaction-policy": {
+                    "matrix": {"[PENDING_ACTION:AFFIRM]": "EXECUTE_PENDING_ACTION", "PENDING_SLOT:EDIT": "FILL_PENDING_SLOT"}
+                }
+            },
+            "audit": {"enabled": true},
+            "mcp": {"guardrail": {"allowed-next-by-current-tool": {"db.query": ["x"]}}}
+        });
+        assert_eq!(tree, expected);
+    }
+
+    #[test]
+    fn keys_are_taken_apart_outside_of_brackets() {
+        assert_eq!(parts("a.bC.d_e[X.Y].f"), ["a", "b-c", "d-e", "[X.Y]", "f"]);
+        assert_eq!(parts("[a.b]"), ["[a.b]"]);
+        assert_eq!(parts("PENDING_SLOT:EDIT"), ["PENDING_SLOT:EDIT"]);
+        assert_eq!(parts("[open"), ["[open"]);
+    }
+
+    #[test]
+    fn what_is_no_tree_is_said() {
+        for (text, words) in [
+            ("convengine: 5\n", "convengine: 5 is not a map"),
+            ("- a\n", "is not a map"),
+            ("a: [\n", "line"),
+            ("a: 1\na: 2\n", "duplicate"),
+            ("convengine: {x: \"${NOWHERE}\"}\n", "convengine.x: "),
+        ] {
+            let (_, problems) = read(text);
+            assert_eq!(problems.len(), 1, "{text}: {problems:?}");
+            assert!(problems[0].contains(words), "{text}: {problems:?}");
+        }
+        assert_eq!(read(""), (json!({}), Vec::new()));
+        assert_eq!(read("# nothing\n---\nserver: {port: 1}\n---\nconvengine:\n"), (json!({}), Vec::new()));
+    }
+}

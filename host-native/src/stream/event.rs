@@ -1,0 +1,138 @@
+//! The events as they go over the wire. (`spec/data-and-api.md` 8.2, 8.4, 8.5)
+
+use std::borrow::Cow;
+
+use convengine_core::turn::{Millis, Notice, NoticeBody, VerboseNotice};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::clock;
+use crate::store::commit::completed;
+
+/// What stands around every event; absent members are null.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'e> {
+    event_type: &'static str,
+    audit_id: Option<i64>,
+    stage: &'e str,
+    created_at: String,
+    payload: Cow<'e, Value>,
+    verbose: Option<Value>,
+}
+
+/// The first event of every stream.
+pub fn connected(conversation: &str) -> String {
+    let mut wire = String::new();
+    write(&mut wire, None, "CONNECTED", &json!({"conversationId": conversation, "transport": "SSE"}));
+    wire
+}
+
+/// Adds a notice of a turn; `total` is the host's measurement for `PIPELINE_TIMING`, as in the stored row.
+pub(super) fn notice(wire: &mut String, turn: &str, notice: &Notice, total: Millis) {
+    let envelope = match &notice.body {
+        NoticeBody::Audit { stage, payload } => audit(stage, notice.at, completed(stage, payload, total)),
+        NoticeBody::Verbose(verbose) => {
+            let verbose = progress(verbose);
+            let payload = Cow::Owned(json!({"verbose": verbose}));
+            Envelope { event_type: "VERBOSE", verbose: Some(verbose), ..audit("VERBOSE", notice.at, payload) }
+        }
+    };
+    write(wire, Some((turn, notice.seq)), envelope.stage, &envelope);
+}
+
+/// Adds an event in the form of an audit that no row stands for.
+pub(super) fn unstored(wire: &mut String, turn: &str, seq: u32, stage: &str, at: Millis, payload: Value) {
+    write(wire, Some((turn, seq)), stage, &audit(stage, at, Cow::Owned(payload)));
+}
+
+fn audit<'e>(stage: &'e str, at: Millis, payload: Cow<'e, Value>) -> Envelope<'e> {
+    Envelope { event_type: "AUDIT", audit_id: None, stage, created_at: clock::iso_text(at), payload, verbose: None }
+}
+
+fn progress(verbose: &VerboseNotice) -> Value {
+    json!({
+        "verboseId": verbose.verbose_id,
+        "eventType": "VERBOSE_PROGRESS",
+        "stepName": verbose.step,
+        "determinant": verbose.determinant,
+        "intent": verbose.intent,
+        "state": verbose.state,
+        "ruleId": verbose.rule_id,
+        "toolCode": verbose.tool_code,
+        "level": verbose.level,
+        "text": verbose.text,
+        "message": verbose.message,
+        "errorMessage": verbose.error_message,
+        "metadata": verbose.metadata,
+    })
+}
+
+/// The id comes first, so that name and data stand together as clients of the original expect.
+fn write(wire: &mut String, id: Option<(&str, u32)>, name: &str, data: &impl Serialize) {
+    // Envelopes are texts, numbers and JSON values: serialising them has no way to fail.
+    let data = serde_json::to_string(data).unwrap_or_default();
+    let id = id.map(|(turn, seq)| format!("id:{turn}:{seq}\n")).unwrap_or_default();
+    wire.push_str(&format!("{id}event:{}\ndata:{data}\n\n", one_line(name)));
+}
+
+/// A stage may name what an author has written; a line break in it must not end the field.
+fn one_line(name: &str) -> Cow<'_, str> {
+    if name.contains(['\r', '\n']) { Cow::Owned(name.replace(['\r', '\n'], " ")) } else { Cow::Borrowed(name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convengine_core::turn::Level;
+
+    #[test]
+    fn the_wire_form_is_that_of_existing_clients() {
+        let mut wire = connected("c");
+        let payload = json!({"text": "a\nb", "n": 1});
+        let body = NoticeBody::Audit { stage: "RULE_MATCH (RulesStep)".to_owned(), payload };
+        notice(&mut wire, "t", &Notice { seq: 7, at: 1_767_323_045_678, body }, 0);
+        assert_eq!(
+            wire,
+            "event:CONNECTED\ndata:{\"conversationId\":\"c\",\"transport\":\"SSE\"}\n\n\
+             id:t:7\nevent:RULE_MATCH (RulesStep)\ndata:{\"eventType\":\"AUDIT\",\"auditId\":null,\"stage\":\"RULE_MATCH (RulesStep)\",\
+             \"createdAt\":\"2026-01-02T03:04:05.678Z\",\"payload\":{\"text\":\"a\\nb\",\"n\":1},\"verbose\":null}\n\n"
+        );
+    }
+
+    #[test]
+    fn progress_stands_twice_and_with_all_members() {
+        let verbose = VerboseNotice {
+            verbose_id: None,
+            step: "RulesStep".to_owned(),
+            determinant: "RULE_MATCH".to_owned(),
+            intent: "A".to_owned(),
+            state: "B".to_owned(),
+            rule_id: Some(3),
+            tool_code: None,
+            level: Level::Error,
+            text: "x".to_owned(),
+            message: None,
+            error_message: Some("x".to_owned()),
+            metadata: json!({"k": 1}),
+        };
+        let mut wire = String::new();
+        notice(&mut wire, "t", &Notice { seq: 0, at: 0, body: NoticeBody::Verbose(Box::new(verbose)) }, 0);
+        let data: Value = serde_json::from_str(wire.strip_prefix("id:t:0\nevent:VERBOSE\ndata:").unwrap().trim()).unwrap();
+        let expected = json!({
+            "verboseId": null, "eventType": "VERBOSE_PROGRESS", "stepName": "RulesStep", "determinant": "RULE_MATCH", "intent": "A",
+            "state": "B", "ruleId": 3, "toolCode": null, "level": "ERROR", "text": "x", "message": null, "errorMessage": "x",
+            "metadata": {"k": 1}
+        });
+        assert_eq!((&data["verbose"], &data["payload"]["verbose"]), (&expected, &expected));
+        assert_eq!((&data["eventType"], &data["stage"], &data["auditId"]), (&json!("VERBOSE"), &json!("VERBOSE"), &Value::Null));
+    }
+
+    #[test]
+    fn a_line_break_in_a_stage_stays_within_its_field() {
+        let mut wire = String::new();
+        unstored(&mut wire, "t", 1, "A\nid:x", 0, json!({}));
+        assert!(wire.starts_with("id:t:1\nevent:A id:x\ndata:{"), "{wire}");
+        assert_eq!(wire.matches('\n').count(), 4);
+    }
+}

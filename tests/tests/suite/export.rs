@@ -1,0 +1,117 @@
+//! `export` and `import` are each other's opposite, for every table that authors write.
+
+use convengine_tests::root;
+use serde_json::{Value, json};
+
+use crate::running::{Place, Server, WORDS_ALONE, orders};
+
+/// `orders` with a row in each table that it lacks, rows in odd forms, and scripted answers.
+fn rich() -> Value {
+    let scope = |row: Value| {
+        let mut row = row;
+        row["intent_code"] = json!("ORDERS");
+        row["state_code"] = json!("ANY");
+        json!([row])
+    };
+    let mut pack = orders();
+    let more = json!({
+        "ce_config": [{"config_id": 7, "config_type": "DialogueActStep", "config_key": "RESOLUTE", "config_value": "REGEX_ONLY", "created_at": 1735787045678_i64}],
+        "ce_container_config": scope(json!({"page_id": 1, "section_id": 2, "container_id": 3, "input_param_name": "p"})),
+        "ce_mcp_db_tool": [{"tool_id": 1, "dialect": "SQLITE", "sql_template": "select 1", "param_schema": {"a": [1.0]}, "allowed_identifiers": ["x"]}],
+        "ce_mcp_planner": scope(json!({"system_prompt": "s", "user_prompt": "u"})),
+        "ce_mcp_tool": scope(json!({"tool_code": "t", "tool_group": "DB", "enabled": false})),
+        "ce_output_schema": scope(json!({"json_schema": {"type": "object"}, "priority": 1})),
+        "ce_pending_action": scope(json!({"action_key": "k", "bean_name": "b", "method_names": "m"})),
+        "ce_policy": [{"policy_id": 4, "rule_type": "CONTAINS", "pattern": "é \"\n", "response_text": "No.", "priority": 1}],
+        "ce_prompt_template": scope(json!({"output_format": "TEXT", "system_prompt": "s", "user_prompt": "u", "temperature": 0.25,
+            "interaction_contract": {"allows": ["retry"]}, "created_at": "2025-01-02 03:04:05"})),
+        "ce_rule": scope(json!({"rule_id": 9, "phase": "PRE_RESPONSE_RESOLUTION", "rule_type": "REGEX", "match_pattern": "x",
+            "action": "SET_INPUT_PARAM", "action_value": {"k": 1}, "priority": 1})),
+        "ce_state_graph": [{"graph_id": 1, "from_state": "A", "to_state": "B"}],
+        "ce_task": [{"task_id": 1, "kind": "HOOK", "task": "b:m"}],
+        "ce_tool": [{"tool_id": 1, "tool_group": "CALCULATOR_TRANSFORM", "args_json": {"a": "{{b}}"}}],
+        "ce_verbose": scope(json!({"step_match": "EXACT", "step_value": "RulesStep", "determinant": "ANY", "message": "m", "priority": 1})),
+    });
+    pack["tables"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    pack["tasks"] = json!({"cards:issue": {"set_params": {"ref": "R-1"}, "result": {"a": 1.0}}, "cards:fail": {"error": "down"}});
+    pack["tools"] = json!({"rates": {"expression": {"x": "a * 2"}}, "plain": {"text": "p"}});
+    pack["containers"] = json!({"1/2/3": [{"a": null}]});
+    pack
+}
+
+fn export(place: &Place) -> String {
+    let ran = place.run(&[&["export"], &WORDS_ALONE[..]].concat());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    ran.out
+}
+
+fn hash(server: &Server) -> String {
+    server.get("/readyz").json()["config"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_is_exported_is_the_same_configuration_elsewhere() {
+    let place = Place::with(&rich());
+    let server = place.serve(&WORDS_ALONE);
+    let id = "2c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a07";
+    server.say(id, "my order");
+    let text = export(&place);
+    let pack: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(pack["settings"], json!({"flow": {"dialogue-act": {"resolute": "REGEX_ONLY"}}}));
+    assert_eq!(pack["tables"].as_object().unwrap().len(), 17, "all tables that authors write");
+    for member in ["tasks", "tools", "containers"] {
+        assert_eq!(pack[member], rich()[member], "{member}");
+    }
+    let lines = text.lines().filter(|it| it.starts_with("      {\"")).count();
+    assert_eq!(lines, pack["tables"].as_object().unwrap().values().map(|it| it.as_array().unwrap().len()).sum::<usize>());
+    let file = place.write("export.json", &text);
+    let replayed = place.run(&["replay", "--conversation", id, "--config", &file]);
+    assert_eq!((replayed.code, replayed.out.as_str()), (0, "no difference\n"), "{replayed:?}");
+
+    let elsewhere = Place::new();
+    let imported = elsewhere.run(&["import", &file]);
+    assert_eq!((imported.code, imported.out.as_str()), (0, "imported 18 rows into 17 tables\n"), "{imported:?}");
+    assert_eq!(export(&elsewhere), text);
+    assert_eq!(hash(&elsewhere.serve(&WORDS_ALONE)), hash(&server));
+}
+
+#[test]
+fn scripted_answers_are_replaced_kind_by_kind_and_checked() {
+    let place = Place::with(&rich());
+    let exported = || serde_json::from_str::<Value>(&export(&place)).unwrap();
+    let import = |pack: Value| place.run(&["import", &place.pack("other.json", &pack)]);
+    assert_eq!(import(json!({"name": "n", "tools": {"one": {"text": "1"}}, "containers": {}})).code, 0);
+    let pack = exported();
+    assert_eq!((&pack["tasks"], &pack["tools"]), (&rich()["tasks"], &json!({"one": {"text": "1"}})));
+    assert!(pack.get("containers").is_none());
+    let before = place.sql().everything();
+    let bad = json!({"name": "n", "tasks": {"a:b": {"reslt": 1}}, "tools": {"t": {}}, "tables": {"ce_memory": [], "cv_script": []}});
+    let refused = import(bad);
+    assert_eq!((refused.code, refused.err.lines().count()), (1, 4), "{refused:?}");
+    for words in ["tasks.a:b: ", "tools.t: ", "ce_memory: is no table that can be imported", "cv_script: is no table"] {
+        assert!(refused.err.contains(words), "{words} in {}", refused.err);
+    }
+    assert_eq!(import(json!({"name": "n", "tasks": [1]})).code, 1);
+    assert_eq!(place.sql().everything(), before);
+}
+
+#[test]
+fn columns_of_others_are_left_out_and_named() {
+    let place = Place::with(&orders());
+    let plain = export(&place);
+    place.sql().run("alter table ce_intent add column region text default 'north'");
+    let ran = place.run(&[&["export"], &WORDS_ALONE[..]].concat());
+    assert_eq!((ran.code, ran.err.as_str()), (0, "ce_intent.region: is no column of ours and left out\n"));
+    let tables = |text: &str| serde_json::from_str::<Value>(text).unwrap()["tables"].clone();
+    assert_eq!(tables(&ran.out), tables(&plain));
+}
+
+#[test]
+fn a_pack_of_the_demo_survives_the_way_through_a_database() {
+    let place = Place::new();
+    let pack = root().join("tests/packs/demo/help_desk.json").display().to_string();
+    assert_eq!(place.run(&["import", &pack]).code, 0);
+    let elsewhere = Place::new();
+    assert_eq!(elsewhere.run(&["import", &place.write("export.json", &export(&place))]).code, 0);
+    assert_eq!(hash(&elsewhere.serve(&WORDS_ALONE)), hash(&place.serve(&WORDS_ALONE)));
+}

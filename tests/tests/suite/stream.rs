@@ -1,0 +1,318 @@
+//! The stream of a conversation: what its listeners get, when, and that nobody's slowness reaches a turn.
+
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+
+use reqwest::blocking::{Client, Response};
+use serde_json::{Value, json};
+use tokio::runtime::Builder;
+
+use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, one_line, orders};
+
+const ID: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a07";
+
+/// One event.
+#[derive(Debug, Clone, PartialEq)]
+struct Event {
+    id: String,
+    name: String,
+    data: Value,
+}
+
+impl Event {
+    /// The number within the turn.
+    fn seq(&self) -> usize {
+        self.id.rsplit(':').next().unwrap().parse().unwrap()
+    }
+
+    fn turn(&self) -> &str {
+        self.id.rsplit_once(':').unwrap().0
+    }
+
+    /// What the row of an audit has, too.
+    fn row(&self) -> [Value; 3] {
+        [self.data["stage"].clone(), self.data["createdAt"].clone(), self.data["payload"].clone()]
+    }
+}
+
+struct Listener {
+    lines: BufReader<Response>,
+}
+
+impl Listener {
+    /// Listens and takes the first event.
+    fn open(server: &Server) -> Listener {
+        let response = Client::new().get(format!("http://{}{}", server.address, path(ID))).send().unwrap();
+        assert_eq!(response.status(), 200);
+        let header = |name: &str| response.headers().get(name).map(|it| it.to_str().unwrap().to_owned()).unwrap_or_default();
+        let headers = ["content-type", "cache-control", "x-accel-buffering"].map(header);
+        assert_eq!(headers, ["text/event-stream", "no-cache", "no"]);
+        let mut listener = Listener { lines: BufReader::new(response) };
+        let first = listener.next().unwrap();
+        assert_eq!((first.id.as_str(), first.name.as_str()), ("", "CONNECTED"));
+        assert_eq!(first.data, json!({"conversationId": ID, "transport": "SSE"}));
+        listener
+    }
+
+    /// The next event; nothing at the end of the stream.
+    fn next(&mut self) -> Option<Event> {
+        let mut event = Event { id: String::new(), name: String::new(), data: Value::Null };
+        loop {
+            let mut line = String::new();
+            if self.lines.read_line(&mut line).unwrap() == 0 {
+                return None;
+            }
+            match line.trim_end_matches('\n').split_once(':') {
+                Some(("id", id)) => event.id = id.to_owned(),
+                Some(("event", name)) => event.name = name.to_owned(),
+                Some(("data", data)) => event.data = serde_json::from_str(data).unwrap(),
+                Some(("", "")) => assert_eq!(self.lines.fill_buf().unwrap().first(), Some(&b'\n'), "a comment stands alone"),
+                None if event.name.is_empty() => {}
+                None => return Some(event),
+                Some(_) => panic!("{line:?}"),
+            }
+        }
+    }
+
+    fn until(&mut self, last: impl Fn(&Event) -> bool) -> Vec<Event> {
+        let mut events = Vec::new();
+        while events.last().is_none_or(|it| !last(it)) {
+            events.push(self.next().expect("the stream goes on"));
+        }
+        events
+    }
+
+    fn take(&mut self, count: usize) -> Vec<Event> {
+        (0..count).map(|_| self.next().expect("the stream goes on")).collect()
+    }
+}
+
+fn path(id: &str) -> String {
+    format!("/api/v1/conversation/stream/{id}")
+}
+
+/// `orders` with a progress message for two steps.
+fn talkative() -> Value {
+    let row = |id: u32, step: &str, text: &str| {
+        json!({"verbose_id": id, "intent_code": "ANY", "state_code": "ANY", "step_match": "EXACT", "step_value": step,
+            "determinant": "STEP_ENTER", "message": text, "priority": 1})
+    };
+    let mut pack = orders();
+    pack["tables"]["ce_verbose"] = json!([row(1, "DialogueActStep", "Reading"), row(2, "ResponseResolutionStep", "Writing")]);
+    pack
+}
+
+/// The audit rows in the form of their events.
+fn stored(server: &Server) -> Vec<[Value; 3]> {
+    let payload = |row: &Value| serde_json::from_str::<Value>(row["payloadJson"].as_str().unwrap()).unwrap();
+    server.audit(ID).iter().map(|it| [it["stage"].clone(), it["createdAt"].clone(), payload(it)]).collect()
+}
+
+fn audits(events: &[Event]) -> Vec<[Value; 3]> {
+    events.iter().filter(|it| it.data["eventType"] == "AUDIT").map(Event::row).collect()
+}
+
+fn texts(events: &[Event]) -> Vec<&str> {
+    events.iter().filter_map(|it| it.data["verbose"]["text"].as_str()).collect()
+}
+
+#[test]
+fn a_turn_is_told_as_it_is_stored() {
+    let place = Place::with(&talkative());
+    let server = place.serve(&WORDS_ALONE);
+    let (mut one, mut other) = (Listener::open(&server), Listener::open(&server));
+    assert_eq!(server.audit(ID).len(), 0, "the conversation does not exist yet");
+    server.say(ID, "my order");
+    let rows = stored(&server);
+    let first = one.take(rows.len() + 2);
+    assert_eq!(audits(&first), rows);
+    assert_eq!(texts(&first), ["Reading", "Writing"]);
+    server.say(ID, "my other order");
+    let second = one.take(first.len());
+    assert_eq!(audits(&second), stored(&server)[rows.len()..]);
+    assert_eq!(other.take(first.len() * 2), [first.clone(), second.clone()].concat());
+    let turns = place.sql().texts("select turn_id from ce_turn order by number");
+    for (events, turn) in [(&first, &turns[0]), (&second, &turns[1])] {
+        let ids: Vec<String> = (0..events.len()).map(|it| format!("{turn}:{it}")).collect();
+        assert_eq!(events.iter().map(|it| it.id.clone()).collect::<Vec<_>>(), ids);
+    }
+    for event in first {
+        let members: Vec<&String> = event.data.as_object().unwrap().keys().collect();
+        assert_eq!(members, ["eventType", "auditId", "stage", "createdAt", "payload", "verbose"]);
+        assert_eq!((&event.data["stage"], &event.data["auditId"]), (&json!(event.name), &Value::Null));
+        let text = &event.data["verbose"];
+        assert_eq!(text.is_null(), event.name != "VERBOSE");
+        assert!(text.is_null() || event.data["payload"] == json!({"verbose": text}), "{event:?}");
+    }
+}
+
+/// A server whose model takes its time for the first call.
+fn slow(place: &Place) -> Server {
+    let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
+    let rules = json!([{"times": 1, "delay_ms": 2000, "reply": reply}, {"reply": reply}]);
+    let model = format!("scripted:{}", place.pack("model.json", &rules));
+    place.serve(&["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"])
+}
+
+#[test]
+fn progress_is_heard_while_a_model_is_asked() {
+    let place = Place::with(&talkative());
+    let server = slow(&place);
+    let mut listener = Listener::open(&server);
+    thread::scope(|scope| {
+        let turn = scope.spawn(|| server.say(ID, "my order"));
+        let before = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        assert_eq!(texts(&before), ["Reading"]);
+        assert!(!turn.is_finished(), "the model has not answered yet");
+        assert_eq!(server.audit(ID).len(), 0, "nothing is stored yet");
+        assert_eq!(turn.join().unwrap()["success"], true);
+        let rest = listener.until(|it| it.name == "STEP_EXIT" && it.data["payload"]["step"] == "PipelineEndGuardStep");
+        assert_eq!(audits(&[before, rest].concat()), stored(&server));
+    });
+}
+
+#[test]
+fn a_turn_that_is_run_again_is_closed_and_told_as_a_new_one() {
+    let place = Place::with(&talkative());
+    let (server, other) = (slow(&place), place.serve(&WORDS_ALONE));
+    let mut listener = Listener::open(&server);
+    thread::scope(|scope| {
+        let turn = scope.spawn(|| server.say(ID, "my order"));
+        let lost = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        other.say(ID, "my other order");
+        let of_other = stored(&other).len();
+        let closing = listener.next().unwrap();
+        assert_eq!((closing.turn(), closing.seq(), closing.name.as_str()), (lost[0].turn(), lost.len(), "ENGINE_RETURN"));
+        assert_eq!(closing.data["payload"], json!({"success": false}));
+        assert_eq!(turn.join().unwrap()["success"], true);
+        let rows = stored(&server);
+        let again = listener.take(rows.len() - of_other + 2);
+        assert_eq!(audits(&again), rows[of_other..]);
+        assert_eq!((again[0].seq(), again.last().unwrap().seq()), (0, again.len() - 1));
+        assert_ne!(again[0].turn(), lost[0].turn());
+    });
+}
+
+#[test]
+fn one_who_does_not_read_is_dropped_and_delays_nobody() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    let mut quick = Listener::open(&server);
+    let mut slow = deaf(&server);
+    let text = format!("my order {}", "🙂".repeat(30_000));
+    let (mut heard, mut events) = (0, 0);
+    // More than the buffers of both systems hold.
+    while heard < 10 * 1024 * 1024 {
+        assert_eq!(server.say(ID, &text)["success"], true);
+        let turn = quick.until(|it| it.name == "STEP_EXIT" && it.data["payload"]["step"] == "PipelineEndGuardStep");
+        heard += turn.iter().map(|it| it.data.to_string().len()).sum::<usize>();
+        events += turn.len();
+    }
+    let mut taken = Vec::new();
+    // The server has hung up or does so now, with an end or an error; this side is never out of patience.
+    let ended = slow.read_to_end(&mut taken).map_err(|it| it.kind());
+    assert!(!matches!(ended, Err(ErrorKind::WouldBlock | ErrorKind::TimedOut)), "{ended:?}");
+    let taken = String::from_utf8_lossy(&taken);
+    let names = taken.lines().filter(|it| it.starts_with("event:")).count();
+    assert!(names > 10 && names < events, "{names} of {events}");
+    assert_eq!(stored(&server).len(), events);
+}
+
+/// A listener who reads nothing, with a small buffer.
+fn deaf(server: &Server) -> TcpStream {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let address: SocketAddr = server.address.parse().unwrap();
+    let stream = runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        socket.connect(address).await.unwrap().into_std().unwrap()
+    });
+    stream.set_nonblocking(false).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    let mut stream = stream;
+    write!(stream, "GET {} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n", path(ID)).unwrap();
+    // The first event shows that it is listened to.
+    let mut head = Vec::new();
+    while !String::from_utf8_lossy(&head).contains("event:CONNECTED") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    stream
+}
+
+#[test]
+fn a_block_and_a_failure_are_closed_on_the_stream_alone() {
+    let mut pack = talkative();
+    pack["tables"]["ce_policy"] =
+        json!([{"policy_id": 1, "rule_type": "CONTAINS", "pattern": "secret", "response_text": "No.", "priority": 1}]);
+    pack["tables"]["ce_response"].as_array_mut().unwrap().remove(0);
+    let place = Place::with(&pack);
+    let server = place.serve(&WORDS_ALONE);
+    let mut listener = Listener::open(&server);
+    for (text, success, code) in [("a secret", true, Value::Null), ("my order", false, json!("RESPONSE_MAPPING_NOT_FOUND"))] {
+        let before = stored(&server).len();
+        assert_eq!(server.say(ID, text)["success"], success);
+        let told = listener.until(|it| it.name == "ENGINE_RETURN");
+        let (closing, turn) = told.split_last().unwrap();
+        assert_eq!(audits(turn), stored(&server)[before..], "{text}");
+        assert_eq!((closing.turn(), closing.seq()), (turn[0].turn(), turn.len()));
+        let payload = &closing.data["payload"];
+        assert_eq!((&payload["success"], &payload["errorCode"]), (&json!(success), &code), "{closing:?}");
+        assert!(stored(&server).iter().all(|it| it[0] != "ENGINE_RETURN"));
+    }
+}
+
+#[test]
+fn what_is_not_audited_is_not_told_and_progress_is() {
+    let place = Place::with(&talkative());
+    let all = |level: &str| {
+        let server = place.serve(&[&WORDS_ALONE[..], &["--set", &format!("convengine.audit.level={level}")]].concat());
+        let mut listener = Listener::open(&server);
+        let before = stored(&server).len();
+        server.say(ID, "my order");
+        server.terminate();
+        let events: Vec<Event> = std::iter::from_fn(|| listener.next()).collect();
+        let server = place.serve(&WORDS_ALONE);
+        assert_eq!(audits(&events), stored(&server)[before..], "{level}");
+        assert_eq!(texts(&events), ["Reading", "Writing"], "{level}");
+        assert!(events.iter().enumerate().all(|(index, it)| it.seq() == index), "{level}");
+        audits(&events)
+    };
+    assert_eq!(all("NONE").len(), 0);
+    let standard = all("STANDARD");
+    assert!(standard.iter().any(|it| it[0] == "USER_INPUT") && standard.iter().all(|it| it[0] != "STEP_ENTER"));
+}
+
+#[test]
+fn a_server_that_stops_ends_its_streams_at_once() {
+    let place = Place::with(&orders());
+    let mut server = place.serve(&WORDS_ALONE);
+    let mut listeners = [Listener::open(&server), Listener::open(&server)];
+    server.terminate();
+    assert!(listeners.iter_mut().all(|it| it.next().is_none()));
+    assert_eq!((server.code(), server.log().as_str()), (Some(0), ""), "nothing was waited for in vain");
+}
+
+#[test]
+fn streams_are_offered_as_the_settings_say() {
+    let place = Place::with(&orders());
+    let set = |value: &'static str| ["--set", value];
+    let (no_sse, stomp) = (set("convengine.transport.sse.enabled=false"), set("convengine.transport.stomp.enabled=true"));
+    for arguments in [vec![no_sse, stomp], vec![no_sse, set("convengine.stream=false")], vec![set("convengine.stream=false")]] {
+        let server = place.serve(arguments.as_flattened());
+        assert_eq!(server.get(&path(ID)).status, 404, "{arguments:?}");
+        assert_eq!(server.say(ID, "my order")["success"], true, "{arguments:?}");
+    }
+    one_line(&place.run(&[&ANYWHERE[..], &no_sse].concat()), 2, &["transport.sse.enabled", "convengine.stream=false"]);
+    let server = place.serve(&set("convengine.transport.sse.emitterTimeoutMs=50"));
+    assert_eq!(server.log(), "", "the keys are known");
+    assert!(Listener::open(&server).next().is_none(), "its time is over");
+    for id in ["1-1-1-1-1", "x", "%FF", &format!("{ID}0")] {
+        let answer = server.get(&path(id));
+        assert_eq!((answer.status, &answer.json()["path"]), (400, &json!(path(id))));
+    }
+    let refused = server.request("POST", &path(ID), &[], "");
+    assert_eq!((refused.status, refused.header("allow")), (405, "GET,HEAD"));
+}
