@@ -15,8 +15,11 @@ pub struct PromptPair {
 
 /// Rows of `ce_config` for one component.
 pub(super) struct Component<'r> {
+    /// All rows.
     pub rows: &'r ConfigRows,
+    /// `config_type` of the component.
     pub name: &'static str,
+    /// What is wrong.
     pub issues: &'r mut Vec<Issue>,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::row::Row;
 use super::{age, defaults};
@@ -43,11 +44,12 @@ pub(super) struct ConfigRows(Vec<(String, String, String)>);
 impl Tables {
     /// The compiled tables in the form that equal tables have: without time stamps, of which only the order of templates stays.
     pub(super) fn compiled(&self) -> Tables {
-        let settled = |table: &str| {
-            let rows = self.0.get(table)?.iter().map(|row| settled(table, row)).collect::<Vec<Map>>();
+        let settled = |table: &str, key: &str| {
+            let mut rows = self.0.get(table)?.iter().map(|row| settled(table, row)).collect::<Vec<Map>>();
+            in_key_order(&mut rows, key);
             Some((table.to_owned(), rows))
         };
-        let mut tables = Tables(COMPILED.iter().filter_map(|it| settled(it.0)).collect());
+        let mut tables = Tables(COMPILED.iter().filter_map(|it| settled(it.0, it.1)).collect());
         if let Some(rows) = tables.0.get_mut(TEMPLATES) {
             age::rank(rows);
         }
@@ -78,6 +80,19 @@ impl ConfigRows {
         let same = |it: &&(String, String, String)| it.0.eq_ignore_ascii_case(config_type) && it.1.eq_ignore_ascii_case(key);
         self.0.iter().find(same).map(|it| it.2.as_str())
     }
+}
+
+/// Puts rows into the order of their key, as the database gives them; rows that a pack gave no id stay as they are.
+fn in_key_order(rows: &mut [Map], key: &str) {
+    if rows.iter().all(|it| it.get(key).is_some_and(Value::is_i64)) {
+        rows.sort_by_key(|it| it.get(key).and_then(Value::as_i64));
+    } else if rows.iter().all(|it| it.get(key).is_some_and(Value::is_string)) {
+        rows.sort_by(|a, b| text_of(a, key).cmp(text_of(b, key)));
+    }
+}
+
+fn text_of<'r>(row: &'r Map, key: &str) -> &'r str {
+    row.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn settled(table: &str, row: &Map) -> Map {

@@ -18,13 +18,19 @@ pub(super) struct Score {
 /// A model's answer, read leniently.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AgentReply {
+    /// The intent.
     pub intent: Option<String>,
+    /// The state.
     pub state: Option<String>,
+    /// How sure the model is.
     pub confidence: f64,
+    /// Whether the user has to be asked.
     pub needs_clarification: bool,
+    /// What to ask.
     pub question: Option<String>,
     /// Intents that may be chosen, best first.
     pub scores: Vec<Score>,
+    /// Questions that would settle what is unclear.
     pub followups: Vec<String>,
 }
 

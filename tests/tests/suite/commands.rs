@@ -47,7 +47,7 @@ fn a_database_of_the_original_is_taken_as_it_is() {
     let pack = place.pack("pack.json", &orders());
     assert_eq!(place.run(&["import", &pack]).code, 0);
     let server = place.serve(&WORDS_ALONE);
-    let answer = server.say(ID, "hello");
+    let answer = server.say(ID, "my order");
     assert_eq!((&answer["success"], &answer["intent"]), (&json!(true), &json!("ORDERS")), "the conversation goes on");
     let row = "select created_at || ' ' || region || ' ' || status from ce_conversation where region is not null";
     assert_eq!(sql.texts(row), ["2025-01-02 03:04:05 north RUNNING"]);
@@ -112,14 +112,14 @@ fn rows_that_do_not_compile_are_imported_unless_strict() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(ran.err.lines().filter(|it| it.starts_with("error ce_rule[")).count(), 10, "{}", ran.err);
     assert_eq!(sql.texts("select cast(count(*) as text) from ce_rule"), ["11"]);
-    assert_eq!(sql.texts("select intent_code from ce_intent"), ["ORDERS"], "a table that the pack does not name stays");
+    assert_eq!(sql.texts("select intent_code from ce_intent"), ["ORDERS", "OTHER"], "a table that the pack does not name stays");
 }
 
 #[test]
 fn every_pack_of_the_corpus_is_imported() {
     let place = Place::new();
     let mut imported = 0;
-    for case in corpus().unwrap() {
+    for case in corpus().unwrap().into_iter().filter(|it| it.path.extension().is_some_and(|it| it == "json")) {
         let ran = place.run(&["import", case.path.to_str().unwrap()]);
         assert!(ran.code == 0 && ran.out.starts_with("imported "), "{}: {ran:?}", case.path.display());
         imported += 1;

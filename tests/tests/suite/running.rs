@@ -28,11 +28,12 @@ pub fn orders() -> Value {
         "name": "orders",
         "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}},
         "tables": {
-            "ce_intent": [{"intent_code": "ORDERS", "description": "Questions about orders"}],
+            "ce_intent": [{"intent_code": "ORDERS", "description": "Questions about orders"}, {"intent_code": "OTHER", "description": "Anything else"}],
             "ce_intent_classifier": [
-                {"classifier_id": 1, "rule_type": "CONTAINS", "pattern": "order", "intent_code": "ORDERS", "priority": 10}
+                {"classifier_id": 1, "rule_type": "CONTAINS", "pattern": "order", "intent_code": "ORDERS", "priority": 10},
+                {"classifier_id": 2, "rule_type": "REGEX", "pattern": r"^(?![\s\S]*order)", "intent_code": "OTHER", "priority": 20}
             ],
-            "ce_response": [row(1, "ORDERS", "Your order is on its way."), row(2, "UNKNOWN", "Ask me about orders{{inputParams.note}}.")]
+            "ce_response": [row(1, "ORDERS", "Your order is on its way."), row(2, "OTHER", "Ask me about orders{{inputParams.note}}."), row(3, "UNKNOWN", "Ask me.")]
         }
     })
 }

@@ -249,14 +249,14 @@ fn with_broken_rows() -> (Value, [&'static str; 4]) {
     };
     add(
         "ce_intent_classifier",
-        json!({"classifier_id": 2, "rule_type": "REGEX", "pattern": "(order", "intent_code": "ORDERS", "priority": 1}),
+        json!({"classifier_id": 3, "rule_type": "REGEX", "pattern": "(order", "intent_code": "ORDERS", "priority": 1}),
     );
     add("ce_rule", rule(1, "REGEX", "[a-"));
     add("ce_rule", rule(2, "JSON_PATH", "$[?(@.x =="));
-    let template = json!({"response_id": 3, "intent_code": "ORDERS", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
+    let template = json!({"response_id": 4, "intent_code": "ORDERS", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
         "exact_text": "Broken {{#if x}}", "priority": 1});
     add("ce_response", template);
-    (pack, ["ce_intent_classifier[2].pattern", "ce_rule[1].match_pattern", "ce_rule[2].match_pattern", "ce_response[3].exact_text"])
+    (pack, ["ce_intent_classifier[3].pattern", "ce_rule[1].match_pattern", "ce_rule[2].match_pattern", "ce_response[4].exact_text"])
 }
 
 #[test]

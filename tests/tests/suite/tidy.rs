@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 14] = [
+const LAYERS: [(&str, u32); 18] = [
     ("text", 0),
     ("json", 1),
     ("turn", 2),
@@ -18,9 +18,13 @@ const LAYERS: [(&str, u32); 14] = [
     ("turning", 7),
     ("verbose", 8),
     ("llm", 8),
-    ("rules", 9),
-    ("pipeline", 10),
-    ("program", 11),
+    ("extension", 9),
+    ("rules", 10),
+    ("schema", 11),
+    ("intent", 12),
+    ("respond", 12),
+    ("pipeline", 13),
+    ("program", 14),
 ];
 
 /// Lines that a source file may have.

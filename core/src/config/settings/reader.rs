@@ -30,9 +30,13 @@ const WITHOUT_EFFECT: [&str; 12] = [
 
 /// Reads settings; a row of `ce_config` wins over the tree.
 pub(super) struct Reader<'r> {
+    /// What stands under `convengine`.
     pub tree: &'r Value,
+    /// Rows of `ce_config`.
     pub rows: &'r ConfigRows,
+    /// What is wrong.
     pub issues: &'r mut Vec<Issue>,
+    /// Keys that were read.
     pub known: Vec<&'static str>,
 }
 
@@ -58,6 +62,7 @@ impl Reader<'_> {
         parsed
     }
 
+    /// One of a few words.
     pub fn choice<T: Copy>(&mut self, key: &'static str, step: &str, names: &[(&str, T)], default: T) -> T {
         let words: Vec<&str> = names.iter().map(|it| it.0).collect();
         let parse = |value: &Value| {
@@ -67,6 +72,7 @@ impl Reader<'_> {
         self.read(key, step, &format!("one of {}", words.join(", ")), parse).unwrap_or(default)
     }
 
+    /// True or false.
     pub fn boolean(&mut self, key: &'static str, step: &str, default: bool) -> bool {
         let parse = |value: &Value| match value.as_str().map(|it| it.trim().to_ascii_lowercase()).as_deref() {
             Some("true" | "1" | "yes" | "on") => Some(true),
@@ -76,11 +82,13 @@ impl Reader<'_> {
         self.read(key, step, "true or false", parse).unwrap_or(default)
     }
 
+    /// A number.
     pub fn number(&mut self, key: &'static str, step: &str, default: f64) -> f64 {
         let parse = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|it| it.is_finite());
         self.read(key, step, "a number", parse).unwrap_or(default)
     }
 
+    /// A whole number from 0.
     pub fn count(&mut self, key: &'static str, step: &str, default: usize) -> usize {
         let whole = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
         let parse = |value: &Value| whole(value).and_then(|it| usize::try_from(it).ok());
@@ -127,6 +135,7 @@ impl Reader<'_> {
         self.read(key, step, "a map of lists such as {\"DRAFT\": [\"SENT\"]}", parse).unwrap_or_default()
     }
 
+    /// The matrix of the interaction policy.
     pub fn matrix(&mut self, key: &'static str, step: &str) -> BTreeMap<String, Decision> {
         let parse = |value: &Value| -> Option<BTreeMap<String, Decision>> {
             let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
@@ -137,6 +146,7 @@ impl Reader<'_> {
         self.read(key, step, expected, parse).unwrap_or_default()
     }
 
+    /// Warns of settings that nobody reads.
     pub fn unknown(&mut self) {
         let mut leaves = Vec::new();
         collect(self.tree, String::new(), &mut leaves);
