@@ -161,8 +161,11 @@ async fn look(pool: &SqlitePool, config: &Arc<Config>, id: &str, seen: &mut Seen
         // Progress messages are not stored: a replay says them again.
         let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
         played.verbose.extend(slice.notices.iter().filter_map(verbose_row));
+        // The journal has them in the order of their answers.
+        let mut asked: Vec<_> = journal.entries.iter().filter_map(|it| Some((it.effect, Asked::of(it.request.as_ref()?)?))).collect();
+        asked.sort_by_key(|it| it.0);
+        played.asked.extend(asked.into_iter().map(|it| it.1));
         for entry in journal.entries {
-            played.asked.extend(entry.request.as_ref().and_then(Asked::of));
             if let Some(Request::Llm(request)) = &entry.request {
                 played.llm.push(call(request, &entry.outcome));
             }

@@ -5,6 +5,7 @@ mod budget;
 mod commands;
 mod core;
 mod export;
+mod demo;
 mod http;
 mod protocol;
 mod readme;

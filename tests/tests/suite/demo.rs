@@ -1,0 +1,67 @@
+//! What talks cannot say of the demo's conversations: messages at the same time, and replays without anyone to ask.
+
+use std::thread;
+
+use convengine_tests::talk;
+use serde_json::{Value, json};
+
+use crate::running::{Place, WORDS_ALONE};
+
+const ID: &str = "6f0c2d4e-8a1b-4c3d-9e5f-7a6b5c4d3e2f";
+
+/// A pack in which each of two messages leaves a mark, and the answer shows the marks.
+fn marks() -> Value {
+    let mark = |id: u32, word: &str| {
+        json!({"rule_id": id, "phase": "PRE_RESPONSE_RESOLUTION", "intent_code": "ANY", "state_code": "ANY", "rule_type": "EXACT",
+            "match_pattern": word, "action": "SET_INPUT_PARAM", "action_value": format!("{word}:true"), "priority": id})
+    };
+    json!({
+        "name": "marks",
+        "tables": {
+            "ce_intent": [{"intent_code": "MARK", "description": "Leaves a mark"}],
+            "ce_intent_classifier": [
+                {"classifier_id": 1, "rule_type": "REGEX", "pattern": "^(left|right)$", "intent_code": "MARK", "priority": 10}
+            ],
+            "ce_rule": [mark(1, "left"), mark(2, "right")],
+            "ce_response": [{"response_id": 1, "intent_code": "MARK", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
+                "exact_text": "left {{inputParams.left}}, right {{inputParams.right}}"}]
+        }
+    })
+}
+
+/// Demo scenario X10.
+#[test]
+fn of_two_messages_at_the_same_time_the_second_sees_what_the_first_did() {
+    let place = Place::with(&marks());
+    let server = place.serve(&WORDS_ALONE);
+    for number in 0..12 {
+        let id = format!("{}{number:02}", &ID[..34]);
+        let mut texts: Vec<Value> = thread::scope(|scope| {
+            let asked = ["left", "right"].map(|word| scope.spawn(|| server.say(&id, word)["payload"]["value"].clone()));
+            asked.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        texts.sort_by_key(|it| it.as_str().map(str::len));
+        assert!(texts[0] == "left true, right " || texts[0] == "left , right true", "{texts:?}");
+        assert_eq!(texts[1], "left true, right true", "{texts:?}");
+    }
+}
+
+/// Demo scenario X11.
+#[test]
+fn a_talk_held_on_a_server_replays_with_nobody_to_ask() {
+    for name in ["hotel_by_the_lake"] {
+        let pack = talk(&format!("{name}.talk")).unwrap().pack;
+        let pack_json = serde_json::to_value(&pack).unwrap();
+        let place = Place::with(&pack_json);
+        let flow = format!("convengine.flow={}", pack_json["settings"]["flow"]);
+        let server = place.serve(&["--llm", &format!("scripted:{}", place.pack("script.json", &pack_json)), "--set", &flow]);
+        let bodies: Vec<&Value> = pack.turns.iter().filter_map(|it| it.request.as_ref()).map(|it| &it.body).collect();
+        let answers: Vec<Value> = bodies.iter().map(|it| server.post(it.to_string()).json()).collect();
+        drop(server);
+        let id = bodies[0]["conversationId"].as_str().unwrap();
+        let turns = answers.iter().filter(|it| it["conversationId"] == id).count();
+        let ran = place.run(&["replay", "--conversation", id]);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{name}: {ran:?}");
+        assert!(ran.out.ends_with(&format!("{turns} turns equal\n")), "{name}: {ran:?}");
+    }
+}
