@@ -12,7 +12,7 @@ const MULTIPLIERS: [&str; 8] = ["k", "m", "mn", "bn", "hundred", "thousand", "mi
 pub(super) fn coerce(shape: &Shape, text: &str) -> Option<Value> {
     let text = text.trim_start_matches([' ', '=', ':', ',']).trim_end_matches(['.', '?', '!', ' ']).trim();
     let value = if shape.options.is_empty() { of_kind(shape, text) } else { option(shape, text) };
-    // ConvEngine: a value can be taken back by its name in JSON. (Q-14, pack `correction_null`)
+    // ConvEngine: a value can be taken back by its name in JSON. (Q-14, talk `correction_of_a_value`)
     value.or_else(|| text.eq_ignore_ascii_case("null").then_some(Value::Null))
 }
 

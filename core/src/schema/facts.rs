@@ -2,7 +2,7 @@
 //!
 //! One notion decides everything: a required value that is not there as declared is missing, and a schema is complete when
 //! nothing is missing. Whatever holds the intent is therefore asked for. ConvEngine: a value of the wrong type, a gap within an
-//! object and an empty list made a schema incomplete or missing, but not both, and nobody was asked. (pack `schema_wrong_type`)
+//! object and an empty list made a schema incomplete or missing, but not both, and nobody was asked. (talk `schema_wrong_type`)
 
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ use crate::config::{ANY, OutputSchema, same_code};
 use crate::turning::Turning;
 
 /// Why an intent is held while its values are collected.
-const SCHEMA_INCOMPLETE: &str = "SCHEMA_INCOMPLETE";
+pub const SCHEMA_INCOMPLETE: &str = "SCHEMA_INCOMPLETE";
 
 /// Whether the values of the intent are still being collected, so that the intent is held.
 pub fn collecting(t: &Turning<'_>) -> bool {
