@@ -16,6 +16,7 @@ mod prompt;
 mod response;
 mod row;
 mod rule;
+mod schema;
 mod scope;
 pub mod settings;
 mod tables;
@@ -32,6 +33,7 @@ pub use policy::{Policies, Policy};
 pub use prompt::{InteractionTerms, PromptTemplate, PromptTemplates};
 pub use response::{Making, OutputFormat, Response, Responses};
 pub use rule::{Action, Condition, Phase, Rule, Rules, SetDialogueAct};
+pub use schema::{Field, Kind, OutputSchema, Schemas, Shape};
 use scope::Scopes;
 pub use scope::{ANY, UNKNOWN, same_code};
 pub use settings::{Decision, DialogueActMode, Settings};
@@ -58,6 +60,8 @@ pub struct Config {
     pub classifiers: Classifiers,
     /// Rules by phase and scope.
     pub rules: Rules,
+    /// Values to collect, by intent and state.
+    pub schemas: Schemas,
     /// Templates of prompts.
     pub prompts: PromptTemplates,
     /// Responses by intent.
@@ -87,6 +91,7 @@ impl Config {
             policies: Policies::compile(tables, &mut issues),
             classifiers: Classifiers::compile(tables, &scopes, &mut issues),
             rules: Rules::compile(tables, &scopes, &mut issues),
+            schemas: Schemas::compile(tables, &scopes, &mut issues),
             prompts: PromptTemplates::compile(tables, &scopes, &mut issues),
             tasks: PlacedTasks::compile(tables, &scopes, &mut issues),
             responses: Responses::compile(tables, &scopes, &mut issues),

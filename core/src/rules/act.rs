@@ -119,7 +119,7 @@ fn set_json(t: &mut Turning<'_>, rule_id: i64, key: &str, source: &str, path: &J
 /// Copies a view of the session to a parameter.
 fn get(t: &mut Turning<'_>, stage: Stage, key: &str, name: &str, view: impl Fn(&Turning<'_>) -> Value) {
     let value = view(t);
-    t.session.set_param(key, value.clone());
+    t.session.set_param_by_rule(key, value.clone());
     t.audit(stage, |session| {
         let mut payload = json!({"key": key});
         if let Some(payload) = payload.as_object_mut() {

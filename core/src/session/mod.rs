@@ -187,7 +187,7 @@ impl Session {
         if !same_code(&self.intent, intent) {
             self.params.shift_remove("schema_id");
             for (key, _) in std::mem::take(&mut self.loaded_pending) {
-                if !self.set_by_rule.contains(&key) && !self.sent.contains_key(&key) {
+                if !self.was_set_by_rule(&key) && !self.sent.contains_key(&key) {
                     self.params.shift_remove(&key);
                 }
             }

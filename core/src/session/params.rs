@@ -133,12 +133,17 @@ impl Session {
         self.params.insert(key.to_owned(), value.into());
     }
 
-    /// Writes a parameter for a rule: a pending action that a rule names outlives the turn.
+    /// Writes a parameter for a rule or a task: a pending action that it names outlives the turn.
     pub fn set_param_by_rule(&mut self, key: &str, value: Value) {
-        if UNTIL_DONE.contains(&key) {
+        if !self.was_set_by_rule(key) {
             self.set_by_rule.push(key.to_owned());
         }
         self.set_param(key, value);
+    }
+
+    /// Whether a rule or a task wrote a parameter in this turn.
+    pub fn was_set_by_rule(&self, key: &str) -> bool {
+        self.set_by_rule.iter().any(|it| it == key)
     }
 
     /// Copies what prompts may name to the parameters: the schema's facts, its values, context and session.
@@ -189,7 +194,7 @@ impl Session {
     /// `input_params_json` after the turn: a pending action that only the client named is not kept, one that a rule had named is.
     pub(super) fn stored_params(&self) -> Map {
         let mut params = self.safe_params();
-        for key in UNTIL_DONE.into_iter().filter(|key| !self.set_by_rule.iter().any(|it| it == key)) {
+        for key in UNTIL_DONE.into_iter().filter(|key| !self.was_set_by_rule(key)) {
             params.shift_remove(key);
             if let Some((_, value)) = self.loaded_pending.iter().find(|it| it.0 == key) {
                 params.insert(key.to_owned(), value.clone());

@@ -1,11 +1,81 @@
-//! Placeholder.
-//! Reads: nothing. Writes: nothing. Waits for: nothing.
+//! Takes a confirmation, a retry or a change of one collected value at its word, without a model. (`spec/pipeline.md` 2.9)
+//! Reads: `ce_output_schema`, `ce_prompt_template`, `dialogue_act`, the message. Writes: `routing_decision`, `skip_*`, `correction_*`,
+//! one value of the context, schema facts, lock. Waits for: nothing.
+
+use serde_json::{Value, json};
 
 use super::Flow;
-use crate::fault::Fault;
+use crate::audit::Stage;
+use crate::config::{Act, OutputSchema};
+use crate::schema;
 use crate::turning::Turning;
+use crate::verbose::{Progress, publish};
 
-#[expect(clippy::unused_async, reason = "to be filled")]
-pub(super) async fn run(_t: &mut Turning<'_>) -> Result<Flow, Fault> {
-    Ok(Flow::Continue)
+/// Messages that ask to try again.
+const RETRIES: [&str; 5] = ["retry", "try again", "retry please", "please retry", "again"];
+
+pub(super) fn run(t: &mut Turning<'_>) -> Flow {
+    begin(t);
+    let config = t.config;
+    let Some(schema) = schema::of_correction(t) else { return Flow::Continue };
+    let Some(terms) = config.prompts.interaction(&t.session.intent, &t.session.state) else { return Flow::Continue };
+    let act = t.session.act();
+    if terms.may_retry() && asks_to_retry(t.session.text()) {
+        route(t, "RETRY_IN_PLACE");
+        tell(t, Stage::CorrectionStepRetryRequested, "RETRY_REQUESTED", &json!({"routingDecision": "RETRY_IN_PLACE"}));
+    } else if terms.may_affirm() && act == Act::Affirm && schema::facts(schema, &t.session.context).complete {
+        schema::note_and_lock(t, schema);
+        route(t, "PROCEED_CONFIRMED");
+        tell(t, Stage::CorrectionStepConfirmAccept, "CONFIRM_ACCEPT", &json!({"routingDecision": "PROCEED_CONFIRMED"}));
+    } else if terms.may_edit() && act == Act::Edit {
+        correct(t, schema);
+    }
+    Flow::Continue
+}
+
+/// What stands unless a rule of this turn said otherwise. (`decisions.md` 9)
+fn begin(t: &mut Turning<'_>) {
+    let answer = t.session.act() == Act::Answer;
+    let routing = if answer { "HANDLE_AS_ANSWER" } else { "CONTINUE_STANDARD_FLOW" };
+    for (key, value) in [
+        ("routing_decision", json!(routing)),
+        ("skip_schema_extraction", json!(false)),
+        ("correction_applied", json!(false)),
+        ("correction_target_field", Value::Null),
+    ] {
+        if !t.session.was_set_by_rule(key) {
+            t.session.set_param(key, value);
+        }
+    }
+}
+
+fn asks_to_retry(text: &str) -> bool {
+    let text = text.trim_end_matches(|c: char| c.is_whitespace() || ['.', '!', '?'].contains(&c)).to_lowercase();
+    RETRIES.contains(&text.split_whitespace().collect::<Vec<_>>().join(" ").as_str())
+}
+
+/// Keeps the intent and what was collected.
+fn route(t: &mut Turning<'_>, decision: &str) {
+    t.session.set_param("routing_decision", decision);
+    t.session.set_param("skip_schema_extraction", true);
+    t.session.set_param("skip_intent_resolution", true);
+}
+
+fn correct(t: &mut Turning<'_>, schema: &OutputSchema) {
+    let Some((field, value)) = schema::patch(schema, t.session.text()) else { return };
+    t.session.context.insert(field.to_owned(), value.clone());
+    schema::note_and_lock(t, schema);
+    route(t, "APPLY_CORRECTION");
+    t.session.set_param("correction_applied", true);
+    t.session.set_param("correction_target_field", field);
+    let facts = json!({"field": field, "value": value, "routingDecision": "APPLY_CORRECTION"});
+    tell(t, Stage::CorrectionStepCorrectionPatchApplied, "CORRECTION_PATCH_APPLIED", &facts);
+}
+
+fn tell(t: &Turning<'_>, stage: Stage, determinant: &str, facts: &Value) {
+    let mut facts = facts.as_object().cloned().unwrap_or_default();
+    facts.insert("intent".to_owned(), json!(t.session.intent));
+    facts.insert("state".to_owned(), json!(t.session.state));
+    publish(t, Progress::new("CorrectionStep", determinant), || facts.clone());
+    t.audit(stage, |_| Value::Object(facts));
 }

@@ -10,15 +10,12 @@ use crate::config::{Act, Phase, same_code};
 use crate::fault::Fault;
 use crate::intent;
 use crate::rules;
-use crate::schema;
+use crate::schema::{self, SCHEMA_INCOMPLETE};
 use crate::session::{Session, truthy};
 use crate::turning::Turning;
 use crate::verbose::{Progress, publish};
 
 const STEP: &str = "IntentResolutionStep";
-
-/// Why an intent is held while its values are collected.
-const SCHEMA_INCOMPLETE: &str = "SCHEMA_INCOMPLETE";
 
 /// Parameters by which a client or a rule asks for another intent although the current one is held.
 const FORCE: [&str; 5] = ["force_intent_resolution", "resolve_intent", "switch_intent", "switch_flow", "switch_mode"];

@@ -1,0 +1,235 @@
+//! `ce_output_schema`: the values that an intent collects, by intent and state. (`spec/pipeline.md` 2.8)
+
+mod definition;
+mod element;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::issue::Issue;
+use super::row::Row;
+use super::scope::{ANY, Scopes, upper};
+use super::tables::Tables;
+use crate::turn::Map;
+
+/// The type of schemas whose values are extracted from messages.
+const SCHEMA_JSON: &str = "SCHEMA_JSON";
+
+/// What a value has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An object.
+    Object,
+    /// A list.
+    Array,
+    /// A text.
+    Text,
+    /// A number without a fraction.
+    Integer,
+    /// A number.
+    Number,
+    /// True or false.
+    Boolean,
+    /// Null, which only goes along with other kinds: it is never a value that was collected.
+    Null,
+}
+
+/// What is demanded of a value.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Shape {
+    /// The kinds that it may be of; empty when any will do.
+    pub kinds: Vec<Kind>,
+    /// What may be chosen; empty when nothing is listed.
+    pub options: Vec<Value>,
+    /// The least number of items of a list.
+    pub min_items: usize,
+    /// The members of an object.
+    pub fields: Vec<Field>,
+}
+
+/// A named value of a schema.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub description: Option<String>,
+    /// Its place among the values that have to be there; absent when it may be left out.
+    pub required: Option<usize>,
+    /// What is demanded of it.
+    pub shape: Shape,
+}
+
+/// A schema row.
+#[derive(Debug, Clone)]
+pub struct OutputSchema {
+    /// `schema_id`.
+    pub id: i64,
+    /// The intent, in upper case.
+    pub intent: String,
+    /// The state, in upper case.
+    pub state: String,
+    /// `schema_type`, in upper case.
+    pub schema_type: String,
+    /// `description`; empty when it has none.
+    pub description: Arc<str>,
+    /// `json_schema`: a JSON object, or the text of an XML-like definition.
+    pub definition: Arc<Value>,
+    /// Its values, in their order; a required name that is not declared comes after those that are.
+    pub fields: Vec<Field>,
+    /// What prompts are told of each value: description, type and what may be chosen.
+    pub details: Arc<Map>,
+    /// The names of the values.
+    pub names: Arc<[String]>,
+}
+
+impl OutputSchema {
+    /// Whether its values are extracted from messages.
+    pub fn extracts(&self) -> bool {
+        self.schema_type == SCHEMA_JSON
+    }
+}
+
+/// Schema rows by intent and state, and by id.
+#[derive(Debug, Clone, Default)]
+pub struct Schemas {
+    scoped: BTreeMap<(String, String), Vec<Arc<OutputSchema>>>,
+    ids: BTreeMap<i64, Arc<OutputSchema>>,
+}
+
+impl Schemas {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Schemas {
+        let mut schemas = Schemas::default();
+        let mut rows = scopes.rows(tables, "ce_output_schema", issues);
+        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        for row in rows {
+            match compile(&row) {
+                Ok(schema) => schemas.add(schema, &row, issues),
+                Err(issue) => issues.push(issue),
+            }
+        }
+        schemas
+    }
+
+    fn add(&mut self, schema: OutputSchema, row: &Row<'_>, issues: &mut Vec<Issue>) {
+        if schema.fields.is_empty() {
+            let hint = "nothing can be collected until it has properties";
+            issues.push(Issue::warning(row.path("json_schema"), "names no value", hint));
+        }
+        let schema = Arc::new(schema);
+        self.ids.insert(schema.id, Arc::clone(&schema));
+        self.scoped.entry((schema.intent.clone(), schema.state.clone())).or_default().push(schema);
+    }
+
+    /// The schema whose values are extracted for an intent in a state, else in any state; the lowest priority, then the first.
+    pub fn for_extraction(&self, intent: &str, state: &str) -> Option<&OutputSchema> {
+        self.first(intent, state, OutputSchema::extracts)
+    }
+
+    /// The schema of any type for an intent in a state, else in any state.
+    pub fn any_type(&self, intent: &str, state: &str) -> Option<&OutputSchema> {
+        self.first(intent, state, |_| true)
+    }
+
+    /// The schema of an id.
+    pub fn by_id(&self, id: i64) -> Option<&OutputSchema> {
+        self.ids.get(&id).map(Arc::as_ref)
+    }
+
+    /// Whether an intent has schemas at all, so that its values are collected by them.
+    pub fn has_intent(&self, intent: &str) -> bool {
+        let intent = upper(intent);
+        self.scoped.range((intent.clone(), String::new())..).next().is_some_and(|it| it.0.0 == intent)
+    }
+
+    fn first(&self, intent: &str, state: &str, fits: impl Fn(&OutputSchema) -> bool) -> Option<&OutputSchema> {
+        let of = |state: String| {
+            let rows = self.scoped.get(&(upper(intent), state))?;
+            rows.iter().map(Arc::as_ref).find(|it| fits(it))
+        };
+        of(upper(state)).or_else(|| of(ANY.to_owned()))
+    }
+}
+
+fn compile(row: &Row<'_>) -> Result<OutputSchema, Issue> {
+    let bad = |reason: String| row.error("json_schema", reason, "the definition is corrected");
+    let text = row.text("json_schema").unwrap_or_default();
+    let text = text.trim();
+    let (definition, fields, details) = if text.starts_with('<') {
+        let (fields, details) = element::read(text).map_err(bad)?;
+        (Value::from(text), fields, details)
+    } else {
+        definition::read(text).map_err(bad)?
+    };
+    let code = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
+    Ok(OutputSchema {
+        id: row.id(),
+        intent: code("intent_code"),
+        state: code("state_code"),
+        schema_type: row.code("schema_type").map_or_else(|| SCHEMA_JSON.to_owned(), |it| upper(&it)),
+        description: row.text("description").unwrap_or_default().into(),
+        definition: Arc::new(definition),
+        names: fields.iter().map(|it| it.name.clone()).collect(),
+        fields,
+        details: Arc::new(details),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn compiled(rows: Value) -> (Schemas, Vec<Issue>) {
+        let intents = json!([{"intent_code": "LOAN"}, {"intent_code": "LOANS"}]);
+        let rules = json!([{"rule_id": 1, "state_code": "ASK"}]);
+        let tables: Tables = serde_json::from_value(json!({"ce_intent": intents, "ce_rule": rules, "ce_output_schema": rows})).unwrap();
+        let mut issues = Vec::new();
+        (Schemas::compile(&tables, &Scopes::of(&tables), &mut issues), issues)
+    }
+
+    fn row(id: i64, state: &str, schema_type: Value, priority: Value) -> Value {
+        json!({
+            "schema_id": id, "intent_code": "loan", "state_code": state, "schema_type": schema_type, "priority": priority,
+            "json_schema": r#"{"properties": {"a": {}}}"#,
+        })
+    }
+
+    #[test]
+    fn the_state_s_own_row_comes_first_then_the_lowest_priority() {
+        let (schemas, issues) = compiled(json!([
+            row(1, "ANY", Value::Null, json!(1)),
+            row(2, "ASK", json!(" "), Value::Null),
+            row(3, "ask", json!("schema_json"), json!(9)),
+            row(4, "ASK", json!("SEMANTIC_INTERPRET"), json!(3)),
+        ]));
+        assert_eq!(issues, []);
+        assert_eq!(schemas.for_extraction("Loan", "ask").map(|it| it.id), Some(3));
+        assert_eq!(schemas.any_type("LOAN", "ASK").map(|it| it.id), Some(4));
+        assert_eq!(schemas.for_extraction("LOAN", "OTHER").map(|it| it.id), Some(1));
+        assert_eq!(schemas.by_id(2).map(|it| it.state.as_str()), Some("ASK"));
+        assert!(schemas.for_extraction("LOANS", "ASK").is_none() && schemas.by_id(9).is_none());
+        assert!(schemas.has_intent("loan") && !schemas.has_intent("LOANS") && !schemas.has_intent("LOA"));
+    }
+
+    #[test]
+    fn a_bad_definition_is_left_out() {
+        for (text, reason) in [
+            ("", "is blank"),
+            ("{", "is no JSON"),
+            ("[]", "is no JSON object"),
+            (r#"{"type": "string"}"#, "'type' is not object"),
+            (r#"{"properties": []}"#, "'properties' is no object"),
+            (r#"{"required": "a"}"#, "'required' is no list of names"),
+            (r#"{"required": [1]}"#, "'required' is no list of names"),
+            ("<schema/>", "has no element with a name"),
+            ("<element name='a'", "is not closed"),
+        ] {
+            let (schemas, issues) = compiled(json!([{"schema_id": 1, "intent_code": "LOAN", "state_code": "ANY", "json_schema": text}]));
+            assert!(schemas.by_id(1).is_none(), "{text}");
+            assert!(issues.len() == 1 && issues[0].reason.contains(reason), "{text}: {issues:?}");
+        }
+    }
+}

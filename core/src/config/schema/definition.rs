@@ -1,0 +1,94 @@
+//! Definitions in JSON Schema: type, required, enum and minItems count, everything else is for the model that reads them.
+
+use serde_json::{Value, json};
+
+use super::{Field, Kind, Shape};
+use crate::text::plain_text;
+use crate::turn::Map;
+
+/// Reads a definition: the schema, its values and what prompts are told of them.
+///
+/// # Errors
+/// What is wrong with the definition.
+pub(super) fn read(text: &str) -> Result<(Value, Vec<Field>, Map), String> {
+    if text.is_empty() {
+        return Err("is blank".to_owned());
+    }
+    let definition: Value = serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"))?;
+    let Some(root) = definition.as_object() else { return Err("is no JSON object".to_owned()) };
+    let kinds = kinds(root.get("type"));
+    if !kinds.is_empty() && !kinds.contains(&Kind::Object) {
+        return Err("'type' is not object".to_owned());
+    }
+    if root.get("properties").is_some_and(|it| !it.is_object()) {
+        return Err("'properties' is no object".to_owned());
+    }
+    let name = |it: &Value| it.as_str().is_some_and(|it| !it.is_empty());
+    if root.get("required").is_some_and(|it| !it.as_array().is_some_and(|it| it.iter().all(name))) {
+        return Err("'required' is no list of names".to_owned());
+    }
+    let fields = fields(root);
+    let details = fields.iter().map(|it| (it.name.clone(), detail(root.get("properties").and_then(|of| of.get(&it.name))))).collect();
+    Ok((definition, fields, details))
+}
+
+/// The declared members, then those that are required without being declared: they could never be collected otherwise.
+fn fields(schema: &Map) -> Vec<Field> {
+    let required: Vec<&str> = list(schema.get("required")).iter().filter_map(Value::as_str).collect();
+    let declared = schema.get("properties").and_then(Value::as_object);
+    let is_declared = |name: &str| declared.is_some_and(|it| it.contains_key(name));
+    let place = |name: &str| required.iter().position(|it| *it == name);
+    let mut fields = Vec::new();
+    for (name, schema) in declared.into_iter().flatten() {
+        let description = schema.get("description").and_then(Value::as_str).map(str::to_owned);
+        fields.push(Field { name: name.clone(), description, required: place(name), shape: shape(schema) });
+    }
+    for name in required.iter().filter(|it| !is_declared(it)) {
+        if fields.iter().all(|it| it.name != *name) {
+            fields.push(Field { name: (*name).to_owned(), description: None, required: place(name), shape: Shape::default() });
+        }
+    }
+    fields
+}
+
+fn shape(schema: &Value) -> Shape {
+    let min_items = schema.get("minItems").and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
+    Shape {
+        kinds: kinds(schema.get("type")),
+        options: list(schema.get("enum")).to_vec(),
+        min_items,
+        fields: schema.as_object().map(fields).unwrap_or_default(),
+    }
+}
+
+/// The kinds of a type or list of types; a type that is not known leaves the value unchecked.
+fn kinds(declared: Option<&Value>) -> Vec<Kind> {
+    let names = match declared {
+        Some(Value::Array(names)) => names.as_slice(),
+        Some(name) => std::slice::from_ref(name),
+        None => &[],
+    };
+    let kind = |it: &Value| {
+        Some(match it.as_str()? {
+            "object" => Kind::Object,
+            "array" => Kind::Array,
+            "string" => Kind::Text,
+            "integer" => Kind::Integer,
+            "number" => Kind::Number,
+            "boolean" => Kind::Boolean,
+            "null" => Kind::Null,
+            _ => return None,
+        })
+    };
+    names.iter().map(kind).collect::<Option<Vec<Kind>>>().unwrap_or_default()
+}
+
+fn list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+fn detail(schema: Option<&Value>) -> Value {
+    let of = |key: &str| schema.and_then(|it| it.get(key));
+    let options: Vec<String> = list(of("enum")).iter().map(plain_text).filter(|it| !it.is_empty()).collect();
+    json!({"description": of("description"), "type": of("type"), "enumOptions": options})
+}

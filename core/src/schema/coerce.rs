@@ -1,0 +1,119 @@
+//! A value in the user's words as the kind that a schema declares.
+
+use serde_json::{Number, Value};
+
+use crate::config::{Kind, Shape};
+use crate::text::plain_text;
+
+/// Words that multiply a number; a number before one of them is not the value.
+const MULTIPLIERS: [&str; 8] = ["k", "m", "mn", "bn", "hundred", "thousand", "million", "billion"];
+
+/// The value that a text means; nothing when it cannot be told.
+pub(super) fn coerce(shape: &Shape, text: &str) -> Option<Value> {
+    let text = text.trim_start_matches([' ', '=', ':', ',']).trim_end_matches(['.', '?', '!', ' ']).trim();
+    let value = if shape.options.is_empty() { of_kind(shape, text) } else { option(shape, text) };
+    // ConvEngine: a value can be taken back by its name in JSON. (Q-14, talk `correction_of_a_value`)
+    value.or_else(|| text.eq_ignore_ascii_case("null").then_some(Value::Null))
+}
+
+fn option(shape: &Shape, text: &str) -> Option<Value> {
+    let said = of_kind(shape, text);
+    let same = |it: &&Value| {
+        let number = it.as_f64().is_some() && it.as_f64() == said.as_ref().and_then(Value::as_f64);
+        number || plain_text(it).to_lowercase() == text.to_lowercase()
+    };
+    shape.options.iter().find(same).cloned()
+}
+
+fn of_kind(shape: &Shape, text: &str) -> Option<Value> {
+    match shape.kinds.iter().find(|it| **it != Kind::Null) {
+        None | Some(Kind::Text) => (!text.is_empty()).then(|| Value::from(text)),
+        Some(Kind::Integer) => number(text)?.parse::<i64>().ok().map(Value::from),
+        Some(Kind::Number) => number(text)?.parse().ok().and_then(Number::from_f64).map(Value::Number),
+        Some(Kind::Boolean) => match text.to_lowercase().as_str() {
+            "true" | "yes" => Some(Value::Bool(true)),
+            "false" | "no" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        Some(Kind::Object | Kind::Array | Kind::Null) => None,
+    }
+}
+
+/// The one number in a text, without the marks between its thousands.
+fn number(text: &str) -> Option<String> {
+    let start = text.find(|c: char| c.is_ascii_digit())?;
+    let (before, rest) = text.split_at(start);
+    // Digits after a letter are part of a name, such as DE11.
+    if before.ends_with(char::is_alphanumeric) {
+        return None;
+    }
+    let sign = before.strip_suffix('-').is_some_and(|it| !it.ends_with(char::is_alphanumeric));
+    let mut digits = if sign { "-".to_owned() } else { String::new() };
+    let mut rest = take(rest, &mut digits);
+    while let Some(group) = rest.strip_prefix([',', ' ', '\'']).filter(|it| run(it) == 3) {
+        rest = take(group, &mut digits);
+    }
+    if let Some(fraction) = rest.strip_prefix('.').filter(|it| run(it) > 0) {
+        digits.push('.');
+        rest = take(fraction, &mut digits);
+    }
+    let unit = rest.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_lowercase();
+    let only = !rest.contains(|c: char| c.is_ascii_digit()) && !MULTIPLIERS.contains(&unit.as_str());
+    only.then_some(digits)
+}
+
+/// How many digits a text begins with.
+fn run(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+fn take<'t>(text: &'t str, digits: &mut String) -> &'t str {
+    let (taken, rest) = text.split_at(run(text));
+    digits.push_str(taken);
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn numbers_are_read_as_people_write_them() {
+        for (text, expected) in [
+            ("250", Some("250")),
+            ("about €1,250.50 please", Some("1250.50")),
+            ("350 000", Some("350000")),
+            ("1'000'000", Some("1000000")),
+            ("-5", Some("-5")),
+            ("minus - 5", Some("5")),
+            ("24 months", Some("24")),
+            ("5k", None),
+            ("2 million", None),
+            ("1,5", None),
+            ("DE11", None),
+            ("100-200", None),
+            ("2026-01-02", None),
+            ("lots", None),
+        ] {
+            assert_eq!(number(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_of_the_declared_kind_or_none() {
+        let coerced = |kind, options: Value, text| {
+            coerce(&Shape { kinds: vec![kind], options: options.as_array().unwrap().clone(), ..Shape::default() }, text)
+        };
+        assert_eq!(coerced(Kind::Integer, json!([]), ": 12."), Some(json!(12)));
+        assert_eq!(coerced(Kind::Integer, json!([]), "1.5"), None);
+        assert_eq!(coerced(Kind::Integer, json!([]), "99999999999999999999"), None);
+        assert_eq!(coerced(Kind::Integer, json!([12, 24]), "24 months"), Some(json!(24)));
+        assert_eq!(coerced(Kind::Integer, json!([12, 24]), "36"), None);
+        assert_eq!(coerced(Kind::Number, json!([]), "NULL"), Some(Value::Null));
+        assert_eq!(coerced(Kind::Text, json!([]), "null"), Some(json!("null")));
+        assert_eq!(coerced(Kind::Text, json!(["Red"]), "red!"), Some(json!("Red")));
+        assert_eq!(coerced(Kind::Array, json!([]), "a"), None);
+        assert_eq!(coerced(Kind::Boolean, json!([]), "NO"), Some(json!(false)));
+    }
+}

@@ -1,0 +1,210 @@
+//! How far the collection of a schema's values has come. (`spec/pipeline.md` 2.17, computation)
+//!
+//! One notion decides everything: a required value that is not there as declared is missing, and a schema is complete when
+//! nothing is missing. Whatever holds the intent is therefore asked for. ConvEngine: a value of the wrong type, a gap within an
+//! object and an empty list made a schema incomplete or missing, but not both, and nobody was asked. (talk `schema_wrong_type`)
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::config::{Field, Kind, OutputSchema, Shape};
+use crate::session::SchemaFacts;
+use crate::turn::Map;
+
+/// What a context has of a schema's values.
+pub fn facts(schema: &OutputSchema, context: &Map) -> SchemaFacts {
+    let missing = missing(schema, context);
+    let options = |it: &String| {
+        let options = schema.details.get(it)?.get("enumOptions").filter(|it| is_value(it))?;
+        Some((it.clone(), options.clone()))
+    };
+    SchemaFacts {
+        id: schema.id,
+        definition: Arc::clone(&schema.definition),
+        description: Arc::clone(&schema.description),
+        details: Arc::clone(&schema.details),
+        properties: Arc::clone(&schema.names),
+        complete: missing.is_empty(),
+        has_any: schema.fields.iter().any(|it| context.get(&it.name).is_some_and(is_value)),
+        options: missing.iter().filter_map(options).collect(),
+        missing,
+    }
+}
+
+/// Whether nothing is missing.
+pub fn complete(schema: &OutputSchema, context: &Map) -> bool {
+    schema.fields.iter().all(|it| is_there(it, context))
+}
+
+/// Whether a value says something: null, blank texts, empty lists and empty objects do not.
+pub fn is_value(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+    }
+}
+
+fn missing(schema: &OutputSchema, context: &Map) -> Vec<String> {
+    let mut fields: Vec<&Field> = schema.fields.iter().filter(|it| !is_there(it, context)).collect();
+    fields.sort_by_key(|it| it.required);
+    fields.into_iter().map(|it| it.name.clone()).collect()
+}
+
+fn is_there(field: &Field, members: &Map) -> bool {
+    field.required.is_none() || members.get(&field.name).is_some_and(|it| is_as_declared(&field.shape, it))
+}
+
+/// Formats, patterns, bounds and the items of lists are not looked at.
+fn is_as_declared(shape: &Shape, value: &Value) -> bool {
+    let chosen = shape.options.is_empty() || shape.options.iter().any(|it| same(it, value));
+    let gap = |members: &Map| shape.fields.iter().any(|it| !is_there(it, members));
+    is_value(value)
+        && chosen
+        && (shape.kinds.is_empty() || shape.kinds.iter().any(|it| is(*it, value)))
+        && !value.as_object().is_some_and(gap)
+        && value.as_array().is_none_or(|it| it.len() >= shape.min_items)
+}
+
+fn is(kind: Kind, value: &Value) -> bool {
+    match kind {
+        Kind::Object => value.is_object(),
+        Kind::Array => value.is_array(),
+        Kind::Text => value.is_string(),
+        Kind::Integer => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|it| it.fract() == 0.0),
+        Kind::Number => value.is_number(),
+        Kind::Boolean => value.is_boolean(),
+        Kind::Null => value.is_null(),
+    }
+}
+
+/// Whether two values are the same; 1 and 1.0 are.
+fn same(a: &Value, b: &Value) -> bool {
+    a == b || (a.is_number() && b.is_number() && a.as_f64() == b.as_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Tables};
+    use serde_json::json;
+
+    fn schema(definition: &Value) -> Config {
+        let tables: Tables = serde_json::from_value(json!({
+            "ce_intent": [{"intent_code": "A"}],
+            "ce_output_schema": [{"schema_id": 1, "intent_code": "A", "state_code": "ANY", "json_schema": definition}],
+        }))
+        .unwrap();
+        let (config, issues) = Config::compile(&tables, &Value::Null);
+        assert_eq!(issues, [], "{definition}");
+        config
+    }
+
+    /// Property schemas, each with a value that satisfies it.
+    fn shapes() -> Vec<(Value, Value)> {
+        vec![
+            (json!({}), json!("x")),
+            (json!({"type": "string"}), json!("x")),
+            (json!({"type": "string", "enum": ["RED", "BLUE"]}), json!("BLUE")),
+            (json!({"enum": [12, 24]}), json!(24.0)),
+            (json!({"type": "integer"}), json!(3)),
+            (json!({"type": "number"}), json!(0)),
+            (json!({"type": "boolean"}), json!(false)),
+            (json!({"type": ["string", "null"]}), json!("x")),
+            (json!({"type": "array"}), json!([1])),
+            (json!({"type": "array", "minItems": 2}), json!([1, 2])),
+            (json!({"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}), json!({"x": 1})),
+            (
+                json!({"type": "object", "properties": {"o": {"properties": {"l": {"type": "array"}}, "required": ["l"]}}, "required": ["o"]}),
+                json!({"o": {"l": [0]}}),
+            ),
+            (json!({"type": "date"}), json!(true)),
+        ]
+    }
+
+    fn values() -> Vec<Value> {
+        vec![
+            Value::Null,
+            json!(""),
+            json!(" "),
+            json!("x"),
+            json!("RED"),
+            json!("red"),
+            json!(0),
+            json!(7),
+            json!(1.5),
+            json!(2.0),
+            json!(24),
+            json!(true),
+            json!([]),
+            json!([1]),
+            json!([1, 2]),
+            json!({}),
+            json!({"x": 1}),
+            json!({"x": null}),
+            json!({"o": {"l": []}}),
+            json!({"o": {"l": [null]}}),
+        ]
+    }
+
+    #[test]
+    fn complete_and_missing_never_disagree_and_what_is_missing_can_be_given() {
+        for (a, good_a) in &shapes() {
+            for (b, good_b) in &shapes() {
+                let config = schema(&json!({"properties": {"b": b, "a": a, "c": a}, "required": ["a", "b"]}));
+                let schema = config.schemas.by_id(1).unwrap();
+                for value in values() {
+                    for context in [json!({"a": value}), json!({"a": value, "b": good_b, "c": null}), json!({"b": value, "a": good_a})] {
+                        let mut context = context.as_object().unwrap().clone();
+                        let found = facts(schema, &context);
+                        assert_eq!(found.complete, found.missing.is_empty(), "{a} {b} {context:?}");
+                        assert_eq!(found.complete, complete(schema, &context), "{a} {b} {context:?}");
+                        for (name, good) in [("a", good_a), ("b", good_b)] {
+                            if found.missing.iter().any(|it| it == name) {
+                                context.insert(name.to_owned(), good.clone());
+                            }
+                        }
+                        assert_eq!(facts(schema, &context).missing, [""; 0], "{a} {b} {context:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_not_as_declared_is_missing() {
+        let admitted = |shape: &Value| {
+            let config = schema(&json!({"properties": {"a": shape}, "required": ["a"]}));
+            let schema = config.schemas.by_id(1).unwrap();
+            let complete = |it: &Value| facts(schema, json!({"a": it}).as_object().unwrap()).complete;
+            values().into_iter().filter(complete).collect::<Vec<Value>>()
+        };
+        assert_eq!(admitted(&json!({"type": "string"})), [json!("x"), json!("RED"), json!("red")]);
+        assert_eq!(admitted(&json!({"type": "string", "enum": ["RED", "BLUE"]})), [json!("RED")]);
+        assert_eq!(admitted(&json!({"type": "integer"})), [json!(0), json!(7), json!(2.0), json!(24)]);
+        assert_eq!(admitted(&json!({"enum": [24.0, "x"]})), [json!("x"), json!(24)]);
+        assert_eq!(admitted(&json!({"type": ["boolean", "null"]})), [json!(true)]);
+        assert_eq!(admitted(&json!({"type": "array", "minItems": 2})), [json!([1, 2])]);
+        assert_eq!(admitted(&json!({"type": "object", "required": ["x"]})), [json!({"x": 1})]);
+        let nested =
+            json!({"properties": {"o": {"properties": {"l": {"type": "array"}}, "required": ["l"]}}, "required": ["o"], "type": "object"});
+        assert_eq!(admitted(&nested), [json!({"o": {"l": [null]}})]);
+    }
+
+    #[test]
+    fn what_may_be_chosen_is_named_for_what_is_missing_alone() {
+        let config = schema(&json!({
+            "required": ["later", "colour", "size"],
+            "properties": {"size": {"enum": ["S", "L"], "type": "string"}, "colour": {"enum": ["RED"], "description": "of the cover"}, "b": {"enum": [1]}},
+        }));
+        let schema = config.schemas.by_id(1).unwrap();
+        let found = facts(schema, json!({"colour": "GREEN", "size": "L"}).as_object().unwrap());
+        assert_eq!((found.missing, found.has_any), (vec!["later".to_owned(), "colour".to_owned()], true));
+        assert_eq!(Value::Object(found.options), json!({"colour": ["RED"]}));
+        assert_eq!(found.details["colour"], json!({"description": "of the cover", "type": null, "enumOptions": ["RED"]}));
+        assert!(!facts(schema, json!({"other": 1, "b": []}).as_object().unwrap()).has_any);
+    }
+}

@@ -1,0 +1,52 @@
+//! What a model found becomes part of the context. (`spec/pipeline.md` 2.17 steps 7 and 8)
+
+use serde_json::Value;
+
+use super::facts::is_value;
+use crate::config::OutputSchema;
+use crate::turn::Map;
+
+/// Takes the schema's own values from a reply; returns whether there were any.
+pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
+    let mut fresh = false;
+    for field in &schema.fields {
+        let Some(value) = reply.get(&field.name).filter(|it| says_something(it)) else { continue };
+        into(context, &field.name, value);
+        fresh = true;
+    }
+    fresh
+}
+
+/// Takes values that the parameters have and the context lacks.
+pub fn seed(schema: &OutputSchema, context: &mut Map, params: &Map) {
+    for field in &schema.fields {
+        let lacks = !context.get(&field.name).is_some_and(is_value);
+        if let Some(value) = params.get(&field.name).filter(|it| lacks && is_value(it)) {
+            context.insert(field.name.clone(), value.clone());
+        }
+    }
+}
+
+/// ConvEngine: nulls, blank texts and empty lists are dropped, an empty object is stored. (recording `s28_schema_types`)
+fn says_something(value: &Value) -> bool {
+    is_value(value) || value.is_object()
+}
+
+/// Objects are merged member by member, anything else replaces what was there; null says nothing.
+fn into(members: &mut Map, name: &str, value: &Value) {
+    match value {
+        Value::Null => {}
+        Value::Object(new) => {
+            if !members.get(name).is_some_and(Value::is_object) {
+                members.insert(name.to_owned(), Value::Object(Map::new()));
+            }
+            let Some(inner) = members.get_mut(name).and_then(Value::as_object_mut) else { return };
+            for (name, value) in new {
+                into(inner, name, value);
+            }
+        }
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            members.insert(name.to_owned(), value.clone());
+        }
+    }
+}
