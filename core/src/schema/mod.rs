@@ -55,7 +55,7 @@ fn choose<'c>(t: &Turning<'c>, scoped: Option<&'c OutputSchema>, fits: fn(&Outpu
 /// Notes how far a schema has come, where rules and templates find it.
 pub fn note(t: &mut Turning<'_>, schema: &OutputSchema) {
     t.session.schema = Some(facts(schema, &t.session.context));
-    t.session.share_view();
+    t.session.share_schema();
 }
 
 /// The same, and the intent is held until nothing is missing.
@@ -63,7 +63,7 @@ pub fn note_and_lock(t: &mut Turning<'_>, schema: &OutputSchema) {
     let found = facts(schema, &t.session.context);
     t.session.lock = (!found.complete).then(|| SCHEMA_INCOMPLETE.to_owned());
     t.session.schema = Some(found);
-    t.session.share_view();
+    t.session.share_schema();
 }
 
 /// What audits and progress messages tell after an extraction.

@@ -148,6 +148,14 @@ impl Session {
 
     /// Copies what prompts may name to the parameters: the schema's facts, its values, context and session.
     pub fn share_view(&mut self) {
+        self.share_schema();
+        self.set_param("schema_json", self.schema_json());
+        self.set_param("context", self.context.clone());
+        self.set_param("session", self.view());
+    }
+
+    /// Copies the schema's facts to the parameters.
+    pub fn share_schema(&mut self) {
         let schema = self.schema.clone();
         let schema = schema.as_ref();
         let details = schema.map(|it| (*it.details).clone()).unwrap_or_default();
@@ -158,9 +166,6 @@ impl Session {
         self.set_param("schema_field_details", details);
         let id = schema.map(|it| it.id);
         self.set_param("schema_id", id);
-        self.set_param("schema_json", self.schema_json());
-        self.set_param("context", self.context.clone());
-        self.set_param("session", self.view());
     }
 
     /// Ends a pending action: the keys that named it go.

@@ -50,7 +50,7 @@ impl Variables<'_> {
             "session" => Some(self.session()),
             "inputParams" | "safeInputParams" | "rawInputParams" | "promptVars" => Some(self.params()),
             "context" => Some(self.context()),
-            "schema" | "schemaJson" => Some(self.schema.get_or_init(|| Value::Object(self.of.schema_json()))),
+            "schema" | "schemaJson" | "schema_json" => Some(self.schema.get_or_init(|| Value::Object(self.of.schema_json()))),
             _ => {
                 let view = self.session().get(name).or_else(|| self.params().get(name)).or_else(|| self.context().get(name));
                 // Copies of the session, such as missing_field_options, are no stored parameters, but can be named.

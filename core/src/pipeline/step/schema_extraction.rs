@@ -39,7 +39,7 @@ fn look(t: &mut Turning<'_>, schema: Option<&OutputSchema>) {
         Some(schema) => schema::note(t, schema),
         None => {
             t.session.schema = None;
-            t.session.share_view();
+            t.session.share_schema();
         }
     }
 }
@@ -74,6 +74,7 @@ fn elsewhere(t: &Turning<'_>, schema: &OutputSchema) -> bool {
 }
 
 async fn ask(t: &mut Turning<'_>, schema: &OutputSchema, template: &PromptTemplate) -> Result<String, Fault> {
+    t.session.share_view();
     let definition = (*schema.definition).clone();
     let variables = llm::variables(t, &definition);
     let prompts = llm::prompts(t, &template.system, &template.user, &variables);
