@@ -25,12 +25,18 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     } else if let Some(schema) = schema {
         extract(t, schema).await?;
     } else {
-        t.session.lock = None;
-        look(t, None);
+        release(t);
     }
-    // Lock and question stand as this turn left them; nothing is read back from the context.
-    t.session.write_context();
     Ok(Flow::Continue)
+}
+
+/// Nothing is collected, so nothing holds the intent. What this turn asked stands, whatever the context says of an older turn.
+fn release(t: &mut Turning<'_>) {
+    t.session.lock = None;
+    look(t, None);
+    if t.session.context.contains_key("intent_lock") {
+        t.session.write_context();
+    }
 }
 
 /// Notes how far the schema has come, and changes nothing.
@@ -63,6 +69,7 @@ async fn extract(t: &mut Turning<'_>, schema: &OutputSchema) -> Result<(), Fault
     schema::note_and_lock(t, schema);
     tell(t, Stage::SchemaStatus, "SCHEMA_STATUS", schema::status(t));
     rules::pass(t, Phase::PostSchemaExtraction, STEP).await;
+    t.session.write_context();
     Ok(())
 }
 
