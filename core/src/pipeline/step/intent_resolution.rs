@@ -83,7 +83,7 @@ async fn resolve(t: &mut Turning<'_>) {
 
 /// All rows are tried; the intent counts only when all that match agree.
 fn classify<'c>(t: &Turning<'c>) -> Option<&'c Classifier> {
-    let text = t.session.user_text.as_deref();
+    let text = t.session.working_text();
     let config = t.config;
     let hits: Vec<&Classifier> = text.map(|text| matching(&config.classifiers.0, text)).unwrap_or_default();
     let mut intents: Vec<&str> = Vec::new();
