@@ -16,6 +16,7 @@ use tower_http::trace::TraceLayer;
 
 use crate::drive::Host;
 use crate::exit::Failure;
+use crate::fulfil::container::Containers;
 use crate::fulfil::llm::Model;
 use crate::gate::Gate;
 use crate::http::{audit, conversation, error, health, page};
@@ -76,7 +77,15 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
     let stand_ins = store::script::load(&mut connection).await.map_err(unusable)?;
     let readers = store::readers(place).await?;
     let (writer, writing) = Writer::start(connection);
-    let host = Host { config: Arc::new(config), readers, writer, gate: Arc::new(Gate::default()), model, stand_ins };
+    let host = Host {
+        config: Arc::new(config),
+        readers,
+        writer,
+        gate: Arc::new(Gate::default()),
+        model,
+        containers: Containers::at(settings.container_url.clone()),
+        stand_ins,
+    };
     Ok((Arc::new(host), writing))
 }
 

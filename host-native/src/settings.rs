@@ -24,6 +24,8 @@ pub struct Settings {
     pub llm: String,
     /// Whether addresses that are not loopback may be listened on.
     pub open: bool,
+    /// Where data of containers comes from; absent when no service is set up.
+    pub container_url: Option<String>,
     /// The tree below `convengine`.
     pub tree: Value,
 }
@@ -67,6 +69,10 @@ impl Settings {
                 false
             }
         };
+        let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+        if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://")) {
+            problems.push(format!("convengine.container.url: '{url}' cannot be reached: give an address that starts with http://"));
+        }
         // Compiled without rows, so that a bad row of `ce_config` is not taken for a bad setting.
         let (_, issues) = Config::compile(&Tables::default(), &tree);
         problems.extend(issues.iter().filter(|it| it.severity == Severity::Error).map(ToString::to_string));
@@ -79,6 +85,7 @@ impl Settings {
             listen: pick(&options.listen, file.listen, "127.0.0.1:8080"),
             llm: pick(&options.llm, file.llm, "off"),
             open,
+            container_url,
             tree,
         })
     }

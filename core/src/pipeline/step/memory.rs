@@ -64,14 +64,14 @@ fn share(t: &mut Turning<'_>, summary: &str) {
 /// The turn in one line, with the newest exchanges before it.
 fn formula(session: &Session, recent: usize) -> String {
     let user = on_one_line(session.user_text.as_deref().unwrap_or_default());
-    let mut summary = format!("intent={}, state={}, user={user}", on_one_line(&session.intent), on_one_line(&session.state));
+    let mut summary = format!("intent={}, state={}, user={user}", session.intent, session.state);
     let turns: Vec<String> =
         session.history.iter().take(recent).map(|it| format!("{{u={},a={}}}", on_one_line(&it.user), on_one_line(&it.assistant))).collect();
     if !turns.is_empty() {
         summary += &format!(", recentTurns=[{}]", turns.concat());
     }
     if let Some(payload) = session.payload.as_ref().filter(|it| it.kind == PayloadKind::Text) {
-        summary += &format!(", response={}", on_one_line(&payload.value));
+        summary += &format!(", response={}", payload.value);
     }
     summary
 }
