@@ -48,20 +48,22 @@ pub fn approval(t: &Turning<'_>) -> Result<Approval, Undecided> {
 }
 
 /// Takes this turn's answer to a denied message: a yes or an approval of the client makes it the message of the turn.
-pub fn take_answer(t: &mut Turning<'_>) {
-    let Some(waiting) = t.session.context.shift_remove(NODE) else { return };
+///
+/// True when the yes approves nothing, because only the client may: it was the answer to the denial and agrees to nothing else.
+pub fn take_answer(t: &mut Turning<'_>) -> bool {
+    let Some(waiting) = t.session.context.shift_remove(NODE) else { return false };
     let settings = &t.config.settings.guardrail;
     let turn = waiting.get("turn").and_then(Value::as_u64).unwrap_or_default();
     if !settings.enabled || !settings.require_approval || turn + 1 != u64::from(t.session.turn_number) {
-        return;
+        return false;
     }
-    let Some(text) = waiting.get("text").and_then(Value::as_str).filter(|it| !it.trim().is_empty()) else { return };
-    if is_approved(t) {
-        let act = t.config.acts.named(text.trim()).unwrap_or(Act::NewRequest);
-        t.session.approved_text = Some(text.to_owned());
-        t.session.set_param("dialogue_act", act.name());
-        t.session.set_standalone_query(None);
-    }
+    let text = waiting.get("text").and_then(Value::as_str).filter(|it| !it.trim().is_empty());
+    let Some(text) = text.filter(|_| is_approved(t)) else { return t.session.act() == Act::Affirm };
+    let act = t.config.acts.named(text.trim()).unwrap_or(Act::NewRequest);
+    t.session.approved_text = Some(text.to_owned());
+    t.session.set_param("dialogue_act", act.name());
+    t.session.set_standalone_query(None);
+    false
 }
 
 /// A message that is sensitive itself speaks for itself, unless it is nothing but a yes.

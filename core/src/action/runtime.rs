@@ -191,3 +191,40 @@ fn member<'v>(entry: &'v Value, key: &str) -> &'v str {
 fn is_at(entry: &Value, intent: &str, state: &str) -> bool {
     same_code(member(entry, "intent"), intent) && same_code(member(entry, "state"), state)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn action() -> Named {
+        Named { key: None, reference: "card:issue".to_owned(), task: None }
+    }
+
+    #[test]
+    fn either_limit_ends_the_offer() {
+        let opened = |ttl_turns, ttl_minutes| {
+            let mut runtime = Runtime::default();
+            runtime.open(&action(), 4, 1_000, ttl_turns, ttl_minutes);
+            runtime
+        };
+        let (by_turns, by_time, unlimited) = (opened(2, 0), opened(-1, 2), opened(0, 0));
+        assert!(!by_turns.is_over(5, 9_000_000) && by_turns.is_over(6, 1_000));
+        assert!(!by_time.is_over(90, 120_999) && by_time.is_over(4, 121_000));
+        assert!(!unlimited.is_over(9_000, 9_000_000_000));
+    }
+
+    #[test]
+    fn an_executed_action_is_closed_where_it_was_executed() {
+        let mut runtime = Runtime::default();
+        runtime.open(&action(), 1, 0, 3, 30);
+        runtime.remember(&action(), "CARD", "CONFIRM");
+        assert!(runtime.is_closed(None, "card:issue", "card", "Confirm"));
+        assert!(
+            !runtime.is_closed(Some("K"), "card:issue", "CARD", "CONFIRM") && !runtime.is_closed(None, "card:block", "CARD", "CONFIRM")
+        );
+        runtime.forget_elsewhere("CARD", "CONFIRM");
+        assert!(runtime.has_closed("CARD", "CONFIRM"));
+        runtime.forget_elsewhere("CARD", "DONE");
+        assert!(!runtime.has_closed("CARD", "CONFIRM"));
+    }
+}

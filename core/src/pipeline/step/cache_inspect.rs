@@ -29,3 +29,30 @@ fn snapshot(row: &ConversationRow) -> Value {
         "updatedAt": iso(row.updated_at),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_row_has_the_names_of_its_class() {
+        let mut row = ConversationRow {
+            conversation_id: "c".to_owned(),
+            status: "RUNNING".to_owned(),
+            intent_code: "A".to_owned(),
+            state_code: "B".to_owned(),
+            context: Map::new(),
+            last_user_text: Some("hi".to_owned()),
+            last_assistant: None,
+            params: Map::new(),
+            created_at: 0,
+            updated_at: 1_000,
+        };
+        row.context.insert("k".to_owned(), json!(1));
+        let expected = json!({
+            "conversationId": "c", "status": "RUNNING", "intentCode": "A", "stateCode": "B", "contextJson": "{\"k\":1}", "lastUserText": "hi",
+            "lastAssistantJson": null, "inputParamsJson": "{}", "createdAt": "1970-01-01T00:00:00.000Z", "updatedAt": "1970-01-01T00:00:01.000Z",
+        });
+        assert_eq!(snapshot(&row), expected);
+    }
+}

@@ -13,9 +13,9 @@ use crate::config::{Act, Decision};
 use crate::turning::Turning;
 
 pub(super) fn run(t: &mut Turning<'_>) -> Flow {
-    action::take_answer(t);
+    let answers_denial = action::take_answer(t);
     let act = t.session.act();
-    let pending = action::is_pending(t);
+    let pending = !answers_denial && action::is_pending(t);
     // Only a slot that the application keeps open is filled; a question of the schema extraction is held by the intent lock.
     let slot = ["pending_slot", "pendingSlot"].iter().any(|it| action::has_value(t.session.context.get(*it)));
     let settings = &t.config.settings.interaction;
