@@ -16,6 +16,7 @@ use tower_http::trace::TraceLayer;
 
 use crate::drive::Host;
 use crate::exit::Failure;
+use crate::fulfil::container::Containers;
 use crate::fulfil::llm::Model;
 use crate::gate::Gate;
 use crate::http::connection::Patient;
@@ -86,10 +87,11 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
         writer,
         gate: Arc::new(Gate::default()),
         model,
-        stand_ins,
         streams: Arc::new(Streams::default()),
         offers_streams: settings.stream.sse(),
         stream_ends_after: settings.stream.ends_after,
+        containers: Containers::at(settings.container_url.clone()),
+        stand_ins,
     };
     Ok((Arc::new(host), writing))
 }

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::clock;
+use crate::fulfil::container::Containers;
 use crate::fulfil::{fulfil, llm::Model};
 use crate::gate::{Busy, Gate};
 use crate::rows;
@@ -34,7 +35,9 @@ pub struct Host {
     pub gate: Arc<Gate>,
     /// Who answers model calls.
     pub model: Model,
-    /// Who answers tasks, tools and containers.
+    /// Who answers containers, when a service is set up.
+    pub containers: Containers,
+    /// Who answers tasks and tools, and containers without a service.
     pub stand_ins: StandIns,
     /// Who listens to turns.
     pub streams: Arc<Streams>,

@@ -85,6 +85,11 @@ pub struct Acts {
 }
 
 impl Acts {
+    /// The act whose words are the whole of a text.
+    pub fn named(&self, text: &str) -> Option<Act> {
+        self.words.iter().find(|it| it.1.find(text) == Ok(true)).map(|it| it.0)
+    }
+
     pub(super) fn compile(rows: &ConfigRows, issues: &mut Vec<Issue>) -> Acts {
         let words = WORDS.iter().filter_map(|(act, key, default)| Some((*act, words(rows, key, default, issues)?))).collect();
         Acts { words, plain: prompts(rows, "", &PLAIN, issues), rewrite: prompts(rows, "QUERY_REWRITE_", &REWRITE, issues) }

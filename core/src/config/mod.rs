@@ -9,8 +9,13 @@ mod agent;
 mod built_in;
 mod classifier;
 mod defaults;
+mod container;
+mod disambiguation;
+mod guardrail;
 mod issue;
 mod matcher;
+mod memory;
+mod pending_action;
 mod policy;
 mod prompt;
 mod response;
@@ -19,6 +24,7 @@ mod rule;
 mod schema;
 mod scope;
 pub mod settings;
+mod state_graph;
 mod tables;
 mod task;
 mod verbose;
@@ -27,8 +33,12 @@ pub use acts::{Act, ActPrompts, Acts};
 pub use agent::{Agent, AllowedIntent};
 pub use built_in::PromptPair;
 pub use classifier::{Classifier, Classifiers, Example};
+pub use container::{Container, Containers};
+pub use disambiguation::Question;
+pub use guardrail::{SensitivePatterns, Undecided};
 pub use issue::{Issue, Severity};
 pub use matcher::TextMatcher;
+pub use pending_action::{PendingAction, PendingActions};
 pub use policy::{Policies, Policy};
 pub use prompt::{InteractionTerms, PromptTemplate, PromptTemplates};
 pub use response::{Making, OutputFormat, Response, Responses};
@@ -37,6 +47,7 @@ pub use schema::{Field, Kind, OutputSchema, Schemas, Shape};
 use scope::Scopes;
 pub use scope::{ANY, UNKNOWN, same_code};
 pub use settings::{Decision, DialogueActMode, Settings};
+pub use state_graph::StateEdges;
 pub use tables::Tables;
 pub use task::{HookMoment, PlacedTask, PlacedTasks, TaskPlace};
 pub use verbose::{StepMatch, Verbose, VerboseRows};
@@ -58,6 +69,18 @@ pub struct Config {
     pub policies: Policies,
     /// Classifier rows of enabled intents.
     pub classifiers: Classifiers,
+    /// What makes a message sensitive.
+    pub sensitive: SensitivePatterns,
+    /// What may be carried out when the user agrees.
+    pub pending_actions: PendingActions,
+    /// How the user is asked which pending action is meant.
+    pub question: Question,
+    /// Data to fetch, by scope.
+    pub containers: Containers,
+    /// Which state may follow which.
+    pub state_edges: StateEdges,
+    /// Prompts of the summary of a conversation.
+    pub memory: PromptPair,
     /// Rules by phase and scope.
     pub rules: Rules,
     /// Values to collect, by intent and state.
@@ -85,11 +108,17 @@ impl Config {
         let scopes = Scopes::of(tables);
         let settings = Settings::read(&tree, &rows, &mut issues);
         let config = Config {
+            sensitive: SensitivePatterns::compile(&settings.guardrail, &mut issues),
+            state_edges: StateEdges::compile(tables, &settings.state_graph.allowed, &mut issues),
             settings,
             acts: Acts::compile(&rows, &mut issues),
             agent: Agent::compile(tables, &rows, &mut issues),
             policies: Policies::compile(tables, &mut issues),
             classifiers: Classifiers::compile(tables, &scopes, &mut issues),
+            pending_actions: PendingActions::compile(tables, &scopes, &mut issues),
+            question: Question::compile(&rows, &mut issues),
+            containers: Containers::compile(tables, &scopes, &mut issues),
+            memory: memory::prompts(&rows, &mut issues),
             rules: Rules::compile(tables, &scopes, &mut issues),
             schemas: Schemas::compile(tables, &scopes, &mut issues),
             prompts: PromptTemplates::compile(tables, &scopes, &mut issues),
@@ -118,9 +147,12 @@ impl Config {
         &self.source
     }
 
-    /// Why no turn can run, when a policy row cannot be compiled.
+    /// Why no turn can run, when a policy row cannot be compiled, or a sensitive pattern that messages need an approval by.
     pub fn policy_unavailable(&self) -> Option<&str> {
-        self.policies.unavailable.as_deref()
+        let guardrail = &self.settings.guardrail;
+        // With the gate that fails closed, every message counts as sensitive instead, and turns go on.
+        let gate = guardrail.enabled && guardrail.require_approval && !guardrail.fail_closed;
+        self.policies.unavailable.as_deref().or_else(|| self.sensitive.broken().filter(|_| gate))
     }
 }
 

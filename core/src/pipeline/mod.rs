@@ -34,6 +34,9 @@ impl Flow {
 /// The fault of the step that failed; no further step runs.
 pub async fn run(t: &mut Turning<'_>, profile: &Profile) -> Result<(), Fault> {
     for step in profile.order {
+        if *step == Step::CacheInspectAudit && !t.config.settings.audit.cache_inspector {
+            continue;
+        }
         if wrap::run(t, *step).await? == Flow::Stop {
             break;
         }

@@ -7,6 +7,7 @@ mod step_info;
 mod variables;
 mod view;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::config::{Act, UNKNOWN, same_code};
@@ -23,6 +24,20 @@ pub struct Clarification {
     pub question: String,
     /// Why.
     pub reason: Option<String>,
+    /// What may be chosen, where the question is a choice.
+    pub options: Vec<ClarificationOption>,
+    /// Whether it was asked a second time.
+    pub asked_again: bool,
+}
+
+/// Something that the user may choose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClarificationOption {
+    /// What is remembered of the choice.
+    pub key: String,
+    /// What it is called for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
 }
 
 /// Who runs rules at the moment, as rules and templates see it.
@@ -95,6 +110,8 @@ pub struct Session {
     pub state_at_rules: Option<String>,
     /// An earlier message that was approved in this turn: the turn works on it.
     pub approved_text: Option<String>,
+    /// What is to be remembered when the turn comes to its end.
+    pub remembered: Option<MemoryRow>,
     /// Rows that are committed even when the turn fails.
     pub kept: Vec<Write>,
     sent: Map,
@@ -138,6 +155,7 @@ impl Session {
             stalled: false,
             state_at_rules: None,
             approved_text: None,
+            remembered: None,
             kept: Vec::new(),
             sent: Map::new(),
             set_by_rule: Vec::new(),
@@ -162,7 +180,8 @@ impl Session {
 
     /// Asks the user something; it is what the user gets in this turn.
     pub fn ask(&mut self, question: impl Into<String>, reason: &str) {
-        self.clarification = Some(Clarification { question: question.into(), reason: Some(reason.to_owned()) });
+        let reason = Some(reason.to_owned());
+        self.clarification = Some(Clarification { question: question.into(), reason, options: Vec::new(), asked_again: false });
         self.asked = true;
     }
 
@@ -197,9 +216,15 @@ impl Session {
 
     /// Writes the open question and the lock into the context, where the next turn finds them.
     pub fn write_context(&mut self) {
-        let question = self.clarification.as_ref().map(|it| it.question.clone());
-        let reason = self.clarification.as_ref().and_then(|it| it.reason.clone());
-        self.context.insert("pending_clarification".to_owned(), json!({"question": question, "reason": reason}));
+        let open = self.clarification.as_ref();
+        let mut written = Map::new();
+        written.insert("question".to_owned(), json!(open.map(|it| &it.question)));
+        written.insert("reason".to_owned(), json!(open.and_then(|it| it.reason.as_ref())));
+        if let Some(choice) = open.filter(|it| !it.options.is_empty()) {
+            written.insert("options".to_owned(), json!(choice.options));
+            written.insert("asked_again".to_owned(), json!(choice.asked_again));
+        }
+        self.context.insert("pending_clarification".to_owned(), Value::Object(written));
         self.context.insert("intent_lock".to_owned(), json!({"locked": self.lock.is_some(), "reason": self.lock}));
     }
 
@@ -236,8 +261,12 @@ impl Session {
     fn read_context(&mut self) {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).filter(|it| !it.trim().is_empty()).map(str::to_owned);
         let open = self.context.get("pending_clarification");
-        self.clarification = text(open.and_then(|it| it.get("question")))
-            .map(|question| Clarification { question, reason: text(open.and_then(|it| it.get("reason"))) });
+        self.clarification = text(open.and_then(|it| it.get("question"))).map(|question| Clarification {
+            question,
+            reason: text(open.and_then(|it| it.get("reason"))),
+            options: open.and_then(|it| serde_json::from_value(it.get("options")?.clone()).ok()).unwrap_or_default(),
+            asked_again: open.and_then(|it| it.get("asked_again")?.as_bool()).unwrap_or_default(),
+        });
         let lock = self.context.get("intent_lock");
         let locked = lock.and_then(|it| it.get("locked")).and_then(Value::as_bool) == Some(true);
         self.lock = locked.then(|| text(lock.and_then(|it| it.get("reason"))).unwrap_or_else(|| UNKNOWN.to_owned()));

@@ -168,6 +168,27 @@ impl Session {
         self.set_param("schema_id", id);
     }
 
+    /// Whether a rule or a task has named a pending action that is not done yet.
+    pub fn is_named_by_rule(&self) -> bool {
+        let named = |key: &str| self.set_by_rule.iter().any(|it| it == key) || self.loaded_pending.iter().any(|it| it.0 == key);
+        UNTIL_DONE.iter().any(|key| named(key) && self.params.contains_key(*key))
+    }
+
+    /// Ends a pending action after its task: the keys that named it go, those by which the task has named another one stay.
+    pub fn finish_pending(&mut self, before: &Map) {
+        let named_now = |key: &&str| self.params.get(*key).filter(|it| before.get(*key) != Some(it)).cloned();
+        let next: Vec<(&str, Value)> = UNTIL_DONE.iter().filter_map(|key| Some((*key, named_now(key)?))).collect();
+        self.drop_pending();
+        for (key, value) in next {
+            self.set_param_by_rule(key, value);
+        }
+    }
+
+    /// The parameters that the client sent with this message.
+    pub fn sent_params(&self) -> &Map {
+        &self.sent
+    }
+
     /// Ends a pending action: the keys that named it go.
     pub fn drop_pending(&mut self) {
         self.loaded_pending.clear();
@@ -199,6 +220,8 @@ impl Session {
     /// `input_params_json` after the turn: a pending action that only the client named is not kept, one that a rule had named is.
     pub(super) fn stored_params(&self) -> Map {
         let mut params = self.safe_params();
+        // Read from `ce_memory` at every load.
+        params.shift_remove("memory_recall");
         for key in UNTIL_DONE.into_iter().filter(|key| !self.was_set_by_rule(key)) {
             params.shift_remove(key);
             if let Some((_, value)) = self.loaded_pending.iter().find(|it| it.0 == key) {

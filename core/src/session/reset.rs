@@ -31,6 +31,7 @@ impl Session {
         self.clarification = None;
         self.lock = None;
         self.asked = false;
+        self.approved_text = None;
         self.memory = None;
         self.turn_number = 1;
         self.schema = None;

@@ -1,5 +1,6 @@
 //! Fulfils effects: one arm a kind, so that a new kind does not compile until this host can do it.
 
+pub mod container;
 pub mod llm;
 
 use std::sync::Arc;
@@ -30,7 +31,7 @@ async fn answer(host: &Host, request: &Request) -> Answer {
         Request::Embed(request) => llm::embed(&host.model, request),
         Request::Task(request) => host.stand_ins.task(request),
         Request::Tool(request) => host.stand_ins.tool(request),
-        Request::Container(request) => host.stand_ins.container(request),
+        Request::Container(request) => container::answer(&host.containers, &host.stand_ins, request).await,
         Request::Sleep(request) => {
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;
             Answer::Ok(Reply::Slept)

@@ -29,6 +29,8 @@ pub struct Settings {
     pub open: bool,
     /// Which streams the server offers.
     pub stream: Stream,
+    /// Where data of containers comes from; absent when no service is set up.
+    pub container_url: Option<String>,
     /// The tree below `convengine`.
     pub tree: Value,
 }
@@ -65,9 +67,15 @@ impl Settings {
             }
         };
         let stream = Stream::read(&tree, &mut problems);
+        let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+        if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://")) {
+            problems.push(format!("convengine.container.url: '{url}' cannot be reached: give an address that starts with http://"));
+        }
         // Compiled without rows, so that a bad row of `ce_config` is not taken for a bad setting.
         let (_, issues) = Config::compile(&Tables::default(), &tree);
-        problems.extend(issues.iter().filter(|it| it.severity == Severity::Error).map(ToString::to_string));
+        // A pattern that cannot be compiled is no bad setting: the turns that need it say so, and so does /readyz.
+        let errors = issues.iter().filter(|it| it.severity == Severity::Error && !it.path.ends_with(".sensitive-patterns"));
+        problems.extend(errors.map(ToString::to_string));
         if !problems.is_empty() {
             return Err(Failure { code: 2, lines: problems });
         }
@@ -78,6 +86,7 @@ impl Settings {
             llm: pick(&options.llm, file.llm, "off"),
             open,
             stream,
+            container_url,
             tree,
         })
     }

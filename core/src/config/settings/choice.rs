@@ -42,6 +42,11 @@ pub(super) const DECISIONS: [(&str, Decision); 4] = [
 ];
 
 impl Decision {
+    /// Reads a decision's name, ignoring case.
+    pub fn parse(name: &str) -> Option<Decision> {
+        DECISIONS.iter().find(|it| it.0.eq_ignore_ascii_case(name.trim())).map(|it| it.1)
+    }
+
     /// The spelling in settings, parameters and audits.
     pub fn name(self) -> &'static str {
         DECISIONS.iter().find(|it| it.1 == self).map_or("", |it| it.0)

@@ -1,11 +1,58 @@
-//! Placeholder.
-//! Reads: nothing. Writes: nothing. Waits for: nothing.
+//! Shows the conversation's row as it was loaded; runs only when `audit.cache-inspector` is on. (`spec/pipeline.md` 2.2)
+//! Reads: the row. Writes: nothing. Waits for: nothing.
+
+use serde_json::{Value, json};
 
 use super::Flow;
-use crate::fault::Fault;
+use crate::audit::Stage;
+use crate::text::instant::iso;
+use crate::turn::{ConversationRow, Map};
 use crate::turning::Turning;
 
-#[expect(clippy::unused_async, reason = "to be filled")]
-pub(super) async fn run(_t: &mut Turning<'_>) -> Result<Flow, Fault> {
-    Ok(Flow::Continue)
+pub(super) fn run(t: &mut Turning<'_>) -> Flow {
+    t.audit(Stage::CacheInspection, |session| json!({"cache_snapshot": snapshot(&session.stored)}));
+    Flow::Continue
+}
+
+fn snapshot(row: &ConversationRow) -> Value {
+    let text = |map: &Map| Value::Object(map.clone()).to_string();
+    json!({
+        "conversationId": row.conversation_id,
+        "status": row.status,
+        "intentCode": row.intent_code,
+        "stateCode": row.state_code,
+        "contextJson": text(&row.context),
+        "lastUserText": row.last_user_text,
+        "lastAssistantJson": row.last_assistant,
+        "inputParamsJson": text(&row.params),
+        "createdAt": iso(row.created_at),
+        "updatedAt": iso(row.updated_at),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_row_has_the_names_of_its_class() {
+        let mut row = ConversationRow {
+            conversation_id: "c".to_owned(),
+            status: "RUNNING".to_owned(),
+            intent_code: "A".to_owned(),
+            state_code: "B".to_owned(),
+            context: Map::new(),
+            last_user_text: Some("hi".to_owned()),
+            last_assistant: None,
+            params: Map::new(),
+            created_at: 0,
+            updated_at: 1_000,
+        };
+        row.context.insert("k".to_owned(), json!(1));
+        let expected = json!({
+            "conversationId": "c", "status": "RUNNING", "intentCode": "A", "stateCode": "B", "contextJson": "{\"k\":1}", "lastUserText": "hi",
+            "lastAssistantJson": null, "inputParamsJson": "{}", "createdAt": "1970-01-01T00:00:00.000Z", "updatedAt": "1970-01-01T00:00:01.000Z",
+        });
+        assert_eq!(snapshot(&row), expected);
+    }
 }

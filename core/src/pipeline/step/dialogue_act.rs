@@ -69,8 +69,8 @@ fn by_words(acts: &Acts, session: &Session) -> Guess {
     if text.is_empty() {
         return guess(Act::NewRequest, 0.40);
     }
-    if let Some((act, _)) = acts.words.iter().find(|it| it.1.find(text) == Ok(true)) {
-        return guess(*act, 0.95);
+    if let Some(act) = acts.named(text) {
+        return guess(act, 0.95);
     }
     if text.ends_with('?') {
         return guess(Act::Question, 0.70);

@@ -1,11 +1,62 @@
-//! Placeholder.
-//! Reads: nothing. Writes: nothing. Waits for: nothing.
+//! Holds a sensitive message back until it is approved. (`spec/pipeline.md` 2.12, `decisions.md` 9)
+//! Reads: settings, the message, `approval_granted`, `context.approval`. Writes: `guardrail_*`, `sanitized_user_text`, the skip flags,
+//! `policy_decision`, `guardrail_pending`. Waits for: nothing.
+
+use serde_json::json;
 
 use super::Flow;
-use crate::fault::Fault;
+use crate::action;
+use crate::audit::Stage;
+use crate::config::Decision;
+use crate::fault::{Fault, FaultCode};
 use crate::turning::Turning;
 
-#[expect(clippy::unused_async, reason = "to be filled")]
-pub(super) async fn run(_t: &mut Turning<'_>) -> Result<Flow, Fault> {
+const REASON: &str = "SENSITIVE_ACTION_APPROVAL_REQUIRED";
+
+pub(super) fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
+    let settings = &t.config.settings.guardrail;
+    if !settings.enabled {
+        return Ok(Flow::Continue);
+    }
+    let text = action::sanitized(t.session.working_text().unwrap_or_default());
+    if settings.sanitize_input {
+        t.session.set_param("sanitized_user_text", text.clone());
+    }
+    let approval = action::approval(t).map_err(|_| unavailable())?;
+    let required = settings.require_approval && approval.sensitive;
+    if required && !approval.granted {
+        deny(t, &text);
+        return Ok(Flow::Continue);
+    }
+    t.session.set_param("guardrail_blocked", false);
+    t.audit(Stage::GuardrailAllow, |session| {
+        json!({
+            "result": "ALLOW", "sensitive": approval.sensitive, "approvalRequired": required, "approvalGranted": approval.granted,
+            "intent": session.intent, "state": session.state,
+        })
+    });
     Ok(Flow::Continue)
+}
+
+fn deny(t: &mut Turning<'_>, text: &str) {
+    for key in ["guardrail_blocked", "skip_tool_execution", "skip_pending_action_execution"] {
+        t.session.set_param(key, true);
+    }
+    t.session.set_param("guardrail_reason", REASON);
+    t.session.set_param("policy_decision", Decision::ReclassifyIntent.name());
+    action::put_back(t);
+    // A turn that asks which action is meant has its question already; a second one would make the next yes ambiguous.
+    if !t.session.stalled {
+        action::wait(&mut t.session);
+    }
+    t.audit(Stage::GuardrailDeny, |session| {
+        json!({
+            "result": "DENY", "reason": REASON, "sensitive": true, "approvalGranted": false, "userText": text,
+            "intent": session.intent, "state": session.state,
+        })
+    });
+}
+
+fn unavailable() -> Fault {
+    Fault::new(FaultCode::PolicyUnavailable, "messages cannot be answered at the moment, because a policy cannot be checked")
 }

@@ -1,5 +1,5 @@
 //! Takes the loaded conversation, or begins a new one, and says which reserved parameters of the client were dropped.
-//! Reads: the turn's input. Writes: the row of a new conversation. Waits for: nothing (the host loads before the turn).
+//! Reads: the turn's input. Writes: the row of a new conversation, `memory_recall`. Waits for: nothing (the host loads before the turn).
 
 use serde_json::json;
 
@@ -12,6 +12,10 @@ pub(super) fn run(t: &mut Turning<'_>) -> Flow {
     if t.session.created {
         // Kept as it is even when the turn fails: the conversation has begun.
         t.session.kept.push(Write::Conversation(t.session.stored.clone()));
+    }
+    if let Some(memory) = t.session.memory.as_ref().filter(|_| t.config.settings.memory.enabled) {
+        let summary = memory.summary.clone();
+        t.session.set_param("memory_recall", summary);
     }
     for key in t.session.ignored_params.clone() {
         t.audit(Stage::InputParamIgnored, |_| json!({"key": key, "reason": "reserved for the engine"}));

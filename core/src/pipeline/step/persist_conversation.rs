@@ -1,5 +1,5 @@
 //! Writes the conversation's row and returns the result. (`spec/pipeline.md` 2.26)
-//! Reads: the session. Writes: the row. Waits for: nothing (the host commits at the end of the turn).
+//! Reads: the session. Writes: the row, what is remembered. Waits for: nothing (the host commits at the end of the turn).
 
 use serde_json::{Value, json};
 
@@ -19,6 +19,9 @@ pub(super) fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     };
     let row = t.session.row_after(t.door.now());
     t.session.kept.push(Write::Conversation(row));
+    if let Some(memory) = t.session.remembered.take() {
+        t.session.kept.push(Write::Memory(memory));
+    }
     t.audit(Stage::EngineReturn, |session| {
         let context = Value::Object(session.context.clone()).to_string();
         let result = json!({"intent": session.intent, "state": session.state, "payload": body, "contextJson": context});

@@ -16,10 +16,18 @@ pub(super) fn run(t: &mut Turning<'_>) -> Flow {
 
 /// Resets the session and says why.
 pub(super) fn start_over(t: &mut Turning<'_>, reason: &str) {
+    start_over_for(t, reason, &[]);
+}
+
+/// Resets the session and says why, and for which of the intents that ask for it.
+pub(super) fn start_over_for(t: &mut Turning<'_>, reason: &str, intents: &[String]) {
     let now = t.door.now();
     t.session.reset(now);
-    t.audit(
-        Stage::ConversationReset,
-        |session| json!({"reason": reason, "intent": session.intent, "state": session.state, "context": "{}"}),
-    );
+    t.audit(Stage::ConversationReset, |session| {
+        let mut payload = json!({"reason": reason, "intent": session.intent, "state": session.state, "context": "{}"});
+        if let Some(payload) = payload.as_object_mut().filter(|_| !intents.is_empty()) {
+            payload.insert("matchedResetIntentCodes".to_owned(), json!(intents));
+        }
+        payload
+    });
 }

@@ -1,0 +1,13 @@
+//! Pending actions: which one the turn is about, how far it has come, and messages that wait for an approval.
+
+mod approval;
+mod choice;
+mod lifecycle;
+mod registry;
+mod runtime;
+
+pub use approval::{approval, sanitized, take_answer, wait};
+pub use choice::choose;
+pub use lifecycle::{decision, open_late, proceed, put_back, start};
+pub use registry::{Choice, Named, has_value, is_pending, named};
+pub use runtime::{Runtime, Status};

@@ -1,0 +1,131 @@
+//! Which action the turn is about: a row of `ce_pending_action`, or what a rule, a task or the application put into the session.
+
+use serde_json::Value;
+
+use super::Runtime;
+use crate::config::PendingAction;
+use crate::session::Session;
+use crate::text::task::TaskName;
+use crate::turning::Turning;
+
+/// Members of `context.pending_action` that name a row.
+const KEYS: [&str; 4] = ["action_key", "actionKey", "key", "type"];
+
+/// Members of `context.pending_action` that name a task as a whole.
+const TASKS: [&str; 6] = ["task", "action", "action_value", "actionValue", "set_task", "setTask"];
+
+/// An action that may be carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The key that named it; nothing when it was found without one.
+    pub key: Option<String>,
+    /// `bean:methods`, as the audits spell it.
+    pub reference: String,
+    /// The task; nothing when the reference names none.
+    pub task: Option<TaskName>,
+}
+
+/// What the turn may be about.
+#[derive(Debug, Clone)]
+pub enum Choice<'c> {
+    /// Nothing that is open.
+    None,
+    /// One action.
+    One(Named),
+    /// Rows that compete with the same priority.
+    Several(Vec<&'c PendingAction>),
+}
+
+/// Finds the action of the turn. One that was executed at this intent and state is none, until a rule or a task names it again.
+pub fn named<'c>(t: &Turning<'c>) -> Choice<'c> {
+    let session = &t.session;
+    let runtime = Runtime::of(session);
+    let again = session.is_named_by_rule();
+    let closed = |key: Option<&str>, reference: &str| !again && runtime.is_closed(key, reference, &session.intent, &session.state);
+    let config = t.config;
+    let eligible = config.pending_actions.eligible(&session.intent, &session.state);
+    let key = key(session, &runtime, &eligible);
+    let mut rows: Vec<&PendingAction> = eligible.into_iter().filter(|it| key.is_none() || same_key(it, key.as_deref())).collect();
+    let found = !rows.is_empty();
+    // A row that was executed under its key is closed for a turn that names no key as well.
+    rows.retain(|it| !closed(key.as_deref(), &it.reference) && !closed(it.key.as_deref(), &it.reference));
+    let Some(first) = rows.first().copied() else {
+        return if found { Choice::None } else { of_session(session, key, closed) };
+    };
+    let top: Vec<&PendingAction> = rows.into_iter().filter(|it| it.priority == first.priority).collect();
+    if key.is_none() && top.len() > 1 {
+        return Choice::Several(top);
+    }
+    Choice::One(Named { key, reference: first.reference.clone(), task: Some(first.task.clone()) })
+}
+
+/// Whether something waits for a yes or a no: a session that names an action, or a row for a resolved intent and state.
+pub fn is_pending(t: &Turning<'_>) -> bool {
+    let session = &t.session;
+    let in_context = ["pending_action", "pendingAction"].iter().any(|it| has_value(session.context.get(*it)));
+    let keys = ["pending_action", "pendingAction", "pending_action_key", "pending_action_task"];
+    let claimed = in_context || keys.iter().any(|it| has_value(session.params.get(*it)));
+    let in_registry = || session.is_resolved() && !t.config.pending_actions.eligible(&session.intent, &session.state).is_empty();
+    if !claimed && !in_registry() {
+        return false;
+    }
+    // What is left of an executed action is no offer any more.
+    !(Runtime::of(session).has_closed(&session.intent, &session.state) && matches!(named(t), Choice::None))
+}
+
+/// Whether a value says anything.
+pub fn has_value(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.trim().is_empty(),
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(Value::Object(members)) => !members.is_empty(),
+        Some(Value::Bool(_) | Value::Number(_)) => true,
+    }
+}
+
+/// The key that names a row. An action that is open is what a turn without a key is about, as long as the registry offers it.
+fn key(session: &Session, runtime: &Runtime, eligible: &[&PendingAction]) -> Option<String> {
+    let of = |value: Option<&Value>| text(value);
+    let in_context = || of(session.context.get("pending_action_key")).or_else(|| of(session.context.get("pendingActionKey")));
+    let in_object = || KEYS.iter().find_map(|it| of(pending(session)?.get(*it)));
+    let open = || {
+        let key = runtime.key().filter(|_| runtime.is_open())?;
+        eligible.iter().any(|it| same_key(it, Some(key))).then(|| key.to_owned())
+    };
+    of(session.params.get("pending_action_key")).or_else(in_context).or_else(in_object).or_else(open)
+}
+
+fn same_key(row: &PendingAction, key: Option<&str>) -> bool {
+    row.key.as_deref().zip(key).is_some_and(|(row, key)| crate::config::same_code(row, key))
+}
+
+/// The action that a rule or a task named by its task, else the one of the context.
+fn of_session(session: &Session, key: Option<String>, closed: impl Fn(Option<&str>, &str) -> bool) -> Choice<'static> {
+    let by_rule = text(session.params.get("pending_action_task"));
+    let Some(reference) = by_rule.or_else(|| reference(pending(session)?)) else { return Choice::None };
+    if closed(key.as_deref(), &reference) {
+        return Choice::None;
+    }
+    Choice::One(Named { key, task: TaskName::parse(&reference), reference })
+}
+
+fn pending(session: &Session) -> Option<&Value> {
+    ["pending_action", "pendingAction"].iter().find_map(|it| session.context.get(*it).filter(|it| has_value(Some(it))))
+}
+
+/// The task that `context.pending_action` names: as a text, as one member, or as bean and methods.
+fn reference(pending: &Value) -> Option<String> {
+    if let Value::String(whole) = pending {
+        return Some(whole.trim().to_owned());
+    }
+    let member = |names: &[&str]| names.iter().find_map(|it| text(pending.get(*it)));
+    member(&TASKS).or_else(|| {
+        let bean = member(&["bean", "bean_name", "beanName"])?;
+        Some(format!("{bean}:{}", member(&["method", "method_name", "methodName", "methods", "method_names"])?))
+    })
+}
+
+fn text(value: Option<&Value>) -> Option<String> {
+    value?.as_str().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned)
+}

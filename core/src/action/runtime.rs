@@ -1,0 +1,230 @@
+//! `context.pending_action_runtime`: how far the pending action has come. (`spec/pipeline.md` 2.10)
+//!
+//! An executed action stays closed: what was executed is remembered under `executed` with the intent and the state of that moment, and the
+//! list is forgotten when the conversation stands at another intent or state, so that leaving and coming back opens the action anew. A key
+//! that a rule or a task sets opens it, too. (`decisions.md` 3, pending action)
+
+use serde_json::{Value, json};
+
+use super::Named;
+use crate::config::same_code;
+use crate::session::Session;
+use crate::turn::{Map, Millis};
+
+const NODE: &str = "pending_action_runtime";
+
+/// How far a pending action has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// The user may agree to it.
+    Open,
+    /// The user has agreed to it.
+    InProgress,
+    /// It was carried out.
+    Executed,
+    /// The user did not want it.
+    Rejected,
+    /// The user did not answer in time.
+    Expired,
+    /// It could not be carried out.
+    Failed,
+}
+
+const STATUSES: [(&str, Status); 6] = [
+    ("OPEN", Status::Open),
+    ("IN_PROGRESS", Status::InProgress),
+    ("EXECUTED", Status::Executed),
+    ("REJECTED", Status::Rejected),
+    ("EXPIRED", Status::Expired),
+    ("FAILED", Status::Failed),
+];
+
+impl Status {
+    /// The spelling in context, parameters and audits.
+    pub fn name(self) -> &'static str {
+        STATUSES.iter().find(|it| it.1 == self).map_or("", |it| it.0)
+    }
+}
+
+/// The node of the context, read and written as a whole.
+#[derive(Debug, Clone, Default)]
+pub struct Runtime(Map);
+
+impl Runtime {
+    /// Reads it from the context.
+    pub fn of(session: &Session) -> Runtime {
+        Runtime(session.context.get(NODE).and_then(Value::as_object).cloned().unwrap_or_default())
+    }
+
+    /// Writes it into the context.
+    pub fn store(self, session: &mut Session) {
+        session.context.insert(NODE.to_owned(), Value::Object(self.0));
+    }
+
+    /// How far the action has come; nothing when there was none.
+    pub fn status(&self) -> Option<Status> {
+        let name = self.text("status");
+        STATUSES.iter().find(|it| it.0 == name).map(|it| it.1)
+    }
+
+    /// Whether the user may still agree or has agreed.
+    pub fn is_open(&self) -> bool {
+        matches!(self.status(), Some(Status::Open | Status::InProgress))
+    }
+
+    /// The key of the action; nothing when it has none.
+    pub fn key(&self) -> Option<&str> {
+        Some(self.text("action_key")).filter(|it| !it.is_empty())
+    }
+
+    /// The reference of the action.
+    pub fn reference(&self) -> &str {
+        self.text("action_ref")
+    }
+
+    /// Whether it is about this action.
+    pub fn is_about(&self, action: &Named) -> bool {
+        self.key() == action.key.as_deref() && self.reference() == action.reference
+    }
+
+    /// Whether the time in which the user may agree is over.
+    pub fn is_over(&self, turn: u32, now: Millis) -> bool {
+        let reached = |key: &str, value: i64| self.0.get(key).and_then(Value::as_i64).is_some_and(|it| it >= 0 && value >= it);
+        reached("expires_turn", i64::from(turn)) || reached("expires_at_epoch_ms", now)
+    }
+
+    /// Whether a status was reached in this turn.
+    pub fn reached(&self, status: Status, turn: u32) -> bool {
+        let member = format!("{}_turn", status.name().to_lowercase());
+        self.status() == Some(status) && self.0.get(&member).and_then(Value::as_i64) == Some(i64::from(turn))
+    }
+
+    /// Begins with an action; a limit that is not positive is none.
+    pub fn open(&mut self, action: &Named, turn: u32, now: Millis, ttl_turns: i64, ttl_minutes: i64) {
+        let limit = |from: i64, length: i64| if length > 0 { from.saturating_add(length) } else { -1 };
+        let executed = self.0.shift_remove("executed");
+        let members = [
+            ("action_key", json!(action.key.as_deref().unwrap_or_default())),
+            ("action_ref", json!(action.reference)),
+            ("status", json!(Status::Open.name())),
+            ("created_turn", json!(turn)),
+            ("created_at_epoch_ms", json!(now)),
+            ("expires_turn", json!(limit(turn.into(), ttl_turns))),
+            ("expires_at_epoch_ms", json!(limit(now, ttl_minutes.saturating_mul(60_000)))),
+        ];
+        self.0 = members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        if let Some(executed) = executed {
+            self.0.insert("executed".to_owned(), executed);
+        }
+    }
+
+    /// Changes the status and notes when.
+    pub fn change(&mut self, status: Status, turn: u32, now: Millis) {
+        let name = status.name().to_lowercase();
+        self.0.insert("status".to_owned(), json!(status.name()));
+        self.0.insert(format!("{name}_turn"), json!(turn));
+        self.0.insert(format!("{name}_at_epoch_ms"), json!(now));
+    }
+
+    /// Changes the status alone, to one that the turn ends with.
+    pub fn close(&mut self, status: Status, reason: Option<&str>) {
+        self.0.insert("status".to_owned(), json!(status.name()));
+        if let Some(reason) = reason {
+            self.0.insert("reason".to_owned(), json!(reason));
+        }
+    }
+
+    /// Takes back what this turn decided.
+    pub fn reopen(&mut self) {
+        self.0.insert("status".to_owned(), json!(Status::Open.name()));
+        for member in ["in_progress_turn", "in_progress_at_epoch_ms", "rejected_turn", "rejected_at_epoch_ms"] {
+            self.0.shift_remove(member);
+        }
+    }
+
+    /// Remembers that an action was executed at an intent and a state.
+    pub fn remember(&mut self, action: &Named, intent: &str, state: &str) {
+        let entry = json!({
+            "action_key": action.key.as_deref().unwrap_or_default(), "action_ref": action.reference, "intent": intent, "state": state,
+        });
+        match self.0.get_mut("executed").and_then(Value::as_array_mut) {
+            Some(list) => list.push(entry),
+            None => {
+                self.0.insert("executed".to_owned(), json!([entry]));
+            }
+        }
+    }
+
+    /// Forgets what was executed elsewhere.
+    pub fn forget_elsewhere(&mut self, intent: &str, state: &str) {
+        let Some(list) = self.0.get_mut("executed").and_then(Value::as_array_mut) else { return };
+        list.retain(|it| is_at(it, intent, state));
+        if list.is_empty() {
+            self.0.shift_remove("executed");
+        }
+    }
+
+    /// Whether an action was executed at this intent and state, so that it needs a new opening.
+    pub fn is_closed(&self, key: Option<&str>, reference: &str, intent: &str, state: &str) -> bool {
+        let same = |it: &Value| member(it, "action_key") == key.unwrap_or_default() && member(it, "action_ref") == reference;
+        self.executed().any(|it| same(it) && is_at(it, intent, state))
+    }
+
+    /// Whether anything was executed at this intent and state.
+    pub fn has_closed(&self, intent: &str, state: &str) -> bool {
+        self.executed().any(|it| is_at(it, intent, state))
+    }
+
+    fn executed(&self) -> impl Iterator<Item = &Value> {
+        self.0.get("executed").and_then(Value::as_array).into_iter().flatten()
+    }
+
+    fn text(&self, key: &str) -> &str {
+        self.0.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+fn member<'v>(entry: &'v Value, key: &str) -> &'v str {
+    entry.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn is_at(entry: &Value, intent: &str, state: &str) -> bool {
+    same_code(member(entry, "intent"), intent) && same_code(member(entry, "state"), state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn action() -> Named {
+        Named { key: None, reference: "card:issue".to_owned(), task: None }
+    }
+
+    #[test]
+    fn either_limit_ends_the_offer() {
+        let opened = |ttl_turns, ttl_minutes| {
+            let mut runtime = Runtime::default();
+            runtime.open(&action(), 4, 1_000, ttl_turns, ttl_minutes);
+            runtime
+        };
+        let (by_turns, by_time, unlimited) = (opened(2, 0), opened(-1, 2), opened(0, 0));
+        assert!(!by_turns.is_over(5, 9_000_000) && by_turns.is_over(6, 1_000));
+        assert!(!by_time.is_over(90, 120_999) && by_time.is_over(4, 121_000));
+        assert!(!unlimited.is_over(9_000, 9_000_000_000));
+    }
+
+    #[test]
+    fn an_executed_action_is_closed_where_it_was_executed() {
+        let mut runtime = Runtime::default();
+        runtime.open(&action(), 1, 0, 3, 30);
+        runtime.remember(&action(), "CARD", "CONFIRM");
+        assert!(runtime.is_closed(None, "card:issue", "card", "Confirm"));
+        assert!(
+            !runtime.is_closed(Some("K"), "card:issue", "CARD", "CONFIRM") && !runtime.is_closed(None, "card:block", "CARD", "CONFIRM")
+        );
+        runtime.forget_elsewhere("CARD", "CONFIRM");
+        assert!(runtime.has_closed("CARD", "CONFIRM"));
+        runtime.forget_elsewhere("CARD", "DONE");
+        assert!(!runtime.has_closed("CARD", "CONFIRM"));
+    }
+}

@@ -1,0 +1,62 @@
+//! `ce_container_config`: data that is fetched before values are extracted. (`spec/pipeline.md` 2.16)
+
+use std::collections::BTreeMap;
+
+use super::issue::Issue;
+use super::row::Row;
+use super::scope::{ANY, Scopes, upper};
+use super::tables::Tables;
+
+/// A container row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    /// `page_id`.
+    pub page_id: i64,
+    /// `section_id`.
+    pub section_id: i64,
+    /// `container_id`.
+    pub container_id: i64,
+    /// `input_param_name`: the parameter of the request, and the name of its data.
+    pub param: String,
+}
+
+/// Containers by intent and state, both in upper case; each list by priority.
+#[derive(Debug, Clone, Default)]
+pub struct Containers(BTreeMap<(String, String), Vec<Container>>);
+
+impl Containers {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Containers {
+        let mut rows = scopes.rows(tables, "ce_container_config", issues);
+        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        let mut containers = Containers::default();
+        for row in rows {
+            match compile(&row) {
+                Ok((scope, container)) => containers.0.entry(scope).or_default().push(container),
+                Err(issue) => issues.push(issue),
+            }
+        }
+        containers
+    }
+
+    /// The rows of an intent and a state; without any, those of the state in any intent; without any, those of any.
+    pub fn of(&self, intent: &str, state: &str) -> &[Container] {
+        if self.0.is_empty() {
+            return &[];
+        }
+        let (intent, state, any) = (upper(intent), upper(state), ANY.to_owned());
+        let levels = [(intent, state.clone()), (any.clone(), state), (any.clone(), any)];
+        levels.iter().find_map(|it| self.0.get(it)).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+fn compile(row: &Row<'_>) -> Result<((String, String), Container), Issue> {
+    let number =
+        |column: &str| row.integer(column).ok_or_else(|| row.error(column, "is no whole number", "it has the number of the container"));
+    let Some(param) = row.code("input_param_name") else {
+        return Err(row.error("input_param_name", "is blank", "it names the parameter of the container"));
+    };
+    let code = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
+    let container =
+        Container { page_id: number("page_id")?, section_id: number("section_id")?, container_id: number("container_id")?, param };
+    Ok(((code("intent_code"), code("state_code")), container))
+}

@@ -1,0 +1,37 @@
+//! How the user is asked which of several pending actions is meant. (`spec/pipeline.md` 2.11)
+
+use super::built_in::{Component, PromptPair};
+use super::issue::Issue;
+use super::tables::ConfigRows;
+use crate::text::template::Template;
+
+/// Texts of the question.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// `QUESTION_TEMPLATE`.
+    pub template: Template,
+    /// `ENABLE_LLM`: whether a model words the question.
+    pub by_model: bool,
+    /// `LLM_SYSTEM_PROMPT` and `LLM_USER_PROMPT`.
+    pub prompts: PromptPair,
+}
+
+impl Question {
+    pub(super) fn compile(rows: &ConfigRows, issues: &mut Vec<Issue>) -> Question {
+        let mut step = Component { rows, name: "DisambiguationStep", issues };
+        Question {
+            template: step.template("QUESTION_TEMPLATE", QUESTION),
+            by_model: step.boolean("ENABLE_LLM", false),
+            prompts: step.pair("LLM_", SYSTEM, USER),
+        }
+    }
+}
+
+const QUESTION: &str = "There is more than one thing I could do now. Which one do you want: {{options}}?";
+
+const SYSTEM: &str = "You write one short question of a service chat. The customer agreed to something, but several actions are waiting, and \
+    the answer has to tell which one is meant. Name every action in everyday words and keep the order of the list. Do not recommend one, \
+    do not carry anything out, and write the question alone, in the customer's language.";
+
+const USER: &str = "The customer's message:\n{{user_input}}\n\nTopic and point of the conversation:\n{{intent}} / {{state}}\n\n\
+    The {{candidate_count}} actions that wait:\n{{options}}";

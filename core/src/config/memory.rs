@@ -1,0 +1,18 @@
+//! How a model sums a conversation up. (`decisions.md` 3, memory)
+
+use super::built_in::{Component, PromptPair};
+use super::issue::Issue;
+use super::tables::ConfigRows;
+
+/// The prompts of the summary.
+pub(super) fn prompts(rows: &ConfigRows, issues: &mut Vec<Issue>) -> PromptPair {
+    Component { rows, name: "MemoryStep", issues }.pair("", SYSTEM, USER)
+}
+
+const SYSTEM: &str = "You keep the running summary of a service chat, so that somebody who has not read it can go on. You get the summary \
+    so far and what was said since then. Write the new summary: what the customer wants, what has been settled or done, names, numbers and \
+    dates that were given, and what is still open. Leave out greetings and wording, add nothing that was not said, and drop what no longer \
+    holds. Reply with the summary alone, as plain text of at most {{summary_max_chars}} characters.";
+
+const USER: &str = "Summary so far:\n{{memory_summary}}\n\nSaid since then, oldest first, as JSON:\n{{recent_turns}}\n\n\
+    The customer's message:\n{{user_input}}\n\nThe answer to it:\n{{answer}}";

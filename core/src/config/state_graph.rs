@@ -1,0 +1,56 @@
+//! `ce_state_graph` and `flow.state-graph.allowed-transitions`: which state may follow which. (`decisions.md` 3, StateGraph)
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::issue::Issue;
+use super::row::Row;
+use super::scope::{ANY, same_code, upper};
+use super::tables::Tables;
+
+/// States by the state before, in upper case.
+type Edges = BTreeMap<String, BTreeSet<String>>;
+
+/// Allowed transitions: those of the settings and of rows without an intent hold for every intent.
+#[derive(Debug, Clone, Default)]
+pub struct StateEdges(BTreeMap<String, Edges>);
+
+impl StateEdges {
+    pub(super) fn compile(tables: &Tables, settings: &BTreeMap<String, Vec<String>>, issues: &mut Vec<Issue>) -> StateEdges {
+        let mut edges = StateEdges::default();
+        for (from, states) in settings {
+            // A state without a successor is an end; it is listed all the same.
+            edges.0.entry(ANY.to_owned()).or_default().entry(upper(from)).or_default().extend(states.iter().map(|it| upper(it)));
+        }
+        let intents: BTreeSet<String> =
+            tables.enabled("ce_intent").iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it)).collect();
+        for row in tables.enabled("ce_state_graph") {
+            match edge(&row) {
+                Ok((intent, from, to)) => {
+                    if !same_code(&intent, ANY) && !intents.contains(&intent) {
+                        let reason = format!("'{intent}' is no enabled intent");
+                        issues.push(Issue::warning(row.path("intent_code"), reason, "enable it in ce_intent or correct the code"));
+                    }
+                    edges.0.entry(intent).or_default().entry(from).or_default().insert(to);
+                }
+                Err(issue) => issues.push(issue),
+            }
+        }
+        edges
+    }
+
+    /// Whether a transition is allowed; everything is where an intent has no edge at all.
+    pub fn allows(&self, intent: &str, from: &str, to: &str) -> bool {
+        let own = self.0.get(&upper(intent));
+        let general = self.0.get(ANY);
+        let (from, to) = (upper(from), upper(to));
+        let leads =
+            |edges: &Edges| [from.as_str(), ANY].iter().filter_map(|it| edges.get(*it)).any(|it| it.contains(&to) || it.contains(ANY));
+        (own.is_none() && general.is_none()) || own.into_iter().chain(general).any(leads)
+    }
+}
+
+fn edge(row: &Row<'_>) -> Result<(String, String, String), Issue> {
+    let state = |column: &str| row.code(column).map(|it| upper(&it)).ok_or_else(|| row.error(column, "is blank", "it names a state"));
+    let intent = row.code("intent_code").map_or_else(|| ANY.to_owned(), |it| upper(&it));
+    Ok((intent, state("from_state")?, state("to_state")?))
+}
