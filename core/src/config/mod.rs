@@ -10,6 +10,7 @@ mod built_in;
 mod classifier;
 mod issue;
 mod matcher;
+mod planner;
 mod policy;
 mod prompt;
 mod response;
@@ -19,6 +20,8 @@ mod scope;
 pub mod settings;
 mod tables;
 mod task;
+mod tool;
+mod tool_request;
 mod verbose;
 
 pub use acts::{Act, ActPrompts, Acts};
@@ -27,6 +30,7 @@ pub use built_in::PromptPair;
 pub use classifier::{Classifier, Classifiers};
 pub use issue::{Issue, Severity};
 pub use matcher::TextMatcher;
+pub use planner::{Planner, Planners};
 pub use policy::{Policies, Policy};
 pub use prompt::{InteractionTerms, PromptTemplate, PromptTemplates};
 pub use response::{Making, OutputFormat, Response, Responses};
@@ -36,6 +40,8 @@ pub use scope::{ANY, UNKNOWN, same_code};
 pub use settings::{Decision, DialogueActMode, Settings};
 pub use tables::Tables;
 pub use task::{HookMoment, PlacedTask, PlacedTasks, TaskPlace};
+pub use tool::{Tool, Tools, tool_group};
+pub use tool_request::{Args, ToolRow, ToolRows};
 pub use verbose::{StepMatch, Verbose, VerboseRows};
 
 use serde_json::{Value, json};
@@ -63,6 +69,12 @@ pub struct Config {
     pub responses: Responses,
     /// Tasks around steps, container data and answers.
     pub tasks: PlacedTasks,
+    /// Tools by scope and code.
+    pub tools: Tools,
+    /// Requests for tools that the configuration makes.
+    pub tool_rows: ToolRows,
+    /// Prompts of the planner by scope.
+    pub planners: Planners,
     /// Progress messages by determinant.
     pub verbose: VerboseRows,
     hash: String,
@@ -88,6 +100,9 @@ impl Config {
             rules: Rules::compile(tables, &scopes, &mut issues),
             prompts: PromptTemplates::compile(tables, &scopes, &mut issues),
             tasks: PlacedTasks::compile(tables, &scopes, &mut issues),
+            tools: Tools::compile(tables, &scopes, &mut issues),
+            tool_rows: ToolRows::compile(tables, &scopes, &mut issues),
+            planners: Planners::compile(tables, &scopes, &rows, &mut issues),
             responses: Responses::compile(tables, &scopes, &mut issues),
             verbose: VerboseRows::compile(tables, &scopes, &mut issues),
             hash: hash(&source),
