@@ -36,6 +36,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod agent;
 mod audit;
 pub mod config;
 mod extension;
@@ -49,6 +50,7 @@ mod respond;
 mod rules;
 mod session;
 pub mod text;
+mod tool;
 pub mod turn;
 mod turning;
 mod verbose;

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -76,7 +76,7 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
     let stand_ins = store::script::load(&mut connection).await.map_err(unusable)?;
     let readers = store::readers(place).await?;
     let (writer, writing) = Writer::start(connection);
-    let host = Host { config: Arc::new(config), readers, writer, gate: Arc::new(Gate::default()), model, stand_ins };
+    let host = Host { config: Arc::new(config), readers, writer, gate: Arc::new(Gate::default()), model, stand_ins: Mutex::new(stand_ins) };
     Ok((Arc::new(host), writing))
 }
 

@@ -1,6 +1,6 @@
 //! Drives a turn: load, run and fulfil, commit.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use convengine_core::config::Config;
@@ -34,7 +34,7 @@ pub struct Host {
     /// Who answers model calls.
     pub model: Model,
     /// Who answers tasks, tools and containers.
-    pub stand_ins: StandIns,
+    pub stand_ins: Mutex<StandIns>,
 }
 
 /// A user's message as it came in.

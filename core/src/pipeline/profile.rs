@@ -21,6 +21,8 @@ pub const V2: Profile = Profile {
         Step::InteractionPolicy,
         Step::IntentResolution,
         Step::FallbackIntentState,
+        Step::ToolOrchestration,
+        Step::McpTool,
         Step::Rules,
         Step::ResponseResolution,
         Step::PersistConversation,
