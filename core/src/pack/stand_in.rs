@@ -1,5 +1,7 @@
 //! Scripted answers of what is not a model: tasks, tools, containers. (`interface.md` 3)
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::Pack;
@@ -12,16 +14,18 @@ use crate::turn::{
 pub struct StandIns {
     /// `bean:method` to what it returns and changes, or to `{"error": text}`.
     pub tasks: Map,
-    /// Tools by code.
+    /// Tools by code: `{"text": …}`, `{"texts": […]}` for the first, second, … use (the last repeats), or `{"error": text}`.
     pub tools: Map,
     /// `page/section/container` to data.
     pub containers: Map,
+    /// How often each tool was used.
+    pub uses: BTreeMap<String, usize>,
 }
 
 impl StandIns {
     /// Those of a pack.
     pub fn of(pack: &Pack) -> StandIns {
-        StandIns { tasks: pack.tasks.clone(), tools: pack.tools.clone(), containers: pack.containers.clone() }
+        StandIns { tasks: pack.tasks.clone(), tools: pack.tools.clone(), containers: pack.containers.clone(), uses: BTreeMap::new() }
     }
 
     /// Answers a task.
@@ -37,14 +41,18 @@ impl StandIns {
     }
 
     /// Answers a tool; one that needs a back-end does not answer here.
-    pub fn tool(&self, request: &ToolRequest) -> Answer {
+    pub fn tool(&mut self, request: &ToolRequest) -> Answer {
         // A request that names only a group is answered by the group.
         let name = request.tool_code.as_deref().unwrap_or(&request.tool_group);
         let Some(script) = self.tools.get(name) else { return missing("tool", name) };
         if let Some(error) = script.get("error") {
             return failed(error);
         }
-        match script.get("text") {
+        let uses = self.uses.entry(name.to_owned()).or_default();
+        let texts = script.get("texts").and_then(Value::as_array);
+        let nth = texts.and_then(|it| it.get(*uses).or_else(|| it.last()));
+        *uses += 1;
+        match script.get("text").or(nth) {
             Some(Value::String(text)) => Answer::Ok(Reply::Tool(ToolReply { text: text.clone() })),
             Some(other) => Answer::Ok(Reply::Tool(ToolReply { text: other.to_string() })),
             None => Answer::Error(EffectError::new(EffectErrorKind::Unsupported, format!("the tool '{name}' is not available here"))),

@@ -1,6 +1,6 @@
 //! Text: patterns and templates.
 
-pub mod instant;
+pub mod date;
 pub mod regex;
 pub mod task;
 pub mod template;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Flow;
 use crate::audit::Stage;
-use crate::text::instant::iso;
+use crate::text::date::Date;
 use crate::turn::{ConversationRow, Map};
 use crate::turning::Turning;
 
@@ -25,8 +25,8 @@ fn snapshot(row: &ConversationRow) -> Value {
         "lastUserText": row.last_user_text,
         "lastAssistantJson": row.last_assistant,
         "inputParamsJson": text(&row.params),
-        "createdAt": iso(row.created_at),
-        "updatedAt": iso(row.updated_at),
+        "createdAt": Date::of_millis(row.created_at).exact(),
+        "updatedAt": Date::of_millis(row.updated_at).exact(),
     })
 }
 
