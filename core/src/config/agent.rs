@@ -1,10 +1,13 @@
 //! How a model chooses the intent: the intents it may choose, its prompts and thresholds. (`spec/pipeline.md` 2.13)
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::built_in::{Component, PromptPair};
 use super::issue::Issue;
-use super::scope::{UNKNOWN, same_code};
+use super::scope::{UNKNOWN, same_code, upper};
 use super::tables::{ConfigRows, Tables};
 
 /// An intent that the model may choose.
@@ -26,6 +29,9 @@ pub struct AllowedIntent {
 pub struct Agent {
     /// Enabled intents by priority.
     pub intents: Vec<AllowedIntent>,
+    /// The same as prompts name them.
+    pub intents_json: Value,
+    codes: BTreeSet<String>,
     /// Below this confidence an intent is not taken.
     pub min_confidence: f64,
     /// Two intents whose scores are this close collide.
@@ -54,8 +60,11 @@ impl Agent {
         let collision_prompts = collision.pair("", COLLISION_SYSTEM, COLLISION_USER);
         let collision_hint = collision.text("DERIVATION_HINT", COLLISION_HINT);
         let mut step = Component { rows, name: "IntentResolutionStep", issues };
+        let intents = intents(tables);
         Agent {
-            intents: intents(tables),
+            intents_json: json!(intents),
+            codes: intents.iter().map(|it| upper(&it.code)).collect(),
+            intents,
             min_confidence,
             collision_gap,
             prompts,
@@ -69,7 +78,7 @@ impl Agent {
 
     /// Whether a code is among the intents that the model may choose.
     pub fn allows(&self, code: &str) -> bool {
-        self.intents.iter().any(|it| same_code(&it.code, code))
+        self.codes.contains(&upper(code))
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::issue::Issue;
 use super::matcher::TextMatcher;
+use super::matcher_set::MatcherSet;
 use super::row::Row;
 use super::scope::{Scopes, UNKNOWN, upper};
 use super::tables::Tables;
@@ -32,6 +33,7 @@ pub struct Example {
 #[derive(Debug, Clone, Default)]
 pub struct Classifiers {
     patterns: Vec<(TextMatcher, Classifier)>,
+    index: MatcherSet,
     /// Rows that are compared by likeness, used when no pattern matches.
     pub examples: Vec<Example>,
 }
@@ -52,13 +54,15 @@ impl Classifiers {
                 Err(issue) => issues.push(issue),
             }
         }
+        classifiers.index = MatcherSet::new(classifiers.patterns.iter().map(|it| &it.0));
         classifiers
     }
 
     /// The rows whose pattern matches a text, by priority.
     pub fn matching(&self, text: &str) -> Vec<&Classifier> {
         let lower = text.to_lowercase();
-        self.patterns.iter().filter(|it| it.0.matches(text, &lower) == Ok(true)).map(|it| &it.1).collect()
+        let candidates = self.index.candidates(text, &lower).into_iter().filter_map(|it| self.patterns.get(it));
+        candidates.filter(|it| it.0.matches(text, &lower) == Ok(true)).map(|it| &it.1).collect()
     }
 }
 

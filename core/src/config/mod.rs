@@ -7,6 +7,7 @@ mod acts;
 mod age;
 mod agent;
 mod built_in;
+mod by_scope;
 mod classifier;
 mod defaults;
 mod container;
@@ -14,6 +15,7 @@ mod disambiguation;
 mod guardrail;
 mod issue;
 mod matcher;
+mod matcher_set;
 mod memory;
 mod pending_action;
 mod planner;
@@ -56,7 +58,7 @@ pub use tables::Tables;
 pub use task::{HookMoment, PlacedTask, PlacedTasks, TaskPlace};
 pub use tool::{Tool, Tools, tool_group};
 pub use tool_request::{Args, ToolRow, ToolRows};
-pub use verbose::{StepMatch, Verbose, VerboseRows};
+pub use verbose::{Occasion, StepMatch, Verbose, VerboseRows};
 
 use serde_json::{Value, json};
 

@@ -2,9 +2,11 @@
 
 use super::issue::Issue;
 use super::matcher::TextMatcher;
+use super::matcher_set::MatcherSet;
 use super::row::Row;
 use super::scope::upper;
 use super::tables::Tables;
+use crate::text::regex::StepLimit;
 
 /// A policy row.
 #[derive(Debug, Clone)]
@@ -17,15 +19,14 @@ pub struct Policy {
     pub pattern: String,
     /// What the user gets, verbatim.
     pub response_text: String,
-    /// The compiled pattern; absent for an LLM row.
-    pub matcher: Option<TextMatcher>,
 }
 
 /// All policy rows, pattern rows before LLM rows, each by priority.
 #[derive(Debug, Clone, Default)]
 pub struct Policies {
     /// Decided without a model.
-    pub patterns: Vec<Policy>,
+    patterns: Vec<(TextMatcher, Policy)>,
+    index: MatcherSet,
     /// Decided by a model, asked only when no pattern row blocks.
     pub questions: Vec<Policy>,
     /// Why no turn may run: a row that cannot be compiled.
@@ -39,19 +40,34 @@ impl Policies {
         rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
         for row in rows {
             match compile(&row) {
-                Ok(policy) if policy.matcher.is_some() => policies.patterns.push(policy),
-                Ok(policy) => policies.questions.push(policy),
+                Ok((Some(matcher), policy)) => policies.patterns.push((matcher, policy)),
+                Ok((None, policy)) => policies.questions.push(policy),
                 Err((column, reason)) => {
                     policies.unavailable.get_or_insert(format!("{}: {reason}", row.path(column)));
                     issues.push(Issue::error(row.path(column), reason, "no turn is answered until it is corrected or the row is disabled"));
                 }
             }
         }
+        policies.index = MatcherSet::new(policies.patterns.iter().map(|it| &it.0));
         policies
+    }
+
+    /// The first pattern row that forbids a text.
+    ///
+    /// # Errors
+    /// [`StepLimit`] when a row before it cannot be decided.
+    pub fn forbidding(&self, text: &str) -> Result<Option<&Policy>, StepLimit> {
+        let lower = text.to_lowercase();
+        for (matcher, policy) in self.index.candidates(text, &lower).into_iter().filter_map(|it| self.patterns.get(it)) {
+            if matcher.matches(text, &lower)? {
+                return Ok(Some(policy));
+            }
+        }
+        Ok(None)
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<Policy, (&'static str, String)> {
+fn compile(row: &Row<'_>) -> Result<(Option<TextMatcher>, Policy), (&'static str, String)> {
     let rule_type = row.code("rule_type").unwrap_or_default();
     let Some(pattern) = row.text("pattern").filter(|it| !it.trim().is_empty()) else {
         return Err(("pattern", "is blank".to_owned()));
@@ -62,5 +78,5 @@ fn compile(row: &Row<'_>) -> Result<Policy, (&'static str, String)> {
         None => return Err(("rule_type", format!("'{rule_type}' is not REGEX, EXACT, CONTAINS, STARTS_WITH or LLM"))),
     };
     let response_text = row.text("response_text").unwrap_or_default();
-    Ok(Policy { id: row.id(), rule_type, pattern, response_text, matcher })
+    Ok((matcher, Policy { id: row.id(), rule_type, pattern, response_text }))
 }

@@ -1,12 +1,11 @@
 //! `ce_prompt_template`: prompts of extraction and answers, and what the user may do at a point of the conversation.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
+use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, Scopes, same_code, upper};
+use super::scope::{ANY, Scopes, upper};
 use super::tables::Tables;
 use crate::text::template::Template;
 
@@ -32,6 +31,7 @@ pub struct PromptTemplate {
     pub user: Template,
     /// What the user may do; absent when the row says nothing of it.
     pub interaction: Option<InteractionTerms>,
+    format: String,
     /// Of two rows the one with the larger value is newer.
     newness: (i64, i64),
 }
@@ -66,16 +66,16 @@ impl InteractionTerms {
     }
 }
 
-/// Template rows by format and intent.
+/// Template rows by intent and state.
 #[derive(Debug, Clone, Default)]
-pub struct PromptTemplates(BTreeMap<(String, String), Vec<PromptTemplate>>);
+pub struct PromptTemplates(ByScope<PromptTemplate>);
 
 impl PromptTemplates {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> PromptTemplates {
         let mut templates = PromptTemplates::default();
         for row in scopes.rows(tables, "ce_prompt_template", issues) {
             match compile(&row) {
-                Ok((format, template)) => templates.0.entry((format, template.intent.clone())).or_default().push(template),
+                Ok(template) => templates.0.add(&row, template),
                 Err(issue) => issues.push(issue),
             }
         }
@@ -84,19 +84,14 @@ impl PromptTemplates {
 
     /// The newest template that extracts values for an intent in a state, else in any state.
     pub fn extraction(&self, intent: &str, state: &str) -> Option<&PromptTemplate> {
-        let rows = self.0.get(&(SCHEMA_JSON.to_owned(), upper(intent)))?;
-        let newest = |state: &str| rows.iter().filter(|it| same_code(&it.state, state)).max_by_key(|it| it.newness);
+        let newest = |state: &str| self.of_format(SCHEMA_JSON, intent, state).max_by_key(|it| it.newness);
         newest(state).or_else(|| newest(ANY))
     }
 
     /// The template of an answer in a format: of the intent, else of any intent; the state's own before that of any state.
     pub fn answer(&self, format: &str, intent: &str, state: &str) -> Option<&PromptTemplate> {
-        let of = |intent: String| {
-            let rows = self.0.get(&(format.to_owned(), intent))?;
-            let first = |state: &str| rows.iter().find(|it| same_code(&it.state, state));
-            first(state).or_else(|| first(ANY))
-        };
-        of(upper(intent)).or_else(|| of(ANY.to_owned()))
+        let scopes = [(intent, state), (intent, ANY), (ANY, state), (ANY, ANY)];
+        scopes.into_iter().find_map(|(intent, state)| self.of_format(format, intent, state).next())
     }
 
     /// What the user may do in an intent and a state: the closest row that says something of it, the newest of several.
@@ -104,20 +99,22 @@ impl PromptTemplates {
         if intent.trim().is_empty() || state.trim().is_empty() {
             return None;
         }
-        let intent = upper(intent);
-        let rows = self.0.iter().filter(|it| it.0.1 == intent || it.0.1 == ANY).flat_map(|it| it.1);
-        let fits = rows.filter(|it| it.interaction.is_some() && (it.state == ANY || same_code(&it.state, state)));
-        let closeness = |it: &PromptTemplate| 2 * i64::from(it.intent == intent) + i64::from(it.state != ANY);
-        fits.max_by_key(|it| (closeness(it), it.newness)).and_then(|it| it.interaction.as_ref())
+        let newest = |(intent, state)| self.0.at(intent, state).iter().filter(|it| it.interaction.is_some()).max_by_key(|it| it.newness);
+        let scopes = [(intent, state), (intent, ANY), (ANY, state), (ANY, ANY)];
+        scopes.into_iter().find_map(newest).and_then(|it| it.interaction.as_ref())
     }
 
     /// Whether any template of a format exists for an intent in a state.
     pub fn has_answer(&self, format: &str, intent: &str, state: &str) -> bool {
         self.answer(format, intent, state).is_some()
     }
+
+    fn of_format(&self, format: &str, intent: &str, state: &str) -> impl Iterator<Item = &PromptTemplate> {
+        self.0.at(intent, state).iter().filter(move |it| it.format == format)
+    }
 }
 
-fn compile(row: &Row<'_>) -> Result<(String, PromptTemplate), Issue> {
+fn compile(row: &Row<'_>) -> Result<PromptTemplate, Issue> {
     // Older databases call the column response_type. (`decisions.md` 9, spellings)
     let Some(format) = row.code("output_format").or_else(|| row.code("response_type")) else {
         return Err(row.error("output_format", "is blank", "it names a format, such as TEXT, JSON or SCHEMA_JSON"));
@@ -127,7 +124,7 @@ fn compile(row: &Row<'_>) -> Result<(String, PromptTemplate), Issue> {
         Template::compile(&source).map_err(|reason| row.error(column, reason, "the template is corrected"))
     };
     let code = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
-    let template = PromptTemplate {
+    Ok(PromptTemplate {
         id: row.id(),
         intent: code("intent_code"),
         state: code("state_code"),
@@ -135,8 +132,8 @@ fn compile(row: &Row<'_>) -> Result<(String, PromptTemplate), Issue> {
         user: template("user_prompt")?,
         interaction: interaction(row),
         newness: (row.integer("created_at").unwrap_or_default(), row.id()),
-    };
-    Ok((upper(&format), template))
+        format: upper(&format),
+    })
 }
 
 /// A row speaks of the interaction when its mode is known or its contract is JSON.

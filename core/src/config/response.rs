@@ -1,12 +1,11 @@
 //! `ce_response`: what is answered, by intent and state. (`spec/data-and-api.md` 5.1)
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
+use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, Scopes, same_code, upper};
+use super::scope::{ANY, Scopes, upper};
 use super::tables::Tables;
 use crate::text::template::Template;
 
@@ -58,18 +57,20 @@ pub struct Response {
     pub making: Making,
     /// Lower wins; null is last.
     pub priority: i64,
+    /// Of equals, the first in the table wins.
+    position: usize,
 }
 
-/// Response rows by intent.
+/// Response rows by intent and state.
 #[derive(Debug, Clone, Default)]
-pub struct Responses(BTreeMap<String, Vec<Response>>);
+pub struct Responses(ByScope<Response>);
 
 impl Responses {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Responses {
         let mut responses = Responses::default();
         for row in scopes.rows(tables, "ce_response", issues) {
             match compile(&row) {
-                Ok(response) => responses.0.entry(response.intent.clone()).or_default().push(response),
+                Ok(response) => responses.0.add(&row, response),
                 Err(issue) => issues.push(issue),
             }
         }
@@ -78,19 +79,13 @@ impl Responses {
 
     /// The row for an intent and a state: of its own intent, else of intent `ANY`; the best score wins, then the first.
     pub fn select(&self, intent: &str, state: &str) -> Option<&Response> {
-        self.best(&upper(intent), state).or_else(|| self.best(ANY, state))
+        self.best(intent, state).or_else(|| self.best(ANY, state))
     }
 
     fn best(&self, intent: &str, state: &str) -> Option<&Response> {
-        let score = |it: &Response| if same_code(&it.state, state) { 1000 } else { 10 } - it.priority;
-        let fits = |it: &&Response| it.state == ANY || same_code(&it.state, state);
-        let mut best: Option<&Response> = None;
-        for row in self.0.get(intent)?.iter().filter(fits) {
-            if best.is_none_or(|it| score(row) > score(it)) {
-                best = Some(row);
-            }
-        }
-        best
+        let own = self.0.at(intent, state).iter().map(|it| (1000, it));
+        let any = self.0.at(intent, ANY).iter().map(|it| (10, it));
+        own.chain(any).min_by_key(|(closeness, it)| (it.priority.saturating_sub(*closeness), it.position)).map(|it| it.1)
     }
 }
 
@@ -109,6 +104,7 @@ fn compile(row: &Row<'_>) -> Result<Response, Issue> {
         format,
         making: making(row)?,
         priority: row.integer("priority").unwrap_or(999_999),
+        position: row.position(),
     })
 }
 

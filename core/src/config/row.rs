@@ -21,6 +21,11 @@ impl<'r> Row<'r> {
         Row { table, key, position, map }
     }
 
+    /// The position in the table, from 1.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
     /// The numeric id; rows without one are numbered by position, as the database would.
     pub fn id(&self) -> i64 {
         self.integer(self.key).or_else(|| i64::try_from(self.position).ok()).unwrap_or_default()

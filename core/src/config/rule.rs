@@ -4,6 +4,7 @@ mod action;
 
 use std::collections::BTreeMap;
 
+use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::row::Row;
 use super::scope::{ANY, Scopes, same_code, upper};
@@ -101,9 +102,9 @@ pub struct Rule {
     pub action: Action,
 }
 
-/// Rules by phase, intent and state.
+/// Rules by phase and scope.
 #[derive(Debug, Clone, Default)]
-pub struct Rules(BTreeMap<(Phase, String, String), Vec<Rule>>);
+pub struct Rules(BTreeMap<Phase, ByScope<Rule>>);
 
 impl Rules {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Rules {
@@ -112,10 +113,7 @@ impl Rules {
         rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
         for row in rows {
             match compile(&row) {
-                Ok((phase, rule)) => {
-                    let key = (phase, scope(&row, "intent_code"), scope(&row, "state_code"));
-                    rules.0.entry(key).or_default().push(rule);
-                }
+                Ok((phase, rule)) => rules.0.entry(phase).or_default().add(&row, rule),
                 Err(issue) => issues.push(issue),
             }
         }
@@ -123,21 +121,9 @@ impl Rules {
     }
 
     /// The rules of a phase for an intent and a state: the narrower scope first, then by priority.
-    pub fn eligible(&self, phase: Phase, intent: &str, state: &str) -> impl Iterator<Item = &Rule> {
-        let (intent, state) = (upper(intent), upper(state));
-        let mut keys = Vec::with_capacity(4);
-        for (intent, state) in [(intent.as_str(), state.as_str()), (intent.as_str(), ANY), (ANY, state.as_str()), (ANY, ANY)] {
-            let key = (phase, intent.to_owned(), state.to_owned());
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
-        keys.into_iter().filter_map(|key| self.0.get(&key)).flatten()
+    pub fn eligible(&self, phase: Phase, intent: &str, state: &str) -> impl Iterator<Item = &Rule> + use<'_> {
+        self.0.get(&phase).map(|it| it.fitting(intent, state)).into_iter().flatten()
     }
-}
-
-fn scope(row: &Row<'_>, column: &str) -> String {
-    row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it))
 }
 
 fn compile(row: &Row<'_>) -> Result<(Phase, Rule), Issue> {

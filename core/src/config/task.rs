@@ -1,12 +1,15 @@
 //! `ce_task`: tasks that are called around steps, container data and answers.
 
+use std::collections::BTreeMap;
+
+use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, Scopes, same_code, upper};
+use super::scope::{ANY, Scopes, upper};
 use super::tables::Tables;
 
 /// Where a task is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskPlace {
     /// Around a step.
     Hook(HookMoment),
@@ -23,7 +26,7 @@ pub enum TaskPlace {
 }
 
 /// The moment of a step at which a hook runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HookMoment {
     /// Before the step.
     Before,
@@ -44,55 +47,62 @@ impl HookMoment {
     }
 }
 
-/// A task with its place.
+/// A task that has a place.
 #[derive(Debug, Clone)]
 pub struct PlacedTask {
     /// `bean:method`.
     pub name: String,
-    place: TaskPlace,
-    /// The step, of a hook.
-    step: String,
-    intent: String,
-    state: String,
 }
 
-/// Placed tasks by priority.
+/// Placed tasks by place, step and scope.
 #[derive(Debug, Clone, Default)]
-pub struct PlacedTasks(Vec<PlacedTask>);
+pub struct PlacedTasks {
+    /// By priority.
+    tasks: Vec<PlacedTask>,
+    positions: BTreeMap<(TaskPlace, String), ByScope<usize>>,
+}
 
 impl PlacedTasks {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> PlacedTasks {
         let mut rows = scopes.rows(tables, "ce_task", issues);
         rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
-        let mut tasks = Vec::new();
+        let mut placed = PlacedTasks::default();
         for row in rows {
             match compile(&row) {
-                Ok(task) => tasks.push(task),
+                Ok((place, step, task)) => {
+                    placed.positions.entry((place, step)).or_default().add(&row, placed.tasks.len());
+                    placed.tasks.push(task);
+                }
                 Err(issue) => issues.push(issue),
             }
         }
-        PlacedTasks(tasks)
+        placed
     }
 
     /// Whether there is no task at all, so that nothing needs to be prepared.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.tasks.is_empty()
     }
 
-    /// The tasks of a place for an intent and a state.
-    pub fn of<'r>(&'r self, place: TaskPlace, intent: &'r str, state: &'r str) -> impl Iterator<Item = &'r PlacedTask> {
-        let fits = |code: &str, of_turn: &str| code == ANY || same_code(code, of_turn);
-        self.0.iter().filter(move |it| it.place == place && fits(&it.intent, intent) && fits(&it.state, state))
+    /// The tasks of a place for an intent and a state, by priority.
+    pub fn of(&self, place: TaskPlace, intent: &str, state: &str) -> Vec<&PlacedTask> {
+        self.of_steps(&[ANY], place, intent, state)
     }
 
-    /// The hooks of a step's moment.
-    pub fn hooks<'r>(&'r self, step: &str, moment: HookMoment, intent: &'r str, state: &'r str) -> Vec<&'r PlacedTask> {
-        let of_step = |it: &&PlacedTask| it.step == ANY || same_code(&it.step, step);
-        self.of(TaskPlace::Hook(moment), intent, state).filter(of_step).collect()
+    /// The hooks of a step's moment, by priority.
+    pub fn hooks(&self, step: &str, moment: HookMoment, intent: &str, state: &str) -> Vec<&PlacedTask> {
+        self.of_steps(&[&upper(step), ANY], TaskPlace::Hook(moment), intent, state)
+    }
+
+    fn of_steps(&self, steps: &[&str], place: TaskPlace, intent: &str, state: &str) -> Vec<&PlacedTask> {
+        let of_step = |step: &&str| self.positions.get(&(place, (*step).to_owned()));
+        let mut positions: Vec<usize> = steps.iter().filter_map(of_step).flat_map(|it| it.fitting(intent, state)).copied().collect();
+        positions.sort_unstable();
+        positions.into_iter().filter_map(|it| self.tasks.get(it)).collect()
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<PlacedTask, Issue> {
+fn compile(row: &Row<'_>) -> Result<(TaskPlace, String, PlacedTask), Issue> {
     let name = row.code("task").unwrap_or_default();
     let parts = name.split_once(':').map(|(bean, method)| (bean.trim(), method.trim()));
     if !parts.is_some_and(|(bean, method)| !bean.is_empty() && !method.is_empty()) {
@@ -106,7 +116,9 @@ fn compile(row: &Row<'_>) -> Result<PlacedTask, Issue> {
                     RESPONSE_TRANSFORMER (stage LLM or FINAL)";
         return Err(row.error("kind", reason, hint));
     };
-    Ok(PlacedTask { name, place, step: code("step"), intent: code("intent_code"), state: code("state_code") })
+    // Only hooks have a step.
+    let step = if matches!(place, TaskPlace::Hook(_)) { code("step") } else { ANY.to_owned() };
+    Ok((place, step, PlacedTask { name }))
 }
 
 fn place(kind: &str, stage: &str) -> Option<TaskPlace> {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::by_scope::{ByScope, key};
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, Scopes, same_code, upper};
+use super::scope::{ANY, Scopes, upper};
 use super::tables::Tables;
 use crate::json::path::JsonPath;
 use crate::text::regex::Regex;
@@ -46,16 +47,38 @@ pub struct Verbose {
     pub priority: i64,
 }
 
-/// Progress messages by determinant.
+/// Something that happened, as far as rows are looked up by it.
+#[derive(Debug, Clone, Copy)]
+pub struct Occasion<'o> {
+    /// What happened.
+    pub determinant: &'o str,
+    /// The rule, where one is meant.
+    pub rule_id: Option<i64>,
+    /// The tool, where one is meant.
+    pub tool_code: Option<&'o str>,
+    /// The intent at that moment.
+    pub intent: &'o str,
+    /// The state at that moment.
+    pub state: &'o str,
+}
+
+/// Progress messages by determinant, by the rule or tool that they speak for, and by scope.
 #[derive(Debug, Clone, Default)]
-pub struct VerboseRows(BTreeMap<String, Vec<Verbose>>);
+pub struct VerboseRows(BTreeMap<String, OfDeterminant>);
+
+#[derive(Debug, Clone, Default)]
+struct OfDeterminant {
+    of_rule: BTreeMap<i64, ByScope<Verbose>>,
+    of_tool: BTreeMap<String, ByScope<Verbose>>,
+    others: ByScope<Verbose>,
+}
 
 impl VerboseRows {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> VerboseRows {
         let mut rows = VerboseRows::default();
         for row in scopes.rows(tables, "ce_verbose", issues) {
             match compile(&row) {
-                Ok(verbose) => rows.0.entry(verbose.determinant.clone()).or_default().push(verbose),
+                Ok(verbose) => rows.0.entry(verbose.determinant.clone()).or_default().add(&row, verbose),
                 Err(issue) => issues.push(issue),
             }
         }
@@ -67,11 +90,30 @@ impl VerboseRows {
         self.0.is_empty()
     }
 
-    /// Rows that may speak for a determinant in an intent and a state.
-    pub fn candidates<'r>(&'r self, determinant: &str, intent: &'r str, state: &'r str) -> impl Iterator<Item = &'r Verbose> {
-        let rows = [upper(determinant), ANY.to_owned()].into_iter().filter_map(|it| self.0.get(&it)).flatten();
-        let fits = |code: &str, of_turn: &str| code == ANY || same_code(code, of_turn);
-        rows.filter(move |it| fits(&it.intent, intent) && fits(&it.state, state))
+    /// Rows that may speak for an occasion.
+    pub fn candidates<'r>(&'r self, occasion: Occasion<'r>) -> impl Iterator<Item = &'r Verbose> {
+        let own = key(occasion.determinant);
+        let any = if own == ANY { None } else { self.0.get(ANY) };
+        [self.0.get(&*own), any].into_iter().flatten().flat_map(move |it| it.fitting(occasion))
+    }
+}
+
+impl OfDeterminant {
+    /// A row for a rule and a tool stands with the rule's.
+    fn add(&mut self, row: &Row<'_>, verbose: Verbose) {
+        let rows = match (verbose.rule_id, &verbose.tool_code) {
+            (Some(rule_id), _) => self.of_rule.entry(rule_id).or_default(),
+            (None, Some(tool_code)) => self.of_tool.entry(upper(tool_code)).or_default(),
+            (None, None) => &mut self.others,
+        };
+        rows.add(row, verbose);
+    }
+
+    fn fitting<'r>(&'r self, occasion: Occasion<'r>) -> impl Iterator<Item = &'r Verbose> {
+        let of_rule = occasion.rule_id.and_then(|it| self.of_rule.get(&it));
+        let of_tool = occasion.tool_code.and_then(|it| self.of_tool.get(&*key(it)));
+        let rows = [of_rule, of_tool, Some(&self.others)].into_iter().flatten();
+        rows.flat_map(move |it| it.fitting(occasion.intent, occasion.state))
     }
 }
 

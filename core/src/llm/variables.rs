@@ -40,7 +40,7 @@ pub fn variables(t: &Turning<'_>, schema: &Value) -> Map {
         (&["pending_clarification", "pendingClarification"], json!(session.clarification.as_ref().map(|it| &it.question))),
         (&["container_data", "containerData"], containers),
         (&["validation", "validation_tables"], Value::Null),
-        (&["allowed_intents", "allowedIntents"], json!(t.config.agent.intents)),
+        (&["allowed_intents", "allowedIntents"], t.config.agent.intents_json.clone()),
         (&["mcp_observations", "observations", "mcpObservations"], Value::Null),
         (&["conversation_history", "conversationHistory", "history"], Value::Array(history)),
     ];

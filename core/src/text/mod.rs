@@ -1,6 +1,7 @@
 //! Text: patterns and templates.
 
 pub mod date;
+pub mod literals;
 pub mod regex;
 pub mod task;
 pub mod template;

@@ -40,6 +40,11 @@ impl Regex {
         Regex::new(&format!("^(?:{pattern})$"))
     }
 
+    /// The pattern in the library's own spelling.
+    pub fn pattern(&self) -> &str {
+        self.0.as_str()
+    }
+
     /// Whether the pattern occurs in a text.
     ///
     /// # Errors

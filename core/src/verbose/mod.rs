@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::config::{ANY, StepMatch, Verbose, same_code};
+use crate::config::{ANY, Occasion, StepMatch, Verbose, same_code};
 use crate::text::template::Template;
 use crate::turn::{Level, Map, NoticeBody, VerboseNotice};
 use crate::turning::Turning;
@@ -41,7 +41,14 @@ impl<'e> Progress<'e> {
 
 /// Publishes the message for what happened; nothing when no row speaks for it.
 pub fn publish(t: &Turning<'_>, progress: Progress<'_>, metadata: impl FnOnce() -> Map) {
-    let rows: Vec<&Verbose> = t.config.verbose.candidates(progress.determinant, &t.session.intent, &t.session.state).collect();
+    let occasion = Occasion {
+        determinant: progress.determinant,
+        rule_id: progress.rule_id,
+        tool_code: progress.tool_code,
+        intent: &t.session.intent,
+        state: &t.session.state,
+    };
+    let rows: Vec<&Verbose> = t.config.verbose.candidates(occasion).collect();
     if rows.is_empty() && !progress.error {
         return;
     }

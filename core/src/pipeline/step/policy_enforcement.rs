@@ -20,7 +20,8 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     }
     let Some(text) = t.session.user_text.clone() else { return Ok(Flow::Continue) };
     let config = t.config;
-    if let Some(policy) = by_pattern(&config.policies.patterns, &text)? {
+    // A pattern that cannot be decided must not let anything through.
+    if let Some(policy) = config.policies.forbidding(&text).map_err(|_| unavailable())? {
         return Ok(block(t, policy));
     }
     for policy in &config.policies.questions {
@@ -29,18 +30,6 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
         }
     }
     Ok(Flow::Continue)
-}
-
-fn by_pattern<'p>(policies: &'p [Policy], text: &str) -> Result<Option<&'p Policy>, Fault> {
-    let lower = text.to_lowercase();
-    for policy in policies {
-        let Some(matcher) = &policy.matcher else { continue };
-        // A pattern that cannot be decided must not let anything through.
-        if matcher.matches(text, &lower).map_err(|_| unavailable())? {
-            return Ok(Some(policy));
-        }
-    }
-    Ok(None)
 }
 
 fn unavailable() -> Fault {

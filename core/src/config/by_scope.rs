@@ -1,0 +1,75 @@
+//! Rows by intent and state, so that a lookup does not grow with their number.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::row::Row;
+use super::scope::{ANY, upper};
+
+/// Rows by intent and state; within a scope they keep the order in which they were added.
+#[derive(Debug, Clone)]
+pub(super) struct ByScope<T>(BTreeMap<String, BTreeMap<String, Vec<T>>>);
+
+impl<T> Default for ByScope<T> {
+    fn default() -> Self {
+        ByScope(BTreeMap::new())
+    }
+}
+
+impl<T> ByScope<T> {
+    /// Adds what was compiled from a row to the row's scope; a code that is blank stands for any.
+    pub fn add(&mut self, row: &Row<'_>, compiled: T) {
+        let scope = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
+        self.0.entry(scope("intent_code")).or_default().entry(scope("state_code")).or_default().push(compiled);
+    }
+
+    /// The rows of exactly this scope.
+    pub fn at(&self, intent: &str, state: &str) -> &[T] {
+        rows(self.0.get(&*key(intent)), &key(state))
+    }
+
+    /// The rows for an intent and a state with those of any intent and of any state: the narrower scope first.
+    pub fn fitting(&self, intent: &str, state: &str) -> impl Iterator<Item = &T> + use<'_, T> {
+        let (intent, state) = (key(intent), key(state));
+        let own = if intent == ANY { None } else { self.0.get(&*intent) };
+        let any = self.0.get(ANY);
+        let of_state = |of_intent| if state == ANY { &[][..] } else { rows(of_intent, &state) };
+        [of_state(own), rows(own, ANY), of_state(any), rows(any, ANY)].into_iter().flatten()
+    }
+}
+
+fn rows<'r, T>(of_intent: Option<&'r BTreeMap<String, Vec<T>>>, state: &str) -> &'r [T] {
+    of_intent.and_then(|it| it.get(state)).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// A code as it stands in the index; most codes of a turn are spelled so already.
+pub(super) fn key(code: &str) -> Cow<'_, str> {
+    let code = code.trim();
+    if code.bytes().all(|it| it.is_ascii() && !it.is_ascii_lowercase()) { Cow::Borrowed(code) } else { Cow::Owned(upper(code)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_narrower_scope_comes_first_and_no_row_twice() {
+        let mut rows = ByScope::default();
+        for (intent, state, number) in [("any", "", 1), ("A", "ANY", 2), ("", " s ", 3), ("a", "S", 4), ("A", "S", 5), ("B", "S", 6)] {
+            let columns = serde_json::from_value(json!({"intent_code": intent, "state_code": state})).unwrap();
+            rows.add(&Row::new("ce_rule", "rule_id", 1, &columns), number);
+        }
+        let fitting = |intent, state| rows.fitting(intent, state).copied().collect::<Vec<i32>>();
+        assert_eq!(fitting(" a", "s"), [4, 5, 2, 3, 1]);
+        assert_eq!(fitting("C", "S"), [3, 1]);
+        assert_eq!(fitting("ANY", "any"), [1]);
+        assert_eq!(fitting("A", "ANY"), [2, 1]);
+        assert_eq!((rows.at("b", "S"), rows.at("B", "ANY").len()), (&[6][..], 0));
+    }
+
+    #[test]
+    fn keys_are_upper_case_in_every_script() {
+        assert_eq!((key(" straße "), key("ÄB"), key("A_1")), (Cow::from("STRASSE"), Cow::from("ÄB"), Cow::from("A_1")));
+    }
+}
