@@ -8,14 +8,15 @@ mod age;
 mod agent;
 mod built_in;
 mod classifier;
-mod defaults;
 mod container;
+mod defaults;
 mod disambiguation;
 mod guardrail;
 mod issue;
 mod matcher;
 mod memory;
 mod pending_action;
+mod planner;
 mod policy;
 mod prompt;
 mod response;
@@ -27,6 +28,8 @@ pub mod settings;
 mod state_graph;
 mod tables;
 mod task;
+mod tool;
+mod tool_request;
 mod verbose;
 
 pub use acts::{Act, ActPrompts, Acts};
@@ -39,6 +42,7 @@ pub use guardrail::{SensitivePatterns, Undecided};
 pub use issue::{Issue, Severity};
 pub use matcher::TextMatcher;
 pub use pending_action::{PendingAction, PendingActions};
+pub use planner::{Planner, Planners};
 pub use policy::{Policies, Policy};
 pub use prompt::{InteractionTerms, PromptTemplate, PromptTemplates};
 pub use response::{Making, OutputFormat, Response, Responses};
@@ -50,6 +54,8 @@ pub use settings::{Decision, DialogueActMode, Settings};
 pub use state_graph::StateEdges;
 pub use tables::Tables;
 pub use task::{HookMoment, PlacedTask, PlacedTasks, TaskPlace};
+pub use tool::{Tool, Tools, tool_group};
+pub use tool_request::{Args, ToolRow, ToolRows};
 pub use verbose::{StepMatch, Verbose, VerboseRows};
 
 use serde_json::{Value, json};
@@ -91,6 +97,12 @@ pub struct Config {
     pub responses: Responses,
     /// Tasks around steps, container data and answers.
     pub tasks: PlacedTasks,
+    /// Tools by scope and code.
+    pub tools: Tools,
+    /// Requests for tools that the configuration makes.
+    pub tool_rows: ToolRows,
+    /// Prompts of the planner by scope.
+    pub planners: Planners,
     /// Progress messages by determinant.
     pub verbose: VerboseRows,
     hash: String,
@@ -123,6 +135,9 @@ impl Config {
             schemas: Schemas::compile(tables, &scopes, &mut issues),
             prompts: PromptTemplates::compile(tables, &scopes, &mut issues),
             tasks: PlacedTasks::compile(tables, &scopes, &mut issues),
+            tools: Tools::compile(tables, &scopes, &mut issues),
+            tool_rows: ToolRows::compile(tables, &scopes, &mut issues),
+            planners: Planners::compile(tables, &scopes, &rows, &mut issues),
             responses: Responses::compile(tables, &scopes, &mut issues),
             verbose: VerboseRows::compile(tables, &scopes, &mut issues),
             hash: hash(&source),

@@ -23,6 +23,19 @@ pub(super) fn upper(code: &str) -> String {
     code.trim().to_uppercase()
 }
 
+/// The scopes whose rows count for an intent and a state, in upper case, the narrowest first.
+pub(super) fn narrowing(intent: &str, state: &str) -> Vec<(String, String)> {
+    let (intent, state) = (upper(intent), upper(state));
+    let mut scopes = Vec::with_capacity(4);
+    for (intent, state) in [(intent.as_str(), state.as_str()), (intent.as_str(), ANY), (ANY, state.as_str()), (ANY, ANY)] {
+        let scope = (intent.to_owned(), state.to_owned());
+        if !scopes.contains(&scope) {
+            scopes.push(scope);
+        }
+    }
+    scopes
+}
+
 /// The intents and states that rows may name.
 pub(super) struct Scopes {
     intents: BTreeSet<String>,

@@ -1,5 +1,6 @@
 //! Text: patterns and templates.
 
+pub mod date;
 pub mod instant;
 pub mod regex;
 pub mod task;

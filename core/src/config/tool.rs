@@ -1,0 +1,175 @@
+//! `ce_mcp_tool`: tools by scope, and how groups are spelled. (`spec/mcp-and-semantic.md` 1.1–1.3)
+
+use std::collections::BTreeMap;
+
+use super::issue::Issue;
+use super::row::Row;
+use super::scope::{ANY, Scopes, narrowing, same_code, upper};
+use super::tables::Tables;
+
+/// Spellings of groups, with the name by which executors know them.
+const GROUPS: [(&str, &str); 21] = [
+    ("DB", "DB"),
+    ("MCP_DB", "DB"),
+    ("DATABASE", "DB"),
+    ("SQL", "DB"),
+    ("HTTP", "HTTP_API"),
+    ("HTTP_API", "HTTP_API"),
+    ("API", "HTTP_API"),
+    ("ACTION", "WORKFLOW_ACTION"),
+    ("WORKFLOW_ACTION", "WORKFLOW_ACTION"),
+    ("WORKFLOW", "WORKFLOW_ACTION"),
+    ("DOC", "DOCUMENT_RETRIEVAL"),
+    ("DOCUMENT", "DOCUMENT_RETRIEVAL"),
+    ("DOCUMENT_RETRIEVAL", "DOCUMENT_RETRIEVAL"),
+    ("RAG", "DOCUMENT_RETRIEVAL"),
+    ("CALC", "CALCULATOR_TRANSFORM"),
+    ("CALCULATOR", "CALCULATOR_TRANSFORM"),
+    ("TRANSFORM", "CALCULATOR_TRANSFORM"),
+    ("CALCULATOR_TRANSFORM", "CALCULATOR_TRANSFORM"),
+    ("NOTIFY", "NOTIFICATION"),
+    ("NOTIFICATION", "NOTIFICATION"),
+    ("FILE", "FILES"),
+];
+
+/// The name by which executors know a group; one that is not ours stays, in upper case.
+pub fn tool_group(text: &str) -> String {
+    let upper = upper(text);
+    GROUPS.iter().find(|it| it.0 == upper).map_or(upper, |it| it.1.to_owned())
+}
+
+/// A tool row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool {
+    /// `tool_id`.
+    pub id: i64,
+    /// `tool_code`.
+    pub code: String,
+    /// `tool_group`, as executors know it.
+    pub group: String,
+    /// `intent_code`.
+    pub intent: String,
+    /// `state_code`.
+    pub state: String,
+    /// `description`.
+    pub description: Option<String>,
+}
+
+/// Tool rows by scope and by code.
+#[derive(Debug, Clone, Default)]
+pub struct Tools {
+    /// In the order of the table.
+    rows: Vec<Tool>,
+    by_scope: BTreeMap<(String, String), Vec<usize>>,
+    by_code: BTreeMap<String, Vec<usize>>,
+}
+
+impl Tools {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Tools {
+        let mut tools = Tools::default();
+        for row in scopes.rows(tables, "ce_mcp_tool", issues) {
+            match compile(&row) {
+                Ok(tool) => tools.add(tool),
+                Err(issue) => issues.push(issue),
+            }
+        }
+        tools
+    }
+
+    fn add(&mut self, tool: Tool) {
+        let position = self.rows.len();
+        self.by_scope.entry((upper(&tool.intent), upper(&tool.state))).or_default().push(position);
+        self.by_code.entry(tool.code.to_lowercase()).or_default().push(position);
+        self.rows.push(tool);
+    }
+
+    /// Whether there is any tool for an intent and a state.
+    pub fn any_for(&self, intent: &str, state: &str) -> bool {
+        narrowing(intent, state).iter().any(|it| self.by_scope.contains_key(it))
+    }
+
+    /// The tools for an intent and a state, in the order of the table; of several rows with one code, the narrowest.
+    pub fn of(&self, intent: &str, state: &str) -> Vec<&Tool> {
+        let mut positions: Vec<usize> = narrowing(intent, state).iter().filter_map(|it| self.by_scope.get(it)).flatten().copied().collect();
+        positions.sort_unstable();
+        let mut found: Vec<&Tool> = Vec::with_capacity(positions.len());
+        let mut places = BTreeMap::new();
+        for tool in positions.into_iter().filter_map(|it| self.rows.get(it)) {
+            match places.get(&tool.code.to_lowercase()).and_then(|it: &usize| found.get_mut(*it)) {
+                Some(first) if tool.closeness() > first.closeness() => *first = tool,
+                Some(_) => {}
+                None => {
+                    places.insert(tool.code.to_lowercase(), found.len());
+                    found.push(tool);
+                }
+            }
+        }
+        found
+    }
+
+    /// The tool with a code for an intent and a state; the narrowest row, the last of equals.
+    pub fn find(&self, code: &str, intent: &str, state: &str) -> Option<&Tool> {
+        let fits = |row: &str, of_turn: &str| same_code(row, ANY) || same_code(row, of_turn);
+        let rows = self.by_code.get(&code.trim().to_lowercase())?.iter().filter_map(|it| self.rows.get(*it));
+        rows.filter(|it| fits(&it.intent, intent) && fits(&it.state, state)).max_by_key(|it| it.closeness())
+    }
+}
+
+impl Tool {
+    /// How narrow the scope is; the intent counts for more than the state.
+    fn closeness(&self) -> u8 {
+        2 * u8::from(!same_code(&self.intent, ANY)) + u8::from(!same_code(&self.state, ANY))
+    }
+}
+
+fn compile(row: &Row<'_>) -> Result<Tool, Issue> {
+    let Some(code) = row.code("tool_code") else {
+        return Err(row.error("tool_code", "is blank", "it names the tool"));
+    };
+    let scope = |column| row.code(column).unwrap_or_else(|| ANY.to_owned());
+    Ok(Tool {
+        id: row.id(),
+        code,
+        group: row.code("tool_group").map_or_else(|| "DB".to_owned(), |it| tool_group(&it)),
+        intent: scope("intent_code"),
+        state: scope("state_code"),
+        description: row.text("description"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use serde_json::json;
+
+    #[test]
+    fn groups_are_known_by_every_spelling() {
+        let pairs = [(" sql ", "DB"), ("rag", "DOCUMENT_RETRIEVAL"), ("Files", "FILES"), ("file", "FILES"), ("my_own", "MY_OWN")];
+        for (text, expected) in pairs {
+            assert_eq!(tool_group(text), expected);
+        }
+    }
+
+    #[test]
+    fn of_rows_with_one_code_the_narrowest_counts() {
+        let row = |id: i64, code: &str, intent: &str, state: &str| json!({"tool_id": id, "tool_code": code, "tool_group": "", "intent_code": intent, "state_code": state});
+        let tables = json!({
+            "ce_intent": [{"intent_code": "PAY"}],
+            "ce_rule": [{"rule_id": 1, "rule_type": "EXACT", "match_pattern": "ANY", "state_code": "OPEN", "action": "SET_STATE", "action_value": "OPEN"}],
+            "ce_mcp_tool": [
+                row(1, "a", "ANY", "ANY"), row(2, "B", "ANY", "open"), row(3, "A", "pay", "ANY"), row(4, "b", "PAY", "ANY"),
+                row(5, "c", "UNKNOWN", "ANY"), row(6, " ", "ANY", "ANY"), row(7, "d", "", "ANY"),
+            ],
+        });
+        let (config, issues) = Config::compile(&serde_json::from_value(tables).unwrap(), &json!({}));
+        let ids = |intent: &str, state: &str| config.tools.of(intent, state).iter().map(|it| it.id).collect::<Vec<_>>();
+        assert_eq!(ids("pay", "OPEN"), [3, 4]);
+        assert_eq!(ids("OTHER", "OPEN"), [1, 2]);
+        assert_eq!(ids("UNKNOWN", "X"), [1, 5]);
+        assert_eq!(config.tools.find(" a ", "PAY", "X").map(|it| (it.id, it.group.as_str())), Some((3, "DB")));
+        assert_eq!(config.tools.find("c", "PAY", "X"), None);
+        let paths: Vec<&str> = issues.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(paths, ["ce_mcp_tool[7].intent_code", "ce_mcp_tool[6].tool_code"]);
+    }
+}

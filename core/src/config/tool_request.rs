@@ -1,0 +1,66 @@
+//! `ce_tool`: requests for tools that a point of the conversation makes by itself. (`decisions.md` 9, ToolOrchestration by table)
+
+mod args;
+
+use std::collections::BTreeMap;
+
+use super::issue::Issue;
+use super::row::Row;
+use super::scope::{Scopes, narrowing, upper};
+use super::tables::Tables;
+use super::tool::tool_group;
+use crate::json::path::JsonPath;
+
+pub use args::Args;
+
+/// A row that asks for a tool.
+#[derive(Debug, Clone)]
+pub struct ToolRow {
+    /// `tool_id`.
+    pub id: i64,
+    /// `tool_code`.
+    pub code: Option<String>,
+    /// `tool_group`, as executors know it.
+    pub group: Option<String>,
+    /// `args_json`.
+    pub args: Args,
+    /// `when_path`: the row asks only when it holds.
+    pub when: Option<JsonPath>,
+}
+
+/// Rows by scope, each scope's by priority.
+#[derive(Debug, Clone, Default)]
+pub struct ToolRows(BTreeMap<(String, String), Vec<ToolRow>>);
+
+impl ToolRows {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> ToolRows {
+        let mut found = ToolRows::default();
+        let mut rows = scopes.rows(tables, "ce_tool", issues);
+        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        for row in rows {
+            let scope = |column| row.code(column).map(|it| upper(&it)).unwrap_or_default();
+            match compile(&row) {
+                Ok(tool) => found.0.entry((scope("intent_code"), scope("state_code"))).or_default().push(tool),
+                Err(issue) => issues.push(issue),
+            }
+        }
+        found
+    }
+
+    /// The rows for an intent and a state: the narrower scope first, then by priority.
+    pub fn of(&self, intent: &str, state: &str) -> impl Iterator<Item = &ToolRow> {
+        narrowing(intent, state).into_iter().filter_map(|it| self.0.get(&it)).flatten()
+    }
+}
+
+fn compile(row: &Row<'_>) -> Result<ToolRow, Issue> {
+    let (code, group) = (row.code("tool_code"), row.code("tool_group").map(|it| tool_group(&it)));
+    if code.is_none() && group.is_none() {
+        return Err(row.error("tool_code", "is blank, and so is tool_group", "it names a tool or a group"));
+    }
+    let args = Args::compile(&row.text("args_json").unwrap_or_default());
+    let args = args.map_err(|reason| row.error("args_json", reason, "it is a JSON object whose texts are templates"))?;
+    let when = row.code("when_path").map(|it| JsonPath::compile(&it)).transpose();
+    let when = when.map_err(|reason| row.error("when_path", reason, "the path is corrected"))?;
+    Ok(ToolRow { id: row.id(), code, group, args, when })
+}

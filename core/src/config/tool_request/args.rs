@@ -1,0 +1,140 @@
+//! Arguments as a template: a JSON object in whose texts values are filled in.
+//!
+//! `"to {{context.city}}"` fills a text; `{{context.amount}}` outside a text takes the value as it is, a number as a number. Values are
+//! put into the parsed object, so no value can add or change an argument beside its own.
+
+use serde_json::Value;
+
+use crate::json::path::JsonPath;
+use crate::text::template::Template;
+use crate::turn::Map;
+
+/// Stands before the name of a value that is taken as it is.
+const AS_IT_IS: char = '\u{1}';
+
+/// Expressions that may stand outside a text.
+const FORMS: [(&str, &str); 5] = [("{{", "}}"), ("[[${", "}]]"), ("[(${", "})]"), ("[${", "}]"), ("#{", "}")];
+
+/// Compiled arguments.
+#[derive(Debug, Clone, Default)]
+pub struct Args(Vec<(String, Arg)>);
+
+#[derive(Debug, Clone)]
+enum Arg {
+    Fixed(Value),
+    Text(Template),
+    Taken(JsonPath),
+    List(Vec<Arg>),
+    Object(Vec<(String, Arg)>),
+}
+
+impl Args {
+    /// Compiles arguments; a blank text has none.
+    ///
+    /// # Errors
+    /// Why it is no JSON object, or what is wrong with a template in it.
+    pub fn compile(source: &str) -> Result<Args, String> {
+        if source.trim().is_empty() {
+            return Ok(Args::default());
+        }
+        match serde_json::from_str(&quote(source)?) {
+            Ok(Value::Object(members)) => object(members).map(Args),
+            Ok(_) => Err("is no JSON object".to_owned()),
+            Err(error) => Err(format!("is no JSON object: {error}")),
+        }
+    }
+
+    /// The arguments, with texts filled by `fill` and other values found by `take`.
+    pub fn render(&self, fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Map {
+        members(&self.0, fill, take)
+    }
+}
+
+/// Makes a text of each expression outside a text, so that the whole is JSON.
+fn quote(source: &str) -> Result<String, String> {
+    let mut out = String::with_capacity(source.len());
+    let (mut rest, mut in_text) = (source, false);
+    while let Some(c) = rest.chars().next() {
+        let form = FORMS.iter().find(|it| !in_text && rest.starts_with(it.0));
+        if let Some((open, close)) = form {
+            let (inner, after) = rest.split_at(open.len()).1.split_once(close).ok_or_else(|| format!("has '{open}' without '{close}'"))?;
+            out.push_str(&Value::from(format!("{AS_IT_IS}{}", inner.trim())).to_string());
+            rest = after;
+            continue;
+        }
+        // In a text, the character after a back-slash never ends it.
+        let taken = if in_text && c == '\\' { rest.chars().take(2).map(char::len_utf8).sum() } else { c.len_utf8() };
+        in_text ^= c == '"';
+        let (head, tail) = rest.split_at(taken);
+        out.push_str(head);
+        rest = tail;
+    }
+    Ok(out)
+}
+
+fn object(members: Map) -> Result<Vec<(String, Arg)>, String> {
+    members.into_iter().map(|(name, value)| Ok((name, arg(value)?))).collect()
+}
+
+fn arg(value: Value) -> Result<Arg, String> {
+    match value {
+        Value::String(text) => match text.strip_prefix(AS_IT_IS) {
+            Some(path) => JsonPath::compile(path).map(Arg::Taken),
+            None => Template::compile(&text).map(Arg::Text),
+        },
+        Value::Array(items) => items.into_iter().map(arg).collect::<Result<_, _>>().map(Arg::List),
+        Value::Object(members) => object(members).map(Arg::Object),
+        fixed @ (Value::Null | Value::Bool(_) | Value::Number(_)) => Ok(Arg::Fixed(fixed)),
+    }
+}
+
+fn members(args: &[(String, Arg)], fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Map {
+    args.iter().map(|(name, arg)| (name.clone(), arg.render(fill, take))).collect()
+}
+
+impl Arg {
+    fn render(&self, fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Value {
+        match self {
+            Arg::Fixed(value) => value.clone(),
+            Arg::Text(template) => Value::String(fill(template)),
+            Arg::Taken(path) => take(path).unwrap_or(Value::Null),
+            Arg::List(items) => Value::Array(items.iter().map(|it| it.render(fill, take)).collect()),
+            Arg::Object(args) => Value::Object(members(args, fill, take)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn render(source: &str) -> Value {
+        let document = json!({"city": "Li\"on\", \"admin\": true, \"x\": \"", "amount": 12.5, "list": [1, {"a": null}]});
+        let args = Args::compile(source).unwrap();
+        let fill = |it: &Template| it.render(|name| document.get(name)).text;
+        Value::Object(args.render(&fill, &|it| it.first(&document)))
+    }
+
+    #[test]
+    fn values_fill_their_own_place_only() {
+        let expected =
+            json!({"to": "in Li\"on\", \"admin\": true, \"x\": \"!", "n": 12.5, "all": [[1, {"a": null}], "12.5"], "gone": null});
+        assert_eq!(render(r#"{"to": "in {{city}}!", "n": {{ amount }}, "all": [{{list}}, "{{amount}}"], "gone": [[${nope}]]}"#), expected);
+        assert_eq!(render(r#"{"city": {{city}}, "deep": {"\"{": [[1]]}}"#)["deep"], json!({"\"{": [[1]]}));
+        assert_eq!(render("  "), json!({}));
+    }
+
+    #[test]
+    fn what_is_no_object_says_so() {
+        for (source, expected) in [
+            ("[1]", "is no JSON object"),
+            ("{\"a\": {{b}", "without '}}'"),
+            ("{a}", "is no JSON object"),
+            ("{\"a\": {{b c(}}}", "at character"),
+        ] {
+            let error = Args::compile(source).unwrap_err();
+            assert!(error.contains(expected), "{source}: {error}");
+        }
+    }
+}
