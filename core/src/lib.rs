@@ -37,6 +37,7 @@
 //! ```
 
 mod action;
+mod agent;
 mod audit;
 pub mod config;
 mod extension;
@@ -52,6 +53,7 @@ mod rules;
 mod schema;
 mod session;
 pub mod text;
+mod tool;
 pub mod turn;
 mod turning;
 mod verbose;

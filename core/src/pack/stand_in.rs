@@ -1,5 +1,8 @@
 //! Scripted answers of what is not a model: tasks, tools, containers. (`interface.md` 3)
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use serde_json::Value;
 
 use super::Pack;
@@ -12,16 +15,37 @@ use crate::turn::{
 pub struct StandIns {
     /// `bean:method` to what it returns and changes, or to `{"error": text}`.
     pub tasks: Map,
-    /// Tools by code.
+    /// Tools by code: `{"text": …}`, `{"texts": […]}` for the first, second, … use (the last repeats), or `{"error": text}`.
     pub tools: Map,
     /// `page/section/container` to data.
     pub containers: Map,
+    uses: Uses,
+}
+
+/// How often each tool was used; turns of several conversations may use one at the same time.
+#[derive(Debug, Default)]
+struct Uses(Mutex<BTreeMap<String, usize>>);
+
+impl Clone for Uses {
+    fn clone(&self) -> Self {
+        Uses(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
+    }
+}
+
+impl Uses {
+    /// The uses before this one.
+    fn count(&self, name: &str) -> usize {
+        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = uses.entry(name.to_owned()).or_default();
+        *count += 1;
+        *count - 1
+    }
 }
 
 impl StandIns {
     /// Those of a pack.
     pub fn of(pack: &Pack) -> StandIns {
-        StandIns { tasks: pack.tasks.clone(), tools: pack.tools.clone(), containers: pack.containers.clone() }
+        StandIns { tasks: pack.tasks.clone(), tools: pack.tools.clone(), containers: pack.containers.clone(), uses: Uses::default() }
     }
 
     /// Answers a task.
@@ -44,7 +68,9 @@ impl StandIns {
         if let Some(error) = script.get("error") {
             return failed(error);
         }
-        match script.get("text") {
+        let uses = self.uses.count(name);
+        let texts = script.get("texts").and_then(Value::as_array);
+        match script.get("text").or_else(|| texts.and_then(|it| it.get(uses).or_else(|| it.last()))) {
             Some(Value::String(text)) => Answer::Ok(Reply::Tool(ToolReply { text: text.clone() })),
             Some(other) => Answer::Ok(Reply::Tool(ToolReply { text: other.to_string() })),
             None => Answer::Error(EffectError::new(EffectErrorKind::Unsupported, format!("the tool '{name}' is not available here"))),

@@ -31,6 +31,8 @@ pub const V2: Profile = Profile {
         Step::SchemaExtraction,
         Step::AutoAdvance,
         Step::PendingAction,
+        Step::ToolOrchestration,
+        Step::McpTool,
         Step::Rules,
         Step::StateGraph,
         Step::ResponseResolution,

@@ -6,7 +6,7 @@ use super::Session;
 use crate::turn::Map;
 
 /// Engine keys that a client may not set; a `*` stands for any ending.
-const RESERVED: [&str; 61] = [
+const RESERVED: [&str; 62] = [
     "standalone_query",
     "resolved_user_input",
     "dialogue_act",
@@ -58,6 +58,7 @@ const RESERVED: [&str; 61] = [
     "session",
     "tool_result",
     "tool_status",
+    "tool_requests_done",
     "mcp_action",
     "mcp_tool_code",
     "mcp_tool_group",

@@ -1,11 +1,14 @@
-//! Placeholder.
-//! Reads: nothing. Writes: nothing. Waits for: nothing.
+//! Lets a model call tools, one after the other, until it can answer. (`spec/pipeline.md` 2.21)
+//! Reads: `ce_mcp_tool`, `ce_mcp_planner`, settings, the dialogue act, the schema's facts. Writes: `context.mcp`, `mcp_*`, an open question.
+//! Waits for: llm, tool, sleep, rule tasks.
 
 use super::Flow;
+use crate::agent;
 use crate::fault::Fault;
 use crate::turning::Turning;
 
-#[expect(clippy::unused_async, reason = "to be filled")]
-pub(super) async fn run(_t: &mut Turning<'_>) -> Result<Flow, Fault> {
+pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
+    // The loop is the largest future of a turn, and most turns have no tools.
+    Box::pin(agent::run(t)).await;
     Ok(Flow::Continue)
 }

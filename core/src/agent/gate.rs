@@ -1,0 +1,106 @@
+//! Whether the planner is asked at all; the first reason not to is told. (`spec/pipeline.md` 2.21)
+
+use serde_json::json;
+
+use super::lifecycle::{self, Moment, Standing};
+use crate::audit::Stage;
+use crate::config::{Act, same_code};
+use crate::session::Session;
+use crate::tool;
+use crate::turning::Turning;
+
+/// Messages that only say hello.
+const GREETINGS: [&str; 7] = ["hi", "hello", "hey", "greetings", "good morning", "good afternoon", "good evening"];
+
+/// Words that may follow.
+const ADDRESSED: [&str; 3] = ["there", "all", "everyone"];
+
+/// Whether the planner is not asked; `has_asked` says that an earlier turn's tool asked the user something.
+pub(super) fn is_closed(t: &mut Turning<'_>, has_asked: bool) -> bool {
+    if tool::held_back(&t.session) {
+        return closed(t, Moment::new(Standing::Guarded));
+    }
+    if t.session.schema.as_ref().is_some_and(|it| !it.complete) {
+        lifecycle::note(&mut t.session, Moment::new(Standing::SchemaIncomplete).because("SCHEMA_INCOMPLETE"));
+        t.audit(Stage::McpSkippedSchemaIncomplete, |session| {
+            let missing = session.schema.as_ref().map(|it| &it.missing);
+            json!({"intent": session.intent, "state": session.state, "missing_fields": missing, "schema_complete": false})
+        });
+        return true;
+    }
+    let answers = has_asked && takes_answer(&mut t.session);
+    if !answers && is_other_act(&t.session) {
+        return closed(t, Moment::new(Standing::OtherAct));
+    }
+    if greets(t.session.working_text().unwrap_or_default()) {
+        return closed(t, Moment::new(Standing::Greeting));
+    }
+    if t.session.clarification.is_some() {
+        wait(t);
+        return true;
+    }
+    if !t.config.tools.any_for(&t.session.intent, &t.session.state) {
+        t.audit(Stage::McpNoToolsAvailable, |session| json!({"intent": session.intent, "state": session.state}));
+        return closed(t, Moment::new(Standing::NoTools));
+    }
+    false
+}
+
+fn closed(t: &mut Turning<'_>, moment: Moment<'_>) -> bool {
+    lifecycle::note(&mut t.session, moment);
+    true
+}
+
+/// Tells that an open question stands before any tool.
+pub(super) fn wait(t: &Turning<'_>) {
+    t.audit(Stage::McpSkippedPendingClarification, |session| json!({"intent": session.intent, "state": session.state}));
+}
+
+/// Takes the message as the answer to what a tool asked, when it can be one.
+fn takes_answer(session: &mut Session) -> bool {
+    let answers = matches!(session.act(), Act::Answer | Act::Edit | Act::Affirm | Act::NewRequest);
+    if session.clarification.is_none() || session.asked || !answers {
+        return false;
+    }
+    session.clarification = None;
+    session.context.shift_remove("pending_clarification");
+    session.set_param("dialogue_act", Act::Answer.name());
+    true
+}
+
+/// Whether the message is about something else than a request. What was approved just now is one, by whatever act it was.
+fn is_other_act(session: &Session) -> bool {
+    match session.act() {
+        Act::Negate | Act::Edit | Act::Reset => true,
+        Act::Affirm => {
+            let proceeds = session.params.get("routing_decision").and_then(|it| it.as_str()).unwrap_or_default();
+            !same_code(proceeds, "PROCEED_CONFIRMED") && session.approved_text.is_none()
+        }
+        Act::Question | Act::Greeting | Act::NewRequest | Act::Answer => false,
+    }
+}
+
+/// Whether the whole message is a greeting.
+fn greets(text: &str) -> bool {
+    let words: String = text.to_lowercase().chars().map(|it| if it.is_alphanumeric() { it } else { ' ' }).collect();
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    GREETINGS.iter().filter_map(|it| words.strip_prefix(it)).any(|rest| {
+        let word = rest.strip_prefix(' ');
+        rest.is_empty() || word.is_some_and(|it| ADDRESSED.contains(&it))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::greets;
+
+    #[test]
+    fn only_a_whole_greeting_greets() {
+        for text in ["hi", " Hello! ", "Good  morning, everyone.", "hey there :)"] {
+            assert!(greets(text), "{text}");
+        }
+        for text in ["", "hi, what is the status of my order?", "history", "good", "hello where is it", "greetings from Rome"] {
+            assert!(!greets(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Whether a planned call is allowed, before any tool is looked up. (`spec/mcp-and-semantic.md` 1.5)
+
+use super::semantic;
+use crate::config::settings::NextTool;
+
+/// Stands before the first tool.
+pub(super) const START: &str = "__START__";
+
+/// The tag by which a planner marks what the user may not have done.
+const RESTRICTED: &str = "POLICY_RESTRICTED_OPERATION";
+
+/// Whether a plan's tag forbids it.
+pub(super) fn is_restricted(tag: Option<&str>) -> bool {
+    tag.is_some_and(|it| it.eq_ignore_ascii_case(RESTRICTED))
+}
+
+/// Why a tool may not follow the current one.
+pub(super) fn refuses(settings: &NextTool, current: &str, next: &str) -> Option<&'static str> {
+    if !semantic::may_follow(current, next) {
+        return Some("SEMANTIC_PIPELINE_SEQUENCE_GUARD_BLOCKED");
+    }
+    let allowed = settings.allowed.get(&current.trim().to_uppercase()).filter(|it| !it.is_empty());
+    let may = match allowed {
+        Some(allowed) => allowed.contains(&next.trim().to_uppercase()),
+        None => !settings.fail_closed,
+    };
+    (settings.enabled && !may).then_some("NEXT_TOOL_GUARDRAIL_BLOCKED")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_listed_tools_follow() {
+        let lists = [(START, vec!["A.ONE".to_owned()]), ("A.ONE", vec!["A.TWO".to_owned()]), ("A.TWO", vec![])];
+        let allowed = lists.into_iter().map(|(from, to)| (from.to_owned(), to)).collect();
+        let mut settings = NextTool { enabled: true, fail_closed: false, allowed };
+        let blocked = Some("NEXT_TOOL_GUARDRAIL_BLOCKED");
+        assert_eq!((refuses(&settings, START, " a.one"), refuses(&settings, START, "a.two")), (None, blocked));
+        assert_eq!((refuses(&settings, "a.one", "A.two"), refuses(&settings, "a.one", "a.one")), (None, blocked));
+        assert_eq!((refuses(&settings, "a.two", "x"), refuses(&settings, "x", "y")), (None, None));
+        settings.fail_closed = true;
+        assert_eq!((refuses(&settings, "a.two", "x"), refuses(&settings, "x", "y")), (blocked, blocked));
+        settings.enabled = false;
+        assert_eq!(refuses(&settings, START, "a.two"), None);
+    }
+
+    #[test]
+    fn the_steps_of_a_database_question_follow_each_other() {
+        let settings = NextTool { enabled: false, fail_closed: true, allowed: std::collections::BTreeMap::new() };
+        let blocked = Some("SEMANTIC_PIPELINE_SEQUENCE_GUARD_BLOCKED");
+        let may = |current: &str, next: &str| refuses(&settings, current, next);
+        assert_eq!((may("db.semantic.interpret", "DB.Semantic.Query"), may("db.semantic.interpret", "postgres.query")), (None, blocked));
+        assert_eq!((may("db.semantic.query", "postgres.query"), may("db.semantic.query", "a.b")), (None, blocked));
+        assert_eq!((may(START, "postgres.query"), may("a.b", "db.semantic.query")), (None, None));
+        assert!(is_restricted(Some("policy_restricted_operation")) && !is_restricted(Some("READ")) && !is_restricted(None));
+    }
+}

@@ -1,0 +1,178 @@
+//! What the planner sees of earlier results: whole where they fit, else their shape with what was cut marked. (D-11)
+
+use serde_json::{Value, json};
+
+use crate::config::settings::Tools;
+use crate::turn::Map;
+
+/// The result of a call, or why it failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Observation {
+    /// The tool, as the planner spelled it.
+    pub code: String,
+    /// JSON text.
+    pub json: String,
+    /// Whether the call failed.
+    pub failed: bool,
+}
+
+impl Observation {
+    /// An answer of a tool.
+    pub fn of(code: &str, json: String) -> Observation {
+        Observation { code: code.to_owned(), json, failed: false }
+    }
+
+    /// A failure, told so that the planner can do better.
+    pub fn failure(code: &str, reason: &str) -> Observation {
+        Observation { code: code.to_owned(), json: json!({"status": "ERROR", "error": reason}).to_string(), failed: true }
+    }
+
+    /// The result as JSON.
+    pub fn value(&self) -> Value {
+        serde_json::from_str(&self.json).unwrap_or(Value::Null)
+    }
+
+    /// The result as rules and templates see it.
+    pub fn entry(&self) -> Value {
+        json!({"toolCode": self.code, "json": self.json})
+    }
+}
+
+/// What the planner is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Shown {
+    /// The newest results, oldest first.
+    pub list: Value,
+    /// Whether a result was cut.
+    pub cut: bool,
+    /// Characters of the newest results as they are.
+    pub raw_chars: usize,
+    /// Characters of what is shown.
+    pub chars: usize,
+}
+
+/// Shows the newest results, each once and within its number of characters.
+pub(super) fn show(seen: &[Observation], settings: &Tools) -> Shown {
+    let count = if settings.max_observations == 0 { seen.len() } else { settings.max_observations };
+    let newest = seen.get(seen.len().saturating_sub(count)..).unwrap_or_default();
+    let raw = Value::Array(newest.iter().map(Observation::entry).collect());
+    let (mut list, mut cut) = (Vec::new(), false);
+    for it in newest {
+        let (value, was_cut) = fit(it.value(), settings.max_observation_chars);
+        cut |= was_cut;
+        let entry = json!({"toolCode": it.code, "json": value});
+        if !list.contains(&entry) {
+            list.push(entry);
+        }
+    }
+    let list = Value::Array(list);
+    Shown { cut, raw_chars: length(&raw), chars: length(&list), list }
+}
+
+fn length(value: &Value) -> usize {
+    value.to_string().chars().count()
+}
+
+/// How much of each part is kept.
+struct Measure {
+    items: usize,
+    members: usize,
+    chars: usize,
+}
+
+/// From generous to narrow; the first that fits is taken.
+const MEASURES: [Measure; 4] = [
+    Measure { items: 20, members: 60, chars: 2000 },
+    Measure { items: 8, members: 40, chars: 500 },
+    Measure { items: 3, members: 20, chars: 160 },
+    Measure { items: 1, members: 10, chars: 60 },
+];
+
+fn fit(value: Value, chars: usize) -> (Value, bool) {
+    if length(&value) <= chars {
+        return (value, false);
+    }
+    let fitting = MEASURES.iter().map(|it| it.cut(&value)).find(|it| length(it) <= chars);
+    // Deeply nested results fit no measure; their beginning says more than nothing.
+    let head = || json!({"truncated": true, "head": value.to_string().chars().take(chars / 2).collect::<String>()});
+    (fitting.unwrap_or_else(head), true)
+}
+
+impl Measure {
+    fn cut(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(text)),
+            Value::Array(items) => self.list(items),
+            Value::Object(members) => Value::Object(self.object(members)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+
+    fn text(&self, text: &str) -> String {
+        if text.chars().count() <= self.chars {
+            return text.to_owned();
+        }
+        text.chars().take(self.chars).chain(['…']).collect()
+    }
+
+    fn list(&self, items: &[Value]) -> Value {
+        let head: Vec<Value> = items.iter().take(self.items).map(|it| self.cut(it)).collect();
+        if head.len() == items.len() {
+            return Value::Array(head);
+        }
+        json!({"rows": head, "rowCount": items.len(), "truncated": true})
+    }
+
+    fn object(&self, members: &Map) -> Map {
+        let mut kept: Map = members.iter().take(self.members).map(|(key, value)| (key.clone(), self.cut(value))).collect();
+        if kept.len() < members.len() {
+            kept.insert("truncated".to_owned(), json!(true));
+            kept.insert("memberCount".to_owned(), json!(members.len()));
+        }
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn shown(max: usize, chars: usize, results: &[Value]) -> Shown {
+        let (config, _) = Config::compile(&crate::config::Tables::default(), &json!({}));
+        let settings = Tools { max_observations: max, max_observation_chars: chars, ..config.settings.tools };
+        let seen: Vec<Observation> = results.iter().map(|it| Observation::of("a.b", it.to_string())).collect();
+        show(&seen, &settings)
+    }
+
+    #[test]
+    fn what_fits_is_shown_whole_and_once() {
+        let shown = shown(3, 1000, &[json!({"old": 1}), json!({"status": 200, "mapped": {"x": [1]}}), json!(7), json!(7)]);
+        let expected = json!([{"toolCode": "a.b", "json": {"status": 200, "mapped": {"x": [1]}}}, {"toolCode": "a.b", "json": 7}]);
+        assert_eq!((shown.list, shown.cut), (expected, false));
+        assert_eq!((shown.raw_chars, shown.chars), (129, 89));
+    }
+
+    #[test]
+    fn long_results_keep_their_shape_and_say_what_was_cut() {
+        let rows: Vec<Value> = (0..500).map(|it| json!({"id": it, "note": "n".repeat(30)})).collect();
+        let shown = shown(0, 1000, &[json!({"total": 500, "rows": rows}), json!([1])]);
+        let first = &shown.list[0]["json"];
+        assert_eq!((first["total"].clone(), first["rows"]["rowCount"].clone(), shown.cut), (json!(500), json!(500), true));
+        assert_eq!(first["rows"]["rows"].as_array().unwrap().len(), 8);
+        assert_eq!(first["rows"]["rows"][0]["id"], json!(0));
+        assert_eq!(first["rows"]["truncated"], json!(true));
+        assert_eq!(shown.list[1]["json"], json!([1]));
+    }
+
+    #[test]
+    fn nothing_is_longer_than_allowed() {
+        let members: Map = (0..90).map(|it| (format!("member {it}"), json!(["x".repeat(400), [["y".repeat(90)]]]))).collect();
+        let deep = (0..40)
+            .fold(json!("z".repeat(50)), |it, _| json!([it.clone(), it]).get(0).map(|it| json!({"a": it, "b": "w".repeat(50)})).unwrap());
+        for value in [json!("t".repeat(5000)), Value::Object(members), deep] {
+            let shown = shown(1, 1000, &[value]);
+            assert!(shown.cut && length(&shown.list[0]["json"]) <= 1000, "{}", shown.list);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The tools that turn a question into a database query: which may follow which, what each leaves for the next, and when one has to ask
+//! the user. (`spec/mcp-and-semantic.md` 1.5, 2.3.3, 2.3.6)
+
+use serde_json::{Value, json};
+
+use super::lifecycle::{Moment, Standing};
+use super::observe::Observation;
+use crate::session::Session;
+use crate::turn::Map;
+
+/// Interprets a question.
+pub(super) const INTERPRET: &str = "db.semantic.interpret";
+const QUERY: &str = "db.semantic.query";
+const POSTGRES: &str = "postgres.query";
+
+/// Why the user was asked about a question for the database.
+pub(super) const AMBIGUOUS: &str = "SEMANTIC_QUERY_AMBIGUITY";
+
+/// Whether a code names this tool.
+pub(super) fn is(code: &str, tool: &str) -> bool {
+    code.trim().eq_ignore_ascii_case(tool)
+}
+
+/// Whether a tool may follow another.
+pub(super) fn may_follow(current: &str, next: &str) -> bool {
+    if is(current, INTERPRET) {
+        return is(next, QUERY);
+    }
+    !is(current, QUERY) || is(next, POSTGRES) || is(next, QUERY)
+}
+
+/// Adds the arguments that earlier results hold and that the planner need not repeat.
+pub(super) fn hydrate(code: &str, args: &mut Map, seen: &[Observation]) {
+    let newest = |tool: &str| seen.iter().rev().find(|it| !it.failed && is(&it.code, tool)).map(Observation::value);
+    let has = |args: &Map, names: [&str; 2]| names.iter().any(|it| args.get(*it).is_some_and(|it| !it.is_null()));
+    if is(code, QUERY) && !has(args, ["canonicalIntent", "canonical_intent"]) {
+        args.retain(|key, _| key != "resolvedPlan" && key != "resolved_plan");
+        if let Some(intent) = newest(INTERPRET).and_then(|it| it.get("canonicalIntent").cloned()) {
+            args.insert("canonicalIntent".to_owned(), intent);
+        }
+    }
+    if is(code, POSTGRES) && !has(args, ["query", "sql"]) {
+        let Some(result) = newest(QUERY) else { return };
+        let compiled = result.get("compiledSql");
+        let (sql, params) = match compiled {
+            Some(Value::String(_)) => (compiled, result.get("compiledSqlParams")),
+            _ => (compiled.and_then(|it| it.get("sql")), compiled.and_then(|it| it.get("params"))),
+        };
+        for (key, value) in [("query", sql), ("params", params)] {
+            if let Some(value) = value.filter(|it| !it.is_null()) {
+                args.insert(key.to_owned(), value.clone());
+            }
+        }
+    }
+}
+
+/// Why the loop ends with what a tool said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stop {
+    /// What the user is told.
+    pub text: String,
+    /// The reason in the audit.
+    pub reason: &'static str,
+    /// Whether it is a question.
+    pub asks: bool,
+}
+
+/// Whether a result ends the loop: it needs the user, or the question cannot be served.
+pub(super) fn stop(code: &str, result: &Value) -> Option<Stop> {
+    if !is(code, INTERPRET) && !is(code, QUERY) {
+        return None;
+    }
+    let said = Said::read(result);
+    if said.needs_clarification && !said.unsupported {
+        let text = said.question?;
+        return Some(Stop { text, reason: "SEMANTIC_CLARIFICATION_REQUIRED", asks: true });
+    }
+    let text = said.message.filter(|_| said.unsupported)?;
+    Some(Stop { text, reason: "SEMANTIC_UNSUPPORTED", asks: false })
+}
+
+/// Whether an earlier turn asked about a question for the database.
+pub(super) fn has_asked(session: &Session) -> bool {
+    let reason = session.clarification.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or_default();
+    let node = session.context.get("mcp").and_then(|it| it.get("semantic")?.get("clarification"));
+    let member = |name: &str| node.and_then(|it| it.get(name));
+    reason.eq_ignore_ascii_case(AMBIGUOUS)
+        || member("required").and_then(Value::as_bool) == Some(true)
+        || member("signal").and_then(Value::as_str) == Some("CLARIFICATION_REQUIRED")
+}
+
+/// What a result says about itself, at its root or in `meta`.
+struct Said {
+    needs_clarification: bool,
+    question: Option<String>,
+    unsupported: bool,
+    message: Option<String>,
+}
+
+impl Said {
+    fn read(result: &Value) -> Said {
+        let member = |name: &str| result.get(name).filter(|it| !it.is_null()).or_else(|| result.get("meta")?.get(name));
+        let is = |name: &str, wanted: bool| member(name).and_then(Value::as_bool) == Some(wanted);
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned);
+        let ambiguities = member("ambiguities").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let code = |it: &&Value| it.get("code").and_then(Value::as_str).is_some_and(|it| it.to_uppercase().contains("UNSUPPORTED"));
+        let ambiguity = ambiguities.iter().find(code);
+        let of_ambiguity = ambiguity.and_then(|it| text(it.get("message")));
+        Said {
+            needs_clarification: is("needsClarification", true),
+            question: text(member("clarificationQuestion")),
+            unsupported: is("operationSupported", false) || is("unsupported", true) || ambiguity.is_some(),
+            message: text(member("unsupportedMessage")).or(of_ambiguity),
+        }
+    }
+}
+
+/// Notes a moment of the loop under `semantic`; every tool has its place there.
+pub(super) fn step(mcp: &mut Map, moment: Moment<'_>, status: &str, outcome: &str) {
+    let code = moment.plan.and_then(|it| it.code.as_deref());
+    let error = moment.message.unwrap_or_default();
+    let action = moment.plan.map(|it| it.action_at(moment.standing).name()).unwrap_or_default();
+    change(mcp, "semantic", |semantic| {
+        let pipeline = json!({
+            "enabled": true,
+            "chain": format!("{INTERPRET}->{QUERY}->{POSTGRES}"),
+            "lastAction": action,
+            "lastToolCode": code.unwrap_or_default(),
+            "lastStatus": status,
+            "lastOutcome": outcome,
+            "lastError": error,
+            "stage": stage(code.unwrap_or_default()),
+        });
+        semantic.insert("pipeline".to_owned(), pipeline);
+        let Some(code) = code else { return };
+        of_tool(semantic, code, |entry| {
+            let completed = moment.standing == Standing::InProgress || entry.get("completed") == Some(&Value::Bool(true));
+            entry.extend(members([
+                ("lastSeen", json!(true)),
+                ("lastStatus", json!(status)),
+                ("lastOutcome", json!(outcome)),
+                ("error", json!(error)),
+                ("completed", json!(completed)),
+            ]));
+        });
+    });
+}
+
+/// Notes a result under `semantic`; only the tools of the chain are read.
+pub(super) fn result(mcp: &mut Map, code: &str, result: &Value) {
+    let chained = place(code) != "other";
+    let said = Said::read(if chained { result } else { &Value::Null });
+    change(mcp, "semantic", |semantic| {
+        of_tool(semantic, code, |entry| {
+            entry.extend(members([
+                ("toolCode", json!(code)),
+                ("stage", json!(stage(code))),
+                ("needsClarification", json!(said.needs_clarification)),
+                ("operationSupported", json!(!said.unsupported)),
+                ("unsupported", json!(said.unsupported)),
+            ]));
+            if chained {
+                entry.extend(details(result, &said));
+            }
+        });
+        let asks = said.needs_clarification && !said.unsupported;
+        semantic.extend(members([
+            ("semanticUnsupported", json!(said.unsupported)),
+            ("operationSupported", json!(!said.unsupported)),
+            ("semanticQueryAmbiguity", json!(asks)),
+        ]));
+        if chained {
+            semantic.extend(mirrors(code, &said, asks));
+        }
+    });
+}
+
+fn details(result: &Value, said: &Said) -> Map {
+    let count = |name: &str| result.get(name).and_then(Value::as_array).map(|it| json!(it.len()));
+    let found = [
+        ("confidence", result.get("confidence").or_else(|| result.get("meta")?.get("confidence")).cloned()),
+        ("unsupportedMessage", said.message.as_ref().map(|it| json!(it))),
+        ("clarificationQuestion", said.question.as_ref().map(|it| json!(it))),
+        ("rowCount", result.get("rowCount").cloned().or_else(|| count("rows"))),
+        ("compiledSql", result.get("compiledSql").map(|it| it.get("sql").unwrap_or(it).clone())),
+        ("unresolvedFieldCount", count("unresolvedFields")),
+        ("ambiguityCount", count("ambiguities").or_else(|| Some(json!(result.get("meta")?.get("ambiguities")?.as_array()?.len())))),
+    ];
+    found.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.filter(|it| !it.is_null())?))).collect()
+}
+
+fn mirrors(code: &str, said: &Said, asks: bool) -> Map {
+    let (signal, reason) = match (said.unsupported, asks) {
+        (true, _) => ("UNSUPPORTED", "SEMANTIC_UNSUPPORTED"),
+        (false, true) => ("CLARIFICATION_REQUIRED", AMBIGUOUS),
+        (false, false) => ("NONE", ""),
+    };
+    let question = said.question.as_deref().filter(|_| asks).unwrap_or_default();
+    let clarification = json!({
+        "signal": signal, "required": asks, "resolved": false, "reason": reason, "question": question, "sourceTool": code,
+    });
+    members([
+        ("clarification", clarification),
+        ("semanticClarificationRequired", json!(asks)),
+        ("unsupported", json!(said.unsupported)),
+        ("unsupportedMessage", json!(said.message.as_deref().filter(|_| said.unsupported).unwrap_or_default())),
+    ])
+}
+
+fn stage(code: &str) -> &'static str {
+    match place(code) {
+        "interpret" => "INTERPRET",
+        "query" => "QUERY",
+        "postgres" => "POSTGRES_EXECUTE",
+        _ => "UNKNOWN",
+    }
+}
+
+fn place(code: &str) -> &'static str {
+    let chain = [(INTERPRET, "interpret"), (QUERY, "query"), (POSTGRES, "postgres")];
+    chain.iter().find(|it| is(code, it.0)).map_or("other", |it| it.1)
+}
+
+fn of_tool(semantic: &mut Map, code: &str, edit: impl FnOnce(&mut Map)) {
+    change(semantic, "tools", |tools| change(tools, place(code), edit));
+}
+
+/// Changes the object at a key; it is made when there is none.
+fn change(of: &mut Map, key: &str, edit: impl FnOnce(&mut Map)) {
+    let node = of.get_mut(key).map(Value::take);
+    let mut node = if let Some(Value::Object(node)) = node { node } else { Map::new() };
+    edit(&mut node);
+    of.insert(key.to_owned(), Value::Object(node));
+}
+
+fn members<const N: usize>(members: [(&str, Value); N]) -> Map {
+    members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}

@@ -1,0 +1,82 @@
+//! Requests that `ce_tool` makes, and the memory that keeps an equal one from being repeated. (`decisions.md` 9, ToolOrchestration by table)
+
+use std::cell::OnceCell;
+
+use serde_json::{Value, json};
+
+use super::ToolCall;
+use crate::config::{ToolRow, same_code};
+use crate::json::canon;
+use crate::json::path::JsonPath;
+use crate::session::Session;
+use crate::text::template::Template;
+use crate::turn::Map;
+use crate::turning::Turning;
+
+/// The parameter that remembers what succeeded: the place, and by row the request and its execution.
+///
+/// It stands beside `context.mcp`, which a fresh value of the schema removes.
+const DONE: &str = "tool_requests_done";
+
+/// A request that a row makes.
+#[derive(Debug, Clone)]
+pub struct TableRequest {
+    /// What is asked for.
+    pub call: ToolCall,
+    /// What came of an equal request that succeeded since intent, state or arguments changed.
+    pub execution: Option<Value>,
+    row: String,
+    hash: String,
+}
+
+/// The request of the best row that fits, if any.
+pub fn wanted(t: &mut Turning<'_>) -> Option<TableRequest> {
+    forget_elsewhere(&mut t.session);
+    let config = t.config;
+    let mut facts = None;
+    let row = config.tool_rows.of(&t.session.intent, &t.session.state).find(|it| {
+        let holds = |path: &JsonPath| path.matches(facts.get_or_insert_with(|| t.session.facts()));
+        it.when.as_ref().is_none_or(holds)
+    })?;
+    let call = ToolCall { code: row.code.clone(), group: row.group.clone(), args: args(&t.session, row) };
+    let mut hasher = canon::Hasher::default();
+    hasher.json(&call.json());
+    let (row, hash) = (row.id.to_string(), hasher.finish());
+    let done = t.session.params.get(DONE).and_then(|it| it.get("rows")?.get(&row));
+    let execution = done.filter(|it| it.get("request").and_then(Value::as_str) == Some(hash.as_str()));
+    let execution = execution.and_then(|it| it.get("execution").cloned());
+    Some(TableRequest { call, execution, row, hash })
+}
+
+/// What succeeded for another intent or in another state says nothing any more.
+fn forget_elsewhere(session: &mut Session) {
+    let Some(done) = session.params.get(DONE) else { return };
+    let same = |key: &str, code: &str| done.get(key).and_then(Value::as_str).is_some_and(|it| same_code(it, code));
+    if !same("intent", &session.intent) || !same("state", &session.state) {
+        session.params.shift_remove(DONE);
+    }
+}
+
+/// Texts are filled as templates; other values are taken from what a template can name.
+fn args(session: &Session, row: &ToolRow) -> Map {
+    let fill = |it: &Template| session.render(it, Map::new).text;
+    let document = OnceCell::new();
+    let take = |it: &JsonPath| it.first(document.get_or_init(|| named(session)));
+    row.args.render(&fill, &take)
+}
+
+fn named(session: &Session) -> Value {
+    let mut document = session.context.clone();
+    document.extend(session.safe_params());
+    document.extend(session.view());
+    document.insert("inputParams".to_owned(), Value::Object(session.safe_params()));
+    Value::Object(document)
+}
+
+/// Notes that a row's request has succeeded.
+pub fn remember(session: &mut Session, request: &TableRequest, execution: Value) {
+    let rows = session.params.get(DONE).and_then(|it| it.get("rows")?.as_object()).cloned();
+    let mut rows = rows.unwrap_or_default();
+    rows.insert(request.row.clone(), json!({"request": request.hash, "execution": execution}));
+    session.set_param(DONE, json!({"intent": session.intent, "state": session.state, "rows": rows}));
+}

@@ -1,0 +1,51 @@
+//! A request for one tool, as a parameter holds it.
+
+use serde_json::{Value, json};
+
+use crate::config::tool_group;
+use crate::turn::Map;
+
+/// What is asked for; without a code, the group decides who answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// The tool.
+    pub code: Option<String>,
+    /// The group, as executors know it.
+    pub group: Option<String>,
+    /// The arguments.
+    pub args: Map,
+}
+
+impl ToolCall {
+    /// Reads an object, or a text that holds one; nothing for anything else.
+    pub fn parse(value: &Value) -> Option<ToolCall> {
+        let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
+        let members = of_text.as_ref().unwrap_or(value).as_object()?;
+        let code = |name: &str| members.get(name)?.as_str().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned);
+        Some(ToolCall {
+            code: code("tool_code"),
+            group: code("tool_group").map(|it| tool_group(&it)),
+            args: members.get("args").and_then(Value::as_object).cloned().unwrap_or_default(),
+        })
+    }
+
+    /// The request as rules and audits see it.
+    pub fn json(&self) -> Value {
+        json!({"tool_code": self.code, "tool_group": self.group, "args": self.args})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_read_in_both_forms() {
+        let read = |value: Value| ToolCall::parse(&value).map(|it| it.json());
+        let expected = json!({"tool_code": "a.b", "tool_group": "CALCULATOR_TRANSFORM", "args": {"n": 1}});
+        assert_eq!(read(json!({"tool_code": " a.b ", "tool_group": "calc", "args": {"n": 1}})), Some(expected.clone()));
+        assert_eq!(read(json!(r#"{"tool_code":"a.b","tool_group":"TRANSFORM","args":{"n":1}}"#)), Some(expected));
+        assert_eq!(read(json!({"tool_code": " ", "args": [1]})), Some(json!({"tool_code": null, "tool_group": null, "args": {}})));
+        assert_eq!((read(json!("no json")), read(json!(7)), read(json!("[1]"))), (None, None, None));
+    }
+}
