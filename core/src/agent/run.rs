@@ -151,9 +151,8 @@ fn repeat(t: &mut Turning<'_>, run: &Loop<'_>, plan: &Plan, code: &str) -> Next 
     let summary = newest.as_ref().and_then(|it| it.get("summary")?.as_str()).filter(|it| !it.trim().is_empty());
     let answer = summary.unwrap_or(UNSAFE_STEP);
     end(t, answer, Moment::of(Standing::Answered, plan));
-    let determinant = "MCP_DUPLICATE_TOOL_CALL_SUPPRESSED";
-    let progress = Progress { tool_code: Some(code), ..Progress::new(STEP, determinant) };
-    let payload = json!({"answer": answer, "reason": determinant, "tool_code": code, "args": plan.args});
+    let progress = Progress { tool_code: Some(code), ..Progress::new(STEP, "MCP_DUPLICATE_TOOL_CALL_SUPPRESSED") };
+    let payload = json!({"answer": answer, "reason": "DUPLICATE_TOOL_CALL_SUPPRESSED", "tool_code": code, "args": plan.args});
     tell(t, Stage::McpDuplicateToolCallSuppressed, progress, payload);
     Next::End
 }

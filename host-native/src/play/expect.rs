@@ -32,7 +32,7 @@ const VOLATILE: [&str; 9] =
     ["timestamp", "created_at", "updated_at", "modified_at", "createdAt", "history_id", "auditId", "durationMs", "metadata"];
 
 /// Members of audit payloads that recordings leave out: stage and member; `*` is every member.
-const UNRECORDED: [(&str, &str); 12] = [
+const UNRECORDED: [(&str, &str); 16] = [
     ("ENGINE_RETURN", "final_result"),
     ("ENGINE_KNOWN_FAILURE", "exception"),
     ("ENGINE_UNKNOWN_FAILURE", "exception"),
@@ -40,6 +40,10 @@ const UNRECORDED: [(&str, &str); 12] = [
     ("STEP_ERROR", "*"),
     ("DIALOGUE_ACT_LLM_INPUT", "*"),
     ("DIALOGUE_ACT_LLM_ERROR", "exception"),
+    ("MCP_PLAN_LLM_INPUT", "templateFromCeConfig (McpPlanner)"),
+    ("MCP_PLAN_LLM_INPUT", "system_prompt"),
+    ("MCP_PLAN_LLM_INPUT", "user_prompt"),
+    ("MCP_PLAN_LLM_INPUT", "schema"),
     ("SET_JSON", "sessionInputParams"),
     ("GET_CONTEXT", "sessionInputParams"),
     ("GET_SCHEMA_JSON", "sessionInputParams"),
