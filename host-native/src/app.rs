@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -91,7 +91,7 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
         offers_streams: settings.stream.sse(),
         stream_ends_after: settings.stream.ends_after,
         containers: Containers::at(settings.container_url.clone()),
-        stand_ins: Mutex::new(stand_ins),
+        stand_ins,
     };
     Ok((Arc::new(host), writing))
 }

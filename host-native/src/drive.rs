@@ -1,6 +1,6 @@
 //! Drives a turn: load, run and fulfil, commit.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use convengine_core::config::Config;
@@ -38,7 +38,7 @@ pub struct Host {
     /// Who answers containers, when a service is set up.
     pub containers: Containers,
     /// Who answers tasks and tools, and containers without a service.
-    pub stand_ins: Mutex<StandIns>,
+    pub stand_ins: StandIns,
     /// Who listens to turns.
     pub streams: Arc<Streams>,
     /// Whether streams are offered over HTTP.

@@ -96,14 +96,17 @@ pub(super) struct Moment<'m> {
 }
 
 impl<'m> Moment<'m> {
+    /// A moment without a plan.
     pub fn new(standing: Standing) -> Moment<'m> {
         Moment { standing, message: None, plan: None, group: None }
     }
 
+    /// A moment of a plan.
     pub fn of(standing: Standing, plan: &'m Plan) -> Moment<'m> {
         Moment { plan: Some(plan), ..Moment::new(standing) }
     }
 
+    /// The same, with why it is so.
     pub fn because(self, message: &'m str) -> Moment<'m> {
         Moment { message: Some(message), ..self }
     }

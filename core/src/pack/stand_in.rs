@@ -1,6 +1,7 @@
 //! Scripted answers of what is not a model: tasks, tools, containers. (`interface.md` 3)
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -18,14 +19,33 @@ pub struct StandIns {
     pub tools: Map,
     /// `page/section/container` to data.
     pub containers: Map,
-    /// How often each tool was used.
-    pub uses: BTreeMap<String, usize>,
+    uses: Uses,
+}
+
+/// How often each tool was used; turns of several conversations may use one at the same time.
+#[derive(Debug, Default)]
+struct Uses(Mutex<BTreeMap<String, usize>>);
+
+impl Clone for Uses {
+    fn clone(&self) -> Self {
+        Uses(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
+    }
+}
+
+impl Uses {
+    /// The uses before this one.
+    fn count(&self, name: &str) -> usize {
+        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = uses.entry(name.to_owned()).or_default();
+        *count += 1;
+        *count - 1
+    }
 }
 
 impl StandIns {
     /// Those of a pack.
     pub fn of(pack: &Pack) -> StandIns {
-        StandIns { tasks: pack.tasks.clone(), tools: pack.tools.clone(), containers: pack.containers.clone(), uses: BTreeMap::new() }
+        StandIns { tasks: pack.tasks.clone(), tools: pack.tools.clone(), containers: pack.containers.clone(), uses: Uses::default() }
     }
 
     /// Answers a task.
@@ -41,18 +61,16 @@ impl StandIns {
     }
 
     /// Answers a tool; one that needs a back-end does not answer here.
-    pub fn tool(&mut self, request: &ToolRequest) -> Answer {
+    pub fn tool(&self, request: &ToolRequest) -> Answer {
         // A request that names only a group is answered by the group.
         let name = request.tool_code.as_deref().unwrap_or(&request.tool_group);
         let Some(script) = self.tools.get(name) else { return missing("tool", name) };
         if let Some(error) = script.get("error") {
             return failed(error);
         }
-        let uses = self.uses.entry(name.to_owned()).or_default();
+        let uses = self.uses.count(name);
         let texts = script.get("texts").and_then(Value::as_array);
-        let nth = texts.and_then(|it| it.get(*uses).or_else(|| it.last()));
-        *uses += 1;
-        match script.get("text").or(nth) {
+        match script.get("text").or_else(|| texts.and_then(|it| it.get(uses).or_else(|| it.last()))) {
             Some(Value::String(text)) => Answer::Ok(Reply::Tool(ToolReply { text: text.clone() })),
             Some(other) => Answer::Ok(Reply::Tool(ToolReply { text: other.to_string() })),
             None => Answer::Error(EffectError::new(EffectErrorKind::Unsupported, format!("the tool '{name}' is not available here"))),

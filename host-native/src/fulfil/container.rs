@@ -1,7 +1,5 @@
 //! Data of containers: from the service of `convengine.container.url`, else from what was imported with a pack.
 
-use std::sync::{Mutex, PoisonError};
-
 use convengine_core::pack::StandIns;
 use convengine_core::turn::{Answer, ContainerReply, ContainerRequest, EffectError, EffectErrorKind, Reply};
 use reqwest::Client;
@@ -19,8 +17,8 @@ impl Containers {
 }
 
 /// Answers a container. How long that may take is up to the effect's deadline.
-pub async fn answer(containers: &Containers, stand_ins: &Mutex<StandIns>, request: &ContainerRequest) -> Answer {
-    let Some((url, client)) = &containers.0 else { return stand_ins.lock().unwrap_or_else(PoisonError::into_inner).container(request) };
+pub async fn answer(containers: &Containers, stand_ins: &StandIns, request: &ContainerRequest) -> Answer {
+    let Some((url, client)) = &containers.0 else { return stand_ins.container(request) };
     match ask(client, url, request).await {
         Ok(data) => Answer::Ok(Reply::Container(ContainerReply { data })),
         Err(error) => Answer::Error(error),

@@ -3,10 +3,9 @@
 pub mod container;
 pub mod llm;
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use convengine_core::pack::StandIns;
 use convengine_core::turn::{Answer, Completion, Effect, EffectError, EffectErrorKind, Reply, Request};
 
 use crate::clock;
@@ -30,8 +29,8 @@ async fn answer(host: &Host, request: &Request) -> Answer {
     match request {
         Request::Llm(request) => llm::answer(&host.model, request).await,
         Request::Embed(request) => llm::embed(&host.model, request),
-        Request::Task(request) => stand_ins(host).task(request),
-        Request::Tool(request) => stand_ins(host).tool(request),
+        Request::Task(request) => host.stand_ins.task(request),
+        Request::Tool(request) => host.stand_ins.tool(request),
         Request::Container(request) => container::answer(&host.containers, &host.stand_ins, request).await,
         Request::Sleep(request) => {
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;
@@ -40,6 +39,3 @@ async fn answer(host: &Host, request: &Request) -> Answer {
     }
 }
 
-fn stand_ins(host: &Host) -> MutexGuard<'_, StandIns> {
-    host.stand_ins.lock().unwrap_or_else(PoisonError::into_inner)
-}
