@@ -15,6 +15,7 @@ pub mod gate;
 pub mod http;
 pub mod import;
 pub mod lint;
+pub mod pack_file;
 pub mod play;
 pub mod replay;
 pub mod rows;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use convengine_core::pack::Pack;
-use convengine_server::play::{Explained, read_pack};
+use convengine_server::pack_file;
+use convengine_server::play::Explained;
 
 /// A pack with its file.
 #[derive(Debug, Clone)]
@@ -58,7 +59,7 @@ pub fn talk(name: &str) -> Result<Case> {
 }
 
 fn case(path: PathBuf) -> Result<Case> {
-    let pack = read_pack(&path).with_context(|| path.display().to_string())?;
+    let pack = pack_file::read(&path)?;
     Ok(Case { path, pack })
 }
 

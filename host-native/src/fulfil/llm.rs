@@ -1,5 +1,6 @@
 //! Language models.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use convengine_core::pack::Scripted;
 use convengine_core::turn::{Answer, EffectError, EffectErrorKind, EmbedRequest, LlmRequest, Millis, Request, TurnInput};
 
 use crate::exit::Failure;
+use crate::pack_file;
 
 /// Who answers model calls.
 #[derive(Debug)]
@@ -29,8 +31,7 @@ impl Model {
         let Some(file) = text.strip_prefix("scripted:") else {
             return Err(Failure::usage(format!("the model '{text}' is not available in this version; use scripted:FILE or off")));
         };
-        let rules = std::fs::read_to_string(file)
-            .map_err(|it| Failure::usage(format!("cannot read the scripted model {file}: {it}: check the path")))?;
+        let rules = pack_file::text(Path::new(file)).map_err(|it| Failure::usage(format!("cannot use the scripted model {file}: {it}")))?;
         let scripted = Scripted::parse(&rules).map_err(|it| Failure::usage(format!("cannot use the scripted model {file}: {it}")))?;
         Ok(Model::Scripted(Mutex::new(scripted)))
     }

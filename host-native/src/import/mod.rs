@@ -17,7 +17,7 @@ use scripts::Scripts;
 use crate::exit::Failure;
 use crate::settings::Settings;
 use crate::store::config::is_control_table;
-use crate::{config, store};
+use crate::{config, pack_file, store};
 
 /// Runs the command.
 ///
@@ -57,7 +57,7 @@ pub fn read(file: &Path) -> Result<Pack, Failure> {
 
 fn read_all(file: &Path) -> Result<(Pack, Scripts), Failure> {
     let name = file.display();
-    let text = std::fs::read_to_string(file).map_err(|it| Failure::not_right(vec![format!("cannot read {name}: {it}: check the path")]))?;
+    let text = pack_file::text(file).map_err(|it| Failure::not_right(vec![it.to_string()]))?;
     let pack = Pack::parse(&text).map_err(|it| Failure::not_right(vec![format!("{name}: {it}")]))?;
     let scripts = serde_json::from_str(&text).map_err(|it| Failure::not_right(vec![format!("{name}: this is not a pack: {it}")]))?;
     Ok((pack, scripts))

@@ -17,7 +17,6 @@ use tokio::runtime::Runtime;
 
 use super::core::{call, parse_context, place, verbose_row};
 use super::expect::Played;
-use super::file::is_talk;
 use crate::store;
 
 /// A pack on its way through a real server.
@@ -51,12 +50,6 @@ impl HttpPlayer {
         std::fs::create_dir(&folder)?;
         let file = folder.join("play.db");
         let database = format!("sqlite:{}", file.display());
-        // A talk is imported as the pack that it stands for: the server knows packs alone.
-        let of_talk = folder.join("talk.json");
-        let path = if is_talk(path) { of_talk.as_path() } else { path };
-        if path == of_talk {
-            std::fs::write(path, serde_json::to_string(pack)?)?;
-        }
         for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), path.as_os_str()]] {
             let output = Command::new(binary).args(&arguments).arg("--database").arg(&database).output()?;
             if !output.status.success() {

@@ -7,7 +7,6 @@ mod check;
 mod core;
 mod expect;
 mod explained;
-mod file;
 mod filter;
 mod http;
 mod junit;
@@ -23,10 +22,10 @@ pub use self::check::unmet;
 pub use self::core::{CorePlayer, CoreTurn, Suspend};
 pub use self::expect::{Played, compared, differences};
 pub use self::explained::{Explained, Explanation};
-pub use self::file::read_pack;
 pub use self::http::HttpPlayer;
 
 use crate::arguments::TestArguments;
+use crate::pack_file;
 
 /// What became of one turn.
 #[derive(Debug, Clone)]
@@ -79,9 +78,9 @@ fn run(arguments: &TestArguments) -> Result<bool> {
     let binary = std::env::current_exe().context("the path of this program is not known")?;
     let mut reports = Vec::new();
     for path in &arguments.files {
-        let report = match read_pack(path) {
+        let report = match pack_file::read(path) {
             Ok(pack) => play(&pack, &binary, path, &mut explained),
-            Err(error) => PackReport { name: path.display().to_string(), failure: Some(format!("{error:#}")), ..PackReport::default() },
+            Err(error) => PackReport { name: path.display().to_string(), failure: Some(error.to_string()), ..PackReport::default() },
         };
         print(&report);
         reports.push(report);

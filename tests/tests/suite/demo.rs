@@ -49,13 +49,14 @@ fn of_two_messages_at_the_same_time_the_second_sees_what_the_first_did() {
 /// Demo scenario X11.
 #[test]
 fn a_talk_held_on_a_server_replays_with_nobody_to_ask() {
-    for name in ["hotel_by_the_lake"] {
-        let pack = talk(&format!("{name}.talk")).unwrap().pack;
-        let pack_json = serde_json::to_value(&pack).unwrap();
-        let place = Place::with(&pack_json);
-        let flow = format!("convengine.flow={}", pack_json["settings"]["flow"]);
-        let server = place.serve(&["--llm", &format!("scripted:{}", place.pack("script.json", &pack_json)), "--set", &flow]);
-        let bodies: Vec<&Value> = pack.turns.iter().filter_map(|it| it.request.as_ref()).map(|it| &it.body).collect();
+    for name in ["hotel_by_the_lake", "transfer_task_fails", "yes_comes_too_late"] {
+        let case = talk(&format!("{name}.talk")).unwrap();
+        let file = case.path.display().to_string();
+        let place = Place::new();
+        assert_eq!(place.run(&["import", &file]).code, 0);
+        let flow = format!("convengine.flow={}", case.pack.settings["flow"]);
+        let server = place.serve(&["--llm", &format!("scripted:{file}"), "--set", &flow]);
+        let bodies: Vec<&Value> = case.pack.turns.iter().filter_map(|it| it.request.as_ref()).map(|it| &it.body).collect();
         let answers: Vec<Value> = bodies.iter().map(|it| server.post(it.to_string()).json()).collect();
         drop(server);
         let id = bodies[0]["conversationId"].as_str().unwrap();
