@@ -26,7 +26,7 @@ pub async fn command(settings: &Settings, pack: Option<&Path>, json: bool) -> Re
 }
 
 async fn of_pack(settings: &Settings, file: &Path) -> Result<Vec<Issue>, Failure> {
-    let pack = play::read_pack(file).map_err(|it| Failure::not_right(vec![format!("{it:#}")]))?;
+    let pack = play::read_pack(file).map_err(|it| Failure::not_right(vec![format!("{}: {it:#}", file.display())]))?;
     let mut tree = convengine_core::config::settings::normalise(&pack.settings);
     merge(&mut tree, settings.tree.clone());
     import::rehearse(&pack, &tree).await

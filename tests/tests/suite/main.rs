@@ -5,6 +5,7 @@ mod budget;
 mod commands;
 mod core;
 mod http;
+mod lint;
 mod protocol;
 mod readme;
 mod replay;
