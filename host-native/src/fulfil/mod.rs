@@ -38,4 +38,3 @@ async fn answer(host: &Host, request: &Request) -> Answer {
         }
     }
 }
-

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 18] = [
+const LAYERS: [(&str, u32); 22] = [
     ("text", 0),
     ("json", 1),
     ("turn", 2),
     ("fault", 3),
     ("config", 4),
+    ("lint", 5),
     ("pack", 5),
     ("session", 5),
     ("audit", 6),
@@ -21,7 +22,10 @@ const LAYERS: [(&str, u32); 18] = [
     ("extension", 9),
     ("rules", 10),
     ("schema", 11),
+    ("tool", 11),
+    ("action", 11),
     ("intent", 12),
+    ("agent", 12),
     ("respond", 12),
     ("pipeline", 13),
     ("program", 14),
@@ -31,7 +35,8 @@ const LAYERS: [(&str, u32); 18] = [
 const LONGEST: usize = 400;
 
 /// What the core may depend on; a longer list needs a sentence in the README.
-const CORE_DEPENDENCIES: [&str; 6] = ["fancy-regex", "jsonpath-rust", "serde", "serde_json", "sha2", "thiserror"];
+const CORE_DEPENDENCIES: [&str; 8] =
+    ["aho-corasick", "fancy-regex", "jsonpath-rust", "regex-syntax", "serde", "serde_json", "sha2", "thiserror"];
 
 fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
