@@ -44,6 +44,7 @@ mod extension;
 mod fault;
 mod intent;
 pub mod json;
+pub mod lint;
 mod llm;
 pub mod pack;
 mod pipeline;

@@ -73,7 +73,7 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
     let mut connection = store::connect_ready(place).await?;
     let (config, issues) = config::of_database(&mut connection, &settings.tree).await.map_err(unusable)?;
     issues.iter().for_each(|it| eprintln!("{it}"));
-    if config.settings.strict && issues.iter().any(config::is_error) {
+    if config.settings.strict && issues.iter().any(convengine_core::config::Issue::is_error) {
         return Err(Failure::usage("the configuration has errors and convengine.config.strict is set: correct them or unset it"));
     }
     let now = clock::now();

@@ -53,9 +53,9 @@ pub enum Command {
     },
     /// Prints the rows of the database as a pack
     Export,
-    /// Prints the issues of a pack or of the database
+    /// Prints the issues of a pack, of the pack of a talk, or of the database
     Lint {
-        /// The pack; without it the database is read
+        /// The pack or talk; without it the database is read
         pack: Option<PathBuf>,
         /// Prints a JSON array
         #[arg(long)]

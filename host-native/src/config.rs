@@ -1,6 +1,7 @@
 //! The configuration of a database.
 
-use convengine_core::config::{Config, Issue, Severity};
+use convengine_core::config::{Config, Issue};
+use convengine_core::lint;
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnection;
 
@@ -15,7 +16,13 @@ pub async fn of_database(connection: &mut SqliteConnection, settings: &Value) ->
     Ok(Config::compile(&tables, settings))
 }
 
-/// Whether an issue leaves something out.
-pub fn is_error(issue: &Issue) -> bool {
-    issue.severity == Severity::Error
+/// What compiling the authors' rows of a database says, and what lint says beyond it.
+///
+/// # Errors
+/// What SQLite says.
+pub async fn lint_database(connection: &mut SqliteConnection, settings: &Value) -> sqlx::Result<Vec<Issue>> {
+    let tables = store::config::tables(connection).await?;
+    let (_, mut issues) = Config::compile(&tables, settings);
+    issues.extend(lint::check(&tables, &issues));
+    Ok(issues)
 }

@@ -1,4 +1,4 @@
-//! `convengine lint`: the issues of a pack or of the database.
+//! `convengine lint`: the issues of a pack, of a talk's pack or of the database.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use convengine_core::config::Issue;
 
 use crate::exit::Failure;
 use crate::settings::{Settings, merge};
-use crate::{config, import, store};
+use crate::{config, import, play, store};
 
 /// Runs the command.
 ///
@@ -22,11 +22,11 @@ pub async fn command(settings: &Settings, pack: Option<&Path>, json: bool) -> Re
     } else {
         issues.iter().for_each(|it| println!("{it}"));
     }
-    if issues.iter().any(config::is_error) { Err(Failure::not_right(Vec::new())) } else { Ok(()) }
+    if issues.iter().any(Issue::is_error) { Err(Failure::not_right(Vec::new())) } else { Ok(()) }
 }
 
 async fn of_pack(settings: &Settings, file: &Path) -> Result<Vec<Issue>, Failure> {
-    let pack = import::read(file)?;
+    let pack = play::read_pack(file).map_err(|it| Failure::not_right(vec![format!("{it:#}")]))?;
     let mut tree = convengine_core::config::settings::normalise(&pack.settings);
     merge(&mut tree, settings.tree.clone());
     import::rehearse(&pack, &tree).await
@@ -34,6 +34,6 @@ async fn of_pack(settings: &Settings, file: &Path) -> Result<Vec<Issue>, Failure
 
 async fn of_database(settings: &Settings) -> Result<Vec<Issue>, Failure> {
     let mut connection = store::connect(&settings.database, false).await?;
-    let compiled = config::of_database(&mut connection, &settings.tree).await;
-    Ok(compiled.map_err(|it| store::unusable(&settings.database, &it))?.1)
+    let issues = config::lint_database(&mut connection, &settings.tree).await;
+    issues.map_err(|it| store::unusable(&settings.database, &it))
 }

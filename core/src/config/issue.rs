@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// The check of everything that compiling itself finds.
+const COMPILE: &str = "compile";
+
 /// How bad an issue is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -15,7 +18,7 @@ pub enum Severity {
 }
 
 /// One problem of a configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Issue {
     /// How bad it is.
     pub severity: Severity,
@@ -25,17 +28,29 @@ pub struct Issue {
     pub reason: String,
     /// What to do.
     pub hint: String,
+    /// Which check found it; `compile` for what compiling finds.
+    pub rule: &'static str,
 }
 
 impl Issue {
     /// An error.
     pub fn error(path: impl Into<String>, reason: impl Into<String>, hint: impl Into<String>) -> Issue {
-        Issue { severity: Severity::Error, path: path.into(), reason: reason.into(), hint: hint.into() }
+        Issue { severity: Severity::Error, path: path.into(), reason: reason.into(), hint: hint.into(), rule: COMPILE }
     }
 
     /// A warning.
     pub fn warning(path: impl Into<String>, reason: impl Into<String>, hint: impl Into<String>) -> Issue {
         Issue { severity: Severity::Warning, ..Issue::error(path, reason, hint) }
+    }
+
+    /// Whether it leaves something out.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// Names the check that found it.
+    pub(crate) fn of(self, rule: &'static str) -> Issue {
+        Issue { rule, ..self }
     }
 }
 
@@ -45,6 +60,7 @@ impl fmt::Display for Issue {
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
-        write!(f, "{severity} {}: {}; {}", self.path, self.reason, self.hint)
+        write!(f, "{severity} {}: {}; {}", self.path, self.reason, self.hint)?;
+        if self.rule == COMPILE { Ok(()) } else { write!(f, " ({})", self.rule) }
     }
 }

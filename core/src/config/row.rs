@@ -7,7 +7,7 @@ use crate::turn::Map;
 
 /// A row with the names that its issues need.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row<'r> {
+pub(crate) struct Row<'r> {
     table: &'static str,
     key: &'static str,
     /// Position in the table, from 1: names a row that a pack gave no id.

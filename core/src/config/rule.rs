@@ -58,6 +58,12 @@ const PHASES: [(&str, Phase); 16] = [
 ];
 
 impl Phase {
+    /// Reads a name of a phase; a blank one is the column's default.
+    pub(crate) fn parse(name: Option<&str>) -> Option<Phase> {
+        let Some(name) = name else { return Some(Phase::PreResponseResolution) };
+        PHASES.iter().find(|it| same_code(it.0, name)).map(|it| it.1)
+    }
+
     /// The spelling in tables and audits.
     pub fn name(self) -> &'static str {
         PHASES.iter().find(|it| it.1 == self).map_or("", |it| it.0)
@@ -128,7 +134,7 @@ impl Rules {
 
 fn compile(row: &Row<'_>) -> Result<(Phase, Rule), Issue> {
     let phase_name = row.code("phase").unwrap_or_else(|| Phase::PreResponseResolution.name().to_owned());
-    let Some((_, phase)) = PHASES.iter().find(|it| same_code(it.0, &phase_name)) else {
+    let Some(phase) = Phase::parse(Some(&phase_name)) else {
         return Err(row.error("phase", format!("'{phase_name}' is no phase"), "it names one, such as PRE_RESPONSE_RESOLUTION"));
     };
     let rule_type = row.code("rule_type").unwrap_or_default();
@@ -146,7 +152,7 @@ fn compile(row: &Row<'_>) -> Result<(Phase, Rule), Issue> {
         action_name,
         action_value,
     };
-    Ok((*phase, rule))
+    Ok((phase, rule))
 }
 
 fn condition(row: &Row<'_>, rule_type: &str, pattern: &str) -> Result<Condition, Issue> {

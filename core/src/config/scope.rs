@@ -19,7 +19,7 @@ pub fn same_code(a: &str, b: &str) -> bool {
 }
 
 /// A code as it stands in an index.
-pub(super) fn upper(code: &str) -> String {
+pub(crate) fn upper(code: &str) -> String {
     code.trim().to_uppercase()
 }
 

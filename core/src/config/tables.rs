@@ -57,14 +57,14 @@ impl Tables {
     }
 
     /// The rows of a compiled table.
-    pub(super) fn rows(&self, table: &str) -> Vec<Row<'_>> {
+    pub(crate) fn rows(&self, table: &str) -> Vec<Row<'_>> {
         let Some((table, key)) = COMPILED.iter().find(|it| it.0 == table) else { return Vec::new() };
         let rows = self.0.get(*table).map(Vec::as_slice).unwrap_or_default();
         rows.iter().enumerate().map(|(index, map)| Row::new(table, key, index + 1, map)).collect()
     }
 
     /// The enabled rows of a compiled table.
-    pub(super) fn enabled(&self, table: &str) -> Vec<Row<'_>> {
+    pub(crate) fn enabled(&self, table: &str) -> Vec<Row<'_>> {
         self.rows(table).into_iter().filter(Row::enabled).collect()
     }
 

@@ -38,7 +38,7 @@ pub async fn command(settings: &Settings, file: &Path, strict: bool) -> Result<(
     scripts.store(&mut connection).await.map_err(unusable)?;
     let (_, issues) = config::of_database(&mut connection, &settings.tree).await.map_err(unusable)?;
     issues.iter().for_each(|it| eprintln!("{it}"));
-    if strict && issues.iter().any(config::is_error) {
+    if strict && issues.iter().any(Issue::is_error) {
         return Err(Failure::not_right(vec!["nothing is imported: correct the errors or leave out --strict".to_owned()]));
     }
     sqlx::query("commit").execute(&mut connection).await.map_err(unusable)?;
@@ -84,7 +84,7 @@ fn broken(error: sqlx::Error) -> Failure {
     Failure::service(format!("cannot use a database in memory: {error}"))
 }
 
-/// Imports a pack's rows into an empty database in memory and compiles them with the pack's settings.
+/// Imports a pack's rows into an empty database in memory and lints them with the pack's settings.
 ///
 /// # Errors
 /// Exit code 1 with a line for everything that cannot be stored.
@@ -94,7 +94,7 @@ pub async fn rehearse(pack: &Pack, settings: &Value) -> Result<Vec<Issue>, Failu
     if !problems.is_empty() {
         return Err(Failure::not_right(problems));
     }
-    Ok(config::of_database(&mut connection, settings).await.map_err(broken)?.1)
+    config::lint_database(&mut connection, settings).await.map_err(broken)
 }
 
 struct Column {

@@ -96,7 +96,7 @@ impl Operand {
 }
 
 impl Operator {
-    fn holds(self, a: Option<&Value>, b: Option<&Value>) -> bool {
+    pub(super) fn holds(self, a: Option<&Value>, b: Option<&Value>) -> bool {
         let b = b.unwrap_or(&Value::Null);
         let list = b.as_array().map(Vec::as_slice).unwrap_or_default();
         let within = |value: &Value| list.iter().any(|it| equal(value, it));

@@ -6,10 +6,12 @@
 mod filter;
 mod parse;
 mod query;
+mod verdict;
 
 use serde_json::Value;
 
 pub use query::Path;
+pub use verdict::{Known, Verdict};
 
 /// A compiled JSON path or bare comparison.
 #[derive(Debug, Clone)]

@@ -1,0 +1,112 @@
+//! Templates that name values which are not there.
+
+use std::collections::BTreeSet;
+
+use super::fact::{Facts, VIEW, alike};
+use super::ground::Ground;
+use crate::config::{Issue, Row};
+use crate::text::template::Template;
+
+/// Names that every template has beside the session's view.
+const ALWAYS: [&str; 13] = [
+    "session",
+    "inputParams",
+    "safeInputParams",
+    "rawInputParams",
+    "promptVars",
+    "metadata",
+    "schema",
+    "schemaJson",
+    "stepInfos",
+    "standalone_query",
+    "resolved_user_input",
+    "dialogue_act",
+    "missing_fields",
+];
+
+/// Names that only prompts have, with what other texts have instead.
+const OF_PROMPTS: [(&str, &str); 20] = [
+    ("user_input", "userText"),
+    ("userInput", "userText"),
+    ("user_text", "userText"),
+    ("user_message", "userText"),
+    ("userMessage", "userText"),
+    ("input_text", "userText"),
+    ("inputText", "userText"),
+    ("resolvedInput", "resolvedUserInput"),
+    ("resolved_input", "resolvedUserInput"),
+    ("effective_input", "resolvedUserInput"),
+    ("effectiveInput", "resolvedUserInput"),
+    ("rewritten_query", "standaloneQuery"),
+    ("rewrittenQuery", "standaloneQuery"),
+    ("pending_clarification", "pendingClarificationQuestion"),
+    ("pendingClarification", "pendingClarificationQuestion"),
+    ("container_data", "containerData"),
+    ("contextJson", "context"),
+    ("context_json", "context"),
+    ("data_schema", "schema"),
+    ("json_schema", "schema"),
+];
+
+/// Templates by table, and whether they are prompts.
+const SURFACES: [(&str, &[&str], bool); 4] = [
+    ("ce_response", &["exact_text"], false),
+    ("ce_verbose", &["message", "error_message"], false),
+    ("ce_prompt_template", &["system_prompt", "user_prompt"], true),
+    ("ce_mcp_planner", &["system_prompt", "user_prompt"], true),
+];
+
+pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<Issue>) {
+    let facts = Facts::of(ground);
+    let own = own(ground, &facts);
+    for (table, columns, is_prompt) in SURFACES {
+        for row in ground.rows(table) {
+            for column in columns {
+                let source = row.text(column).unwrap_or_default();
+                let Ok(template) = Template::compile(&source) else { continue };
+                found.extend(template.names().filter_map(|name| judge(row, column, name, &own, is_prompt)));
+            }
+        }
+    }
+}
+
+/// Names that the author brings along: fields that are collected, and parameters that rules set.
+fn own(ground: &Ground<'_>, facts: &Facts) -> BTreeSet<String> {
+    let mut own = facts.properties.clone();
+    for rule in ground.rules.iter().filter(|it| it.action.starts_with("SET_") || it.action.starts_with("GET_")) {
+        let words = rule.value.split(|it: char| !(it.is_alphanumeric() || it == '_'));
+        own.extend(words.filter(|it| !it.is_empty()).map(str::to_owned));
+    }
+    own
+}
+
+fn judge(row: &Row<'_>, column: &str, name: &str, own: &BTreeSet<String>, is_prompt: bool) -> Option<Issue> {
+    let mut parts = name.split('.');
+    let (first, second) = (parts.next()?, parts.next());
+    let warning = |rule: &'static str, hint: String| {
+        Some(Issue::warning(row.path(column), format!("'{name}' has no value here, so it prints nothing"), hint).of(rule))
+    };
+    let view = || VIEW.iter().map(|it| it.0);
+    match (first, second) {
+        ("context", Some("agent")) if !own.contains("agent") => {
+            return warning("unknown-context-path", "write context.mcp".to_owned());
+        }
+        ("session", Some(member)) if member != "stepInfos" && view().all(|it| it != member) => {
+            let hint = alike(member, view()).map_or_else(
+                || "parameters stand under inputParams, collected values under context".to_owned(),
+                |it| format!("write session.{it}"),
+            );
+            return warning("unknown-variable", hint);
+        }
+        _ => {}
+    }
+    if own.contains(first) || view().chain(ALWAYS).any(|it| it == first) {
+        return None;
+    }
+    let of_prompts = OF_PROMPTS.iter().find(|it| it.0 == first);
+    if let Some((_, instead)) = of_prompts.filter(|_| !is_prompt) {
+        return warning("unknown-variable", format!("only prompts have it; write {instead}"));
+    }
+    let meant = alike(first, view().chain(ALWAYS)).filter(|_| of_prompts.is_none() && !is_prompt)?;
+    warning("unknown-variable", format!("write {meant}"))
+}

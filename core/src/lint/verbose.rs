@@ -1,0 +1,85 @@
+//! Progress messages that are never shown, because a more general row always has the better score.
+
+use std::collections::BTreeMap;
+
+use super::ground::{Ground, scope};
+use crate::config::{ANY, Issue, Row, upper};
+
+/// Names of steps that changed.
+const OLD_STEPS: [(&str, &str); 1] = [("AgentToolStep", "McpToolStep")];
+
+/// What a row speaks for: intent, state, determinant, step, rule and tool; ANY where it does not say.
+type Scope = [String; 6];
+
+/// The same, for looking up.
+type Key<'k> = [&'k str; 6];
+
+/// The priority of a row that has none.
+const NO_PRIORITY: i64 = 999_999;
+
+/// The smaller one is shown: score, priority, id.
+type Rank = (i64, i64, i64);
+
+pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<Issue>) {
+    let rows = ground.rows("ce_verbose");
+    found.extend(rows.iter().filter_map(old_step));
+    let ranked: Vec<(Scope, Rank, &Row<'_>)> = rows.iter().map(ranked).collect();
+    let mut best: BTreeMap<Key<'_>, (Rank, &Row<'_>)> = BTreeMap::new();
+    for (scope, rank, row) in &ranked {
+        let first = best.entry(key(scope)).or_insert((*rank, row));
+        if *rank < first.0 {
+            *first = (*rank, row);
+        }
+    }
+    for (scope, rank, row) in &ranked {
+        found.extend(covered(&best, scope, *rank).map(|(by, same)| {
+            let (rule, why) = if same {
+                ("shadowed-row", "speaks for the same and comes first")
+            } else {
+                ("priority-outweighs-specificity", "is more general, and its priority puts it first")
+            };
+            let reason = format!("is never shown: {} {why}", by.path("priority"));
+            Issue::warning(row.path("priority"), reason, "give this row a smaller number, or remove it").of(rule)
+        }));
+    }
+}
+
+fn old_step(row: &Row<'_>) -> Option<Issue> {
+    let value = row.code("step_value")?;
+    let (old, new) = OLD_STEPS.iter().find(|it| value.contains(it.0))?;
+    Some(Issue::warning(row.path("step_value"), format!("no step is called {old}"), format!("write {new}")).of("unknown-step"))
+}
+
+fn ranked<'r, 't>(row: &'r Row<'t>) -> (Scope, Rank, &'r Row<'t>) {
+    let (intent, state) = scope(row);
+    let text = |column: &str| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
+    let value = row.code("step_value").unwrap_or_default();
+    let (step, of_step) = match text("step_match").as_str() {
+        "REGEX" => (format!("REGEX {value}"), 150),
+        "JSON_PATH" => (format!("JSON_PATH {value}"), 100),
+        _ => (upper(&value), 225),
+    };
+    let scope = [intent, state, text("determinant"), step, text("rule_id"), text("tool_code")];
+    let points: i64 = scope.iter().zip([400, 300, 250, of_step, 200, 150]).filter(|it| *it.0 != ANY).map(|it| it.1).sum();
+    let priority = row.integer("priority").unwrap_or(NO_PRIORITY);
+    (scope, (priority.saturating_sub(points), priority, row.id()), row)
+}
+
+fn key(scope: &Scope) -> Key<'_> {
+    scope.each_ref().map(String::as_str)
+}
+
+/// The row that is shown wherever this one could be, and whether it speaks for the very same.
+fn covered<'r, 't>(best: &BTreeMap<Key<'_>, (Rank, &'r Row<'t>)>, scope: &Scope, rank: Rank) -> Option<(&'r Row<'t>, bool)> {
+    let own = key(scope);
+    // Each bit makes one part of the scope general.
+    let general = |bits: u32| {
+        let mut key = own;
+        key.iter_mut().enumerate().filter(|it| bits & (1 << it.0) != 0).for_each(|it| *it.1 = ANY);
+        key
+    };
+    let says = own.iter().enumerate().filter(|it| *it.1 != ANY).fold(0, |bits, it| bits | (1 << it.0));
+    let wider = (0_u32..1 << own.len()).filter(|bits| bits & !says == 0);
+    let better = |bits: u32| best.get(&general(bits)).filter(|it| it.0 < rank).map(|it| (it.1, bits == 0));
+    wider.into_iter().find_map(better)
+}
