@@ -6,7 +6,7 @@ use convengine_core::config::Issue;
 
 use crate::exit::Failure;
 use crate::settings::{Settings, merge};
-use crate::{config, import, play, store};
+use crate::{config, import, store};
 
 /// Runs the command.
 ///
@@ -26,7 +26,7 @@ pub async fn command(settings: &Settings, pack: Option<&Path>, json: bool) -> Re
 }
 
 async fn of_pack(settings: &Settings, file: &Path) -> Result<Vec<Issue>, Failure> {
-    let pack = play::read_pack(file).map_err(|it| Failure::not_right(vec![format!("{it:#}")]))?;
+    let pack = import::read(file)?;
     let mut tree = convengine_core::config::settings::normalise(&pack.settings);
     merge(&mut tree, settings.tree.clone());
     import::rehearse(&pack, &tree).await

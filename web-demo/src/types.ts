@@ -12,6 +12,7 @@ export interface Issue {
   path: string;
   reason: string;
   hint: string;
+  rule: string;
 }
 
 /** What the engine asks its host to do. */

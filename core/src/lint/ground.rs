@@ -115,6 +115,11 @@ impl Rule<'_> {
         }
     }
 
+    /// Whether it applies only to messages with certain words.
+    pub fn waits_for_words(&self) -> bool {
+        matches!(self.kind.as_str(), "EXACT" | "REGEX") && !self.unconditional()
+    }
+
     /// The state that it sets.
     pub fn sets_state(&self) -> Option<String> {
         (self.action == "SET_STATE").then(|| upper(&self.value))

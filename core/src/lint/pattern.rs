@@ -81,7 +81,9 @@ fn of_everything(ground: &Ground<'_>, found: &mut Vec<Issue>) {
 
 fn fits_everything(row: &Row<'_>) -> bool {
     let is_regex = row.code("rule_type").is_some_and(|it| upper(&it) == "REGEX");
-    let pattern = row.text("pattern").filter(|_| is_regex).and_then(|it| Regex::new(&it).ok());
+    // Compiling is dear: a pattern without any of these signs needs some character.
+    let may_be_empty = |it: &String| it.contains(['*', '?', '|']);
+    let pattern = row.text("pattern").filter(|it| is_regex && may_be_empty(it)).and_then(|it| Regex::new(&it).ok());
     pattern.is_some_and(|it| ["", "~ ~"].iter().all(|text| it.find(text) == Ok(true)))
 }
 
@@ -92,6 +94,9 @@ fn of_two_intents(ground: &Ground<'_>, found: &mut Vec<Issue>) {
         let (Some(kind), Some(pattern), Some(intent)) = (row.code("rule_type"), row.code("pattern"), row.code("intent_code")) else {
             continue;
         };
+        if !ground.intents.contains(&upper(&intent)) {
+            continue;
+        }
         let key = (upper(&kind), pattern.to_lowercase());
         let (other, path) = first.entry(key).or_insert_with(|| (intent.clone(), row.path("pattern")));
         if upper(other) != upper(&intent) {

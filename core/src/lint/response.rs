@@ -1,6 +1,6 @@
 //! Responses that never win, that no prompt exists for, and a missing last resort.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::ground::{Ground, scope};
 use crate::config::{ANY, Issue, Row, UNKNOWN, upper};
@@ -36,19 +36,17 @@ fn last_resort(ground: &Ground<'_>, found: &mut Vec<Issue>) {
 }
 
 /// Formats and intents that prompt templates exist for, in whatever state.
-fn formats<'g>(ground: &'g Ground<'_>) -> BTreeMap<(&'g str, &'g str), &'g str> {
-    ground.templates.keys().map(|(format, intent, state)| ((format.as_str(), intent.as_str()), state.as_str())).collect()
+fn formats<'g>(ground: &'g Ground<'_>) -> BTreeSet<(&'g str, &'g str)> {
+    ground.templates.keys().map(|(format, intent, _)| (format.as_str(), intent.as_str())).collect()
 }
 
-fn without_template(ground: &Ground<'_>, formats: &BTreeMap<(&str, &str), &str>, row: &Row<'_>) -> Option<Issue> {
+fn without_template(ground: &Ground<'_>, formats: &BTreeSet<(&str, &str)>, row: &Row<'_>) -> Option<Issue> {
     let format = upper(&row.code("output_format")?);
     let (intent, state) = scope(row);
     // A row of any intent or state is served by the templates of each.
-    let of_intents = || [intent.as_str(), ANY].iter().any(|it| formats.contains_key(&(format.as_str(), *it)));
-    let of_any = || formats.keys().any(|it| it.0 == format);
     let served = match (intent.as_str(), state.as_str()) {
-        (ANY, _) => of_any(),
-        (_, ANY) => of_intents(),
+        (ANY, _) => formats.range((format.as_str(), "")..).next().is_some_and(|it| it.0 == format),
+        (intent, ANY) => [intent, ANY].iter().any(|it| formats.contains(&(format.as_str(), *it))),
         (intent, state) => ground.has_template(&format, intent, state),
     };
     (!served).then(|| {

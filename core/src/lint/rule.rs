@@ -9,6 +9,9 @@ use crate::config::{ANY, Issue, Phase, UNKNOWN};
 /// Rounds of a pass.
 const ROUNDS: usize = 5;
 
+/// Tables whose rows have something to do in a state.
+const STAYING: [&str; 5] = ["ce_response", "ce_prompt_template", "ce_pending_action", "ce_mcp_tool", "ce_mcp_planner"];
+
 /// Where conversations begin; rules may lead on from here at once.
 const BEGINNINGS: [&str; 2] = [UNKNOWN, "IDLE"];
 
@@ -68,11 +71,12 @@ fn loops(ways: &Ways<'_, '_>, found: &mut Vec<Issue>) {
     }
 }
 
-/// A rule at every message in a state that another rule has only just set.
+/// A rule at every message in a state that another rule has only just set; a state that nothing waits for may be passed through.
 fn cascades(ground: &Ground<'_>, ways: &Ways<'_, '_>, found: &mut Vec<Issue>) {
+    let awaited: BTreeSet<String> = STAYING.iter().flat_map(|table| ground.rows(table)).map(|it| scope(it).1).collect();
     let mut told = BTreeSet::new();
     for rule in &ground.rules {
-        let Some(state) = rule.sets_state().filter(|it| *it != rule.state) else { continue };
+        let Some(state) = rule.sets_state().filter(|it| *it != rule.state && awaited.contains(it)) else { continue };
         let Some(next) = ways.from(rule.phase, &rule.intent, &state) else { continue };
         let is_beginning = rule.unconditional() && BEGINNINGS.contains(&state.as_str());
         let goes_round = rule.state == ANY || !ways.circle(next).is_empty();

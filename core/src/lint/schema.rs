@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ground::{Ground, scope};
-use crate::config::{ANY, Issue, upper};
+use crate::config::{ANY, Issue, UNKNOWN, upper};
 
 const SCHEMA_JSON: &str = "SCHEMA_JSON";
 
 pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<Issue>) {
+    // States that follow; in those where conversations begin nothing is collected yet.
     let mut later: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for rule in &ground.rules {
-        later.entry(&rule.intent).or_default().extend(rule.sets_state().filter(|it| *it != ANY));
+        later.entry(&rule.intent).or_default().extend(rule.sets_state().filter(|it| ![ANY, UNKNOWN, "IDLE"].contains(&it.as_str())));
     }
     let extracting: BTreeSet<&str> = ground.templates.keys().filter(|it| it.0 == SCHEMA_JSON).map(|it| it.1.as_str()).collect();
     for row in ground.rows("ce_output_schema") {

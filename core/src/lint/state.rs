@@ -32,8 +32,10 @@ struct Ways<'g> {
     classified: BTreeMap<String, BTreeMap<String, String>>,
     /// Scopes that a rule may leave, in any phase.
     moved: BTreeSet<(&'g str, &'g str)>,
-    /// Scopes that a rule may leave when no model chose the intent.
-    moved_without_model: BTreeSet<(&'g str, &'g str)>,
+    /// Scopes that a rule may leave whatever is said, also when no model chose the intent.
+    led_on: BTreeSet<(&'g str, &'g str)>,
+    /// The states that rules set in a scope when no model chose the intent.
+    twins: BTreeSet<(&'g str, &'g str, String)>,
     /// Scopes in which rules change the intent.
     switched: BTreeSet<(&'g str, &'g str)>,
     /// Scopes that a rule leaves at every message.
@@ -89,7 +91,13 @@ impl<'g> Ways<'g> {
         Ways {
             classified: classified(ground),
             moved: scopes(&|it| it.moves()),
-            moved_without_model: scopes(&|it| it.moves() && it.phase != Phase::PostAgentIntent),
+            led_on: scopes(&|it| it.moves() && it.phase != Phase::PostAgentIntent && !it.waits_for_words()),
+            twins: ground
+                .rules
+                .iter()
+                .filter(|it| it.phase != Phase::PostAgentIntent)
+                .filter_map(|it| Some((it.intent.as_str(), it.state.as_str(), it.sets_state()?)))
+                .collect(),
             switched: scopes(&sets_intent),
             left: scopes(&|it| it.moves() && it.unconditional()),
             set: ground.rules.iter().filter(|it| sets_intent(it)).map(|it| upper(&it.value)).collect(),
@@ -102,7 +110,10 @@ impl<'g> Ways<'g> {
         let target = rule.sets_state()?;
         let states = self.classified.get(&rule.intent);
         let (reason, hint) = if rule.phase == Phase::PostAgentIntent {
-            let stays = |it: &&String| meet(&rule.state, it) && **it != target && !is_in(&self.moved_without_model, &rule.intent, it);
+            let has_twin = |state: &str| {
+                around(&rule.intent, state).iter().any(|(intent, state)| self.twins.contains(&(*intent, *state, target.clone())))
+            };
+            let stays = |it: &&String| meet(&rule.state, it) && **it != target && !is_in(&self.led_on, &rule.intent, it) && !has_twin(it);
             let state = states?.keys().find(stays)?;
             let reason = format!(
                 "'{}' is chosen by classifiers in the state '{state}', and this phase runs only when a model chose it",

@@ -1,1 +1,336 @@
+//! One table of rows for each check: the mistake with its finding, and the repaired row without.
 
+use serde_json::{Value, json};
+
+use super::check;
+use crate::config::{Config, Severity, Tables};
+
+/// The findings of lint as `rule path`, errors with a mark before them.
+fn findings(tables: &Value) -> Vec<String> {
+    let tables: Tables = serde_json::from_value(tables.clone()).unwrap();
+    let (_, issues) = Config::compile(&tables, &Value::Null);
+    let found = check(&tables, &issues);
+    for issue in &found {
+        assert!(!issue.reason.ends_with('.') && !issue.hint.is_empty() && !issue.hint.ends_with('.'), "{issue}");
+    }
+    found.iter().map(|it| format!("{}{} {}", if it.severity == Severity::Error { "!" } else { "" }, it.rule, it.path)).collect()
+}
+
+/// A base that lints clean, with rows of the test over it; a table of the base is replaced.
+fn with(tables: Value) -> Value {
+    let mut all = json!({
+        "ce_intent": [{"intent_code": "LOAN", "description": "loans"}, {"intent_code": "CARD", "description": "cards"}],
+        "ce_response": [exact(1, "ANY", "ANY")],
+    });
+    for (table, rows) in tables.as_object().unwrap() {
+        all[table] = rows.clone();
+    }
+    all
+}
+
+fn exact(id: u32, intent: &str, state: &str) -> Value {
+    json!({"response_id": id, "intent_code": intent, "state_code": state, "output_format": "TEXT", "response_type": "EXACT",
+        "exact_text": "Hello.", "priority": 100})
+}
+
+fn derived(id: u32, intent: &str, state: &str, format: &str) -> Value {
+    json!({"response_id": id, "intent_code": intent, "state_code": state, "output_format": format, "response_type": "DERIVED",
+        "json_schema": {"type": "object"}, "priority": 100})
+}
+
+fn rule(id: u32, scope: [&str; 3], condition: [&str; 2], action: [&str; 2]) -> Value {
+    json!({"rule_id": id, "phase": scope[0], "intent_code": scope[1], "state_code": scope[2], "rule_type": condition[0],
+        "match_pattern": condition[1], "action": action[0], "action_value": action[1], "priority": id})
+}
+
+fn classifier(id: u32, kind: &str, pattern: &str, intent: &str, state: &str) -> Value {
+    json!({"classifier_id": id, "rule_type": kind, "pattern": pattern, "intent_code": intent, "state_code": state, "priority": id})
+}
+
+fn template(id: u32, scope: [&str; 2], format: &str) -> Value {
+    json!({"template_id": id, "intent_code": scope[0], "state_code": scope[1], "output_format": format, "system_prompt": "s", "user_prompt": "u"})
+}
+
+fn scoped(mut row: Value, intent: &str, state: &str) -> Value {
+    row["intent_code"] = intent.into();
+    row["state_code"] = state.into();
+    row
+}
+
+const ALWAYS: [&str; 2] = ["EXACT", "ANY"];
+const PRE: &str = "PRE_RESPONSE_RESOLUTION";
+
+/// The first tables have these findings and the second ones none.
+#[track_caller]
+fn told(bad: Value, expected: &[&str], good: Value) {
+    assert_eq!(findings(&with(bad)), expected);
+    assert_eq!(findings(&with(good)), [""; 0], "the repaired rows");
+}
+
+#[test]
+fn patterns_that_match_other_texts_than_meant() {
+    let classifiers = |rows: Value| json!({"ce_intent_classifier": rows});
+    let one = |kind: &str, pattern: &str| classifiers(json!([classifier(1, kind, pattern, "LOAN", "UNKNOWN")]));
+    let at = "ce_intent_classifier[1].pattern";
+    told(one("REGEX", r"\\b(loan)\\b"), &[&format!("regex-doubled-escape {at}")], one("REGEX", r"\b(loan)\b"));
+    told(one("REGEX", r"loan\\s+now"), &[&format!("regex-doubled-escape {at}")], one("REGEX", r"c:\\windows"));
+    told(one("CONTAINS", " loan"), &[&format!("padded-pattern {at}")], one("EXACT", " loan"));
+    told(one("CONTAINS", "loan|credit"), &[&format!("regex-in-plain-pattern {at}")], one("REGEX", "loan|credit"));
+    let two =
+        |a: &str, b: &str| classifiers(json!([classifier(1, "REGEX", a, "LOAN", "UNKNOWN"), classifier(2, "REGEX", b, "CARD", "UNKNOWN")]));
+    told(two("loan|", "card"), &[&format!("matches-everything {at}")], two("loan|credits?", "card"));
+    told(two("money", "MONEY"), &["overlapping-classifiers ce_intent_classifier[2].pattern"], two("money", "card"));
+    let policy = |pattern: &str| json!({"ce_policy": [{"policy_id": 4, "rule_type": "REGEX", "pattern": pattern, "response_text": "No."}]});
+    told(policy("(ssn)?"), &["matches-everything ce_policy[4].pattern"], policy("ssn?"));
+}
+
+#[test]
+fn conditions_on_what_is_never_there() {
+    let condition = |path: &str| json!({"ce_rule": [rule(3, [PRE, "LOAN", "ANY"], ["JSON_PATH", path], ["SET_INPUT_PARAM", "a:1"])]});
+    let at = "ce_rule[3].match_pattern";
+    for (bad, rule, good) in [
+        ("$[?(@.context.agent.finalAnswer != null)]", "unknown-context-path", "$[?(@.context.mcp.finalAnswer != null)]"),
+        ("$[?(@.confidence >= 0.6)]", "unknown-fact-path", "$[?(@.payload.confidence >= 0.6)]"),
+        ("$.pending_action_result == 'EXECUTED'", "unknown-fact-path", "$.x == 1 || $.inputParams.pending_action_result == 'EXECUTED'"),
+        ("$.usertext != null", "unknown-fact-path", "$.userText != null"),
+        ("$[?(@.schemaComplete == 'true')]", "!condition-never-met", "$[?(@.schemaComplete == true)]"),
+        ("$.inputParams.n > '5'", "!condition-never-met", "$.inputParams.n > 5"),
+        ("$.missingRequiredFields.length()", "!condition-never-met", "$.missingRequiredFields.length() > 0"),
+    ] {
+        told(condition(bad), &[&format!("{rule} {at}")], condition(good));
+    }
+    // A field that is collected stands in the context.
+    let mut collected = condition("$[?(@.confidence >= 0.6)]");
+    let schema = scoped(json!({"schema_id": 1, "json_schema": {"properties": {"confidence": {}}}, "priority": 1}), "LOAN", "ANY");
+    collected["ce_output_schema"] = json!([schema]);
+    collected["ce_prompt_template"] = json!([template(1, ["LOAN", "ANY"], "SCHEMA_JSON")]);
+    assert_eq!(findings(&with(collected)), [""; 0]);
+    let mut by_task = condition("$.enquiry == 1");
+    assert_eq!(findings(&with(by_task.clone())), [format!("unknown-fact-path {at}")]);
+    by_task["ce_task"] = json!([scoped(json!({"task_id": 1, "kind": "HOOK", "stage": "BEFORE", "task": "crm:load"}), "ANY", "ANY")]);
+    assert_eq!(findings(&with(by_task)), [""; 0], "a task may write anything into the context");
+}
+
+#[test]
+fn rules_that_go_round_or_run_on() {
+    let rules = |rows: Value| json!({"ce_rule": rows, "ce_response": [exact(1, "ANY", "ANY"), exact(2, "LOAN", "B")]});
+    let to = |id: u32, from: &str, condition: [&str; 2], to: &str| rule(id, [PRE, "LOAN", from], condition, ["SET_STATE", to]);
+    told(
+        rules(json!([to(1, "A", ALWAYS, "B"), to(2, "B", ALWAYS, "A")])),
+        &["rule-loop ce_rule[1].action_value"],
+        rules(json!([to(1, "A", ALWAYS, "B"), to(2, "B", ["EXACT", "back"], "A")])),
+    );
+    let known = ["JSON_PATH", "$.inputParams.number != null"];
+    told(
+        rules(json!([to(1, "IDLE", known, "B"), to(2, "B", ALWAYS, "C")])),
+        &["same-pass-cascade ce_rule[2].match_pattern"],
+        rules(json!([to(1, "IDLE", known, "B"), to(2, "B", ["EXACT", "yes"], "C")])),
+    );
+    told(
+        rules(json!([to(1, "IDLE", ["EXACT", "yes"], "B"), to(2, "IDLE", ["EXACT", "yes"], "C")])),
+        &["shadowed-row ce_rule[1].action_value"],
+        rules(json!([to(1, "IDLE", ["EXACT", "yes"], "B"), to(2, "IDLE", ["EXACT", "no"], "C")])),
+    );
+    let pass_through = rules(json!([to(1, "IDLE", known, "M"), to(2, "M", ALWAYS, "C")]));
+    assert_eq!(findings(&with(pass_through)), [""; 0], "nothing waits for the state M");
+}
+
+#[test]
+fn rules_that_finish_too_early() {
+    let after_tools =
+        |path: &str| json!({"ce_rule": [rule(1, ["POST_AGENT_MCP", "LOAN", "ANY"], ["JSON_PATH", path], ["SET_STATE", "DONE"])]});
+    told(
+        after_tools("$[?(@.context.mcp.finalAnswer != null)]"),
+        &["completes-on-error ce_rule[1].match_pattern"],
+        after_tools("$[?(@.context.mcp.finalAnswer != null && @.context.mcp.lifecycle.error == false)]"),
+    );
+    let confirm = |condition: [&str; 2]| {
+        let action = scoped(json!({"pending_action_id": 1, "action_key": "k", "bean_name": "b", "method_names": "m"}), "LOAN", "IDLE");
+        json!({"ce_pending_action": [action], "ce_rule": [rule(1, [PRE, "LOAN", "IDLE"], condition, ["SET_STATE", "DONE"])]})
+    };
+    told(
+        confirm(ALWAYS),
+        &["confirm-without-result ce_rule[1].match_pattern"],
+        confirm(["JSON_PATH", "$.inputParams.pending_action_result == 'EXECUTED'"]),
+    );
+    let intent = |code: &str| json!({"ce_rule": [rule(1, [PRE, "LOAN", "ANY"], ["EXACT", "card"], ["SET_INTENT", code])]});
+    told(intent("CARDS"), &["unknown-intent ce_rule[1].action_value"], intent("card"));
+}
+
+#[test]
+fn states_that_are_not_reached() {
+    let states = |hint: &str| {
+        json!({
+            "ce_intent": [{"intent_code": "LOAN", "description": "loans", "llm_hint": hint}],
+            "ce_rule": [rule(1, [PRE, "LOAN", "CONFIRM"], ["EXACT", "yes"], ["SET_STATE", "DONE"])],
+            "ce_response": [exact(1, "ANY", "ANY"), exact(2, "LOAN", "CONFIRM")],
+        })
+    };
+    told(states("none"), &["unreachable-state ce_response[2].state_code"], states("set the state CONFIRM when all is known"));
+    let begin = |phase: &str| {
+        json!({
+            "ce_intent_classifier": [classifier(1, "CONTAINS", "loan", "LOAN", "UNKNOWN")],
+            "ce_rule": [rule(1, [phase, "LOAN", "UNKNOWN"], ALWAYS, ["SET_STATE", "ANALYZE"])],
+        })
+    };
+    told(begin("POST_AGENT_INTENT"), &["bootstrap-phase-unreachable ce_rule[1].phase"], begin("POST_CLASSIFIER_INTENT"));
+    let of_model = |phase: &str| json!({"ce_rule": [rule(1, [phase, "LOAN", "UNKNOWN"], ALWAYS, ["SET_STATE", "ANALYZE"])]});
+    told(of_model("POST_CLASSIFIER_INTENT"), &["bootstrap-phase-unreachable ce_rule[1].phase"], of_model("POST_AGENT_INTENT"));
+}
+
+#[test]
+fn states_without_an_answer() {
+    let answers = |state: &str| {
+        json!({
+            "ce_intent_classifier": [classifier(1, "CONTAINS", "loan", "LOAN", "UNKNOWN")],
+            "ce_rule": [rule(1, [PRE, "LOAN", "UNKNOWN"], ["EXACT", "yes"], ["SET_STATE", "DONE"])],
+            "ce_response": [exact(1, "UNKNOWN", "ANY"), exact(2, "LOAN", "UNKNOWN"), exact(3, "LOAN", state)],
+        })
+    };
+    told(answers("IDLE"), &["state-without-answer ce_rule[1].action_value"], answers("DONE"));
+    let classified = |state: &str| {
+        json!({
+            "ce_intent_classifier": [classifier(1, "CONTAINS", "loan", "LOAN", state)],
+            "ce_rule": [rule(1, [PRE, "CARD", "IDLE"], ["EXACT", "yes"], ["SET_INPUT_PARAM", "a:1"])],
+            "ce_response": [exact(1, "UNKNOWN", "ANY"), exact(2, "LOAN", "IDLE")],
+        })
+    };
+    told(classified("UNKNOWN"), &["state-without-answer ce_intent_classifier[1].state_code"], classified("IDLE"));
+    told(
+        json!({"ce_response": [exact(1, "LOAN", "ANY")]}),
+        &["no-fallback-response ce_response"],
+        json!({"ce_response": [exact(1, "LOAN", "ANY"), exact(2, "UNKNOWN", "ANY")]}),
+    );
+}
+
+#[test]
+fn responses_that_cannot_be_made_or_never_win() {
+    let made = |format: &str, state: &str| {
+        json!({
+            "ce_response": [exact(1, "ANY", "ANY"), derived(2, "LOAN", "IDLE", "TEXT")],
+            "ce_prompt_template": [template(5, ["LOAN", state], format)],
+            "ce_rule": [rule(1, [PRE, "LOAN", "IDLE"], ["EXACT", "x"], ["SET_INPUT_PARAM", "a:1"])],
+        })
+    };
+    told(made("JSON", "IDLE"), &["!derived-without-template ce_response[2].response_type"], made("TEXT", "ANY"));
+    told(
+        made("DERIVED", "IDLE"),
+        &["!derived-without-template ce_response[2].response_type", "!schema-column ce_prompt_template[5].output_format"],
+        made("TEXT", "IDLE"),
+    );
+    let mut json_answer = made("JSON", "ANY");
+    json_answer["ce_response"][1] = derived(2, "LOAN", "IDLE", "JSON");
+    assert_eq!(findings(&with(json_answer.clone())), [""; 0]);
+    json_answer["ce_response"][1]["json_schema"] = Value::Null;
+    assert_eq!(findings(&with(json_answer)), ["json-without-schema ce_response[2].json_schema"]);
+    let ranked = |of_state: u32, again: &str| {
+        let mut rows = json!({
+            "ce_response": [exact(1, "ANY", "ANY"), exact(2, "LOAN", "IDLE"), exact(3, "LOAN", again), exact(4, "LOAN", "ANY")],
+            "ce_rule": [rule(1, [PRE, "LOAN", "IDLE"], ["EXACT", "x"], ["SET_STATE", "B"])],
+        });
+        rows["ce_response"][1]["priority"] = of_state.into();
+        rows
+    };
+    told(ranked(1091, "B"), &["priority-outweighs-specificity ce_response[2].priority"], ranked(1090, "B"));
+    told(ranked(101, "IDLE"), &["shadowed-row ce_response[2].priority"], ranked(101, "B"));
+    told(ranked(99, "IDLE"), &["shadowed-row ce_response[3].priority"], ranked(99, "B"));
+}
+
+#[test]
+fn templates_and_schemas_that_do_not_meet() {
+    let twice = |state: &str| {
+        json!({
+            "ce_prompt_template": [template(1, ["LOAN", "ANY"], "TEXT"), template(2, ["LOAN", state], "TEXT")],
+            "ce_rule": [rule(1, [PRE, "LOAN", "IDLE"], ["EXACT", "x"], ["SET_INPUT_PARAM", "a:1"])],
+        })
+    };
+    told(twice("ANY"), &["shadowed-row ce_prompt_template[2].output_format"], twice("IDLE"));
+    let mut extracting = twice("ANY");
+    extracting["ce_prompt_template"] = json!([template(1, ["LOAN", "ANY"], "SCHEMA_JSON"), template(2, ["LOAN", "ANY"], "SCHEMA_JSON")]);
+    assert_eq!(findings(&with(extracting)), ["shadowed-row ce_prompt_template[1].output_format"], "extraction takes the newest");
+    let extracted = |state: &str, next: &str| {
+        json!({
+            "ce_output_schema": [scoped(json!({"schema_id": 7, "json_schema": {"properties": {}}, "priority": 1}), "LOAN", "IDLE")],
+            "ce_prompt_template": [template(1, ["LOAN", state], "SCHEMA_JSON")],
+            "ce_rule": [rule(1, [PRE, "LOAN", "IDLE"], ["EXACT", "x"], ["SET_STATE", next])],
+        })
+    };
+    let at = "schema-without-extractor ce_output_schema[7].intent_code";
+    told(extracted("DONE", "DONE"), &[&format!("!{at}")], extracted("ANY", "DONE"));
+    told(extracted("IDLE", "DONE"), &[at], extracted("IDLE", "IDLE"));
+}
+
+#[test]
+fn names_that_templates_do_not_have() {
+    let exact_text = |text: &str| {
+        let mut row = exact(1, "ANY", "ANY");
+        row["exact_text"] = text.into();
+        json!({"ce_response": [row]})
+    };
+    for (bad, rule, good) in [
+        ("{{context.agent.finalAnswer}}", "unknown-context-path", "{{context.mcp.finalAnswer}}"),
+        ("{{user_input}}", "unknown-variable", "{{userText}}"),
+        ("{{session.customerId}}", "unknown-variable", "{{session.userText}} {{customerId}}"),
+        ("{{conversation_id}}", "unknown-variable", "{{conversationId}}"),
+    ] {
+        told(exact_text(bad), &[&format!("{rule} ce_response[1].exact_text")], exact_text(good));
+    }
+    let prompt = |text: &str| {
+        let mut row = template(1, ["LOAN", "ANY"], "TEXT");
+        row["system_prompt"] = text.into();
+        json!({"ce_prompt_template": [row]})
+    };
+    let at = "unknown-variable ce_prompt_template[1].system_prompt";
+    told(prompt("{{session.user_text}}"), &[at], prompt("{{user_input}} {{conversation_history}} {{user_text}}"));
+}
+
+#[test]
+fn tools_that_are_not_there_and_actions_that_tie() {
+    let tools = |prompt: &str, intent: &str| {
+        let tool = |id: u32, code: &str| scoped(json!({"tool_id": id, "tool_code": code, "tool_group": "HTTP_API"}), intent, "ANY");
+        json!({
+            "ce_mcp_tool": [tool(1, "loan.rating"), tool(2, "loan.submit")],
+            "ce_mcp_planner": [scoped(json!({"planner_id": 9, "system_prompt": prompt, "user_prompt": "u"}), "LOAN", "ANY")],
+        })
+    };
+    let good = || tools("First `loan.rating`, then `loan.submit`; the `answer` stands in `context.mcp`.", "LOAN");
+    told(tools("Call `loan.check` first.", "LOAN"), &["unknown-tool ce_mcp_planner[9].system_prompt"], good());
+    told(tools("Call `loan.rating` first.", "CARD"), &["tool-out-of-scope ce_mcp_planner[9].system_prompt"], good());
+    let actions = |priority: u32| {
+        let row = |id: u32, key: &str, priority: u32| {
+            let row = json!({"pending_action_id": id, "action_key": key, "bean_name": "b", "method_names": "m", "priority": priority});
+            scoped(row, "LOAN", "ANY")
+        };
+        json!({"ce_pending_action": [row(1, "A", 10), row(2, "B", priority)]})
+    };
+    told(actions(10), &["tied-pending-actions ce_pending_action[2].priority"], actions(20));
+}
+
+#[test]
+fn progress_messages_that_are_never_shown() {
+    let rows = |priority: u32, step: &str, determinant: &str| {
+        let row = |id: u32, intent: &str, step: &str, determinant: &str, priority: u32| {
+            json!({"verbose_id": id, "intent_code": intent, "state_code": "ANY", "step_match": "EXACT", "step_value": step,
+                "determinant": determinant, "message": "m", "priority": priority})
+        };
+        json!({"ce_verbose": [row(1, "ANY", "McpToolStep", "MCP_TOOL_CALL", 1), row(2, "LOAN", step, determinant, priority)]})
+    };
+    let at = "ce_verbose[2].priority";
+    let call = "MCP_TOOL_CALL";
+    told(rows(402, "McpToolStep", call), &[&format!("priority-outweighs-specificity {at}")], rows(400, "McpToolStep", call));
+    assert_eq!(findings(&with(rows(900, "McpToolStep", "MCP_FINAL_ANSWER"))), [""; 0], "another event");
+    told(rows(1, "AgentToolStep", call), &["unknown-step ce_verbose[2].step_value"], rows(1, "McpToolStep", call));
+    let mut same = rows(2, "McpToolStep", call);
+    same["ce_verbose"][1]["intent_code"] = "ANY".into();
+    assert_eq!(findings(&with(same)), [format!("shadowed-row {at}")]);
+}
+
+#[test]
+fn rows_that_are_left_out_or_disabled_are_not_looked_at() {
+    let broken = rule(1, [PRE, "LOAN", "ANY"], ["JSON_PATH", "$.confidence ="], ["SET_STATE", "NOWHERE"]);
+    assert_eq!(findings(&with(json!({"ce_rule": [broken]}))), [""; 0]);
+    let mut off = rule(1, [PRE, "LOAN", "ANY"], ["JSON_PATH", "$.confidence"], ["SET_STATE", "DONE"]);
+    assert_eq!(findings(&with(json!({"ce_rule": [off.clone()]}))), ["unknown-fact-path ce_rule[1].match_pattern"]);
+    off["enabled"] = json!(false);
+    assert_eq!(findings(&with(json!({"ce_rule": [off]}))), [""; 0]);
+}

@@ -140,7 +140,7 @@ fn lint_answers_by_its_exit_code() {
     let issues: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
     assert_eq!((ran.code, issues.len()), (1, 10));
     let members: Vec<&String> = issues[0].as_object().unwrap().keys().collect();
-    assert_eq!(members, ["severity", "path", "reason", "hint"]);
+    assert_eq!(members, ["severity", "path", "reason", "hint", "rule"]);
     assert_eq!((&issues[0]["severity"], &issues[0]["path"]), (&json!("error"), &json!("ce_rule[1].match_pattern")));
     assert_eq!(place.run(&["lint", "--json"]).out.trim(), "[]");
     assert_eq!(place.run(&["import", &bad]).code, 0);

@@ -7,6 +7,7 @@ mod core;
 mod demo;
 mod export;
 mod http;
+mod lint;
 mod protocol;
 mod readme;
 mod replay;

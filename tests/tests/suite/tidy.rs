@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 18] = [
+const LAYERS: [(&str, u32); 19] = [
     ("text", 0),
     ("json", 1),
     ("turn", 2),
     ("fault", 3),
     ("config", 4),
+    ("lint", 5),
     ("pack", 5),
     ("session", 5),
     ("audit", 6),

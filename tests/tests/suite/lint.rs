@@ -1,0 +1,122 @@
+//! `convengine lint`: the mistakes that published configurations share, each as a pack, and no finding on the demo.
+
+use std::fs;
+
+use convengine_tests::root;
+use serde_json::Value;
+
+use crate::running::Place;
+
+/// The packs of `packs/lint` with what lint says of them; errors have a mark.
+const EXPECTED: [(&str, &[&str]); 9] = [
+    (
+        "connection_transfer",
+        &[
+            "!derived-without-template ce_response[1].response_type",
+            "!derived-without-template ce_response[2].response_type",
+            "!derived-without-template ce_response[3].response_type",
+            "!schema-without-extractor ce_output_schema[1].intent_code",
+        ],
+    ),
+    (
+        "faq_with_retrieval",
+        &[
+            "regex-doubled-escape ce_intent_classifier[1].pattern",
+            "unknown-fact-path ce_rule[16].match_pattern",
+            "unknown-fact-path ce_rule[19].match_pattern",
+            "unknown-intent ce_rule[19].action_value",
+        ],
+    ),
+    (
+        "faq_without_retrieval",
+        &[
+            "regex-doubled-escape ce_intent_classifier[1].pattern",
+            "state-without-answer ce_intent_classifier[1].state_code",
+            "!derived-without-template ce_response[1].response_type",
+            "!schema-column ce_prompt_template[1].output_format",
+        ],
+    ),
+    (
+        "inventory_lookup",
+        &[
+            "unknown-context-path ce_rule[1].match_pattern",
+            "unknown-context-path ce_prompt_template[1].system_prompt",
+            "unknown-tool ce_mcp_planner[1].system_prompt",
+        ],
+    ),
+    ("loan_in_one_turn", &["completes-on-error ce_rule[2].match_pattern", "bootstrap-phase-unreachable ce_rule[1].phase"]),
+    (
+        "loan_with_confirmation",
+        &[
+            "regex-doubled-escape ce_intent_classifier[108].pattern",
+            "unknown-context-path ce_rule[133].match_pattern",
+            "bootstrap-phase-unreachable ce_rule[129].phase",
+            "unknown-context-path ce_prompt_template[126].system_prompt",
+            "schema-without-extractor ce_output_schema[109].intent_code",
+            "unknown-step ce_verbose[203].step_value",
+        ],
+    ),
+    (
+        "order_cancellation",
+        &[
+            "same-pass-cascade ce_rule[2].match_pattern",
+            "confirm-without-result ce_rule[2].match_pattern",
+            "!schema-without-extractor ce_output_schema[1].intent_code",
+        ],
+    ),
+    ("order_cancellation_unconfirmed", &["unreachable-state ce_response[2].state_code"]),
+    (
+        "order_diagnostics",
+        &[
+            "completes-on-error ce_rule[3].match_pattern",
+            "bootstrap-phase-unreachable ce_rule[1].phase",
+            "!schema-without-extractor ce_output_schema[1].intent_code",
+        ],
+    ),
+];
+
+/// What the real binary says of a file below `tests`, with its exit code.
+fn lint(place: &Place, file: &str) -> (i32, Vec<String>) {
+    let path = root().join("tests").join(file).display().to_string();
+    let ran = place.run(&["lint", "--json", &path]);
+    let issues: Vec<Value> = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{file}: {error}: {ran:?}"));
+    let text = |issue: &Value, member: &str| issue[member].as_str().unwrap().to_owned();
+    let line = |it: &Value| {
+        let mark = if it["severity"] == "error" { "!" } else { "" };
+        format!("{mark}{} {}", text(it, "rule"), text(it, "path"))
+    };
+    (ran.code, issues.iter().map(line).collect())
+}
+
+#[test]
+fn the_mistakes_of_published_configurations_are_found() {
+    let place = Place::new();
+    for (pack, expected) in EXPECTED {
+        let (code, found) = lint(&place, &format!("packs/lint/{pack}.json"));
+        assert_eq!(found, expected, "{pack}");
+        assert_eq!(code, i32::from(expected.iter().any(|it| it.starts_with('!'))), "{pack}: only errors count");
+    }
+    let files = fs::read_dir(root().join("tests/packs/lint")).unwrap().count();
+    assert_eq!(files, EXPECTED.len(), "a pack without its findings here, or findings without a pack");
+}
+
+#[test]
+fn nothing_is_found_on_the_demo_but_the_circle_that_the_lab_shows() {
+    let place = Place::new();
+    for file in fs::read_dir(root().join("tests/packs/demo")).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let expected: &[&str] = if name == "rule_lab.json" { &["rule-loop ce_rule[30].action_value"] } else { &[] };
+        assert_eq!(lint(&place, &format!("packs/demo/{name}")), (0, expected.iter().map(|it| (*it).to_owned()).collect()), "{name}");
+    }
+}
+
+#[test]
+fn a_talk_is_linted_by_its_configuration() {
+    let place = Place::new();
+    let path = root().join("tests/packs/lint/inventory_lookup.json").display().to_string();
+    let talk = place.write("stock.talk", &format!("# asks\nconfig {path}\n> how many shoes?\n< none\n"));
+    let (of_talk, of_pack) = (place.run(&["lint", &talk]), place.run(&["lint", &path]));
+    assert_eq!((of_talk.code, of_talk.out.lines().count()), (0, 3), "{of_talk:?}");
+    assert_eq!(of_talk.out, of_pack.out);
+    assert!(of_talk.out.lines().all(|it| it.starts_with("warning ") && it.ends_with(')')), "each line names its check: {}", of_talk.out);
+}
