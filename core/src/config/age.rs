@@ -1,5 +1,7 @@
 //! Which of two rows is newer. Time stamps differ from database to database, so only their order is kept.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::scope::upper;
@@ -11,13 +13,14 @@ const SCOPE: [&str; 4] = ["output_format", "response_type", "intent_code", "stat
 /// Puts a row's place in time where its time stamp stands; a row without a rival has none.
 pub(super) fn rank(rows: &mut [Map]) {
     let scopes: Vec<Vec<String>> = rows.iter().map(scope).collect();
-    let times: Vec<Option<i64>> = rows.iter().map(|it| it.get("created_at").and_then(millis)).collect();
-    for (at, row) in rows.iter_mut().enumerate() {
-        let rivals = scopes.iter().zip(&times).enumerate().filter(|it| it.0 != at && Some(it.1.0) == scopes.get(at));
-        let own = times.get(at).copied().flatten();
-        let ages: Vec<Option<i64>> = rivals.map(|it| *it.1.1).collect();
-        row.shift_remove("created_at");
-        if !ages.is_empty() && own.is_some() {
+    let mut times: BTreeMap<&Vec<String>, Vec<Option<i64>>> = BTreeMap::new();
+    for (scope, row) in scopes.iter().zip(rows.iter()) {
+        times.entry(scope).or_default().push(row.get("created_at").and_then(millis));
+    }
+    for (scope, row) in scopes.iter().zip(rows.iter_mut()) {
+        let own = row.shift_remove("created_at").as_ref().and_then(millis);
+        let ages = times.get(scope).map(Vec::as_slice).unwrap_or_default();
+        if ages.len() > 1 && own.is_some() {
             let older = ages.iter().filter(|it| **it < own).count();
             row.insert("created_at".to_owned(), Value::from(older));
         }

@@ -43,7 +43,7 @@ pub(super) struct ConfigRows(Vec<(String, String, String)>);
 
 impl Tables {
     /// The compiled tables in the form that equal tables have: without time stamps, of which only the order of templates stays.
-    pub(super) fn compiled(&self) -> Tables {
+    pub(crate) fn compiled(&self) -> Tables {
         let settled = |table: &str, key: &str| {
             let mut rows = self.0.get(table)?.iter().map(|row| settled(table, row)).collect::<Vec<Map>>();
             in_key_order(&mut rows, key);

@@ -21,7 +21,8 @@ use ground::Ground;
 
 /// Checks control tables; `issues` are those of compiling them.
 pub fn check(tables: &Tables, issues: &[Issue]) -> Vec<Issue> {
-    let ground = Ground::of(tables, issues);
+    let tables = tables.compiled();
+    let ground = Ground::of(&tables, issues);
     let mut found = Vec::new();
     for check in [
         pattern::check,

@@ -1,5 +1,7 @@
 //! Prompt templates that are never asked for.
 
+use std::cmp::Reverse;
+
 use super::ground::Ground;
 use crate::config::{Issue, Row};
 
@@ -12,10 +14,12 @@ const TYPES: [&str; 2] = ["DERIVED", "EXACT"];
 pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<Issue>) {
     for ((format, intent, state), rows) in &ground.templates {
         found.extend(rows.iter().filter_map(|it| unknown_format(it, format)));
-        // Extraction takes the newest one, an answer the first.
-        let rows: Vec<&Row<'_>> = if format == "SCHEMA_JSON" { rows.iter().rev().collect() } else { rows.iter().collect() };
-        let newest_is_known = format != "SCHEMA_JSON" || rows.iter().all(|it| !it.has("created_at"));
-        let Some((used, unused)) = rows.split_first().filter(|_| newest_is_known && FORMATS.contains(&format.as_str())) else { continue };
+        let mut rows: Vec<&Row<'_>> = rows.iter().collect();
+        if format == "SCHEMA_JSON" {
+            // Extraction takes the newest one, an answer the first.
+            rows.sort_by_key(|it| Reverse((it.integer("created_at").unwrap_or_default(), it.id())));
+        }
+        let Some((used, unused)) = rows.split_first().filter(|_| FORMATS.contains(&format.as_str())) else { continue };
         for row in unused.iter().filter(|it| !speaks_of_interaction(it)) {
             let reason =
                 format!("is never used: {} is the {format} template of '{intent}' in the state '{state}'", used.path("output_format"));

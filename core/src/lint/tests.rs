@@ -245,6 +245,9 @@ fn templates_and_schemas_that_do_not_meet() {
         })
     };
     told(twice("ANY"), &["shadowed-row ce_prompt_template[2].output_format"], twice("IDLE"));
+    let mut extracting = twice("ANY");
+    extracting["ce_prompt_template"] = json!([template(1, ["LOAN", "ANY"], "SCHEMA_JSON"), template(2, ["LOAN", "ANY"], "SCHEMA_JSON")]);
+    assert_eq!(findings(&with(extracting)), ["shadowed-row ce_prompt_template[1].output_format"], "extraction takes the newest");
     let extracted = |state: &str, next: &str| {
         json!({
             "ce_output_schema": [scoped(json!({"schema_id": 7, "json_schema": {"properties": {}}, "priority": 1}), "LOAN", "IDLE")],
