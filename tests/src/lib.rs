@@ -1,6 +1,7 @@
 //! The corpus: packs as data, and where to find what plays them.
 
 pub mod plain;
+pub mod scaled;
 
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::act;
 use crate::audit::Stage;
 use crate::config::{Condition, Phase, Rule};
-use crate::session::RuleRun;
+use crate::session::{Facts, RuleRun};
 use crate::turn::Map;
 use crate::turning::Turning;
 use crate::verbose::{Progress, publish};
@@ -27,7 +27,7 @@ pub async fn pass(t: &mut Turning<'_>, phase: Phase, source: &'static str) {
     let pass = Pass { phase, source, origin };
     announce(t, pass);
     let mut evaluated = false;
-    let mut facts = None;
+    let mut facts = Facts::default();
     for _ in 0..ROUNDS {
         let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
         let config = t.config;
@@ -68,7 +68,7 @@ fn announce(t: &mut Turning<'_>, pass: Pass) {
 }
 
 /// `facts` are what paths are asked of: built when a rule first needs them, and again after a rule has done something.
-async fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, facts: &mut Option<Value>) {
+async fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, facts: &mut Facts) {
     if !applies(t, rule, facts) {
         t.audit(Stage::RuleNoMatch(pass.source), |session| {
             json!({
@@ -93,7 +93,7 @@ async fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, facts: &mut Opti
     publish(t, Progress::new("RulesStep", "RULE_MATCH").of_rule(rule.id), || pass.metadata());
     publish(t, Progress::new("RuleActionResolverFactory", "RULE_ACTION_RESOLVER_SELECTED").of_rule(rule.id), || pass.metadata());
     act::run(t, rule).await;
-    *facts = None;
+    *facts = Facts::default();
     t.audit(Stage::RuleApplied(pass.source), |session| {
         let parsed = rule.action_value.as_deref().and_then(|it| serde_json::from_str::<Value>(it).ok());
         json!({
@@ -108,16 +108,14 @@ async fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, facts: &mut Opti
 }
 
 /// Whether the rule's condition is met; a pattern that takes too many steps is not.
-fn applies(t: &Turning<'_>, rule: &Rule, facts: &mut Option<Value>) -> bool {
+fn applies(t: &Turning<'_>, rule: &Rule, facts: &mut Facts) -> bool {
     let text = t.session.user_text.as_deref();
     match &rule.condition {
         Condition::Always => text.is_some(),
         Condition::Exact(pattern) => text.is_some_and(|it| it.trim().to_lowercase() == *pattern),
         Condition::Regex(regex) => text.is_some_and(|it| regex.find(it) == Ok(true)),
-        Condition::JsonPath(path) => path.matches(facts.get_or_insert_with(|| t.session.facts())),
-        Condition::ContextJsonPath(path) => {
-            facts.get_or_insert_with(|| t.session.facts()).get("context").is_some_and(|context| path.present(context))
-        }
+        Condition::JsonPath(path) => facts.hold(&t.session, path),
+        Condition::ContextJsonPath(path) => facts.in_context(&t.session, path),
     }
 }
 

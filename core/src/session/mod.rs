@@ -1,5 +1,6 @@
 //! The mutable conversation state of a turn.
 
+mod facts;
 mod params;
 mod reset;
 mod schema_facts;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use crate::config::{Act, UNKNOWN, same_code};
 use crate::turn::{ConversationRow, Exchange, Map, MemoryRow, Millis, Payload, SessionAfter, TurnInput, Write};
 
+pub use facts::Facts;
 pub use params::truthy;
 pub use schema_facts::SchemaFacts;
 pub use step_info::{StepInfo, StepLeft};

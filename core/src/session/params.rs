@@ -215,7 +215,11 @@ impl Session {
 
     /// The parameters that are stored and that rules and templates see.
     pub fn safe_params(&self) -> Map {
-        self.params.iter().filter(|it| !NOT_STORED.contains(&it.0.to_lowercase().as_str())).map(|(k, v)| (k.clone(), v.clone())).collect()
+        self.params
+            .iter()
+            .filter(|it| !NOT_STORED.iter().any(|name| name.eq_ignore_ascii_case(it.0)))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect()
     }
 
     /// `input_params_json` after the turn: a pending action that only the client named is not kept, one that a rule had named is.

@@ -1,7 +1,9 @@
 //! Plays turns without any I/O, for tools that count instructions and allocations, and prints the bytes that they store.
 //!
 //! `turns PACK CONVERSATIONS core|audit|rows|bytes`: the core alone, with the audit rows as JSON text, with all rows, or with
-//! all rows and their bytes.
+//! all rows and their bytes. `rows:N` for PACK is a generated configuration of N rows.
+//!
+//! `turns PACK TIMES MODE TURN` plays one turn of a long conversation so many times.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -12,6 +14,7 @@ use convengine_server::rows;
 use convengine_server::store::commit::TurnRows;
 use convengine_server::store::turn::compress;
 use convengine_tests::plain::{Ended, Plain};
+use convengine_tests::scaled;
 use serde_json::json;
 
 #[derive(Default)]
@@ -25,8 +28,15 @@ struct Sums {
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [pack, conversations, mode] = arguments.as_slice() else { bail!("usage: turns PACK CONVERSATIONS core|audit|rows|bytes") };
-    let plain = Plain::open(Path::new(pack))?;
+    let (pack, times, mode, turn) = match arguments.as_slice() {
+        [pack, times, mode] => (pack, times, mode, None),
+        [pack, times, mode, turn] => (pack, times, mode, Some(turn)),
+        _ => bail!("usage: turns PACK|rows:N TIMES core|audit|rows|bytes [TURN]"),
+    };
+    let plain = match pack.strip_prefix("rows:") {
+        Some(rows) => Plain::of(&scaled::pack(rows.parse()?)?)?,
+        None => Plain::open(Path::new(pack))?,
+    };
     let count: fn(&mut Sums, &Ended) -> Result<()> = match mode.as_str() {
         "core" => |_, _| Ok(()),
         "audit" => audit,
@@ -35,11 +45,14 @@ fn main() -> Result<()> {
         other => bail!("'{other}' is not core, audit, rows or bytes"),
     };
     let mut sums = Sums::default();
-    for _ in 0..conversations.parse()? {
-        plain.play(|ended| {
-            sums.turns += 1;
-            count(&mut sums, ended)
-        })?;
+    let mut seen = |ended: &Ended| {
+        sums.turns += 1;
+        count(&mut sums, ended)
+    };
+    let times = times.parse()?;
+    match turn {
+        Some(turn) => plain.play_turn(turn.parse()?, times, seen)?,
+        None => (0..times).try_for_each(|_| plain.play(&mut seen))?,
     }
     let Sums { turns, audit_rows, audit_bytes, journal_bytes, stored_bytes } = sums;
     let sums = json!({

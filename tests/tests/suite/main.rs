@@ -12,6 +12,7 @@ mod protocol;
 mod readme;
 mod replay;
 mod running;
+mod scaled;
 mod server;
 mod settings;
 mod stream;

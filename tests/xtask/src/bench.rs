@@ -4,6 +4,7 @@
 //! `tests/budget.txt`. Times are printed and never fail anything.
 
 mod counts;
+mod scale;
 mod server;
 mod speed;
 
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use self::counts::Counts;
+use self::scale::Scale;
 use self::speed::{Extent, Speed};
 use crate::project::Project;
 use crate::{sh, size};
@@ -33,15 +35,18 @@ pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     let bench = Bench { project, folder: new_folder(project)? };
     let counts = Counts::take(&bench)?;
     counts.print();
+    let scale = Scale::take(&bench)?;
+    scale.print();
     let speed = extent.map(|extent| Speed::measure(&bench, extent)).transpose()?;
     if let Some(speed) = &speed {
         speed.print();
     }
     println!("\naims");
-    for aim in counts.aims().into_iter().chain(speed.iter().flat_map(Speed::aims)) {
+    for aim in counts.aims().into_iter().chain(scale.aims()).chain(speed.iter().flat_map(Speed::aims)) {
         aim.print();
     }
-    let broken = size::above_limit(project, &counts.limited())?;
+    let limited = [counts.limited(), scale.limited()].concat();
+    let broken = size::above_limit(project, &limited)?;
     if !broken.is_empty() {
         bail!("{}", broken.join("; "));
     }

@@ -4,6 +4,7 @@
 //! strings and take a missing member for null. A bare comparison `$.a == 1` means `$[?(@.a == 1)]`.
 
 mod filter;
+mod members;
 mod parse;
 mod query;
 mod verdict;
@@ -17,6 +18,7 @@ pub use verdict::{Known, Verdict};
 #[derive(Debug, Clone)]
 pub struct JsonPath {
     path: Path,
+    members: Option<Vec<String>>,
 }
 
 impl JsonPath {
@@ -25,7 +27,12 @@ impl JsonPath {
     /// # Errors
     /// What was not expected, and at which character.
     pub fn compile(source: &str) -> Result<JsonPath, String> {
-        parse::whole(source).map(|path| JsonPath { path })
+        parse::whole(source).map(|path| JsonPath { members: members::of(&path), path })
+    }
+
+    /// The members of the document that decide whether the path holds; `None` when all of them may.
+    pub fn members(&self) -> Option<&[String]> {
+        self.members.as_deref()
     }
 
     /// Whether the path holds for a document: something is found, and it is not a single `false`.
@@ -140,6 +147,29 @@ mod tests {
             "$[?(!@.context.gone)]",
         ] {
             assert!(!holds(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_needs_the_members_that_it_looks_at() {
+        for (path, expected) in [
+            ("$.context.a", Some("context")),
+            ("intent == 'J' && $.inputParams.items[?(@.q > $.limit)].q", Some("intent inputParams limit")),
+            ("$.inputParams.items[?(@.q > $.limit)].q", Some("inputParams limit")),
+            ("$[?(@.intent == 'J' || !@.state)]", Some("intent state")),
+            ("$[?(@.a)][?(@.b =~ /x/)].c", Some("a b c")),
+            ("$['a','b']", Some("a b")),
+            ("$.a..b", Some("a")),
+            ("$.a.length()", Some("a")),
+            ("$", Some("")),
+            ("$.*", None),
+            ("$..a", None),
+            ("$[?(@.size() > 3)]", None),
+            ("$[?(@ == 1)]", None),
+            ("$.a[?($ == 1)]", None),
+        ] {
+            let compiled = JsonPath::compile(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+            assert_eq!(compiled.members().map(|it| it.join(" ")).as_deref(), expected, "{path}");
         }
     }
 

@@ -1,0 +1,47 @@
+//! The document that rules ask, built as far as they ask for it.
+
+use serde_json::Value;
+
+use super::Session;
+use crate::json::path::JsonPath;
+use crate::turn::Map;
+
+/// The facts that were asked for so far; they have to be forgotten when the session changes.
+#[derive(Debug)]
+pub struct Facts {
+    document: Value,
+    whole: bool,
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        Facts { document: Value::Object(Map::new()), whole: false }
+    }
+}
+
+impl Facts {
+    /// Whether a path holds for the session.
+    pub fn hold(&mut self, session: &Session, path: &JsonPath) -> bool {
+        match path.members() {
+            Some(members) => members.iter().for_each(|it| self.add(session, it)),
+            None if self.whole => {}
+            None => *self = Facts { document: session.facts(), whole: true },
+        }
+        path.matches(&self.document)
+    }
+
+    /// Whether a path finds a value in the context.
+    pub fn in_context(&mut self, session: &Session, path: &JsonPath) -> bool {
+        self.add(session, "context");
+        self.document.get("context").is_some_and(|context| path.present(context))
+    }
+
+    fn add(&mut self, session: &Session, name: &str) {
+        if self.whole || self.document.get(name).is_some() {
+            return;
+        }
+        if let (Some(members), Some(value)) = (self.document.as_object_mut(), session.fact(name)) {
+            members.insert(name.to_owned(), value);
+        }
+    }
+}

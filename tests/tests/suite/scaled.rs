@@ -1,0 +1,29 @@
+//! A configuration's size changes what a turn costs as little as what it answers; the cost is `cargo xtask bench`'s.
+
+use convengine_core::turn::{Notice, Outcome};
+use convengine_tests::plain::Plain;
+use convengine_tests::scaled::{FEWEST, pack};
+
+fn told(rows: usize) -> Vec<(Outcome, Vec<Notice>)> {
+    let mut told = Vec::new();
+    let plain = Plain::of(&pack(rows).unwrap()).unwrap();
+    plain
+        .play(|ended| {
+            told.push((ended.outcome.clone(), ended.notices.clone()));
+            Ok(())
+        })
+        .unwrap();
+    told
+}
+
+#[test]
+fn rows_that_do_not_fit_change_nothing() {
+    let few = told(FEWEST);
+    let answers: Vec<&str> = few.iter().filter_map(|it| it.0.payload.as_ref()).map(|it| it.value.as_str()).collect();
+    let found = "Order MF-20417 is on its way.";
+    assert_eq!(answers, ["Which order do you mean?", found, "We look for it: started.", found, found]);
+    for rows in [200, 1_000] {
+        assert_eq!(pack(rows).unwrap().tables.0.values().map(Vec::len).sum::<usize>(), rows);
+        assert_eq!(told(rows), few, "{rows} rows");
+    }
+}

@@ -1,0 +1,89 @@
+//! How a turn's cost grows with the configuration and with the conversation: it must not.
+
+use anyhow::Result;
+
+use super::counts::{Played, instructions};
+use super::{Aim, Bench};
+use crate::sh;
+
+/// Sizes of generated configurations, in rows.
+const ROWS: [u64; 3] = [10, 1_000, 10_000];
+
+/// Turns of one conversation whose cost is compared; the last two have a full window of history.
+const TURNS: [u64; 3] = [5, 50, 500];
+
+/// Conversations, or times that a turn is played again, of the shorter of two runs.
+const TIMES: u64 = 20;
+
+/// Turns of a conversation on a generated configuration.
+const MESSAGES: u64 = 5;
+
+/// Instructions of a turn.
+pub struct Scale {
+    by_rows: Vec<(u64, u64)>,
+    by_turns: Vec<(u64, u64)>,
+}
+
+impl Scale {
+    /// Counts.
+    pub fn take(bench: &Bench<'_>) -> Result<Self> {
+        sh::say("counting instructions by the size of the configuration and the length of the conversation");
+        let of_rows = |rows: u64| {
+            let conversations = Played { pack: &format!("rows:{rows}"), mode: "core", turn: None };
+            Ok((rows, instructions(bench, conversations, TIMES)? / (TIMES * MESSAGES)))
+        };
+        let of_turn = |turn: u64| {
+            let again = Played { pack: "rows:10", mode: "core", turn: Some(turn) };
+            Ok((turn, instructions(bench, again, TIMES)? / TIMES))
+        };
+        Ok(Self {
+            by_rows: ROWS.into_iter().map(of_rows).collect::<Result<_>>()?,
+            by_turns: TURNS.into_iter().map(of_turn).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Prints the table.
+    pub fn print(&self) {
+        println!("\n{:<40}{:>12}{:>12}", "a turn, audit ALL", "instructions", "percent");
+        for (counts, of) in [(&self.by_rows, "configured rows"), (&self.by_turns, "is the number of the turn")] {
+            let first = counts.first().map_or(1, |it| it.1);
+            for (size, count) in counts {
+                println!("{:<40}{count:>12}{:>12}", format!("{size} {of}"), percent(*count, first));
+            }
+        }
+    }
+
+    /// The figures with a limit in the budget file.
+    pub fn limited(&self) -> Vec<(&'static str, Option<u64>)> {
+        vec![("rows_spread_percent", spread(&self.by_rows)), ("long_conversation_percent", self.growth())]
+    }
+
+    /// What is aimed at.
+    pub fn aims(&self) -> Vec<Aim> {
+        let at_most = |what: &str, measured: Option<u64>, most: u64| Aim {
+            what: what.to_owned(),
+            measured: measured.map_or("-".to_owned(), |it| format!("{it} %")),
+            met: measured.map(|it| it <= most),
+        };
+        vec![
+            at_most("rows: 10 to 10,000 differ by at most 1.5 times", spread(&self.by_rows), 150),
+            at_most("conversation: turn 500 costs what turn 50 does", self.growth(), 101),
+        ]
+    }
+
+    /// The last turn's cost in percent of the one before it.
+    fn growth(&self) -> Option<u64> {
+        let [.., before, last] = self.by_turns.as_slice() else { return None };
+        Some(percent(last.1, before.1))
+    }
+}
+
+/// The largest cost in percent of the smallest.
+fn spread(counts: &[(u64, u64)]) -> Option<u64> {
+    let costs = counts.iter().map(|it| it.1);
+    Some(percent(costs.clone().max()?, costs.min()?))
+}
+
+fn percent(count: u64, of: u64) -> u64 {
+    (100 * count).div_ceil(of.max(1))
+}
