@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 18] = [
+const LAYERS: [(&str, u32); 19] = [
     ("text", 0),
     ("json", 1),
     ("turn", 2),
@@ -18,6 +18,7 @@ const LAYERS: [(&str, u32); 18] = [
     ("turning", 7),
     ("verbose", 8),
     ("llm", 8),
+    ("action", 9),
     ("extension", 9),
     ("rules", 10),
     ("schema", 11),
