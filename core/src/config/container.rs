@@ -60,3 +60,27 @@ fn compile(row: &Row<'_>) -> Result<((String, String), Container), Issue> {
         Container { page_id: number("page_id")?, section_id: number("section_id")?, container_id: number("container_id")?, param };
     Ok(((code("intent_code"), code("state_code")), container))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::config::{Config, Tables};
+
+    #[test]
+    fn numbers_may_be_texts_and_a_null_priority_is_last() {
+        let row = |id: i64, container: serde_json::Value, priority: serde_json::Value| {
+            json!({
+                "id": id, "intent_code": "ANY", "state_code": "ANY", "page_id": "1", "section_id": " 2 ", "container_id": container,
+                "input_param_name": "a", "priority": priority,
+            })
+        };
+        let rows = [row(1, json!("10"), json!(null)), row(2, json!("main"), json!(1)), row(3, json!(30), json!(7))];
+        let tables: Tables = serde_json::from_value(json!({"ce_container_config": rows})).unwrap();
+        let (config, issues) = Config::compile(&tables, &json!({}));
+        let numbers: Vec<_> = config.containers.of("A", "B").iter().map(|it| (it.page_id, it.section_id, it.container_id)).collect();
+        assert_eq!(numbers, [(1, 2, 30), (1, 2, 10)]);
+        let paths: Vec<&str> = issues.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(paths, ["ce_container_config[2].container_id"]);
+    }
+}

@@ -3,6 +3,7 @@
 mod browser;
 mod budget;
 mod commands;
+mod containers;
 mod core;
 mod demo;
 mod export;

@@ -9,7 +9,10 @@ use crate::turning::Turning;
 
 pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     t.session.state_at_rules = Some(t.session.state.clone());
-    rules::pass(t, Phase::PreResponseResolution, "RulesStep").await;
+    // A turn that asks which action is meant only says the question: intent and state stay, and no task is called.
+    if !t.session.stalled {
+        rules::pass(t, Phase::PreResponseResolution, "RulesStep").await;
+    }
     t.session.write_context();
     Ok(Flow::Continue)
 }

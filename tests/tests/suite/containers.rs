@@ -1,0 +1,95 @@
+//! Data of containers from a service of the host's.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::{self, JoinHandle};
+
+use serde_json::{Value, json};
+
+use crate::running::{Place, WORDS_ALONE, one_line};
+
+/// A service that answers so many requests, each with the next of the answers; what it was asked comes back at its end.
+fn service(answers: Vec<(u16, &'static str)>) -> (String, JoinHandle<Vec<Value>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/containers", listener.local_addr().unwrap());
+    let asked = thread::spawn(move || answers.into_iter().map(|answer| exchange(listener.accept().unwrap().0, answer)).collect());
+    (url, asked)
+}
+
+fn exchange(mut stream: TcpStream, (status, body): (u16, &str)) -> Value {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut length = 0;
+    let mut head = String::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+        head += &line;
+    }
+    let mut sent = vec![0; length];
+    reader.read_exact(&mut sent).unwrap();
+    write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).unwrap();
+    assert!(head.starts_with("POST /containers "), "{head}");
+    serde_json::from_slice(&sent).unwrap()
+}
+
+fn cards() -> Value {
+    json!({
+        "name": "cards",
+        "containers": {"7/8/9": {"from": "the pack"}},
+        "tables": {
+            "ce_intent": [{"intent_code": "CARD", "description": "Cards"}],
+            "ce_intent_classifier": [
+                {"classifier_id": 1, "rule_type": "CONTAINS", "pattern": "card", "intent_code": "CARD", "priority": 10}
+            ],
+            "ce_container_config": [
+                {"id": 1, "intent_code": "CARD", "state_code": "UNKNOWN", "page_id": 7, "section_id": 8, "container_id": 9,
+                 "input_param_name": "question"}
+            ],
+            "ce_response": [
+                {"response_id": 1, "intent_code": "CARD", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
+                 "exact_text": "data {{context.container_data.question}}"}
+            ]
+        }
+    })
+}
+
+fn said(server: &crate::running::Server) -> Value {
+    server.post(r#"{"message": "my card", "inputParams": {"city": "Rome"}}"#).json()["payload"]["value"].clone()
+}
+
+#[test]
+fn a_service_that_is_set_up_answers_in_the_place_of_the_pack() {
+    let (url, asked) = service(vec![(200, r#"{"limit": 500}"#), (500, "{}"), (200, "no JSON")]);
+    let place = Place::with(&cards());
+    let set = format!("convengine.container.url={url}");
+    let server = place.serve(&[&WORDS_ALONE[..], &["--set", &set]].concat());
+    assert_eq!(said(&server), r#"data {"limit":500}"#);
+    assert_eq!((said(&server), said(&server)), (json!("data "), json!("data ")), "a service that fails does not fail the turn");
+    let asked = asked.join().unwrap();
+    let head = json!({"pageId": 7, "sectionId": 8, "containerId": 9, "userId": "convengine", "loggedInUserId": "convengine"});
+    for (key, value) in head.as_object().unwrap() {
+        assert_eq!(&asked[0][key], value, "{key}");
+    }
+    let params = &asked[0]["inputParams"];
+    assert_eq!((&params["question"], &params["city"]), (&json!("my card"), &json!("Rome")));
+}
+
+#[test]
+fn without_a_service_the_pack_answers() {
+    let place = Place::with(&cards());
+    let server = place.serve(&WORDS_ALONE);
+    assert_eq!(said(&server), r#"data {"from":"the pack"}"#);
+}
+
+#[test]
+fn an_address_that_cannot_be_reached_is_a_bad_setting() {
+    let place = Place::with(&cards());
+    let ran = place.run(&["serve", "--set", "convengine.container.url=ftp://somewhere"]);
+    one_line(&ran, 2, &["convengine.container.url", "ftp://somewhere", "http://"]);
+}
