@@ -16,7 +16,7 @@ pub enum Model {
     /// Nobody.
     Off,
     /// Rules from a file.
-    Scripted(Mutex<Scripted>),
+    Scripted(Box<Mutex<Scripted>>),
 }
 
 impl Model {
@@ -33,7 +33,7 @@ impl Model {
         };
         let rules = pack_file::text(Path::new(file)).map_err(|it| Failure::usage(format!("cannot use the scripted model {file}: {it}")))?;
         let scripted = Scripted::parse(&rules).map_err(|it| Failure::usage(format!("cannot use the scripted model {file}: {it}")))?;
-        Ok(Model::Scripted(Mutex::new(scripted)))
+        Ok(Model::Scripted(Box::new(Mutex::new(scripted))))
     }
 
     /// The answer that the turn of a script brings, and after how many milliseconds.

@@ -49,7 +49,7 @@ fn of_two_messages_at_the_same_time_the_second_sees_what_the_first_did() {
 /// Demo scenario X11.
 #[test]
 fn a_talk_held_on_a_server_replays_with_nobody_to_ask() {
-    for name in ["hotel_by_the_lake", "transfer_task_fails", "yes_comes_too_late"] {
+    for name in ["hotel_by_the_lake", "transfer_task_fails", "stock_lookup", "yes_comes_too_late"] {
         let case = talk(&format!("{name}.talk")).unwrap();
         let file = case.path.display().to_string();
         let place = Place::new();
