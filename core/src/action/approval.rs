@@ -39,7 +39,7 @@ pub fn approval(t: &Turning<'_>) -> Result<Approval, Undecided> {
     let settings = &t.config.settings.guardrail;
     let found = t.config.sensitive.find(&sanitized(t.session.user_text.as_deref().unwrap_or_default()));
     let sensitive = match found {
-        Ok(sensitive) => sensitive,
+        Ok(sensitive) => sensitive || (settings.fail_closed && t.config.sensitive.is_broken()),
         Err(Undecided) if settings.fail_closed => true,
         Err(undecided) if settings.require_approval => return Err(undecided),
         Err(Undecided) => false,

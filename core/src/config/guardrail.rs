@@ -8,8 +8,7 @@ use crate::text::regex::Regex;
 #[derive(Debug, Clone, Default)]
 pub struct SensitivePatterns {
     patterns: Vec<Regex>,
-    /// Why a pattern cannot be compiled.
-    broken: Option<String>,
+    broken: bool,
 }
 
 /// It cannot be said whether a message is sensitive.
@@ -24,18 +23,17 @@ impl SensitivePatterns {
                 Ok(regex) => found.patterns.push(regex),
                 Err(reason) => {
                     let path = "convengine.flow.guardrail.sensitive-patterns";
-                    let reason = format!("'{pattern}': {reason}");
-                    found.broken.get_or_insert(format!("{path}: {reason}"));
-                    issues.push(Issue::error(path, reason, hint(settings)));
+                    found.broken = true;
+                    issues.push(Issue::error(path, format!("'{pattern}': {reason}"), hint(settings)));
                 }
             }
         }
         found
     }
 
-    /// Why messages cannot be judged: a pattern that cannot be compiled.
-    pub fn broken(&self) -> Option<&str> {
-        self.broken.as_deref()
+    /// Whether a pattern cannot be compiled; a gate that fails closed then lets nothing through without an approval.
+    pub fn is_broken(&self) -> bool {
+        self.broken
     }
 
     /// Whether a message is sensitive.
@@ -50,14 +48,14 @@ impl SensitivePatterns {
         if answers.contains(&Ok(true)) {
             return Ok(true);
         }
-        if self.broken.is_some() || answers.iter().any(Result::is_err) { Err(Undecided) } else { Ok(false) }
+        if answers.iter().any(Result::is_err) { Err(Undecided) } else { Ok(false) }
     }
 }
 
 fn hint(settings: &Guardrail) -> &'static str {
-    match (settings.enabled && settings.require_approval, settings.fail_closed) {
-        (false, _) => "the pattern is left out until it is corrected",
-        (true, true) => "every message needs an approval until it is corrected",
-        (true, false) => "no turn is answered until it is corrected or removed",
+    if settings.enabled && settings.require_approval && settings.fail_closed {
+        "every message needs an approval until it is corrected"
+    } else {
+        "the pattern is left out until it is corrected"
     }
 }

@@ -168,10 +168,7 @@ impl Config {
 
     /// Why no turn can run, when a policy row cannot be compiled, or a sensitive pattern that messages need an approval by.
     pub fn policy_unavailable(&self) -> Option<&str> {
-        let guardrail = &self.settings.guardrail;
-        // With the gate that fails closed, every message counts as sensitive instead, and turns go on.
-        let gate = guardrail.enabled && guardrail.require_approval && !guardrail.fail_closed;
-        self.policies.unavailable.as_deref().or_else(|| self.sensitive.broken().filter(|_| gate))
+        self.policies.unavailable.as_deref()
     }
 }
 
