@@ -20,7 +20,7 @@ pub struct Scripts {
 const TASK: [&str; 7] = ["result", "set_params", "set_context", "intent", "state", "payload", "publish"];
 
 /// Where the text of a tool may come from; a tool has one of them.
-const TOOL: [&str; 4] = ["text", "expression", "request", "error"];
+const TOOL: [&str; 5] = ["text", "texts", "expression", "request", "error"];
 
 impl Scripts {
     /// What does not have the form of an answer, one line each.
@@ -67,6 +67,9 @@ fn tool(reply: &Value) -> Result<(), String> {
     let is_call = members.contains_key("request");
     known(members, if is_call { &["request", "response"] } else { &TOOL })?;
     ["expression", "request", "response"].iter().try_for_each(|it| object(members, it))?;
+    if members.get("texts").is_some_and(|it| it.as_array().is_none_or(Vec::is_empty)) {
+        return Err("the member 'texts' is no list of answers; correct it".to_owned());
+    }
     text(members, "error")
 }
 
@@ -105,7 +108,7 @@ mod tests {
             },
             "tools": {
                 "t": {"text": "plain"}, "u": {"expression": {"x": "a * 2"}}, "v": {"request": {"url": "u"}, "response": {"mode": "RAW_JSON"}},
-                "w": {"error": "down"}
+                "w": {"error": "down"}, "x": {"texts": ["one", {"n": 2}]}
             },
             "containers": {"1/2/3": 5, "1/2/4": {"anything": []}}
         });
@@ -117,13 +120,13 @@ mod tests {
             },
             "tools": {
                 "a": [], "b": {}, "c": {"text": "x", "expression": {}}, "d": {"expression": "x"}, "e": {"text": "x", "response": {}},
-                "f": {"request": "GET"}
+                "f": {"request": "GET"}, "g": {"texts": "one"}, "h": {"texts": []}
             }
         });
         let problems = serde_json::from_value::<Scripts>(bad).unwrap().problems();
         let of: Vec<&str> = problems.iter().filter_map(|it| it.split(':').next()).collect();
         let names = ["tasks.a", "tasks.b", "tasks.c", "tasks.d", "tasks.e", "tasks.f"].map(str::to_owned);
-        let tools = ["a", "b", "c", "d", "e", "f"].map(|it| format!("tools.{it}"));
-        assert_eq!(of, [names, tools].concat(), "{problems:#?}");
+        let tools = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|it| format!("tools.{it}"));
+        assert_eq!(of, [&names[..], &tools[..]].concat(), "{problems:#?}");
     }
 }
