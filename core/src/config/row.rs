@@ -63,11 +63,6 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// Whether the row names a column at all.
-    pub fn has(&self, column: &str) -> bool {
-        self.map.contains_key(column)
-    }
-
     /// The path of a column in issues.
     pub fn path(&self, column: &str) -> String {
         let id = self.text(self.key).unwrap_or_else(|| self.position.to_string());

@@ -38,7 +38,8 @@ pub(super) const VIEW: [(&str, Known); 23] = [
 const BESIDE: [(&str, Known); 3] = [("stepInfos", Known::Object), ("inputParams", Known::Object), ("payload", Known::Open)];
 
 /// What the engine keeps in the context.
-const CONTEXT: [&str; 9] = [
+const CONTEXT: [&str; 10] = [
+    "container_data",
     "mcp",
     "memory",
     "approval",
@@ -81,6 +82,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
+    /// Reads the schemas.
     pub fn of(ground: &Ground<'_>) -> Facts {
         let properties =
             |table: &str| ground.rows(table).iter().filter_map(|it| it.text("json_schema")).flat_map(|it| members(&it)).collect();

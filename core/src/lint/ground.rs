@@ -58,6 +58,7 @@ pub(super) struct Rule<'t> {
 }
 
 impl<'t> Ground<'t> {
+    /// Reads the tables; what an issue says is left out is left out here too.
     pub fn of(tables: &'t Tables, issues: &[Issue]) -> Ground<'t> {
         let out: BTreeSet<&str> =
             issues.iter().filter(|it| it.is_error()).filter_map(|it| it.path.rsplit_once('.')).map(|it| it.0).collect();

@@ -82,7 +82,8 @@ fn of_everything(ground: &Ground<'_>, found: &mut Vec<Issue>) {
 fn fits_everything(row: &Row<'_>) -> bool {
     let is_regex = row.code("rule_type").is_some_and(|it| upper(&it) == "REGEX");
     // Compiling is dear: a pattern without any of these signs needs some character.
-    let may_be_empty = |it: &String| it.contains(['*', '?', '|']);
+    // What must not stand somewhere cannot be tried out.
+    let may_be_empty = |it: &String| it.contains(['*', '?', '|']) && !["(?!", "(?<!", "(?=", "(?<="].iter().any(|look| it.contains(look));
     let pattern = row.text("pattern").filter(|it| is_regex && may_be_empty(it)).and_then(|it| Regex::new(&it).ok());
     pattern.is_some_and(|it| ["", "~ ~"].iter().all(|text| it.find(text) == Ok(true)))
 }

@@ -28,12 +28,12 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<Issue>) {
             found.push(Issue::error(row.path("intent_code"), reason, hint).of("schema-without-extractor"));
             continue;
         }
+        if state != ANY {
+            continue;
+        }
         let states: Vec<&str> = later.get(intent.as_str()).into_iter().flatten().map(String::as_str).filter(|it| !has(it)).collect();
         if !states.is_empty() {
-            let reason = format!(
-                "the schema stays in force as the state changes, and no SCHEMA_JSON template fits '{intent}' in {}",
-                states.join(", ")
-            );
+            let reason = format!("extracts in every state, and no SCHEMA_JSON template fits '{intent}' in {}", states.join(", "));
             let hint = "give the template the state ANY";
             found.push(Issue::warning(row.path("intent_code"), reason, hint).of("schema-without-extractor"));
         }

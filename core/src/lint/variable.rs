@@ -8,7 +8,7 @@ use crate::config::{Issue, Row};
 use crate::text::template::Template;
 
 /// Names that every template has beside the session's view.
-const ALWAYS: [&str; 13] = [
+const ALWAYS: [&str; 22] = [
     "session",
     "inputParams",
     "safeInputParams",
@@ -22,10 +22,19 @@ const ALWAYS: [&str; 13] = [
     "resolved_user_input",
     "dialogue_act",
     "missing_fields",
+    "missing_field_options",
+    "container_data",
+    "schema_id",
+    "schema_json",
+    "schema_description",
+    "schema_field_details",
+    "post_intent_rule",
+    "rule_execution_source",
+    "rule_execution_origin",
 ];
 
 /// Names that only prompts have, with what other texts have instead.
-const OF_PROMPTS: [(&str, &str); 20] = [
+const OF_PROMPTS: [(&str, &str); 19] = [
     ("user_input", "userText"),
     ("userInput", "userText"),
     ("user_text", "userText"),
@@ -41,7 +50,6 @@ const OF_PROMPTS: [(&str, &str); 20] = [
     ("rewrittenQuery", "standaloneQuery"),
     ("pending_clarification", "pendingClarificationQuestion"),
     ("pendingClarification", "pendingClarificationQuestion"),
-    ("container_data", "containerData"),
     ("contextJson", "context"),
     ("context_json", "context"),
     ("data_schema", "schema"),
@@ -109,4 +117,28 @@ fn judge(row: &Row<'_>, column: &str, name: &str, own: &BTreeSet<String>, is_pro
     }
     let meant = alike(first, view().chain(ALWAYS)).filter(|_| of_prompts.is_none() && !is_prompt)?;
     warning("unknown-variable", format!("write {meant}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::pack::{Conversations, Pack};
+    use crate::session::Session;
+
+    #[test]
+    fn what_the_engine_shares_as_parameters_is_known() {
+        let turn = r#"{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "hello"}}}"#;
+        let pack = Pack::parse(&format!(r#"{{"name": "one", "turns": [{turn}]}}"#)).unwrap();
+        let mut session = Session::open(pack.message(0).unwrap().input(&Conversations::default()), 20);
+        session.share_view();
+        let response = json!({"response_id": 1});
+        let row = Row::new("ce_response", "response_id", 1, response.as_object().unwrap());
+        let judged = |name: &str| judge(&row, "exact_text", name, &BTreeSet::new(), false);
+        assert!(session.params.len() > 5);
+        let unknown: Vec<&String> = session.params.keys().filter(|it| judged(it).is_some()).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+        assert!(judged("conversation_id").is_some());
+    }
 }

@@ -52,7 +52,6 @@ const EXPECTED: [(&str, &[&str]); 9] = [
             "unknown-context-path ce_rule[133].match_pattern",
             "bootstrap-phase-unreachable ce_rule[129].phase",
             "unknown-context-path ce_prompt_template[126].system_prompt",
-            "schema-without-extractor ce_output_schema[109].intent_code",
             "unknown-step ce_verbose[203].step_value",
         ],
     ),
