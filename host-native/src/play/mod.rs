@@ -7,7 +7,6 @@ mod check;
 mod core;
 mod expect;
 mod explained;
-mod filter;
 mod http;
 mod junit;
 
