@@ -242,6 +242,7 @@ impl Session {
     /// The row of a turn that has come to its end.
     pub fn row_after(&self, now: Millis) -> ConversationRow {
         ConversationRow {
+            conversation_id: self.stored.conversation_id.clone(),
             status: "RUNNING".to_owned(),
             intent_code: self.intent.clone(),
             state_code: self.state.clone(),
@@ -249,8 +250,8 @@ impl Session {
             params: self.stored_params(),
             last_user_text: self.user_text.clone(),
             last_assistant: self.last_assistant.clone(),
+            created_at: self.stored.created_at,
             updated_at: now,
-            ..self.stored.clone()
         }
     }
 
