@@ -39,7 +39,9 @@ pub fn open_late(t: &mut Turning<'_>) {
     let mut runtime = Runtime::of(&t.session);
     runtime.forget_elsewhere(&t.session.intent, &t.session.state);
     let decided = [Status::Expired, Status::Rejected].iter().any(|it| runtime.reached(*it, turn));
-    runtime.store(&mut t.session);
+    if Runtime::exists(&t.session) {
+        runtime.store(&mut t.session);
+    }
     if decided {
         return;
     }

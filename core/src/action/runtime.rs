@@ -56,6 +56,11 @@ impl Runtime {
         Runtime(session.context.get(NODE).and_then(Value::as_object).cloned().unwrap_or_default())
     }
 
+    /// Whether the context has one; a conversation that was started over in this turn has none.
+    pub fn exists(session: &Session) -> bool {
+        session.context.contains_key(NODE)
+    }
+
     /// Writes it into the context.
     pub fn store(self, session: &mut Session) {
         session.context.insert(NODE.to_owned(), Value::Object(self.0));

@@ -53,6 +53,10 @@ pub struct Response {
     pub state: String,
     /// The form.
     pub format: OutputFormat,
+    /// `output_format` as stored.
+    pub format_name: String,
+    /// `response_type` as stored.
+    pub type_name: String,
     /// How the answer comes about.
     pub making: Making,
     /// Lower wins; null is last.
@@ -102,6 +106,8 @@ fn compile(row: &Row<'_>) -> Result<Response, Issue> {
         intent: code("intent_code"),
         state: code("state_code"),
         format,
+        format_name: output_format,
+        type_name: row.code("response_type").unwrap_or_default(),
         making: making(row)?,
         priority: row.integer("priority").unwrap_or(999_999),
         position: row.position(),

@@ -155,7 +155,8 @@ async fn accept(t: &mut Turning<'_>, reply: AgentReply) -> Option<String> {
     if let Some(question) = &reply.question {
         t.session.ask(question, "AGENT");
     }
-    let payload = json!({"intent": intent, "state": reply.state, "confidence": reply.confidence, "scores": reply.top()});
+    let state = reply.state.as_ref().unwrap_or(&t.session.state);
+    let payload = json!({"intent": intent, "state": state, "confidence": reply.confidence, "scores": reply.top()});
     tell(t, Progress::new(RESOLVER, "AGENT_INTENT_ACCEPTED"), payload.clone());
     t.audit(Stage::IntentAgentAccepted, |_| payload);
     Some(t.session.intent.clone())

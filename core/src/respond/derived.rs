@@ -93,7 +93,7 @@ async fn ask(t: &mut Turning<'_>, order: &Order<'_>, template: Option<i64>) -> R
     t.session.share_view();
     let variables = llm::variables(t, &Value::Null);
     let mut prompts = llm::prompts(t, order.system, order.user, &variables);
-    prompts.hint = Some(order.hint.to_owned()).filter(|it| !it.is_empty());
+    prompts.hint = Some(order.hint.to_owned());
     let mut input = json!({"system_prompt": prompts.system, "user_prompt": prompts.user, "derivation_hint": order.hint});
     if let (Some(input), OutputFormat::Json) = (input.as_object_mut(), order.format) {
         input.insert("schema".to_owned(), json!(order.schema));

@@ -33,7 +33,7 @@ pub async fn pass(t: &mut Turning<'_>, phase: Phase, source: &'static str) {
         let config = t.config;
         for rule in config.rules.eligible(phase, &intent, &state) {
             evaluated = true;
-            evaluate(t, pass, rule, &mut facts).await;
+            evaluate(t, pass, rule, &state, &mut facts).await;
         }
         if t.session.intent == intent && t.session.state == state {
             break;
@@ -68,12 +68,12 @@ fn announce(t: &mut Turning<'_>, pass: Pass) {
 }
 
 /// `facts` are what paths are asked of: built when a rule first needs them, and again after a rule has done something.
-async fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, facts: &mut Facts) {
+async fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, state_of_round: &str, facts: &mut Facts) {
     if !applies(t, rule, facts) {
         t.audit(Stage::RuleNoMatch(pass.source), |session| {
             json!({
                 "ruleId": rule.id, "type": rule.rule_type, "ruleStateCode": rule.state_code, "pattern": rule.pattern,
-                "action": rule.action_name, "intent": session.intent, "state": session.state, "evaluatedState": session.state,
+                "action": rule.action_name, "intent": session.intent, "state": session.state, "evaluatedState": state_of_round,
                 "reason": "TYPE_CONDITION_NOT_MET", "ruleExecutionSource": pass.source, "ruleExecutionOrigin": pass.origin,
                 "rulePhase": pass.phase.name(), "ruleDbPhase": rule.phase, "ruleAgentPostIntent": pass.is(Phase::PostAgentIntent),
                 "ruleAgentPostMcp": pass.is(Phase::PostAgentMcp), "ruleToolPostExecution": pass.is(Phase::PostToolExecution),

@@ -206,7 +206,9 @@ impl Session {
     /// Changes the intent; what belonged to the old one goes. (`decisions.md` 3, per-turn keys)
     pub fn set_intent(&mut self, intent: &str) {
         if !same_code(&self.intent, intent) {
-            self.params.shift_remove("schema_id");
+            if let Some(id) = self.params.get_mut("schema_id") {
+                *id = Value::Null;
+            }
             for (key, _) in std::mem::take(&mut self.loaded_pending) {
                 if !self.was_set_by_rule(&key) && !self.sent.contains_key(&key) {
                     self.params.shift_remove(&key);

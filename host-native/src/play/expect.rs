@@ -4,7 +4,6 @@ use convengine_core::json::diff::{self, Difference};
 use convengine_core::pack::Asked;
 use serde_json::{Value, json};
 
-
 /// What a turn did, in the form of an `expect`.
 #[derive(Debug, Clone, Default)]
 pub struct Played {

@@ -33,16 +33,16 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
         return Err(Fault::new(FaultCode::ResponseMappingNotFound, message));
     };
     announce(t, response);
-    let (kind, text) = match &response.making {
-        Making::Exact(template) => ("EXACT", respond::exact(t, response, template)),
-        Making::Derived { hint, schema } => ("DERIVED", respond::derived(t, response, hint, schema.clone()).await?),
+    let text = match &response.making {
+        Making::Exact(template) => respond::exact(t, response, template),
+        Making::Derived { hint, schema } => respond::derived(t, response, hint, schema.clone()).await?,
     };
     extension::payload(t).await.map_err(|_| Fault::of_task())?;
     t.audit(Stage::AssistantOutput, |session| {
         json!({
             "output": text,
-            "outputFormat": response.format.name(),
-            "responseType": kind,
+            "outputFormat": response.format_name,
+            "responseType": response.type_name,
             "responseId": response.id,
             "intent": session.intent,
             "state": session.state,
