@@ -1,5 +1,7 @@
 //! Differences from recordings that a ruling explains. (`decisions.md` 8a)
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result};
 use convengine_core::json::diff::Difference;
 use serde::Deserialize;
@@ -24,11 +26,9 @@ pub struct Explanation {
     pub ruling: String,
 }
 
-/// The list, with the entries that have explained something.
+/// The list by pack and turn, with the entries that have explained something.
 #[derive(Debug, Default)]
-pub struct Explained {
-    entries: Vec<(Explanation, bool)>,
-}
+pub struct Explained(BTreeMap<String, BTreeMap<usize, Vec<(Explanation, bool)>>>);
 
 impl Explained {
     /// Reads a list.
@@ -40,31 +40,32 @@ impl Explained {
         if let Some(bare) = entries.iter().find(|it| it.ruling.trim().is_empty()) {
             anyhow::bail!("the entry for {} turn {} {} names no ruling", bare.pack, bare.turn, bare.field);
         }
-        Ok(Explained { entries: entries.into_iter().map(|it| (it, false)).collect() })
+        let mut explained = Explained::default();
+        for entry in entries {
+            let turns = explained.0.entry(entry.pack.clone()).or_default();
+            turns.entry(entry.turn).or_default().push((entry, false));
+        }
+        Ok(explained)
     }
 
     /// The ruling that explains a difference.
     pub fn explain(&mut self, pack: &str, turn: usize, difference: &Difference) -> Option<&str> {
         let fits = |it: &Explanation| {
-            it.pack == pack
-                && it.turn == turn
-                && it.field == difference.field
-                && some(&it.recorded) == some(&difference.left)
-                && some(&it.ours) == some(&difference.right)
+            it.field == difference.field && some(&it.recorded) == some(&difference.left) && some(&it.ours) == some(&difference.right)
         };
-        let (entry, used) = self.entries.iter_mut().find(|it| fits(&it.0))?;
+        let (entry, used) = self.0.get_mut(pack)?.get_mut(&turn)?.iter_mut().find(|it| fits(&it.0))?;
         *used = true;
         Some(&entry.ruling)
     }
 
     /// How many entries a turn has: each must explain a difference whenever the turn is played.
     pub fn of_turn(&self, pack: &str, turn: usize) -> usize {
-        self.entries.iter().filter(|it| it.0.pack == pack && it.0.turn == turn).count()
+        self.0.get(pack).and_then(|it| it.get(&turn)).map_or(0, Vec::len)
     }
 
     /// Entries for a pack that explained nothing: they are as wrong as a difference without one.
     pub fn idle(&self, pack: &str) -> Vec<&Explanation> {
-        self.entries.iter().filter(|it| it.0.pack == pack && !it.1).map(|it| &it.0).collect()
+        self.0.get(pack).into_iter().flat_map(BTreeMap::values).flatten().filter(|it| !it.1).map(|it| &it.0).collect()
     }
 }
 

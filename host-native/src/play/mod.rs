@@ -10,6 +10,7 @@ mod explained;
 mod http;
 mod junit;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -35,8 +36,10 @@ pub struct TurnReport {
     pub hash: Option<String>,
     /// Differences that no ruling explains.
     pub unexplained: Vec<Difference>,
-    /// Rulings that explained a difference.
-    pub explained: Vec<String>,
+    /// Rulings that explained a difference, each with how many.
+    pub explained: BTreeMap<String, usize>,
+    /// Whether a ruling explained a difference of the answer itself, its context left aside.
+    pub other_answer: bool,
 }
 
 /// What became of a pack.
@@ -131,11 +134,14 @@ fn each_turn(pack: &Pack, explained: &mut Explained, mut play: impl FnMut(usize)
                 return report;
             }
         };
-        let mut found = TurnReport { turn, hash, unexplained: Vec::new(), explained: Vec::new() };
+        let mut found = TurnReport { turn, hash, unexplained: Vec::new(), explained: BTreeMap::new(), other_answer: false };
         let expected = of_pack.expect.as_ref().map(|it| differences(&compared(it), &played)).unwrap_or_default();
         for difference in unmet(of_pack, &played).into_iter().chain(expected) {
             match explained.explain(&pack.name, turn, &difference) {
-                Some(ruling) => found.explained.push(ruling.to_owned()),
+                Some(ruling) => {
+                    *found.explained.entry(ruling.to_owned()).or_default() += 1;
+                    found.other_answer |= is_answer(&difference.field);
+                }
                 None => found.unexplained.push(difference),
             }
         }
@@ -144,12 +150,18 @@ fn each_turn(pack: &Pack, explained: &mut Explained, mut play: impl FnMut(usize)
     report
 }
 
+/// What the user sees: payload, intent, state and the kind of failure.
+fn is_answer(field: &str) -> bool {
+    field == "status"
+        || ["json.payload", "json.intent", "json.state", "json.success", "json.errorCode"].iter().any(|it| field.starts_with(it))
+}
+
 fn print(report: &PackReport) {
     println!("{} {}", if report.passed() { "ok    " } else { "FAILED" }, report.name);
     for turn in &report.turns {
         println!("  turn {} {}", turn.turn, turn.hash.as_deref().unwrap_or("over HTTP"));
-        for ruling in &turn.explained {
-            println!("    explained: {ruling}");
+        for (ruling, count) in &turn.explained {
+            println!("    explained {count}: {ruling}");
         }
         for it in &turn.unexplained {
             let side = |value: &Option<serde_json::Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);

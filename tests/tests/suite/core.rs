@@ -1,6 +1,8 @@
 //! The corpus in the core: whole, and saved as JSON after every completion.
 
-use convengine_server::play::{CorePlayer, PackReport, Suspend, play_core};
+use std::collections::BTreeMap;
+
+use convengine_server::play::{CorePlayer, PackReport, Suspend, TurnReport, play_core};
 use convengine_tests::{corpus, explained};
 
 #[test]
@@ -14,10 +16,20 @@ fn every_pack_is_as_expected() {
         let idle = explained.idle(&case.pack.name);
         assert!(idle.is_empty(), "explanations that explain nothing: {idle:#?}");
     }
-    let turns = reports.iter().flat_map(|it| &it.turns);
-    let (all, by_ruling) = turns.fold((0, 0), |(all, ruled), it| (all + 1, ruled + usize::from(!it.explained.is_empty())));
-    assert!(all > 250, "only {all} turns were played");
-    println!("{} packs, {all} turns: {} equal, {by_ruling} explained by ruling, 0 unexplained", cases.len(), all - by_ruling);
+    let recorded = |it: &&&TurnReport| !it.explained.is_empty();
+    let turns: Vec<&TurnReport> = reports.iter().flat_map(|it| &it.turns).collect();
+    assert!(turns.len() > 600, "only {} turns were played", turns.len());
+    let (explained, answers) = (turns.iter().filter(recorded).count(), turns.iter().filter(|it| it.other_answer).count());
+    println!(
+        "{} packs, {} turns: {} equal, {explained} explained by ruling, 0 unexplained",
+        cases.len(),
+        turns.len(),
+        turns.len() - explained
+    );
+    println!("of these turns, {} have the expected answer and {answers} another one that a ruling explains", turns.len() - answers);
+    let mut rulings: BTreeMap<&str, usize> = BTreeMap::new();
+    turns.iter().flat_map(|it| &it.explained).for_each(|(ruling, count)| *rulings.entry(ruling).or_default() += count);
+    rulings.iter().for_each(|(ruling, count)| println!("{count:6} {ruling}"));
 }
 
 #[test]
