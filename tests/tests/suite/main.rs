@@ -14,6 +14,7 @@ mod readme;
 mod replay;
 mod running;
 mod scaled;
+mod seed;
 mod server;
 mod settings;
 mod stream;

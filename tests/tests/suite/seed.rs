@@ -1,0 +1,45 @@
+//! The first set of progress messages.
+
+use std::fs;
+
+use convengine_tests::root;
+
+use crate::running::Place;
+
+#[test]
+fn progress_messages_load_lint_clean_and_speak_of_what_happens() {
+    let place = Place::new();
+    assert_eq!(place.run(&["migrate"]).code, 0);
+    let seed = fs::read_to_string(root().join("migrations/seed/verbose.sql")).unwrap();
+    let mut sql = place.sql();
+    sql.run(&seed);
+    let lint = place.run(&["lint"]);
+    assert_eq!((lint.code, lint.out.lines().filter(|it| it.contains("ce_verbose")).count()), (0, 0), "{lint:?}");
+    let rows = sql.texts("select step_value || ' ' || determinant from ce_verbose order by verbose_id");
+    assert!(rows.len() > 20, "{rows:?}");
+    let sources = sources();
+    for row in rows {
+        let (step, determinant) = row.split_once(' ').unwrap();
+        let told = sources.iter().any(|it| it.contains(&format!("\"{determinant}\"")) && (step == "ANY" || it.contains(step)));
+        assert!(told, "nothing tells {determinant} of {step}");
+    }
+}
+
+/// The core's source files, in one text per folder: a step's name may stand in the file beside.
+fn sources() -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut open = vec![root().join("core/src")];
+    while let Some(folder) = open.pop() {
+        let mut text = String::new();
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                text.push_str(&fs::read_to_string(path).unwrap());
+            }
+        }
+        texts.push(text);
+    }
+    texts
+}
