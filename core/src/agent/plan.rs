@@ -6,10 +6,10 @@ use crate::llm;
 use crate::turn::Map;
 
 /// The answer when no plan can be read.
-const PLAN_ERROR: &str = "I couldn't plan tool usage safely. Can you rephrase your question?";
+const PLAN_ERROR: &str = "I could not work out how to find that. Please put the question another way.";
 
 /// The answer when a plan names no tool.
-pub(super) const UNSAFE_STEP: &str = "I couldn't decide the next tool step safely.";
+pub(super) const UNSAFE_STEP: &str = "I could not find a next step for that. Please put it another way.";
 
 /// Members that a reply may have.
 const MEMBERS: [&str; 5] = ["action", "tool_code", "args", "answer", "operation_tag"];

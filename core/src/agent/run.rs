@@ -15,13 +15,13 @@ use crate::turning::Turning;
 use crate::verbose::Progress;
 
 /// The answer when a call may not follow the one before it.
-const BLOCKED: &str = "Tool sequence guardrail blocked this action. Please rephrase or provide missing details.";
+const BLOCKED: &str = "I cannot take that step here. Please put it another way, or tell me what is missing.";
 
 /// The answer when the planner says that the user may not have this done.
-const RESTRICTED: &str = "This request is restricted by policy. Read-only operations are allowed.";
+const RESTRICTED: &str = "I may not change that here; I can only look things up.";
 
 /// The answer when too much has failed.
-const FAILED: &str = "Tool execution failed";
+const FAILED: &str = "I could not look that up just now. Please try again.";
 
 /// What has happened in the loop so far.
 pub(super) struct Loop<'c> {

@@ -20,7 +20,7 @@ fn rich() -> Value {
         "ce_mcp_db_tool": [{"tool_id": 1, "dialect": "SQLITE", "sql_template": "select 1", "param_schema": {"a": [1.0]}, "allowed_identifiers": ["x"]}],
         "ce_mcp_planner": scope(json!({"system_prompt": "s", "user_prompt": "u"})),
         "ce_mcp_tool": scope(json!({"tool_code": "t", "tool_group": "DB", "enabled": false})),
-        "ce_output_schema": scope(json!({"json_schema": {"type": "object"}, "priority": 1})),
+        "ce_output_schema": scope(json!({"json_schema": {"type": "object", "properties": {"number": {"type": "string"}}}, "priority": 1})),
         "ce_pending_action": scope(json!({"action_key": "k", "bean_name": "b", "method_names": "m"})),
         "ce_policy": [{"policy_id": 4, "rule_type": "CONTAINS", "pattern": "é \"\n", "response_text": "No.", "priority": 1}],
         "ce_prompt_template": scope(json!({"output_format": "TEXT", "system_prompt": "s", "user_prompt": "u", "temperature": 0.25,
@@ -28,7 +28,7 @@ fn rich() -> Value {
         "ce_rule": scope(json!({"rule_id": 9, "phase": "PRE_RESPONSE_RESOLUTION", "rule_type": "REGEX", "match_pattern": "x",
             "action": "SET_INPUT_PARAM", "action_value": {"k": 1}, "priority": 1})),
         "ce_state_graph": [{"graph_id": 1, "from_state": "A", "to_state": "B"}],
-        "ce_task": [{"task_id": 1, "kind": "HOOK", "task": "b:m"}],
+        "ce_task": [{"task_id": 1, "kind": "HOOK", "task": "b:m", "step": "RulesStep", "stage": "BEFORE"}],
         "ce_tool": [{"tool_id": 1, "tool_group": "CALCULATOR_TRANSFORM", "args_json": {"a": "{{b}}"}}],
         "ce_verbose": scope(json!({"step_match": "EXACT", "step_value": "RulesStep", "determinant": "ANY", "message": "m", "priority": 1})),
     });
@@ -70,7 +70,7 @@ fn what_is_exported_is_the_same_configuration_elsewhere() {
 
     let elsewhere = Place::new();
     let imported = elsewhere.run(&["import", &file]);
-    assert_eq!((imported.code, imported.out.as_str()), (0, "imported 18 rows into 17 tables\n"), "{imported:?}");
+    assert_eq!((imported.code, imported.out.as_str()), (0, "imported 21 rows into 17 tables\n"), "{imported:?}");
     assert_eq!(export(&elsewhere), text);
     assert_eq!(hash(&elsewhere.serve(&WORDS_ALONE)), hash(&server));
 }
