@@ -101,11 +101,9 @@ fn settle_question(t: &mut Turning<'_>, reply: &mut AgentReply) {
         return;
     }
     let collided = reply.state.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(INTENT_COLLISION));
-    if (reply.needs_clarification || collided) && reply.question.is_none() {
-        if let Some(question) = reply.followups.first() {
-            reply.question = Some(question.clone());
-            reply.needs_clarification = true;
-        }
+    if let (true, None, Some(question)) = (reply.needs_clarification || collided, &reply.question, reply.followups.first()) {
+        reply.question = Some(question.clone());
+        reply.needs_clarification = true;
     }
 }
 
