@@ -81,7 +81,11 @@ fn succeeded(session: Session) -> Outcome {
 }
 
 /// A failed turn leaves the conversation as it was, but for what has been said to be kept.
-fn failed(t: Turning<'_>, fault: &Fault) -> Outcome {
+fn failed(mut t: Turning<'_>, fault: &Fault) -> Outcome {
+    if let Some(count) = t.session.kept_on_failure {
+        let calls = t.session.kept.split_off(count).into_iter().filter(|it| matches!(it, Write::LlmCall(_)));
+        t.session.kept.extend(calls.collect::<Vec<Write>>());
+    }
     t.audit(
         Stage::EngineKnownFailure,
         |_| json!({"errorCode": fault.code.name(), "message": fault.message, "recoverable": fault.recoverable}),

@@ -114,8 +114,10 @@ pub struct Session {
     pub approved_text: Option<String>,
     /// What is to be remembered when the turn comes to its end.
     pub remembered: Option<MemoryRow>,
-    /// Rows that are committed even when the turn fails.
+    /// Rows to commit.
     pub kept: Vec<Write>,
+    /// How many of them are committed even when the turn fails; all, until the turn writes what it came to.
+    pub kept_on_failure: Option<usize>,
     sent: Map,
     set_by_rule: Vec<String>,
     loaded_pending: Vec<(String, Value)>,
@@ -159,6 +161,7 @@ impl Session {
             approved_text: None,
             remembered: None,
             kept: Vec::new(),
+            kept_on_failure: None,
             sent: Map::new(),
             set_by_rule: Vec::new(),
             loaded_pending: Vec::new(),

@@ -18,6 +18,7 @@ pub(super) fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
         PayloadKind::Json => json!({"json": payload.value}),
     };
     let row = t.session.row_after(t.door.now());
+    t.session.kept_on_failure = Some(t.session.kept.len());
     t.session.kept.push(Write::Conversation(row));
     if let Some(memory) = t.session.remembered.take() {
         t.session.kept.push(Write::Memory(memory));
