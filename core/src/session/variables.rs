@@ -51,11 +51,9 @@ impl Variables<'_> {
             "inputParams" | "safeInputParams" | "rawInputParams" | "promptVars" => Some(self.params()),
             "context" => Some(self.context()),
             "schema" | "schemaJson" | "schema_json" => Some(self.schema.get_or_init(|| Value::Object(self.of.schema_json()))),
-            _ => {
-                let view = self.session().get(name).or_else(|| self.params().get(name)).or_else(|| self.context().get(name));
-                // Copies of the session, such as missing_field_options, are no stored parameters, but can be named.
-                view.or_else(|| self.of.params.get(name))
-            }
+            _ if VIEW.contains(&name) => self.session().get(name),
+            // Copies of the session, such as missing_field_options, are no stored parameters, but can be named.
+            _ => self.params().get(name).or_else(|| self.context().get(name)).or_else(|| self.of.params.get(name)),
         }
     }
 
