@@ -26,7 +26,7 @@ pub const SABOTAGES: [Sabotage; 26] = [
         noticed_by: Proof::Suite("protocol::notices_are_numbered_without_gaps"),
     },
     Sabotage {
-        name: "audits_exchanged",
+        name: "notices_exchanged",
         file: "core/src/turn/door.rs",
         find: "(std::mem::take(&mut port.effects), std::mem::take(&mut port.notices))",
         replace: "{ port.notices.reverse(); (std::mem::take(&mut port.effects), std::mem::take(&mut port.notices)) }",
@@ -93,7 +93,7 @@ pub const SABOTAGES: [Sabotage; 26] = [
         file: "core/src/turn/outcome.rs",
         find: "for notice in notices {",
         replace: "for notice in notices.iter().take(0) {",
-        noticed_by: Proof::Suite("replay::a_change_of_what_is_stored_shows_in_the_replay"),
+        noticed_by: Proof::Core("turn::outcome::tests::the_state_hash_notices_a_change_of_session_writes_and_notices"),
     },
     Sabotage {
         name: "write_doubled",
