@@ -17,7 +17,7 @@ pub struct Sabotage {
 }
 
 /// All of them, from the protocol of turns up to the steps.
-pub const SABOTAGES: [Sabotage; 26] = [
+pub const SABOTAGES: [Sabotage; 27] = [
     Sabotage {
         name: "notice_dropped",
         file: "core/src/turn/door.rs",
@@ -149,7 +149,7 @@ pub const SABOTAGES: [Sabotage; 26] = [
         file: "core/src/config/by_scope.rs",
         find: "[of_state(own), rows(own, ANY), of_state(any), rows(any, ANY)].into_iter()",
         replace: "[of_state(own), rows(own, ANY), of_state(any), rows(any, ANY)].into_iter().rev()",
-        noticed_by: Proof::Pack("packs/pipeline/planner_row_by_scope.json"),
+        noticed_by: Proof::Core("config::by_scope::tests::the_narrower_scope_comes_first_and_no_row_twice"),
     },
     Sabotage {
         name: "values_not_escaped",
@@ -160,9 +160,16 @@ pub const SABOTAGES: [Sabotage; 26] = [
     },
     Sabotage {
         name: "stalled_turn_asks_a_model",
-        file: "core/src/pipeline/step/intent_resolution.rs",
-        find: "if t.session.stalled || (truthy(",
-        replace: "if (truthy(",
+        file: "core/src/pipeline/step/memory.rs",
+        find: "if passed <= config.settings.memory.recent_turns || t.session.stalled {",
+        replace: "if passed <= config.settings.memory.recent_turns {",
+        noticed_by: Proof::Pack("packs/pipeline/disambiguation_asks_no_model.json"),
+    },
+    Sabotage {
+        name: "stalled_turn_runs_rules",
+        file: "core/src/pipeline/step/rules.rs",
+        find: "if !t.session.stalled {",
+        replace: "if !t.session.stalled || true {",
         noticed_by: Proof::Pack("packs/pipeline/disambiguation_stalls_the_turn.json"),
     },
     Sabotage {
@@ -177,7 +184,7 @@ pub const SABOTAGES: [Sabotage; 26] = [
         file: "core/src/session/reset.rs",
         find: "        self.memory = None;\n",
         replace: "",
-        noticed_by: Proof::Pack("packs/pipeline/memory_goes_with_a_reset.json"),
+        noticed_by: Proof::Pack("packs/pipeline/memory_by_a_model_goes_with_a_reset.json"),
     },
     Sabotage {
         name: "tool_called_twice",
