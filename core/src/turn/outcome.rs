@@ -139,3 +139,77 @@ pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
     }
     hash.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ConversationRow, HistoryRow};
+    use super::*;
+
+    fn end() -> (Outcome, Vec<Notice>) {
+        let row = ConversationRow {
+            conversation_id: "c".to_owned(),
+            status: "RUNNING".to_owned(),
+            intent_code: "A".to_owned(),
+            state_code: "B".to_owned(),
+            context: Map::new(),
+            last_user_text: None,
+            last_assistant: None,
+            params: Map::new(),
+            created_at: 1,
+            updated_at: 2,
+        };
+        let history = HistoryRow { user_input: "hi".to_owned(), assistant_output: "{}".to_owned(), created_at: 2 };
+        let session = SessionAfter { intent: "A".to_owned(), state: "B".to_owned(), context: Map::new(), params: Map::new() };
+        let outcome = Outcome {
+            conversation_id: "c".to_owned(),
+            intent: "A".to_owned(),
+            state: "B".to_owned(),
+            payload: None,
+            context: None,
+            fault: None,
+            writes: vec![Write::Conversation(row), Write::History(history)],
+            session,
+        };
+        (outcome, vec![audit(0, "USER_INPUT"), audit(1, "PIPELINE_TIMING")])
+    }
+
+    fn audit(seq: u32, stage: &str) -> Notice {
+        Notice { seq, at: 2, body: NoticeBody::Audit { stage: stage.to_owned(), payload: json!({"text": "hi"}) } }
+    }
+
+    fn changed(change: impl FnOnce(&mut Outcome, &mut Vec<Notice>)) -> bool {
+        let (outcome, notices) = end();
+        let (mut other, mut others) = (outcome.clone(), notices.clone());
+        change(&mut other, &mut others);
+        state_hash(&outcome, &notices) != state_hash(&other, &others)
+    }
+
+    fn row(outcome: &mut Outcome) -> &mut ConversationRow {
+        let Some(Write::Conversation(row)) = outcome.writes.first_mut() else { unreachable!("the first write is the row") };
+        row
+    }
+
+    #[test]
+    fn the_state_hash_notices_a_change_of_session_writes_and_notices() {
+        assert!(changed(|it, _| it.session.intent.push('2')));
+        assert!(changed(|it, _| it.session.state.push('2')));
+        assert!(changed(|it, _| _ = it.session.context.insert("k".to_owned(), json!(1))));
+        assert!(changed(|it, _| _ = it.session.params.insert("k".to_owned(), json!(1))));
+        assert!(changed(|it, _| row(it).status = "BLOCKED".to_owned()));
+        assert!(changed(|it, _| row(it).last_user_text = Some("hi".to_owned())));
+        assert!(changed(|it, _| _ = row(it).context.insert("k".to_owned(), json!(1))));
+        assert!(changed(|it, _| _ = row(it).params.insert("k".to_owned(), json!(1))));
+        assert!(changed(|it, _| row(it).updated_at = 3));
+        assert!(changed(|it, _| _ = it.writes.pop()));
+        assert!(changed(|it, _| it.writes.extend(it.writes.last().cloned())));
+        assert!(changed(|_, notices| _ = notices.remove(0)));
+        assert!(changed(|_, notices| notices.push(audit(2, "STEP_EXIT"))));
+        assert!(changed(|_, notices| notices.iter_mut().for_each(|it| it.seq += 1)));
+    }
+
+    #[test]
+    fn the_state_hash_leaves_out_when_a_notice_came_and_the_timings() {
+        assert!(!changed(|_, notices| notices.iter_mut().for_each(|it| it.at = 9)));
+        assert!(!changed(|_, notices| _ = notices.pop()));
+    }
+}

@@ -78,6 +78,9 @@ impl CorePlayer {
         let (mut turn, slice) = Turn::start(input, Arc::clone(&self.config))?;
         let mut run = Run { slices: vec![slice], calls: Vec::new(), asked: Vec::new() };
         while run.last().end.is_none() {
+            if run.last().effects.is_empty() {
+                return Err(anyhow!("the turn waits although everything that it asked for was answered"));
+            }
             let completions: Vec<Completion> = run.last().effects.clone().iter().map(|it| self.answer(&turn, it, &mut run)).collect();
             run.slices.push(turn.resume(completions)?);
             if self.suspend == Suspend::Always {

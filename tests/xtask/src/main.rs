@@ -7,6 +7,7 @@ mod project;
 mod run;
 mod sh;
 mod size;
+mod teeth;
 mod test;
 mod wasm;
 
@@ -22,7 +23,8 @@ usage: cargo xtask COMMAND
   ready             test without the engine, the page and the browser
   wasm              builds the browser engine
   page              builds the browser engine and the page
-  teeth             changes every expectation of the corpus, one at a time, and demands that its check fails
+  teeth             changes every expectation of the corpus, one at a time (--leaves), and breaks the engine in two dozen ways
+                    (--builds [NAME…]); each time a test must fail
   size              prints the bytes of what was built and compares them with tests/budget.txt
   bench             prints what a turn costs beside a server without a core (--quick: shorter, --counts: no times)
 
@@ -38,7 +40,9 @@ fn main() -> ExitCode {
         ["wasm"] => |project, _| wasm::build(project),
         ["page"] => |project, _| page::build(project),
         ["bench", ..] => |project, words| bench::run(project, words.get(1..).unwrap_or(&[])),
-        ["teeth"] => |project, _| test::teeth(project),
+        ["teeth"] => |project, _| teeth::leaves(project).and_then(|()| teeth::builds(project, &[])),
+        ["teeth", "--leaves"] => |project, _| teeth::leaves(project),
+        ["teeth", "--builds", ..] => |project, words| teeth::builds(project, words.get(2..).unwrap_or(&[])),
         ["size"] => |project, _| size::everything(project),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

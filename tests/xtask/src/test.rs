@@ -33,11 +33,6 @@ pub fn ready(project: &Project) -> Result<()> {
     counted(tests.env("CONVENGINE_READY", "1"))
 }
 
-/// Changes every expectation of the corpus, one at a time, and demands that its check fails.
-pub fn teeth(project: &Project) -> Result<()> {
-    sh::run(&mut project.cargo(&["run", "--quiet", "--package", "convengine-tests", "--bin", "teeth"]))
-}
-
 /// Runs the tests and closes with the sum of the runner's own counts, which it prints once for each of its programs.
 fn counted(tests: &mut Command) -> Result<()> {
     let mut child = tests.stdout(Stdio::piped()).spawn().context("cannot start the tests")?;

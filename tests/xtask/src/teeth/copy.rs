@@ -1,0 +1,90 @@
+//! A copy of the sources that may be broken, with a target folder of its own.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::project::Project;
+use crate::sh;
+
+/// The copy. It is kept from run to run, so that only the first run builds everything.
+pub struct Copy {
+    root: PathBuf,
+    /// Its target folder.
+    pub target: PathBuf,
+}
+
+impl Copy {
+    /// Copies what belongs to the repository.
+    pub fn of(project: &Project) -> Result<Copy> {
+        let folder = project.target.join("teeth");
+        let copy = Copy { root: folder.join("src"), target: folder.join("target") };
+        let mut list = project.command("git");
+        list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+        let list = sh::output(&mut list).context("git does not list the sources; run this in a clone of the repository")?;
+        let mut kept = BTreeSet::new();
+        for name in list.split('\0').filter(|it| !it.is_empty()) {
+            // A file that was deleted and not committed yet is still listed.
+            if let Ok(bytes) = fs::read(project.root.join(name)) {
+                copy.put(name, &bytes)?;
+                kept.insert(copy.root.join(name));
+            }
+        }
+        remove_others(&copy.root, &kept)?;
+        Ok(copy)
+    }
+
+    /// Reads a source.
+    pub fn read(&self, name: &str) -> Result<String> {
+        fs::read_to_string(self.root.join(name)).with_context(|| name.to_owned())
+    }
+
+    /// Writes a source.
+    pub fn write(&self, name: &str, text: &str) -> Result<()> {
+        self.put(name, text.as_bytes())
+    }
+
+    /// Returns a command that starts `program` at the root of the copy.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root);
+        command
+    }
+
+    /// Returns a call of cargo for the copy.
+    pub fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        // Without lines for debuggers the many links take half the time.
+        command.args(arguments).env("CARGO_TARGET_DIR", &self.target).env("CARGO_PROFILE_DEV_DEBUG", "none");
+        command
+    }
+
+    /// A file that is as it should be is not touched, so that cargo does not build it again.
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.root.join(name);
+        if fs::read(&path).is_ok_and(|it| it == bytes) {
+            return Ok(());
+        }
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&path, bytes).with_context(|| path.display().to_string())
+    }
+}
+
+/// Removes what an earlier copy had and the repository has no more.
+fn remove_others(folder: &Path, kept: &BTreeSet<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            remove_others(&path, kept)?;
+        } else if !kept.contains(&path) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}

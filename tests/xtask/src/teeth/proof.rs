@@ -1,0 +1,99 @@
+//! The tests that notice a sabotage, and how they are run.
+
+use std::fmt::{self, Display, Formatter};
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result, bail};
+
+use super::copy::Copy;
+
+/// One test by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// A pack or talk below `tests`, played in the core.
+    Pack(&'static str),
+    /// A unit test of the core.
+    Core(&'static str),
+    /// A test of the suite.
+    Suite(&'static str),
+}
+
+impl Display for Proof {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Proof::Pack(file) => write!(f, "{file}"),
+            Proof::Core(test) => write!(f, "core {test}"),
+            Proof::Suite(test) => write!(f, "suite {test}"),
+        }
+    }
+}
+
+impl Proof {
+    /// Builds what the test needs and runs it.
+    ///
+    /// Only a test that was run and failed counts as failed: code that does not compile proves nothing about tests.
+    pub fn passes(self, copy: &Copy) -> Result<bool> {
+        let (build, mut test) = match self {
+            Proof::Pack(file) => {
+                let mut test = copy.command(copy.target.join("debug/convengine"));
+                test.args(["test", &format!("tests/{file}")]);
+                (["build", "--quiet", "--package", "convengine-server", "--bin", "convengine"].as_slice(), test)
+            }
+            Proof::Core(name) => {
+                let test = copy.cargo(&["test", "--package", "convengine-core", "--lib", "--", "--exact", name]);
+                (["test", "--quiet", "--no-run", "--package", "convengine-core", "--lib"].as_slice(), test)
+            }
+            Proof::Suite(name) => {
+                let test = copy.cargo(&["test", "--package", "convengine-tests", "--test", "suite", "--", "--exact", name]);
+                (["test", "--quiet", "--no-run", "--package", "convengine-tests", "--test", "suite"].as_slice(), test)
+            }
+        };
+        built(&mut copy.cargo(build))?;
+        let output = test.output().with_context(|| format!("cannot start {self}"))?;
+        verdict(&output).with_context(|| format!("{self} was not played as one test:\n{}", text(&output)))
+    }
+}
+
+fn built(build: &mut Command) -> Result<()> {
+    let output = build.output().context("cannot start cargo")?;
+    if !output.status.success() {
+        bail!("the copy does not compile:\n{}", text(&output));
+    }
+    Ok(())
+}
+
+/// What the one test came to; nothing when not exactly one was run.
+fn verdict(output: &Output) -> Option<bool> {
+    let out = String::from_utf8_lossy(&output.stdout);
+    // `test result: ok. 1 passed; 0 failed; …` of the test runner, `1 passed, 0 failed` of the product.
+    let counts = out.lines().rev().find(|it| it.contains(" passed") && it.contains(" failed"))?.replace(';', ",");
+    let passed = counts.contains("1 passed, 0 failed");
+    let failed = counts.contains("0 passed, 1 failed");
+    match (output.status.success(), passed, failed) {
+        (true, true, false) => Some(true),
+        (false, false, true) => Some(false),
+        _ => None,
+    }
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    #[test]
+    fn only_one_test_that_was_run_has_a_verdict() {
+        let of = |code: i32, line: &str| {
+            verdict(&Output { status: ExitStatus::from_raw(code << 8), stdout: line.as_bytes().to_vec(), stderr: Vec::new() })
+        };
+        assert_eq!(of(0, "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 0.01s\n\n"), Some(true));
+        assert_eq!(of(101, "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 9 filtered out\n"), Some(false));
+        assert_eq!((of(0, "PASS x\n1 passed, 0 failed"), of(1, "0 passed, 1 failed")), (Some(true), Some(false)));
+        assert_eq!((of(0, "test result: ok. 0 passed; 0 failed; 9 filtered out"), of(101, "error: no such test")), (None, None));
+    }
+}
