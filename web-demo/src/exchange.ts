@@ -31,6 +31,8 @@ const ANSWERED: [member: string, name: string, folded: boolean][] = [
   ['text', '', false],
   ['result', '', false],
   ['data', '', false],
+  ['set_params', 'Sets params', false],
+  ['set_context', 'Sets context', false],
   ['vectors', 'Vectors', true],
 ];
 
@@ -59,7 +61,7 @@ export function awaited(effect: Effect): string {
 
 /** Takes a request apart. */
 export function asked({ request }: Effect): Told {
-  return { parts: parts(request, ASKED, { name: 'Rest of the request', folded: true }), failed: false };
+  return { parts: parts(request, ASKED, 'Rest of the request'), failed: false };
 }
 
 /** Takes an answer apart. */
@@ -68,18 +70,18 @@ export function answered({ outcome }: Completion): Told {
     const { kind, message } = outcome.error;
     return { parts: [{ name: '', value: `${kind}: ${message}`, folded: false }], failed: true };
   }
-  return { parts: parts(outcome.ok, ANSWERED, { name: 'More of the answer', folded: false }), failed: false };
+  return { parts: parts(outcome.ok, ANSWERED, 'Rest of the answer'), failed: false };
 }
 
-function parts(from: JsonObject, known: typeof ASKED, rest: Omit<Part, 'value'>): Part[] {
+function parts(from: JsonObject, known: typeof ASKED, restName: string): Part[] {
   const out: Part[] = [];
   for (const [member, name, folded] of known) {
     const value = from[member];
     if (value !== undefined && !isEmpty(value)) out.push({ name, value, folded });
   }
   const named = [...SAID, ...known.map((it) => it[0])];
-  const others = Object.entries(from).filter(([key, value]) => !named.includes(key) && !isEmpty(value));
-  if (others.length > 0) out.push({ ...rest, value: Object.fromEntries(others) });
+  const rest = Object.entries(from).filter(([key, value]) => !named.includes(key) && !isEmpty(value));
+  if (rest.length > 0) out.push({ name: restName, value: Object.fromEntries(rest), folded: true });
   return out;
 }
 

@@ -41,10 +41,11 @@ describe('an effect', () => {
   });
 
   it('shows what came of it', () => {
-    const done = reply({ kind: 'task', result: 'R-1', set_params: {}, set_context: { ref: 'R-1' }, intent: null });
+    const done = reply({ kind: 'task', result: 'R-1', set_params: {}, set_context: { ref: 'R-1' }, intent: null, state: 'DONE' });
     expect(parts(answered(done))).toEqual([
       ['', 'R-1', false],
-      ['More of the answer', { set_context: { ref: 'R-1' } }, false],
+      ['Sets context', { ref: 'R-1' }, false],
+      ['Rest of the answer', { state: 'DONE' }, true],
     ]);
     expect(parts(answered(reply({ kind: 'embed', vectors: [[1, 0]] })))).toEqual([['Vectors', [[1, 0]], true]]);
     expect(parts(answered(reply({ kind: 'slept' })))).toEqual([]);
