@@ -48,7 +48,7 @@ function pending(runtime: JsonObject): [value: string, open: boolean] {
   const name = text(runtime['action_key']) || text(runtime['action_ref']);
   const until = runtime['expires_turn'];
   const open = status === 'OPEN' || status === 'IN_PROGRESS';
-  const limit = open && typeof until === 'number' && until > 0 ? `, until turn ${until}` : '';
+  const limit = open && typeof until === 'number' && until > 0 ? `, lapses in turn ${until}` : '';
   return [status && `${name} ${status}${limit}`, open];
 }
 

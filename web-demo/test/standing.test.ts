@@ -28,7 +28,7 @@ describe('how a conversation stands', () => {
     const at = (status: string, turn: number) => ({
       context: { pending_action_runtime: { status, action_key: 'REPLACE', action_ref: 'card:replace', expires_turn: turn } },
     });
-    expect(lines(at('OPEN', 4))).toEqual(['* Pending action: REPLACE OPEN, until turn 4']);
+    expect(lines(at('OPEN', 4))).toEqual(['* Pending action: REPLACE OPEN, lapses in turn 4']);
     expect(lines(at('IN_PROGRESS', -1))).toEqual(['* Pending action: REPLACE IN_PROGRESS']);
     expect(lines(at('EXECUTED', 4))).toEqual(['Pending action: REPLACE EXECUTED']);
   });
