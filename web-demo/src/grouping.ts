@@ -58,14 +58,19 @@ export function gist(payload: Json): string {
 }
 
 /** How a stage should catch the eye. */
-export type Tone = 'bad' | 'held' | 'hit' | 'calm';
+export type Tone = 'bad' | 'held' | 'hit' | 'calm' | 'idle';
 
 /** Tells from its name how a stage should catch the eye. */
 export function tone(stage: string): Tone {
-  if (/ERROR|FAIL|REJECT/.test(stage)) return 'bad';
-  if (/BLOCK|DENY|EXPIRED|COLLISION|CLARIFICATION|IGNORED/.test(stage)) return 'held';
-  if (/NO_MATCH|SKIP|NO_TOOLS|NOT_/.test(stage)) return 'calm';
-  return /MATCH|RESOLVED|APPLIED|EXECUTED|ASSISTANT_OUTPUT/.test(stage) ? 'hit' : 'calm';
+  if (/ERROR|FAIL/.test(stage)) return 'bad';
+  if (/BLOCK|DENY|REJECT|EXPIRED|COLLISION|CLARIFICATION|IGNORED/.test(stage)) return 'held';
+  if (/NO_MATCH|SKIP|NO_TOOLS|NO_CHANGE|NOT_|PROMPT_RENDERING/.test(stage)) return 'idle';
+  return /MATCH|RESOLVED|APPLIED|ACCEPT|EXECUTED|TOOL_RESULT|ASSISTANT_OUTPUT/.test(stage) ? 'hit' : 'calm';
+}
+
+/** Tells whether a step only said that there was nothing to do. */
+export function idle({ notices, failed }: Group): boolean {
+  return !failed && notices.every((it) => it.kind === 'audit' && tone(it.stage) === 'idle');
 }
 
 function begin(out: Group[], open: Group[], notice: Notice): void {

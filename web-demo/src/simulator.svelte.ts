@@ -115,6 +115,7 @@ export class Simulator {
       const played = await this.client.play(this.running.pack, true, (progress) => {
         if (progress.type !== 'turn') return;
         const { message, outcome } = progress.turn;
+        if (this.turnCount > 0 && this.conversationId !== outcome.conversation_id) this.add({ remark: 'A new conversation begins.' });
         this.conversationId = outcome.conversation_id;
         this.begin(new Turn(++this.turnCount, message, this.conversationId)).finish(progress.turn);
       });

@@ -1,5 +1,6 @@
 import type { Progress } from './protocol';
 import type { EngineError } from './client';
+import { awaited } from './exchange';
 import type { Effect, Exchange, Notice, TurnRecord } from './types';
 
 /** A turn of the chat while it runs and after it ended. */
@@ -26,8 +27,8 @@ export class Turn {
   get doing(): string {
     const said = this.notices.findLast((it) => it.kind === 'verbose' && it.text);
     if (said?.kind === 'verbose' && said.text) return said.text;
-    const purpose = this.waiting[0]?.request['purpose'];
-    return typeof purpose === 'string' ? `Waiting for the model: ${purpose}` : 'Working';
+    const effect = this.waiting[0];
+    return effect ? awaited(effect) : 'Working';
   }
 
   /** Takes in what the worker says while the turn runs. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gist, groups, stepViews, tone } from '../src/grouping';
+import { gist, groups, idle, stepViews, tone } from '../src/grouping';
 import type { Json, Notice, View } from '../src/types';
 
 let seq = 0;
@@ -86,9 +86,23 @@ describe('gist and tone', () => {
   it('tells stages apart', () => {
     expect(['RULE_MATCH (RulesStep)', 'RULE_NO_MATCH (RulesStep)', 'POLICY_BLOCK', 'STEP_ERROR'].map(tone)).toEqual([
       'hit',
-      'calm',
+      'idle',
       'held',
       'bad',
     ]);
+  });
+
+  it('knows a step that had nothing to do', () => {
+    const found = groups([
+      audit('STEP_ENTER', { step: 'McpToolStep' }),
+      audit('RULE_NO_MATCH (McpToolStep PreMcp)'),
+      audit('MCP_NO_TOOLS_AVAILABLE'),
+      audit('STEP_EXIT', { step: 'McpToolStep' }),
+      audit('STEP_ENTER', { step: 'RulesStep' }),
+      audit('RULE_NO_MATCH (RulesStep)'),
+      verbose('RulesStep', 'looking'),
+      audit('STEP_EXIT', { step: 'RulesStep' }),
+    ]);
+    expect(found.map(idle)).toEqual([true, false]);
   });
 });

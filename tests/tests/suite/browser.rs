@@ -8,7 +8,7 @@ use convengine_server::play::{CorePlayer, Suspend};
 use convengine_tests::{Case, binary, demo, root, talk};
 use serde_json::Value;
 
-const PACKS: [&str; 3] = ["help_desk.json", "model_acts.json", "rule_lab.json"];
+const PACKS: [&str; 5] = ["help_desk.json", "loan.json", "card_replacement.json", "model_acts.json", "rule_lab.json"];
 
 /// A talk whose model is slow and fails, so that its answers, times and failures go through the page.
 const TALK: &str = "hotel_by_the_lake";

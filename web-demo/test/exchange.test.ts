@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { answered, asked, awaited, kinds, title } from '../src/exchange';
+import type { Completion, Effect, JsonObject } from '../src/types';
+
+const effect = (request: JsonObject & { kind: string }): Effect => ({ id: 0, key: 'k', class: 'read', deadline_ms: 1, request });
+const reply = (ok: JsonObject & { kind: string }): Completion => ({ id: 0, at: 1, outcome: { ok } });
+const parts = (told: ReturnType<typeof asked>) => told.parts.map((it) => [it.name, it.value, it.folded]);
+
+const model = effect({ kind: 'llm', purpose: 'extract', mode: 'json', system: 'Read.', user: 'Ada', hint: null, schema: { a: 1 } });
+const task = effect({ kind: 'task', task: 'desk:file', called_for: 'rule', rule_id: 7, view: { state: 'NEW' } });
+const tool = effect({ kind: 'tool', tool_code: 'parcel.find', tool_group: 'HTTP_API', args: { id: 7 } });
+const group = effect({ kind: 'tool', tool_code: null, tool_group: 'FAQ', args: {} });
+const container = effect({ kind: 'container', pageId: 1, sectionId: 2, containerId: 3, userId: 'u', inputParams: { q: 'x' } });
+const embed = effect({ kind: 'embed', texts: ['a', 'b'] });
+const sleep = effect({ kind: 'sleep', ms: 200 });
+
+describe('an effect', () => {
+  it('is named by what it is about', () => {
+    const all = [model, task, tool, group, container, embed, sleep];
+    expect(all.map(title)).toEqual(['extract', 'desk:file', 'parcel.find', 'FAQ', '1/2/3', '2 texts', '200 ms']);
+    expect([model, task, tool, group].map(kinds)).toEqual([['llm', 'json'], ['task', 'rule'], ['tool', 'HTTP_API'], ['tool']]);
+    expect([model, tool, sleep].map(awaited)).toEqual(['Waiting for the model: extract', 'Waiting for the tool: parcel.find', 'Working']);
+  });
+
+  it('shows every member of its request once, what is long folded', () => {
+    expect(parts(asked(model))).toEqual([
+      ['User prompt', 'Ada', false],
+      ['System prompt', 'Read.', true],
+      ['Rest of the request', { schema: { a: 1 } }, true],
+    ]);
+    expect(parts(asked(task))).toEqual([
+      ['Session that the task sees', { state: 'NEW' }, true],
+      ['Rest of the request', { rule_id: 7 }, true],
+    ]);
+    expect(parts(asked(tool))).toEqual([['Arguments', { id: 7 }, false]]);
+    expect(parts(asked(container))).toEqual([
+      ['Input params', { q: 'x' }, false],
+      ['Rest of the request', { userId: 'u' }, true],
+    ]);
+    expect(parts(asked(sleep))).toEqual([]);
+  });
+
+  it('shows what came of it', () => {
+    const done = reply({ kind: 'task', result: 'R-1', set_params: {}, set_context: { ref: 'R-1' }, intent: null, state: 'DONE' });
+    expect(parts(answered(done))).toEqual([
+      ['', 'R-1', false],
+      ['Sets context', { ref: 'R-1' }, false],
+      ['Rest of the answer', { state: 'DONE' }, true],
+    ]);
+    expect(parts(answered(reply({ kind: 'embed', vectors: [[1, 0]] })))).toEqual([['Vectors', [[1, 0]], true]]);
+    expect(parts(answered(reply({ kind: 'slept' })))).toEqual([]);
+    const failed = answered({ id: 0, at: 1, outcome: { error: { kind: 'timeout', message: 'no answer in time' } } });
+    expect([failed.failed, ...parts(failed)]).toEqual([true, ['', 'timeout: no answer in time', false]]);
+  });
+});
