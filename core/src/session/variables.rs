@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use serde_json::Value;
 
 use super::Session;
+use super::view::VIEW;
 use crate::text::template::{Rendered, Template};
 use crate::turn::Map;
 
