@@ -79,7 +79,7 @@ export class Simulator {
     const before = this.running;
     await this.load(true).catch(() => {});
     if (this.running === before) return;
-    this.conversationId = newId();
+    this.converse(newId());
     if (this.entries.length > 0) this.add({ remark: 'Pack applied. A new conversation begins.' });
   }
 
@@ -93,8 +93,7 @@ export class Simulator {
   restart(): void {
     this.entries = [];
     this.selected = undefined;
-    this.turnCount = 0;
-    this.conversationId = newId();
+    this.converse(newId());
   }
 
   /** Says something to the assistant. */
@@ -115,8 +114,10 @@ export class Simulator {
       const played = await this.client.play(this.running.pack, true, (progress) => {
         if (progress.type !== 'turn') return;
         const { message, outcome } = progress.turn;
-        if (this.turnCount > 0 && this.conversationId !== outcome.conversation_id) this.add({ remark: 'A new conversation begins.' });
-        this.conversationId = outcome.conversation_id;
+        if (this.conversationId !== outcome.conversation_id) {
+          if (this.turnCount > 0) this.add({ remark: 'A new conversation begins.' });
+          this.converse(outcome.conversation_id);
+        }
         this.begin(new Turn(++this.turnCount, message, this.conversationId)).finish(progress.turn);
       });
       if (played.length === 0) this.add({ remark: 'This pack brings no turns along.' });
@@ -166,6 +167,12 @@ export class Simulator {
     this.suggestions = [...new Set(loaded.turns)].slice(0, 4);
   }
 
+  /** Goes on in another conversation, whose turns are counted from one as the engine counts them. */
+  private converse(id: string): void {
+    this.conversationId = id;
+    this.turnCount = 0;
+  }
+
   private begin(turn: Turn): Turn {
     this.add({ turn });
     this.selected = turn;
@@ -193,7 +200,7 @@ export class Simulator {
     if (this.recovering) return;
     this.recovering = true;
     this.add({ remark: `The engine stopped (${error.message}) and was started again. A new conversation begins.` });
-    this.conversationId = newId();
+    this.converse(newId());
     this.client
       .load(this.running.pack, false)
       .catch((again: EngineError) => {
