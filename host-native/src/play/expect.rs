@@ -275,7 +275,9 @@ mod tests {
 
     #[test]
     fn only_what_is_expected_is_compared() {
-        assert!(fields(json!({"status": 200, "json": {"intent": "A", "context": {"x": 1}}, "llm": [{"purpose": "policy"}]})).is_empty());
+        let json = json!({"intent": "A", "context": {"mcp": 1, "x": 1}});
+        assert_eq!(fields(json!({"status": 200, "json": json, "llm": [{"purpose": "policy"}]})), [""; 0]);
+        assert_eq!(fields(json!({"json": {"context": {"x": 1}}})), ["json.context.mcp"]);
         assert_eq!(fields(json!({"json": {"intent": "B", "state": "S"}})), ["json.intent", "json.state"]);
         assert_eq!(fields(json!({"json": {"payload": {"type": "TEXT", "value": {"$len": 5, "$head": "hel"}}}})), [""; 0]);
         assert_eq!(fields(json!({"json": {"payload": {"type": "TEXT", "value": {"$len": 6, "$head": "hel"}}}})), ["json.payload.value"]);
