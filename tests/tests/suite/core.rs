@@ -1,6 +1,7 @@
 //! The corpus in the core: whole, and saved as JSON after every completion.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 
 use convengine_server::play::{CorePlayer, PackReport, Suspend, TurnReport, play_core};
 use convengine_tests::{corpus, explained};
@@ -20,16 +21,15 @@ fn every_pack_is_as_expected() {
     let turns: Vec<&TurnReport> = reports.iter().flat_map(|it| &it.turns).collect();
     assert!(turns.len() > 600, "only {} turns were played", turns.len());
     let (explained, answers) = (turns.iter().filter(recorded).count(), turns.iter().filter(|it| it.other_answer).count());
-    println!(
-        "{} packs, {} turns: {} equal, {explained} explained by ruling, 0 unexplained",
-        cases.len(),
-        turns.len(),
-        turns.len() - explained
-    );
-    println!("of these turns, {} have the expected answer and {answers} another one that a ruling explains", turns.len() - answers);
+    // The test runner keeps what `println!` says to itself.
+    let mut out = std::io::stdout().lock();
+    let (packs, equal) = (cases.len(), turns.len() - explained);
+    writeln!(out, "{packs} packs, {} turns: {equal} equal, {explained} explained by ruling, 0 unexplained", turns.len()).unwrap();
+    let same = turns.len() - answers;
+    writeln!(out, "of these turns, {same} have the expected answer and {answers} another one that a ruling explains").unwrap();
     let mut rulings: BTreeMap<&str, usize> = BTreeMap::new();
     turns.iter().flat_map(|it| &it.explained).for_each(|(ruling, count)| *rulings.entry(ruling).or_default() += count);
-    rulings.iter().for_each(|(ruling, count)| println!("{count:6} {ruling}"));
+    rulings.iter().for_each(|(ruling, count)| writeln!(out, "{count:6} {ruling}").unwrap());
 }
 
 #[test]
