@@ -19,6 +19,7 @@ pub mod pack_file;
 pub mod play;
 pub mod replay;
 pub mod rows;
+pub mod secrets;
 pub mod settings;
 pub mod store;
 pub mod stream;

@@ -55,7 +55,13 @@ mod tests {
                 Request::Sleep(sleep) => waits.push((calls + 1, sleep.ms)),
                 Request::Tool(_) => calls += 1,
                 Request::Llm(request) if request.purpose == "mcp_plan" => dates.push(request.user.clone()),
-                Request::Llm(_) | Request::Embed(_) | Request::Task(_) | Request::Container(_) => {}
+                Request::Llm(_)
+                | Request::Embed(_)
+                | Request::Task(_)
+                | Request::Container(_)
+                | Request::Http(_)
+                | Request::Sql(_)
+                | Request::Extension(_) => {}
             }
             let (outcome, delay_ms) = scripted.answer(&effect.request);
             let at = turn.now() + i64::try_from(delay_ms).unwrap();

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::turn::{Answer, ContainerReply, EffectError, EffectErrorKind, LlmReply, Reply, Request, TaskReply, ToolReply};
+use crate::turn::{
+    Answer, ContainerReply, EffectError, EffectErrorKind, HttpCaller, HttpReply, LlmReply, Reply, Request, SqlReply, TaskReply, ToolReply,
+};
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +29,13 @@ impl Asked {
             Request::Task(request) => Some(Asked::Task(request.task.clone())),
             Request::Tool(request) => Some(Asked::Tool(request.tool_code.as_ref().unwrap_or(&request.tool_group).clone())),
             Request::Container(it) => Some(Asked::Container(format!("{}/{}/{}", it.page_id, it.section_id, it.container_id))),
-            Request::Embed(_) | Request::Sleep(_) => None,
+            Request::Http(request) => match &request.caller {
+                HttpCaller::Tool(code) => Some(Asked::Tool(code.clone())),
+                HttpCaller::Task(name) => Some(Asked::Task(name.clone())),
+                HttpCaller::Extension(_) => None,
+            },
+            Request::Sql(request) => Some(Asked::Tool(request.tool_code.clone())),
+            Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => None,
         }
     }
 }
@@ -64,22 +72,22 @@ pub struct PackAnswer {
 }
 
 impl PackAnswer {
-    /// The answer as an effect gets it.
-    pub(super) fn answer(&self) -> Answer {
+    /// The answer as the effect gets it that asked for it.
+    pub(super) fn answer(&self, request: &Request) -> Answer {
         if let Some(error) = &self.error {
             return Answer::Error(error.clone());
         }
         let text = || self.reply.as_str().map_or_else(|| self.reply.to_string(), str::to_owned);
-        match &self.asked {
-            Asked::Llm(_) => {
-                Answer::Ok(Reply::Llm(LlmReply { text: text(), provider: "scripted".to_owned(), model: "scripted".to_owned() }))
-            }
-            Asked::Task(_) => match serde_json::from_value::<TaskReply>(self.reply.clone()) {
+        match (&self.asked, request) {
+            (_, Request::Http(_)) => Answer::Ok(Reply::Http(HttpReply { status: 200, body: text(), retry_after_ms: None })),
+            (_, Request::Sql(_)) => Answer::Ok(Reply::Sql(SqlReply::of(self.reply.clone()))),
+            (Asked::Llm(_), _) => Answer::Ok(Reply::Llm(LlmReply::scripted(text()))),
+            (Asked::Task(_), _) => match serde_json::from_value::<TaskReply>(self.reply.clone()) {
                 Ok(reply) => Answer::Ok(Reply::Task(Box::new(reply))),
                 Err(error) => Answer::Error(EffectError::new(EffectErrorKind::Invalid, error.to_string())),
             },
-            Asked::Tool(_) => Answer::Ok(Reply::Tool(ToolReply { text: text() })),
-            Asked::Container(_) => Answer::Ok(Reply::Container(ContainerReply { data: self.reply.clone() })),
+            (Asked::Tool(_), _) => Answer::Ok(Reply::Tool(ToolReply { text: text() })),
+            (Asked::Container(_), _) => Answer::Ok(Reply::Container(ContainerReply { data: self.reply.clone() })),
         }
     }
 }

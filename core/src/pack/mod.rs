@@ -10,6 +10,7 @@ mod message;
 mod script_turn;
 mod scripted;
 mod stand_in;
+mod stub;
 mod talk;
 
 pub use answer::{Asked, PackAnswer};
@@ -18,6 +19,7 @@ pub use conversations::{Conversations, SliceHash};
 pub use message::Message;
 pub use scripted::{ScriptRule, Scripted};
 pub use stand_in::StandIns;
+pub use stub::{HttpAnswer, HttpRule, STUB};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -55,6 +57,9 @@ pub struct Pack {
     /// Scripted data of containers: `page/section/container` to the data.
     #[serde(default, deserialize_with = "null_is_empty")]
     pub containers: Map,
+    /// The service at `${STUB}`.
+    #[serde(default)]
+    pub http: Vec<HttpRule>,
     /// The conversation.
     #[serde(default)]
     pub turns: Vec<PackTurn>,

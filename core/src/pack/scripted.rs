@@ -85,7 +85,7 @@ impl Scripted {
     /// The answer that the turn itself brings, and after how many milliseconds.
     pub fn bound(&mut self, request: &Request) -> Option<(Answer, u64)> {
         let answer = self.turns.answer(&Asked::of(request)?)?;
-        Some((answer.answer(), answer.delay_ms))
+        Some((answer.answer(request), answer.delay_ms))
     }
 
     /// Answers an effect, and says after how many milliseconds.
@@ -100,6 +100,11 @@ impl Scripted {
             Request::Tool(request) => (self.stand_ins.tool(request), 0),
             Request::Container(request) => (self.stand_ins.container(request), 0),
             Request::Sleep(request) => (Answer::Ok(Reply::Slept), request.ms.into()),
+            Request::Http(request) => {
+                (self.stand_ins.http(request).unwrap_or_else(|| unsupported("the service is outside of the pack")), 0)
+            }
+            Request::Sql(request) => (self.stand_ins.sql(request).unwrap_or_else(|| unsupported("there is no database here")), 0),
+            Request::Extension(_) => (unsupported("extensions need a host"), 0),
         }
     }
 
@@ -131,12 +136,14 @@ impl Scripted {
         *uses += 1;
         let answer = match &rule.error {
             Some(error) => Answer::Error(EffectError::new(EffectErrorKind::Unavailable, error.clone())),
-            None => {
-                Answer::Ok(Reply::Llm(LlmReply { text: rule.text(*uses), provider: "scripted".to_owned(), model: "scripted".to_owned() }))
-            }
+            None => Answer::Ok(Reply::Llm(LlmReply::scripted(rule.text(*uses)))),
         };
         (answer, rule.delay_ms)
     }
+}
+
+fn unsupported(reason: &str) -> Answer {
+    Answer::Error(EffectError::new(EffectErrorKind::Unsupported, reason))
 }
 
 impl ScriptRule {
@@ -184,7 +191,7 @@ mod tests {
     }
 
     fn reply(text: &str) -> Answer {
-        Answer::Ok(Reply::Llm(LlmReply { text: text.to_owned(), provider: "scripted".to_owned(), model: "scripted".to_owned() }))
+        Answer::Ok(Reply::Llm(LlmReply::scripted(text.to_owned())))
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Scripted answers of what is not a model: tasks, tools, containers. (`interface.md` 3)
+//! Scripted answers of what is not a model: tasks, tools, containers, an HTTP service. (`interface.md` 3)
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,11 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use super::Pack;
+use super::stub::{HttpRule, STUB};
 use crate::turn::{
-    Answer, ContainerReply, ContainerRequest, EffectError, EffectErrorKind, Map, Reply, TaskReply, TaskRequest, ToolReply, ToolRequest,
+    Answer, ContainerReply, ContainerRequest, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Reply, SqlReply,
+    SqlRequest, TaskReply, TaskRequest, ToolReply, ToolRequest,
 };
 
-/// Tasks, tools and containers that answer by the book.
+/// Tasks, tools, containers and an HTTP service that answer by the book.
 #[derive(Debug, Clone, Default)]
 pub struct StandIns {
     /// `bean:method` to what it returns and changes, or to `{"error": text}`.
@@ -19,10 +21,12 @@ pub struct StandIns {
     pub tools: Map,
     /// `page/section/container` to data.
     pub containers: Map,
+    /// The service at `${STUB}`.
+    pub http: Vec<HttpRule>,
     uses: Uses,
 }
 
-/// How often each tool was used; turns of several conversations may use one at the same time.
+/// How often each tool and each rule was used; turns of several conversations may use one at the same time.
 #[derive(Debug, Default)]
 struct Uses(Mutex<BTreeMap<String, usize>>);
 
@@ -45,7 +49,13 @@ impl Uses {
 impl StandIns {
     /// Those of a pack.
     pub fn of(pack: &Pack) -> StandIns {
-        StandIns { tasks: pack.tasks.clone(), tools: pack.tools.clone(), containers: pack.containers.clone(), uses: Uses::default() }
+        StandIns {
+            tasks: pack.tasks.clone(),
+            tools: pack.tools.clone(),
+            containers: pack.containers.clone(),
+            http: pack.http.clone(),
+            uses: Uses::default(),
+        }
     }
 
     /// Answers a task.
@@ -60,21 +70,63 @@ impl StandIns {
         }
     }
 
-    /// Answers a tool; one that needs a back-end does not answer here.
+    /// Answers a tool.
     pub fn tool(&self, request: &ToolRequest) -> Answer {
         // A request that names only a group is answered by the group.
         let name = request.tool_code.as_deref().unwrap_or(&request.tool_group);
-        let Some(script) = self.tools.get(name) else { return missing("tool", name) };
-        if let Some(error) = script.get("error") {
-            return failed(error);
+        match self.text_of_tool(name) {
+            Some(text) => text.map_or_else(Answer::Error, |text| Answer::Ok(Reply::Tool(ToolReply { text }))),
+            None => missing("tool", name),
         }
-        let uses = self.uses.count(name);
+    }
+
+    /// Answers a query in the place of a database, when its tool has a script: its text is a list of rows, or one row.
+    pub fn sql(&self, request: &SqlRequest) -> Option<Answer> {
+        let rows = |text: String| SqlReply::of(serde_json::from_str(&text).unwrap_or_default());
+        let text = self.text_of_tool(&request.tool_code)?;
+        Some(text.map_or_else(Answer::Error, |text| Answer::Ok(Reply::Sql(rows(text)))))
+    }
+
+    /// Answers a call of a service, when its tool or task has a script, or when it goes to `${STUB}`.
+    pub fn http(&self, request: &HttpRequest) -> Option<Answer> {
+        let scripted = match &request.caller {
+            HttpCaller::Tool(code) => self.text_of_tool(code),
+            HttpCaller::Task(name) => {
+                self.tasks.get(name).map(|it| it.get("error").map_or_else(|| Ok(it.to_string()), |it| Err(error(it))))
+            }
+            HttpCaller::Extension(_) => None,
+        };
+        let reply = |body| Answer::Ok(Reply::Http(HttpReply { status: 200, body, retry_after_ms: None }));
+        if let Some(scripted) = scripted {
+            return Some(scripted.map_or_else(Answer::Error, reply));
+        }
+        let path = request.url.strip_prefix(STUB)?;
+        Some(self.stub(path))
+    }
+
+    /// What the service at `${STUB}` answers on a path.
+    fn stub(&self, path: &str) -> Answer {
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        let Some(rule) = self.http.iter().find(|it| path.starts_with(&it.path_prefix)) else {
+            return Answer::Ok(Reply::Http(HttpReply { status: 404, body: String::new(), retry_after_ms: None }));
+        };
+        let uses = self.uses.count(&format!("http {}", rule.path_prefix));
+        let (status, body) = rule.answer(uses);
+        Answer::Ok(Reply::Http(HttpReply { status, body, retry_after_ms: None }))
+    }
+
+    /// What the script of a tool says now; `None` when it has none.
+    fn text_of_tool(&self, name: &str) -> Option<Result<String, EffectError>> {
+        let script = self.tools.get(name)?;
+        if let Some(reason) = script.get("error") {
+            return Some(Err(error(reason)));
+        }
         let texts = script.get("texts").and_then(Value::as_array);
-        match script.get("text").or_else(|| texts.and_then(|it| it.get(uses).or_else(|| it.last()))) {
-            Some(Value::String(text)) => Answer::Ok(Reply::Tool(ToolReply { text: text.clone() })),
-            Some(other) => Answer::Ok(Reply::Tool(ToolReply { text: other.to_string() })),
-            None => Answer::Error(EffectError::new(EffectErrorKind::Unsupported, format!("the tool '{name}' is not available here"))),
-        }
+        let said = match texts {
+            Some(texts) => texts.get(self.uses.count(name)).or_else(|| texts.last()),
+            None => script.get("text"),
+        };
+        said.map(|it| Ok(it.as_str().map_or_else(|| it.to_string(), str::to_owned)))
     }
 
     /// Answers a container.
@@ -96,7 +148,11 @@ fn invalid(what: &str, name: &str, reason: &str) -> Answer {
     Answer::Error(EffectError::new(EffectErrorKind::Invalid, format!("the {what} '{name}' cannot be used: {reason}")))
 }
 
-fn failed(error: &Value) -> Answer {
-    let text = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
-    Answer::Error(EffectError::new(EffectErrorKind::Unavailable, text))
+fn failed(reason: &Value) -> Answer {
+    Answer::Error(error(reason))
+}
+
+fn error(reason: &Value) -> EffectError {
+    let text = reason.as_str().map_or_else(|| reason.to_string(), str::to_owned);
+    EffectError::new(EffectErrorKind::Unavailable, text)
 }

@@ -25,7 +25,7 @@ pub fn held_back(session: &Session) -> bool {
 /// # Errors
 /// What the host answered.
 pub async fn call(t: &Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
-    let request = ToolRequest { tool_code: tool.map(|it| it.code.clone()), tool_group: group.to_owned(), args: args.clone() };
+    let request = ToolRequest { tool_code: tool.map(|it| it.code.clone()), tool_group: group.to_owned(), args: args.clone(), spec: None };
     t.door.perform(request).await.map(|it| as_json(&it.text))
 }
 

@@ -84,7 +84,7 @@ pub trait Operation: Into<Request> {
     /// What the caller gets.
     type Output;
     /// What repeating it does.
-    const CLASS: Class;
+    fn class(&self) -> Class;
     /// Milliseconds after which the host gives up.
     fn deadline_ms(&self) -> u32;
     /// Picks the output out of a reply; `None` when the reply is of another kind.

@@ -42,12 +42,18 @@ pub struct EffectError {
     pub kind: EffectErrorKind,
     /// For the audit; never shown to the user.
     pub message: String,
+    /// The status code, of a service that answered with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Milliseconds that the other side asks to wait before the next attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
 }
 
 impl EffectError {
     /// Creates an error.
     pub fn new(kind: EffectErrorKind, message: impl Into<String>) -> Self {
-        EffectError { kind, message: message.into() }
+        EffectError { kind, message: message.into(), status: None, retry_after_ms: None }
     }
 
     pub(super) fn mismatch() -> Self {

@@ -22,8 +22,9 @@ pub use journal::{Entry, Header, Journal, PROTOCOL};
 pub use notice::{Level, Notice, NoticeBody, VerboseNotice};
 pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
 pub use request::{
-    ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, LlmMode, LlmReply, LlmRequest, Patch, Publication, Reply, Request,
-    SleepRequest, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest,
+    Breaker, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,
+    HttpRequest, LlmMode, LlmReply, LlmRequest, Patch, Publication, Reply, Request, Retries, SecretHeader, SleepRequest, SqlReply,
+    SqlRequest, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
 };
 pub use rng::{Rng, uuid_text};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};

@@ -32,9 +32,17 @@ async fn answer(host: &Host, request: &Request) -> Answer {
         Request::Task(request) => host.stand_ins.task(request),
         Request::Tool(request) => host.stand_ins.tool(request),
         Request::Container(request) => container::answer(&host.containers, &host.stand_ins, request).await,
+        Request::Http(request) => host.stand_ins.http(request).unwrap_or_else(absent),
+        Request::Sql(request) => host.stand_ins.sql(request).unwrap_or_else(absent),
+        Request::Extension(_) => absent(),
         Request::Sleep(request) => {
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;
             Answer::Ok(Reply::Slept)
         }
     }
+}
+
+/// What this host cannot do yet.
+fn absent() -> Answer {
+    Answer::Error(EffectError::new(EffectErrorKind::Unsupported, "not available here"))
 }

@@ -5,6 +5,8 @@ mod placeholder;
 mod stream;
 mod yaml;
 
+use std::sync::Arc;
+
 pub use stream::Stream;
 
 use convengine_core::config::settings::normalise;
@@ -13,6 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::arguments::Options;
 use crate::exit::Failure;
+use crate::secrets::Secrets;
 use crate::store::Place;
 use file::File;
 
@@ -31,6 +34,8 @@ pub struct Settings {
     pub stream: Stream,
     /// Where data of containers comes from; absent when no service is set up.
     pub container_url: Option<String>,
+    /// What tools and models sign in with.
+    pub secrets: Arc<Secrets>,
     /// The tree below `convengine`.
     pub tree: Value,
 }
@@ -67,6 +72,7 @@ impl Settings {
             }
         };
         let stream = Stream::read(&tree, &mut problems);
+        let secrets = Arc::new(Secrets::read(&tree, &mut problems));
         let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://")) {
             problems.push(format!("convengine.container.url: '{url}' cannot be reached: give an address that starts with http://"));
@@ -87,6 +93,7 @@ impl Settings {
             open,
             stream,
             container_url,
+            secrets,
             tree,
         })
     }

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use sqlx::sqlite::SqliteConnection;
 
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../../../migrations/0001_control_tables.sql"),
     include_str!("../../../migrations/0002_runtime_tables.sql"),
     include_str!("../../../migrations/0003_turn_journal.sql"),
     include_str!("../../../migrations/0004_steps.sql"),
+    include_str!("../../../migrations/0005_tools.sql"),
 ];
 
 /// Without these no turn can be stored; the other tables are optional.
@@ -57,6 +58,10 @@ async fn create_missing(connection: &mut SqliteConnection) -> sqlx::Result<Vec<&
     let existing = tables(connection).await?;
     let mut created = Vec::new();
     for statement in MIGRATIONS.iter().flat_map(|it| it.split_inclusive(";\n")) {
+        if let Some((table, column)) = column_of(statement) {
+            add(connection, table, column, statement).await?;
+            continue;
+        }
         let Some(table) = table_of(statement) else { continue };
         // The indexes of a table that was there are left out as well: it may lack their columns.
         if existing.contains(table) {
@@ -68,6 +73,22 @@ async fn create_missing(connection: &mut SqliteConnection) -> sqlx::Result<Vec<&
         }
     }
     Ok(created)
+}
+
+/// Adds a column to a table of ours that was made by an earlier version.
+async fn add(connection: &mut SqliteConnection, table: &str, column: &str, statement: &'static str) -> sqlx::Result<()> {
+    let sql = "select count(*) from pragma_table_info($1) where name = $2";
+    let there: i64 = sqlx::query_scalar(sql).bind(table).bind(column).fetch_one(&mut *connection).await?;
+    if there == 0 {
+        sqlx::query(statement).execute(connection).await?;
+    }
+    Ok(())
+}
+
+/// The table and the column that an `alter` statement adds.
+fn column_of(statement: &'static str) -> Option<(&'static str, &'static str)> {
+    let (table, column) = statement.split_once("alter table ")?.1.split_once(" add column ")?;
+    Some((table, column.split(' ').next()?))
 }
 
 /// The table that a `create` statement is about.
@@ -86,8 +107,10 @@ mod tests {
     #[test]
     fn every_statement_names_its_table() {
         let statements: Vec<&str> = MIGRATIONS.iter().flat_map(|it| it.split_inclusive(";\n")).filter(|it| !it.trim().is_empty()).collect();
-        assert!(statements.iter().all(|it| table_of(it).is_some_and(|table| ["ce_", "cv_"].contains(&&table[..3]))));
+        let table = |it: &&'static str| table_of(it).or_else(|| column_of(it).map(|it| it.0));
+        assert!(statements.iter().all(|it| table(it).is_some_and(|table| ["ce_", "cv_"].contains(&&table[..3]))));
+        assert!(statements.iter().filter_map(|it| column_of(it)).all(|it| it == ("ce_task", "binding")));
         let tables: BTreeSet<&str> = statements.iter().filter_map(|it| table_of(it)).collect();
-        assert_eq!(tables.len(), 51);
+        assert_eq!(tables.len(), 56);
     }
 }

@@ -87,7 +87,7 @@ pub fn normalise(tree: &Value) -> Value {
 }
 
 /// Settings whose keys are names of the configuration.
-const MAPS: [&str; 3] = ["matrix", "allowed-transitions", "allowed-next-by-current-tool"];
+const MAPS: [&str; 6] = ["matrix", "allowed-transitions", "allowed-next-by-current-tool", "secrets", "roots", "prices"];
 
 fn member(key: &str, value: &Value) -> (String, Value) {
     let key = kebab(key);

@@ -10,10 +10,22 @@ use crate::config::issue::Issue;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads by itself.
-const HOST_KEYS: [&str; 6] = ["database.synchronous", "security.mode", "transport", "stream", "container.url", "tables"];
+const HOST_KEYS: [&str; 11] = [
+    "database.synchronous",
+    "security.mode",
+    "transport",
+    "stream",
+    "container.url",
+    "tables",
+    "secrets",
+    "network",
+    "files",
+    "tool-database",
+    "llm",
+];
 
 /// Keys of ConvEngine that this version accepts without effect.
-const WITHOUT_EFFECT: [&str; 12] = [
+const WITHOUT_EFFECT: [&str; 11] = [
     "audit.persist-meta",
     "audit.rate-limit",
     "audit.dispatch",
@@ -23,7 +35,6 @@ const WITHOUT_EFFECT: [&str; 12] = [
     "mcp.db",
     "schema",
     "experimental",
-    "llm",
     "persistence",
     "demo",
 ];

@@ -42,7 +42,10 @@ impl From<ContainerRequest> for Request {
 
 impl Operation for ContainerRequest {
     type Output = ContainerReply;
-    const CLASS: Class = Class::Read;
+
+    fn class(&self) -> Class {
+        Class::Read
+    }
 
     fn deadline_ms(&self) -> u32 {
         DEADLINE_MS

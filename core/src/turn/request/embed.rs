@@ -30,7 +30,10 @@ impl From<EmbedRequest> for Request {
 
 impl Operation for EmbedRequest {
     type Output = EmbedReply;
-    const CLASS: Class = Class::Read;
+
+    fn class(&self) -> Class {
+        Class::Read
+    }
 
     fn deadline_ms(&self) -> u32 {
         DEADLINE_MS

@@ -45,7 +45,7 @@ pub struct LlmRequest {
 }
 
 /// What the model answered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LlmReply {
     /// The answer as text, also when it is JSON.
     pub text: String,
@@ -55,6 +55,28 @@ pub struct LlmReply {
     /// Which model answered, for the call log.
     #[serde(default)]
     pub model: String,
+    /// What the call used, where the provider says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// What a model call used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    pub input_tokens: u64,
+    /// Tokens of the answer.
+    pub output_tokens: u64,
+    /// The cost in millionths of the currency of the price list; absent where no price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
+}
+
+impl LlmReply {
+    /// What a scripted model answers.
+    pub(crate) fn scripted(text: String) -> LlmReply {
+        LlmReply { text, provider: "scripted".to_owned(), model: "scripted".to_owned(), usage: None }
+    }
 }
 
 impl LlmRequest {
@@ -81,7 +103,10 @@ impl From<LlmRequest> for Request {
 
 impl Operation for LlmRequest {
     type Output = LlmReply;
-    const CLASS: Class = Class::Read;
+
+    fn class(&self) -> Class {
+        Class::Read
+    }
 
     fn deadline_ms(&self) -> u32 {
         DEADLINE_MS

@@ -2,15 +2,21 @@
 
 mod container;
 mod embed;
+mod extension;
+mod http;
 mod llm;
 mod sleep;
+mod sql;
 mod task;
 mod tool;
 
 pub use container::{ContainerReply, ContainerRequest};
 pub use embed::{EmbedReply, EmbedRequest};
-pub use llm::{LlmMode, LlmReply, LlmRequest};
+pub use extension::{ExtensionReply, ExtensionRequest};
+pub use http::{Breaker, HttpCaller, HttpReply, HttpRequest, Retries, SecretHeader};
+pub use llm::{LlmMode, LlmReply, LlmRequest, Usage};
 pub use sleep::SleepRequest;
+pub use sql::{SqlReply, SqlRequest};
 pub use task::{Patch, Publication, TaskReply, TaskRequest, TaskUse};
 pub use tool::{ToolReply, ToolRequest};
 
@@ -32,6 +38,12 @@ pub enum Request {
     Container(ContainerRequest),
     /// A short wait.
     Sleep(SleepRequest),
+    /// A call of an HTTP service.
+    Http(Box<HttpRequest>),
+    /// A query of a database.
+    Sql(SqlRequest),
+    /// A call of an extension.
+    Extension(ExtensionRequest),
 }
 
 /// The payload of a success. Variants are only ever added.
@@ -50,4 +62,10 @@ pub enum Reply {
     Container(ContainerReply),
     /// The wait is over.
     Slept,
+    /// What an HTTP service answered.
+    Http(HttpReply),
+    /// Rows.
+    Sql(SqlReply),
+    /// What an extension said.
+    Extension(ExtensionReply),
 }

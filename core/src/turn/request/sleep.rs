@@ -33,7 +33,10 @@ impl From<SleepRequest> for Request {
 
 impl Operation for SleepRequest {
     type Output = ();
-    const CLASS: Class = Class::Pure;
+
+    fn class(&self) -> Class {
+        Class::Pure
+    }
 
     fn deadline_ms(&self) -> u32 {
         self.ms + GRACE_MS

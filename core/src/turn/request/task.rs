@@ -108,7 +108,10 @@ impl From<TaskRequest> for Request {
 
 impl Operation for TaskRequest {
     type Output = TaskReply;
-    const CLASS: Class = Class::Write;
+
+    fn class(&self) -> Class {
+        Class::Write
+    }
 
     fn deadline_ms(&self) -> u32 {
         DEADLINE_MS

@@ -1,6 +1,9 @@
 //! A tool, called by the planner or by a request of the turn.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Reply, Request};
 use crate::turn::{Class, Map, Operation};
@@ -17,6 +20,9 @@ pub struct ToolRequest {
     pub tool_group: String,
     /// The arguments.
     pub args: Map,
+    /// How the tool is set up: the `spec` of its row of `cv_tool_spec`; absent when the host knows it by its code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<Arc<Value>>,
 }
 
 /// What a tool answered.
@@ -34,7 +40,10 @@ impl From<ToolRequest> for Request {
 
 impl Operation for ToolRequest {
     type Output = ToolReply;
-    const CLASS: Class = Class::Write;
+
+    fn class(&self) -> Class {
+        Class::Write
+    }
 
     fn deadline_ms(&self) -> u32 {
         DEADLINE_MS

@@ -1,0 +1,70 @@
+//! The stub service of a pack: what the services answer that its tools and tasks call. (`interface.md` 3)
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Stands in a pack for the address of its stub service.
+pub const STUB: &str = "${STUB}";
+
+/// Answers every path that begins so; the first rule that fits answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HttpRule {
+    /// The beginning of the path, query included.
+    pub path_prefix: String,
+    /// What is answered, when there is no sequence.
+    #[serde(flatten)]
+    pub answer: HttpAnswer,
+    /// What is answered to the first, second, … request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sequence: Vec<HttpAnswer>,
+    /// Whether the sequence begins anew after its end; else its last answer stays.
+    #[serde(default)]
+    pub repeat: bool,
+}
+
+/// One answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HttpAnswer {
+    /// The status code.
+    #[serde(default = "ok")]
+    pub status: u16,
+    /// The body, as JSON.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub json: Value,
+    /// The body, as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+fn ok() -> u16 {
+    200
+}
+
+impl HttpRule {
+    /// Status and body of the answer after so many others.
+    pub fn answer(&self, uses: usize) -> (u16, String) {
+        let nth = if self.repeat && !self.sequence.is_empty() { uses % self.sequence.len() } else { uses };
+        let answer = self.sequence.get(nth).or_else(|| self.sequence.last()).unwrap_or(&self.answer);
+        let json = || if answer.json.is_null() { String::new() } else { answer.json.to_string() };
+        (answer.status, answer.text.clone().unwrap_or_else(json))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_sequence_begins_anew_or_stays_at_its_end() {
+        let mut rule: HttpRule = serde_json::from_value(json!({
+            "path_prefix": "/a", "sequence": [{"status": 503, "json": {"error": "busy"}}, {"json": {"ok": true}}], "repeat": true
+        }))
+        .unwrap();
+        let statuses = |rule: &HttpRule| (0..4).map(|it| rule.answer(it).0).collect::<Vec<_>>();
+        assert_eq!(statuses(&rule), [503, 200, 503, 200]);
+        rule.repeat = false;
+        assert_eq!(statuses(&rule), [503, 200, 200, 200]);
+        assert_eq!(rule.answer(1).1, r#"{"ok":true}"#);
+    }
+}

@@ -1,0 +1,117 @@
+//! A call of an HTTP service: for a tool, or for a task that a service carries out.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Reply, Request};
+use crate::turn::{Class, Operation};
+
+/// A call whose parts are rendered; what is secret in it is only named.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HttpRequest {
+    /// Who calls, for scripted answers and the circuit breaker.
+    pub caller: HttpCaller,
+    /// The method, in upper case.
+    pub method: String,
+    /// The whole address, with its query.
+    pub url: String,
+    /// Names and values, in their order.
+    pub headers: Vec<(String, String)>,
+    /// The body; absent when none is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// A header whose value only the host knows; it wins over one of the same name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<SecretHeader>,
+    /// Milliseconds for a connection.
+    pub connect_timeout_ms: u32,
+    /// Milliseconds for the whole attempt.
+    pub timeout_ms: u32,
+    /// Bytes that an answer may have.
+    pub max_bytes: u32,
+    /// What repeating it does.
+    pub class: Class,
+    /// The key of the first attempt, when this is a later one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// What guards the service against calls that fail anyway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breaker: Option<Breaker>,
+}
+
+/// Who calls a service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HttpCaller {
+    /// A tool, by its code.
+    Tool(String),
+    /// A task, as `bean:method`.
+    Task(String),
+    /// An extension, by its name.
+    Extension(String),
+}
+
+/// A header with a secret that the host knows by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretHeader {
+    /// The header.
+    pub header: String,
+    /// What stands before the secret, such as `Bearer `.
+    #[serde(default)]
+    pub prefix: String,
+    /// The name of the secret.
+    pub secret: String,
+}
+
+/// A circuit breaker: after so many failures in a row, calls fail at once for a while. The host keeps its state, by caller.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breaker {
+    /// Failures in a row that open it.
+    pub threshold: u32,
+    /// Milliseconds for which it stays open; then one call may try.
+    pub open_ms: u32,
+    /// Whether a failure of this attempt is retried, and so does not count.
+    pub retries: Retries,
+}
+
+/// Which failures of an attempt are followed by another attempt.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retries {
+    /// Status codes.
+    pub statuses: Vec<u16>,
+    /// A connection that fails, or an answer that takes too long.
+    pub io: bool,
+}
+
+/// What a service answered, whatever its status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HttpReply {
+    /// The status code.
+    pub status: u16,
+    /// The body as text, with secrets struck out.
+    pub body: String,
+    /// Milliseconds that the service asks to wait before the next attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+}
+
+impl From<HttpRequest> for Request {
+    fn from(request: HttpRequest) -> Self {
+        Request::Http(Box::new(request))
+    }
+}
+
+impl Operation for HttpRequest {
+    type Output = HttpReply;
+
+    fn class(&self) -> Class {
+        self.class
+    }
+
+    fn deadline_ms(&self) -> u32 {
+        self.timeout_ms
+    }
+
+    fn output(reply: Reply) -> Option<HttpReply> {
+        if let Reply::Http(reply) = reply { Some(reply) } else { None }
+    }
+}

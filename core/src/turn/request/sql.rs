@@ -1,0 +1,65 @@
+//! A query of a database, for a tool.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Reply, Request};
+use crate::turn::{Class, Map, Operation};
+
+/// A query that the host checks, prints anew and runs in a transaction that only reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SqlRequest {
+    /// The tool.
+    pub tool_code: String,
+    /// One query, with its values as `:name`.
+    pub sql: String,
+    /// Values by name.
+    pub params: Map,
+    /// Rows that are returned at most.
+    pub max_rows: u32,
+    /// Milliseconds that it may take.
+    pub timeout_ms: u32,
+    /// Whether functions are limited to those that are known to have no effect.
+    pub safe: bool,
+}
+
+/// The rows of a query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SqlReply {
+    /// Objects by column.
+    pub rows: Vec<Map>,
+    /// Whether there were more rows than allowed.
+    #[serde(default)]
+    pub truncated: bool,
+}
+
+impl SqlReply {
+    /// The rows that a script gives: a list of objects, or one object.
+    pub(crate) fn of(script: Value) -> SqlReply {
+        let items = if let Value::Array(items) = script { items } else { vec![script] };
+        let row = |it| if let Value::Object(row) = it { Some(row) } else { None };
+        SqlReply { rows: items.into_iter().filter_map(row).collect(), truncated: false }
+    }
+}
+
+impl From<SqlRequest> for Request {
+    fn from(request: SqlRequest) -> Self {
+        Request::Sql(request)
+    }
+}
+
+impl Operation for SqlRequest {
+    type Output = SqlReply;
+
+    fn class(&self) -> Class {
+        Class::Read
+    }
+
+    fn deadline_ms(&self) -> u32 {
+        self.timeout_ms
+    }
+
+    fn output(reply: Reply) -> Option<SqlReply> {
+        if let Reply::Sql(reply) = reply { Some(reply) } else { None }
+    }
+}

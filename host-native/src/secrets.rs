@@ -1,0 +1,125 @@
+//! Secrets by reference: read from environment or file, handed out by name, struck out of everything that comes back.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use serde_json::Value;
+
+/// Secrets by name. Neither printing nor logging shows their values.
+#[derive(Default)]
+pub struct Secrets {
+    values: BTreeMap<String, String>,
+    /// Finds each spelling of each value; absent while there is none.
+    finder: Option<(AhoCorasick, Vec<String>)>,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.values.keys()).finish()
+    }
+}
+
+impl Secrets {
+    /// Reads `convengine.secrets.NAME`, each `env:VARIABLE` or `file:PATH`.
+    ///
+    /// A value is never part of the settings: who reads them, or a database made from them, learns where it is and not what it is.
+    pub fn read(tree: &Value, problems: &mut Vec<String>) -> Secrets {
+        let mut secrets = Secrets::default();
+        for (name, reference) in tree.get("secrets").and_then(Value::as_object).into_iter().flatten() {
+            match resolve(reference.as_str().unwrap_or_default()) {
+                Ok(value) => secrets.know(name, &value),
+                Err(reason) => problems.push(format!("convengine.secrets.{name}: {reason}")),
+            }
+        }
+        secrets
+    }
+
+    /// Takes up a secret that came another way, such as the key of a model.
+    pub fn know(&mut self, name: &str, value: &str) {
+        self.values.insert(name.to_owned(), value.to_owned());
+        let mut patterns = Vec::new();
+        let mut marks = Vec::new();
+        for (name, value) in &self.values {
+            for spelling in spellings(value) {
+                patterns.push(spelling);
+                marks.push(format!("[secret {name}]"));
+            }
+        }
+        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns).ok();
+        self.finder = finder.map(|it| (it, marks));
+    }
+
+    /// The value of a secret.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// A text with every secret in it replaced by its name.
+    pub fn scrub<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match &self.finder {
+            Some((finder, marks)) if finder.is_match(text) => Cow::Owned(finder.replace_all(text, marks)),
+            Some(_) | None => Cow::Borrowed(text),
+        }
+    }
+
+    /// The longest spelling of a secret in bytes: what of a stream has to be held back until it is known how it goes on.
+    pub fn longest(&self) -> usize {
+        self.finder.as_ref().map_or(0, |it| it.0.max_pattern_len())
+    }
+}
+
+fn resolve(reference: &str) -> Result<String, String> {
+    let value = match reference.split_once(':') {
+        Some(("env", variable)) => std::env::var(variable).map_err(|_| format!("the environment variable '{variable}' is not set")),
+        Some(("file", path)) => std::fs::read_to_string(path).map_err(|it| format!("the file '{path}' cannot be read: {it}")),
+        _ => Err("it is a reference, never the secret itself: write env:VARIABLE or file:PATH".to_owned()),
+    }?;
+    let value = value.trim();
+    if value.is_empty() { Err("the secret is empty".to_owned()) } else { Ok(value.to_owned()) }
+}
+
+/// The ways in which a back-end may give a value back.
+fn spellings(value: &str) -> Vec<String> {
+    let json = Value::from(value).to_string();
+    let mut all = vec![
+        value.to_owned(),
+        json.trim_matches('"').to_owned(),
+        percent_encoding::utf8_percent_encode(value, percent_encoding::NON_ALPHANUMERIC).to_string(),
+        STANDARD.encode(value),
+        URL_SAFE_NO_PAD.encode(value),
+    ];
+    all.sort();
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_secret_is_struck_out_in_every_spelling() {
+        let mut secrets = Secrets::default();
+        secrets.know("crm", "a\"b/c+d");
+        secrets.know("longer", "a\"b/c+d-and-more");
+        let echoed = format!("{} {} {} {}", "a\"b/c+d", "a\\\"b/c+d", "a%22b%2Fc%2Bd", STANDARD.encode("a\"b/c+d"));
+        assert_eq!(secrets.scrub(&echoed), "[secret crm] [secret crm] [secret crm] [secret crm]");
+        assert_eq!(secrets.scrub("x a\"b/c+d-and-more"), "x [secret longer]");
+        assert!(matches!(secrets.scrub("nothing"), Cow::Borrowed("nothing")));
+        assert_eq!(format!("{secrets:?}"), r#"{"crm", "longer"}"#);
+    }
+
+    #[test]
+    fn a_value_in_the_settings_is_refused_without_being_printed() {
+        let mut problems = Vec::new();
+        let tree = json!({"secrets": {"crm": "hunter2hunter2", "gone": "env:CONVENGINE_NO_SUCH_SECRET"}});
+        assert_eq!(Secrets::read(&tree, &mut problems).value("crm"), None);
+        assert_eq!(problems.len(), 2);
+        assert!(problems.iter().all(|it| !it.contains("hunter2")), "{problems:?}");
+    }
+}
