@@ -3,3 +3,4 @@
 pub mod canon;
 pub mod diff;
 pub mod path;
+pub mod schema;

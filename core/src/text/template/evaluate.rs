@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::expression::{Chain, Expr, Operator, Part, Path, Root};
-use super::value::{Val, by_key, by_name, calculate, compare, equal, holds, kind, null, print, truth};
+use super::expression::{Arithmetic, Chain, Expr, Operator, Part, Path, Root};
+use super::value::{Numbers, Val, by_key, by_name, calculate, compare, equal, holds, kind, null, print, truth};
 
 /// What the texts that expressions of one rendering make may have together, in bytes.
 const MAX_MADE: usize = 8_000_000;
@@ -23,13 +23,14 @@ pub(super) struct Local<'s> {
 /// Evaluates the expressions of one rendering.
 pub(super) struct Evaluator<'e, 'v> {
     pub lookup: &'e dyn Fn(&str) -> Option<&'v Value>,
+    numbers: Numbers,
     made: Cell<usize>,
 }
 
 impl<'e, 'v> Evaluator<'e, 'v> {
     /// Reads variables by a function.
-    pub fn new(lookup: &'e dyn Fn(&str) -> Option<&'v Value>) -> Self {
-        Evaluator { lookup, made: Cell::new(0) }
+    pub fn new(lookup: &'e dyn Fn(&str) -> Option<&'v Value>, numbers: Numbers) -> Self {
+        Evaluator { lookup, numbers, made: Cell::new(0) }
     }
 
     /// The value of an expression, or why it has none.
@@ -43,7 +44,7 @@ impl<'e, 'v> Evaluator<'e, 'v> {
             Expr::Utility(utility, arguments) => self.counted(utility.call(self.values(arguments, locals)?)?),
             Expr::Chain(chain) => self.chain(chain, locals),
             Expr::Not(value) => Ok(owned(!truth(&*self.value(value, locals)?)?)),
-            Expr::Negative(value) => calculate(Operator::Subtract, &Value::from(0), &*self.value(value, locals)?).map(Cow::Owned),
+            Expr::Negative(value) => calculate(Arithmetic::Subtract, self.numbers, &Value::from(0), &*self.value(value, locals)?).map(Cow::Owned),
             Expr::Choice(choice) => {
                 let condition = truth(&*self.value(&choice.condition, locals)?)?;
                 self.value(if condition { &choice.yes } else { &choice.no }, locals)
@@ -122,10 +123,8 @@ impl<'e, 'v> Evaluator<'e, 'v> {
                 Operator::LessOrEqual => owned(compare(&left, &*self.value(right, locals)?)? != Ordering::Greater),
                 Operator::Greater => owned(compare(&left, &*self.value(right, locals)?)? == Ordering::Greater),
                 Operator::GreaterOrEqual => owned(compare(&left, &*self.value(right, locals)?)? != Ordering::Less),
-                Operator::Add => self.add(left, &*self.value(right, locals)?)?,
-                Operator::Subtract | Operator::Multiply | Operator::Divide | Operator::Remainder => {
-                    Cow::Owned(calculate(*operator, &left, &*self.value(right, locals)?)?)
-                }
+                Operator::Calculate(Arithmetic::Add) => self.add(left, &*self.value(right, locals)?)?,
+                Operator::Calculate(other) => Cow::Owned(calculate(*other, self.numbers, &left, &*self.value(right, locals)?)?),
             };
         }
         Ok(left)
@@ -135,7 +134,7 @@ impl<'e, 'v> Evaluator<'e, 'v> {
     fn add<'s>(&self, left: Val<'s>, right: &Value) -> Result<Val<'s>, String> {
         if !left.is_string() && !right.is_string() {
             if left.is_number() && right.is_number() {
-                return calculate(Operator::Add, &left, right).map(Cow::Owned);
+                return calculate(Arithmetic::Add, self.numbers, &left, right).map(Cow::Owned);
             }
             return Err(format!("{} and {} cannot be added; begin with a text, as in '' + x", kind(&left), kind(right)));
         }

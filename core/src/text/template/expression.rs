@@ -85,6 +85,12 @@ pub(super) enum Operator {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
+    Calculate(Arithmetic),
+}
+
+/// An operator between two numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arithmetic {
     Add,
     Subtract,
     Multiply,
@@ -110,13 +116,13 @@ pub(super) const OPERATORS: [(&str, Operator, usize); 23] = [
     ("lt", Operator::Less, 2),
     (">", Operator::Greater, 2),
     ("gt", Operator::Greater, 2),
-    ("+", Operator::Add, 3),
-    ("-", Operator::Subtract, 3),
-    ("*", Operator::Multiply, 4),
-    ("/", Operator::Divide, 4),
-    ("div", Operator::Divide, 4),
-    ("%", Operator::Remainder, 4),
-    ("mod", Operator::Remainder, 4),
+    ("+", Operator::Calculate(Arithmetic::Add), 3),
+    ("-", Operator::Calculate(Arithmetic::Subtract), 3),
+    ("*", Operator::Calculate(Arithmetic::Multiply), 4),
+    ("/", Operator::Calculate(Arithmetic::Divide), 4),
+    ("div", Operator::Calculate(Arithmetic::Divide), 4),
+    ("%", Operator::Calculate(Arithmetic::Remainder), 4),
+    ("mod", Operator::Calculate(Arithmetic::Remainder), 4),
 ];
 
 impl Expr {

@@ -33,6 +33,10 @@ pub(super) enum Utility {
     StringsListJoin,
     ListsSize,
     MapsContainsKey,
+    NumbersAbs,
+    NumbersMax,
+    NumbersMin,
+    NumbersRound,
 }
 
 /// Name, meaning, fewest and most arguments.
@@ -51,7 +55,7 @@ const METHODS: [(&str, Method, usize, usize); 12] = [
     ("substring", Method::Substring, 1, 2),
 ];
 
-const UTILITIES: [(&str, Utility, usize); 7] = [
+const UTILITIES: [(&str, Utility, usize); 11] = [
     ("strings.isEmpty", Utility::StringsIsEmpty, 1),
     ("strings.toUpperCase", Utility::StringsToUpperCase, 1),
     ("strings.toLowerCase", Utility::StringsToLowerCase, 1),
@@ -59,6 +63,10 @@ const UTILITIES: [(&str, Utility, usize); 7] = [
     ("strings.listJoin", Utility::StringsListJoin, 2),
     ("lists.size", Utility::ListsSize, 1),
     ("maps.containsKey", Utility::MapsContainsKey, 2),
+    ("numbers.abs", Utility::NumbersAbs, 1),
+    ("numbers.max", Utility::NumbersMax, 2),
+    ("numbers.min", Utility::NumbersMin, 2),
+    ("numbers.round", Utility::NumbersRound, 2),
 ];
 
 impl Method {
@@ -157,6 +165,13 @@ impl Utility {
             Utility::StringsListJoin => joined(&first, &second.unwrap_or_else(null))?,
             Utility::ListsSize => return Method::Size.call(first, Vec::new()),
             Utility::MapsContainsKey => return Method::ContainsKey.call(first, second.into_iter().collect()),
+            Utility::NumbersAbs => decimal(number(&first)?.abs())?,
+            Utility::NumbersMax | Utility::NumbersMin => {
+                let second = second.unwrap_or_else(null);
+                let above = number(&first)? > number(&second)?;
+                return Ok(if above == (self == Utility::NumbersMax) { first } else { second });
+            }
+            Utility::NumbersRound => round(number(&first)?, &second.unwrap_or_else(null))?,
         };
         Ok(Cow::Owned(made))
     }
@@ -164,6 +179,28 @@ impl Utility {
 
 fn wrong_count(name: &str, wanted: usize, arguments: usize) -> String {
     format!("calls '{name}' with {arguments} values; give it {wanted}")
+}
+
+fn number(value: &Value) -> Result<f64, String> {
+    value.as_f64().ok_or_else(|| format!("a number is needed, not {}", kind(value)))
+}
+
+fn decimal(number: f64) -> Result<Value, String> {
+    serde_json::Number::from_f64(number).map(Value::Number).ok_or_else(|| "the result is too large".to_owned())
+}
+
+/// A number with so many digits after the point; a half goes away from zero.
+fn round(number: f64, digits: &Value) -> Result<Value, String> {
+    let Some(digits) = digits.as_f64().filter(|it| it.fract() == 0.0 && (0.0..=12.0).contains(it)) else {
+        return Err("'#numbers.round' needs a whole number of digits from 0 to 12".to_owned());
+    };
+    let mut unit = 1.0;
+    let mut left = digits;
+    while left > 0.0 {
+        unit *= 10.0;
+        left -= 1.0;
+    }
+    decimal((number * unit).round() / unit)
 }
 
 fn same(left: &str, right: &str) -> bool {

@@ -8,6 +8,7 @@ mod block;
 mod cursor;
 mod evaluate;
 mod expression;
+mod formula;
 mod function;
 mod names;
 mod parse;
@@ -15,6 +16,8 @@ mod render;
 mod scan;
 mod tag;
 mod value;
+
+pub use formula::Formula;
 
 use serde_json::Value;
 

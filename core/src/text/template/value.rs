@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-use super::expression::Operator;
+use super::expression::Arithmetic;
 
 /// A value of the session where it lies, or one that an expression made.
 pub(super) type Val<'s> = Cow<'s, Value>;
@@ -123,53 +123,48 @@ pub(super) fn compare(left: &Value, right: &Value) -> Result<Ordering, String> {
     order.ok_or_else(|| format!("{} cannot be compared with {}", kind(left), kind(right)))
 }
 
-pub(super) fn calculate(operator: Operator, left: &Value, right: &Value) -> Result<Value, String> {
+/// How numbers calculate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// Two whole numbers give a whole number, as in the original's templates.
+    AsWritten,
+    /// All numbers are decimals, as in formulas.
+    Decimal,
+}
+
+pub(super) fn calculate(operator: Arithmetic, numbers: Numbers, left: &Value, right: &Value) -> Result<Value, String> {
     let (Value::Number(a), Value::Number(b)) = (left, right) else {
         return Err(format!("calculating needs two numbers, not {} and {}", kind(left), kind(right)));
     };
-    let result = match (a.as_i64(), b.as_i64()) {
-        (Some(_), Some(0)) if matches!(operator, Operator::Divide | Operator::Remainder) => {
-            return Err("a number is divided by zero".to_owned());
-        }
-        (Some(a), Some(b)) => whole(operator, a, b).map(Number::from),
-        _ => a.as_f64().zip(b.as_f64()).and_then(|(a, b)| broken(operator, a, b)).and_then(Number::from_f64),
+    let wholes = if numbers == Numbers::AsWritten { a.as_i64().zip(b.as_i64()) } else { None };
+    let divides = matches!(operator, Arithmetic::Divide | Arithmetic::Remainder);
+    if divides && (matches!(wholes, Some((_, 0))) || numbers == Numbers::Decimal && b.as_f64() == Some(0.0)) {
+        return Err("a number is divided by zero".to_owned());
+    }
+    let result = match wholes {
+        Some((a, b)) => whole(operator, a, b).map(Number::from),
+        None => a.as_f64().zip(b.as_f64()).map(|(a, b)| broken(operator, a, b)).and_then(Number::from_f64),
     };
     result.map(Value::Number).ok_or_else(|| "the result of a calculation is too large, or no number".to_owned())
 }
 
-fn whole(operator: Operator, a: i64, b: i64) -> Option<i64> {
+fn whole(operator: Arithmetic, a: i64, b: i64) -> Option<i64> {
     match operator {
-        Operator::Add => a.checked_add(b),
-        Operator::Subtract => a.checked_sub(b),
-        Operator::Multiply => a.checked_mul(b),
-        Operator::Divide => a.checked_div(b),
-        Operator::Remainder => a.checked_rem(b),
-        Operator::Or
-        | Operator::And
-        | Operator::Equal
-        | Operator::Unequal
-        | Operator::Less
-        | Operator::LessOrEqual
-        | Operator::Greater
-        | Operator::GreaterOrEqual => None,
+        Arithmetic::Add => a.checked_add(b),
+        Arithmetic::Subtract => a.checked_sub(b),
+        Arithmetic::Multiply => a.checked_mul(b),
+        Arithmetic::Divide => a.checked_div(b),
+        Arithmetic::Remainder => a.checked_rem(b),
     }
 }
 
-fn broken(operator: Operator, a: f64, b: f64) -> Option<f64> {
+fn broken(operator: Arithmetic, a: f64, b: f64) -> f64 {
     match operator {
-        Operator::Add => Some(a + b),
-        Operator::Subtract => Some(a - b),
-        Operator::Multiply => Some(a * b),
-        Operator::Divide => Some(a / b),
-        Operator::Remainder => Some(a % b),
-        Operator::Or
-        | Operator::And
-        | Operator::Equal
-        | Operator::Unequal
-        | Operator::Less
-        | Operator::LessOrEqual
-        | Operator::Greater
-        | Operator::GreaterOrEqual => None,
+        Arithmetic::Add => a + b,
+        Arithmetic::Subtract => a - b,
+        Arithmetic::Multiply => a * b,
+        Arithmetic::Divide => a / b,
+        Arithmetic::Remainder => a % b,
     }
 }
 

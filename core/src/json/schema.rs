@@ -1,0 +1,358 @@
+//! JSON Schema, as far as the arguments of tools need it.
+//!
+//! The library for it does not fit the browser engine's limit of bytes. A keyword that is not known here is refused when the schema is
+//! compiled, so that nothing is taken for checked that is not.
+
+use serde_json::{Map, Number, Value};
+
+use crate::text::regex::Regex;
+
+/// Keywords that describe and demand nothing.
+const WORDS: [&str; 11] =
+    ["$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "deprecated", "readOnly", "writeOnly"];
+
+/// How deeply schemas may nest.
+const DEPTH: usize = 32;
+
+/// A compiled schema.
+#[derive(Debug, Clone, Default)]
+pub struct JsonSchema(Vec<Rule>);
+
+#[derive(Debug, Clone)]
+enum Rule {
+    /// `false`
+    Never,
+    Types(Vec<Type>),
+    OneOf(Vec<Value>),
+    Properties(Vec<(String, JsonSchema)>),
+    Required(Vec<String>),
+    /// What members may be that are not among the named ones.
+    Additional(Vec<String>, JsonSchema),
+    Items(JsonSchema),
+    Length(Measure, Bound, u64),
+    Pattern(String, Regex),
+    Number(Bound, Number),
+    Multiple(f64),
+    All(Vec<JsonSchema>),
+    Some(Vec<JsonSchema>),
+    Exactly(Vec<JsonSchema>),
+    Not(JsonSchema),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Type {
+    Null,
+    Boolean,
+    Integer,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+/// Names of types.
+const TYPES: [(&str, Type); 7] = [
+    ("null", Type::Null),
+    ("boolean", Type::Boolean),
+    ("integer", Type::Integer),
+    ("number", Type::Number),
+    ("string", Type::String),
+    ("array", Type::Array),
+    ("object", Type::Object),
+];
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Measure {
+    Characters,
+    Items,
+    Members,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    AtLeast,
+    AtMost,
+    Above,
+    Below,
+}
+
+impl JsonSchema {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    /// Which keyword is not known or has a value that it cannot have.
+    pub fn compile(schema: &Value) -> Result<JsonSchema, String> {
+        compile(schema, 0)
+    }
+
+    /// What is wrong with a value, the first thing that is; nothing when it fits.
+    pub fn check(&self, value: &Value) -> Option<String> {
+        check(self, value, "")
+    }
+}
+
+fn compile(schema: &Value, depth: usize) -> Result<JsonSchema, String> {
+    if depth > DEPTH {
+        return Err(format!("nests more than {DEPTH} deep"));
+    }
+    let members = match schema {
+        Value::Bool(true) => return Ok(JsonSchema::default()),
+        Value::Bool(false) => return Ok(JsonSchema(vec![Rule::Never])),
+        Value::Object(members) => members,
+        Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => return Err("is no schema: it is no object".to_owned()),
+    };
+    let mut rules = Vec::new();
+    for (keyword, value) in members {
+        rules.extend(rule(members, keyword, value, depth).map_err(|it| if it.contains('\'') { it } else { format!("'{keyword}' {it}") })?);
+    }
+    Ok(JsonSchema(rules))
+}
+
+fn rule(members: &Map<String, Value>, keyword: &str, value: &Value, depth: usize) -> Result<Option<Rule>, String> {
+    let inner = |it: &Value| compile(it, depth + 1);
+    let list = |it: &Value| it.as_array().ok_or("is no list".to_owned())?.iter().map(inner).collect::<Result<Vec<_>, _>>();
+    let length = |measure, bound| value.as_u64().map(|it| Rule::Length(measure, bound, it)).ok_or("is no whole number from 0".to_owned());
+    let number = |bound| value.as_number().map(|it| Rule::Number(bound, it.clone())).ok_or("is no number".to_owned());
+    let rule = match keyword {
+        "type" => Rule::Types(types(value)?),
+        "enum" => Rule::OneOf(value.as_array().ok_or("is no list")?.clone()),
+        "const" => Rule::OneOf(vec![value.clone()]),
+        "properties" => {
+            let named = value.as_object().ok_or("is no object")?;
+            let at = |name: &str, it: String| format!("the member '{name}': {it}");
+            let compiled = named.iter().map(|(name, it)| Ok((name.clone(), inner(it).map_err(|error| at(name, error))?)));
+            Rule::Properties(compiled.collect::<Result<_, String>>()?)
+        }
+        "required" => Rule::Required(texts(value)?),
+        "additionalProperties" => {
+            let named = members.get("properties").and_then(Value::as_object).map(|it| it.keys().cloned().collect()).unwrap_or_default();
+            Rule::Additional(named, inner(value)?)
+        }
+        "items" => Rule::Items(inner(value)?),
+        "minLength" => length(Measure::Characters, Bound::AtLeast)?,
+        "maxLength" => length(Measure::Characters, Bound::AtMost)?,
+        "minItems" => length(Measure::Items, Bound::AtLeast)?,
+        "maxItems" => length(Measure::Items, Bound::AtMost)?,
+        "minProperties" => length(Measure::Members, Bound::AtLeast)?,
+        "maxProperties" => length(Measure::Members, Bound::AtMost)?,
+        // Unlike the patterns of rules, those of schemas tell capitals from small letters.
+        "pattern" => {
+            let source = value.as_str().ok_or("is no text")?;
+            Rule::Pattern(source.to_owned(), Regex::new(&format!("(?-i:{source})"))?)
+        }
+        "minimum" => number(Bound::AtLeast)?,
+        "maximum" => number(Bound::AtMost)?,
+        "exclusiveMinimum" => number(Bound::Above)?,
+        "exclusiveMaximum" => number(Bound::Below)?,
+        "multipleOf" => Rule::Multiple(value.as_f64().filter(|it| *it > 0.0).ok_or("is no number above 0")?),
+        "allOf" => Rule::All(list(value)?),
+        "anyOf" => Rule::Some(list(value)?),
+        "oneOf" => Rule::Exactly(list(value)?),
+        "not" => Rule::Not(inner(value)?),
+        _ if WORDS.contains(&keyword) => return Ok(None),
+        _ => return Err("is not checked here: remove it, or write the demand with other keywords".to_owned()),
+    };
+    Ok(Some(rule))
+}
+
+fn types(value: &Value) -> Result<Vec<Type>, String> {
+    let names = if let Some(name) = value.as_str() { vec![name.to_owned()] } else { texts(value)? };
+    let named = |name: &String| TYPES.iter().find(|it| it.0 == name).map(|it| it.1);
+    names.iter().map(|it| named(it).ok_or_else(|| format!("the type '{it}' is not known"))).collect()
+}
+
+fn texts(value: &Value) -> Result<Vec<String>, String> {
+    let text = |it: &Value| it.as_str().map(str::to_owned);
+    value.as_array().and_then(|it| it.iter().map(text).collect()).ok_or_else(|| "is no list of texts".to_owned())
+}
+
+fn check(schema: &JsonSchema, value: &Value, path: &str) -> Option<String> {
+    schema.0.iter().find_map(|it| it.breach(value, path))
+}
+
+fn fits(schema: &JsonSchema, value: &Value) -> bool {
+    check(schema, value, "").is_none()
+}
+
+impl Rule {
+    /// How a value breaks the rule.
+    fn breach(&self, value: &Value, path: &str) -> Option<String> {
+        let say = |demand: String| Some(format!("{} {demand}", name(path)));
+        let demand = |holds: bool, text: &dyn Fn() -> String| if holds { None } else { say(text()) };
+        match self {
+            Rule::Never => say("is not allowed".to_owned()),
+            Rule::Types(types) => demand(types.iter().any(|it| it.fits(value)), &|| {
+                let names: Vec<&str> = types.iter().filter_map(|of| TYPES.iter().find(|it| it.1 == *of)).map(|it| it.0).collect();
+                format!("has to be of the type {}", names.join(" or "))
+            }),
+            Rule::OneOf(values) => demand(values.iter().any(|it| same(it, value)), &|| {
+                let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+                format!("has to be one of {}", values.join(", "))
+            }),
+            Rule::Properties(named) => {
+                let members = value.as_object()?;
+                named.iter().find_map(|(name, schema)| check(schema, members.get(name)?, &format!("{path}.{name}")))
+            }
+            Rule::Required(names) => {
+                let members = value.as_object()?;
+                names.iter().find(|it| !members.contains_key(*it)).map(|it| format!("{} is missing", name(&format!("{path}.{it}"))))
+            }
+            Rule::Additional(named, schema) => {
+                let others = value.as_object()?.iter().filter(|it| !named.contains(it.0));
+                others.map(|(name, value)| check(schema, value, &format!("{path}.{name}"))).find_map(|it| it)
+            }
+            Rule::Items(schema) => {
+                value.as_array()?.iter().enumerate().find_map(|(at, item)| check(schema, item, &format!("{path}[{at}]")))
+            }
+            Rule::Length(measure, bound, limit) => {
+                let (length, what) = measure.of(value)?;
+                demand(bound.holds(length.cmp(limit)), &|| format!("has to have {} {limit} {what}", bound.words()))
+            }
+            Rule::Pattern(source, regex) => demand(regex.find(value.as_str()?).unwrap_or(false), &|| format!("has to match '{source}'")),
+            Rule::Number(bound, limit) => {
+                let order = compare(value.as_number()?, limit)?;
+                demand(bound.holds(order), &|| format!("has to be {} {limit}", bound.words()))
+            }
+            Rule::Multiple(step) => {
+                let times = value.as_f64()? / step;
+                demand((times - times.round()).abs() < 1e-9, &|| format!("has to be a multiple of {step}"))
+            }
+            Rule::All(schemas) => schemas.iter().find_map(|it| check(it, value, path)),
+            Rule::Some(schemas) => demand(schemas.iter().any(|it| fits(it, value)), &|| "fits none of the alternatives".to_owned()),
+            Rule::Exactly(schemas) => demand(schemas.iter().filter(|it| fits(it, value)).count() == 1, &|| {
+                "has to fit exactly one of the alternatives".to_owned()
+            }),
+            Rule::Not(schema) => demand(!fits(schema, value), &|| "is what it must not be".to_owned()),
+        }
+    }
+}
+
+fn name(path: &str) -> String {
+    if path.is_empty() { "the value".to_owned() } else { format!("'{}'", path.trim_start_matches('.')) }
+}
+
+impl Type {
+    fn fits(self, value: &Value) -> bool {
+        match self {
+            Type::Null => value.is_null(),
+            Type::Boolean => value.is_boolean(),
+            // As the standard says, 2.0 is an integer.
+            Type::Integer => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|it| it.fract() == 0.0),
+            Type::Number => value.is_number(),
+            Type::String => value.is_string(),
+            Type::Array => value.is_array(),
+            Type::Object => value.is_object(),
+        }
+    }
+}
+
+impl Measure {
+    /// How much of it a value has; nothing when the rule is not about such values.
+    fn of(self, value: &Value) -> Option<(u64, &'static str)> {
+        let (count, what) = match self {
+            Measure::Characters => (value.as_str()?.chars().count(), "characters"),
+            Measure::Items => (value.as_array()?.len(), "items"),
+            Measure::Members => (value.as_object()?.len(), "members"),
+        };
+        Some((u64::try_from(count).ok()?, what))
+    }
+}
+
+impl Bound {
+    fn holds(self, order: std::cmp::Ordering) -> bool {
+        match self {
+            Bound::AtLeast => order.is_ge(),
+            Bound::AtMost => order.is_le(),
+            Bound::Above => order.is_gt(),
+            Bound::Below => order.is_lt(),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Bound::AtLeast => "at least",
+            Bound::AtMost => "at most",
+            Bound::Above => "above",
+            Bound::Below => "below",
+        }
+    }
+}
+
+fn same(a: &Value, b: &Value) -> bool {
+    match (a.as_number(), b.as_number()) {
+        (Some(a), Some(b)) => compare(a, b).is_some_and(std::cmp::Ordering::is_eq),
+        _ => a == b,
+    }
+}
+
+fn compare(a: &Number, b: &Number) -> Option<std::cmp::Ordering> {
+    match (a.as_i64(), b.as_i64()) {
+        (Some(a), Some(b)) => Some(a.cmp(&b)),
+        _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn breach(schema: &Value, value: &Value) -> Option<String> {
+        JsonSchema::compile(schema).unwrap().check(value)
+    }
+
+    #[test]
+    fn the_first_breach_is_named_with_its_place() {
+        let schema = json!({
+            "type": "object", "additionalProperties": false, "required": ["id", "n"],
+            "properties": {
+                "id": {"type": "string", "pattern": "^C-[0-9]+$", "maxLength": 8}, "n": {"type": ["integer", "null"], "minimum": 1, "maximum": 5},
+                "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1}, "rate": {"exclusiveMinimum": 0, "multipleOf": 0.25},
+                "when": {"anyOf": [{"const": "now"}, {"type": "object", "required": ["at"]}]}
+            }
+        });
+        assert_eq!(breach(&schema, &json!({"id": "C-1", "n": null, "tags": ["a"], "rate": 0.5, "when": {"at": 1}})), None);
+        for (value, expected) in [
+            (json!([]), "the value has to be of the type object"),
+            (json!({"id": "C-1"}), "'n' is missing"),
+            (json!({"id": "c-1", "n": 1}), "'id' has to match '^C-[0-9]+$'"),
+            (json!({"id": "C-12345678", "n": 1}), "'id' has to have at most 8 characters"),
+            (json!({"id": "C-1", "n": 2.5}), "'n' has to be of the type integer or null"),
+            (json!({"id": "C-1", "n": 6}), "'n' has to be at most 5"),
+            (json!({"id": "C-1", "n": 1, "x": 1}), "'x' is not allowed"),
+            (json!({"id": "C-1", "n": 1, "tags": ["a", "z"]}), "'tags[1]' has to be one of \"a\", \"b\""),
+            (json!({"id": "C-1", "n": 1, "tags": []}), "'tags' has to have at least 1 items"),
+            (json!({"id": "C-1", "n": 1, "rate": 0}), "'rate' has to be above 0"),
+            (json!({"id": "C-1", "n": 1, "rate": 0.3}), "'rate' has to be a multiple of 0.25"),
+            (json!({"id": "C-1", "n": 1, "when": "then"}), "'when' fits none of the alternatives"),
+        ] {
+            assert_eq!(breach(&schema, &value).as_deref(), Some(expected), "{value}");
+        }
+    }
+
+    #[test]
+    fn combinations_hold() {
+        let exactly = json!({"oneOf": [{"minimum": 1}, {"maximum": 3}]});
+        assert_eq!((breach(&exactly, &json!(5)), breach(&exactly, &json!(2)).is_some()), (None, true));
+        assert!(breach(&json!({"not": {"type": "null"}}), &json!(null)).is_some());
+        assert!(breach(&json!({"allOf": [{"minLength": 2}, {"maxLength": 3}]}), &json!("four")).is_some());
+        assert_eq!(breach(&json!(true), &json!(1)), None);
+        assert_eq!(breach(&json!({"enum": [2]}), &json!(2.0)), None);
+    }
+
+    #[test]
+    fn what_is_not_checked_is_refused() {
+        for (schema, expected) in [
+            (json!([]), "no schema"),
+            (json!({"$ref": "#/x"}), "'$ref' is not checked here"),
+            (json!({"properties": {"a": {"type": "text"}}}), "the member 'a': the type 'text' is not known"),
+            (json!({"required": "a"}), "'required' is no list of texts"),
+            (json!({"pattern": "("}), "'pattern'"),
+            (json!({"minLength": -1}), "'minLength' is no whole number"),
+        ] {
+            let error = JsonSchema::compile(&schema).unwrap_err();
+            assert!(error.contains(expected), "{schema}: {error}");
+        }
+    }
+}

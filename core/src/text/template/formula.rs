@@ -1,0 +1,80 @@
+//! Formulas: expressions of templates whose value is taken as it is, with numbers that calculate as decimals.
+
+use serde_json::Value;
+
+use super::cursor::Cursor;
+use super::evaluate::Evaluator;
+use super::expression::Expr;
+use super::parse::{Grammar, expression, unexpected};
+use super::value::Numbers;
+
+/// A compiled formula.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Formula(Expr);
+
+impl Formula {
+    /// Compiles an expression as it stands within `${…}`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn compile(source: &str) -> Result<Formula, String> {
+        let mut cursor = Cursor { rest: source };
+        let read = expression(&mut cursor, Grammar::Inner)?;
+        if cursor.peek().is_some() { Err(unexpected(&cursor)) } else { Ok(Formula(read)) }
+    }
+
+    /// The value. Numbers that calculate are decimals, so that a half is 0.5 and never 0.
+    ///
+    /// # Errors
+    /// Why there is none, such as a division by zero.
+    pub fn value<'v>(&self, lookup: &dyn Fn(&str) -> Option<&'v Value>) -> Result<Value, String> {
+        Evaluator::new(lookup, Numbers::Decimal).value(&self.0, None).map(std::borrow::Cow::into_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn value(source: &str) -> Result<Value, String> {
+        let document = json!({"principal": 200, "rate": 5, "name": "Ada", "args": {"n": 3}, "big": i64::MAX});
+        Formula::compile(source)?.value(&|name| document.get(name))
+    }
+
+    #[test]
+    fn numbers_calculate_as_decimals_and_values_stay_as_they_are() {
+        for (source, expected) in [
+            ("principal * rate / 100", json!(10.0)),
+            ("1 / 2", json!(0.5)),
+            ("principal", json!(200)),
+            ("args.n + 1", json!(4.0)),
+            ("principal > 100 ? 'high' : 'low'", json!("high")),
+            ("#numbers.round(principal / 3, 2)", json!(66.67)),
+            ("#numbers.round(-2.5, 0)", json!(-3.0)),
+            ("#numbers.min(rate, 3.5)", json!(3.5)),
+            ("#numbers.max(rate, args.n)", json!(5)),
+            ("#numbers.abs(3 - 5)", json!(2.0)),
+            ("'Dear ' + name", json!("Dear Ada")),
+            ("missing", json!(null)),
+        ] {
+            assert_eq!(value(source), Ok(expected), "{source}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_value_says_why() {
+        for (source, expected) in [
+            ("principal / 0", "divided by zero"),
+            ("name * 2", "two numbers"),
+            ("missing + 1", "cannot be added"),
+            ("big * big * 1e300 * 1e300", "too large"),
+            ("#numbers.round(1, 99)", "from 0 to 12"),
+            ("principal +", "ends too early"),
+            ("principal )", "was not expected"),
+        ] {
+            let error = value(source).unwrap_err();
+            assert!(error.contains(expected), "{source}: {error}");
+        }
+    }
+}
