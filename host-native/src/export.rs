@@ -28,11 +28,14 @@ pub async fn command(settings: &Settings) -> Result<(), Failure> {
         ("settings", Member::Value(config.source().get("settings").cloned().unwrap_or_default())),
         ("tables", Member::Tables(tables.0.into_iter().collect())),
     ];
-    let StandIns { tasks, tools, containers, .. } = script::load(&mut connection).await.map_err(unusable)?;
+    let StandIns { tasks, tools, containers, http, .. } = script::load(&mut connection).await.map_err(unusable)?;
     for (name, replies) in [("tasks", tasks), ("tools", tools), ("containers", containers)] {
         if !replies.is_empty() {
             pack.push((name, Member::Lines(replies)));
         }
+    }
+    if !http.is_empty() {
+        pack.push(("http", Member::Value(json!(http))));
     }
     print!("{}", render(&pack));
     Ok(())

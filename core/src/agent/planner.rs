@@ -103,8 +103,7 @@ fn schema(tools: &[&Tool]) -> Value {
 
 fn variables(t: &Turning<'_>, schema: &Value, tools: &[&Tool], shown: &Shown) -> Map {
     let mut variables = llm::variables(t, schema);
-    let tools: Vec<Value> =
-        tools.iter().map(|it| json!({"tool_code": it.code, "tool_group": it.group, "description": it.description})).collect();
+    let tools: Vec<Value> = tools.iter().map(|it| shown_tool(it)).collect();
     let now = Date::of_millis(t.door.now());
     let groups: [(&[&str], Value); 8] = [
         (&["mcp_tools", "tools", "available_tools", "tool_list", "mcpTools"], Value::Array(tools)),
@@ -120,6 +119,15 @@ fn variables(t: &Turning<'_>, schema: &Value, tools: &[&Tool], shown: &Shown) ->
         variables.extend(names.iter().map(|name| ((*name).to_owned(), value.clone())));
     }
     variables
+}
+
+/// A tool as planners see it, with what its arguments have to be where that is known.
+fn shown_tool(tool: &Tool) -> Value {
+    let mut shown = json!({"tool_code": tool.code, "tool_group": tool.group, "description": tool.description});
+    if let (Some(shown), Some(arguments)) = (shown.as_object_mut(), &tool.arguments) {
+        shown.insert("input_schema".to_owned(), (*arguments.source).clone());
+    }
+    shown
 }
 
 /// The context with the results as they are shown, so that they stand in a prompt in one size only.

@@ -12,10 +12,18 @@ pub(super) fn settle(table: &str, row: &mut Map) {
     }
     // A null where the column has a default means something else than the default, so it stays.
     row.retain(|column, value| !value.is_null() || defaults.iter().any(|it| it.0 == column));
-    if let Some(enabled) = row.get_mut("enabled") {
-        *enabled = flag(enabled);
+    for (column, value) in row.iter_mut() {
+        match value {
+            Value::Number(_) if FLAGS.contains(&column.as_str()) => *value = flag(value),
+            // A database holds JSON as text.
+            Value::Array(_) | Value::Object(_) => *value = Value::String(value.to_string()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
     }
 }
+
+/// Columns of yes and no, which SQLite holds as numbers.
+const FLAGS: [&str; 3] = ["enabled", "safe_mode", "idempotent"];
 
 fn flag(value: &Value) -> Value {
     match value.as_i64() {
@@ -36,6 +44,9 @@ fn of(table: &str) -> Vec<(&'static str, Value)> {
         "ce_intent_classifier" => vec![("state_code", json!("UNKNOWN"))],
         "ce_output_schema" => vec![("schema_type", json!("SCHEMA_JSON"))],
         "ce_task" => vec![("intent_code", json!("ANY")), ("state_code", json!("ANY")), ("priority", json!(100))],
+        "ce_mcp_db_tool" => vec![("dialect", json!("POSTGRES")), ("safe_mode", Value::Bool(true)), ("max_rows", json!(200))],
+        "ce_http_tool" => vec![("method", json!("GET")), ("idempotent", Value::Bool(false))],
+        "cv_extension" => vec![("memory_mib", json!(16)), ("timeout_ms", json!(1000))],
         _ => Vec::new(),
     });
     defaults

@@ -6,13 +6,16 @@
 mod acts;
 mod age;
 mod agent;
+mod binding;
 mod built_in;
 mod by_scope;
 mod classifier;
 mod container;
 mod defaults;
 mod disambiguation;
+mod extension;
 mod guardrail;
+mod http_call;
 mod issue;
 mod matcher;
 mod matcher_set;
@@ -26,7 +29,9 @@ mod row;
 mod rule;
 mod schema;
 mod scope;
+mod script;
 pub mod settings;
+mod sql_repair;
 mod state_graph;
 mod tables;
 mod task;
@@ -36,11 +41,14 @@ mod verbose;
 
 pub use acts::{Act, ActPrompts, Acts};
 pub use agent::{Agent, AllowedIntent};
+pub use binding::{Binding, Bindings};
 pub use built_in::PromptPair;
 pub use classifier::{Classifier, Classifiers, Example};
 pub use container::{Container, Containers};
 pub use disambiguation::Question;
+pub use extension::{Extension, Extensions};
 pub use guardrail::{SensitivePatterns, Undecided};
+pub use http_call::{HttpCall, Mapping, Values};
 pub use issue::{Issue, Severity};
 pub use matcher::TextMatcher;
 pub use pending_action::{PendingAction, PendingActions};
@@ -54,11 +62,12 @@ pub use schema::{Field, Kind, OutputSchema, Schemas, Shape};
 use scope::Scopes;
 pub(crate) use scope::upper;
 pub use scope::{ANY, UNKNOWN, same_code};
+pub use script::{MEMBERS as TASK_MEMBERS, Script};
 pub use settings::{Decision, DialogueActMode, Settings};
 pub use state_graph::StateEdges;
 pub use tables::Tables;
 pub use task::{HookMoment, PlacedTask, PlacedTasks, TaskPlace};
-pub use tool::{Tool, Tools, tool_group};
+pub use tool::{Arguments, Executor, SqlTemplate, Tool, Tools, tool_group};
 pub use tool_request::{Args, ToolRow, ToolRows};
 pub use verbose::{Occasion, StepMatch, Verbose, VerboseRows};
 
@@ -101,10 +110,16 @@ pub struct Config {
     pub responses: Responses,
     /// Tasks around steps, container data and answers.
     pub tasks: PlacedTasks,
+    /// Who carries out tasks that the host does not.
+    pub bindings: Bindings,
+    /// Extensions by name.
+    pub extensions: Extensions,
     /// Tools by scope and code.
     pub tools: Tools,
     /// Requests for tools that the configuration makes.
     pub tool_rows: ToolRows,
+    /// Prompts that have a failed query mended.
+    pub sql_repair: PromptPair,
     /// Prompts of the planner by scope.
     pub planners: Planners,
     /// Progress messages by determinant.
@@ -126,7 +141,6 @@ impl Config {
         let config = Config {
             sensitive: SensitivePatterns::compile(&settings.guardrail, &mut issues),
             state_edges: StateEdges::compile(tables, &settings.state_graph.allowed, &mut issues),
-            settings,
             acts: Acts::compile(&rows, &mut issues),
             agent: Agent::compile(tables, &rows, &mut issues),
             policies: Policies::compile(tables, &mut issues),
@@ -139,11 +153,15 @@ impl Config {
             schemas: Schemas::compile(tables, &scopes, &mut issues),
             prompts: PromptTemplates::compile(tables, &scopes, &mut issues),
             tasks: PlacedTasks::compile(tables, &scopes, &mut issues),
-            tools: Tools::compile(tables, &scopes, &mut issues),
+            bindings: Bindings::compile(tables, &settings.tools.http, &mut issues),
+            extensions: Extensions::compile(tables, &mut issues),
+            tools: Tools::compile(tables, &scopes, &settings.tools.http, &mut issues),
             tool_rows: ToolRows::compile(tables, &scopes, &mut issues),
+            sql_repair: sql_repair::prompts(&rows, &mut issues),
             planners: Planners::compile(tables, &scopes, &rows, &mut issues),
             responses: Responses::compile(tables, &scopes, &mut issues),
             verbose: VerboseRows::compile(tables, &scopes, &mut issues),
+            settings,
             hash: hash(&source),
             source,
         };

@@ -54,7 +54,12 @@ impl<'r> Row<'r> {
 
     /// Whether the row is on; null is the column's default, on.
     pub fn enabled(&self) -> bool {
-        match self.map.get("enabled") {
+        self.flag("enabled")
+    }
+
+    /// A column of yes and no; null is yes.
+    pub fn flag(&self, column: &str) -> bool {
+        match self.map.get(column) {
             None | Some(Value::Null) => true,
             Some(Value::Bool(on)) => *on,
             Some(Value::Number(number)) => number.as_i64() == Some(1),

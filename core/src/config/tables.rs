@@ -10,7 +10,7 @@ use super::{age, defaults};
 use crate::turn::Map;
 
 /// The tables that this version compiles, with their key columns; the others are stored untouched.
-const COMPILED: [(&str, &str); 17] = [
+const COMPILED: [(&str, &str); 20] = [
     ("ce_config", "config_id"),
     ("ce_intent", "intent_code"),
     ("ce_intent_classifier", "classifier_id"),
@@ -28,6 +28,9 @@ const COMPILED: [(&str, &str); 17] = [
     ("ce_state_graph", "graph_id"),
     ("ce_tool", "tool_id"),
     ("ce_task", "task_id"),
+    ("ce_http_tool", "tool_id"),
+    ("cv_tool_spec", "tool_id"),
+    ("cv_extension", "name"),
 ];
 
 /// The table whose rows compete by age.

@@ -25,6 +25,20 @@ pub enum TaskPlace {
     ResponseFinal,
 }
 
+impl TaskPlace {
+    /// The spelling for extensions.
+    pub fn name(self) -> &'static str {
+        match self {
+            TaskPlace::Hook(moment) => moment.name(),
+            TaskPlace::ContainerRequest => "container_request",
+            TaskPlace::ContainerResponse => "container_response",
+            TaskPlace::ContainerTransformer => "container",
+            TaskPlace::ResponseLlm => "llm",
+            TaskPlace::ResponseFinal => "final",
+        }
+    }
+}
+
 /// The moment of a step at which a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HookMoment {
@@ -67,10 +81,11 @@ impl PlacedTasks {
         let mut rows = scopes.rows(tables, "ce_task", issues);
         rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
         let mut placed = PlacedTasks::default();
-        for row in rows {
-            match compile(&row) {
+        // A row of the kind TASK has no place: it only says who carries the task out.
+        for row in rows.iter().filter(|it| it.code("kind").is_none_or(|it| !it.eq_ignore_ascii_case("TASK"))) {
+            match compile(row) {
                 Ok((place, step, task)) => {
-                    placed.positions.entry((place, step)).or_default().add(&row, placed.tasks.len());
+                    placed.positions.entry((place, step)).or_default().add(row, placed.tasks.len());
                     placed.tasks.push(task);
                 }
                 Err(issue) => issues.push(issue),
@@ -112,7 +127,7 @@ fn compile(row: &Row<'_>) -> Result<(TaskPlace, String, PlacedTask), Issue> {
     let place = place(&code("kind"), &code("stage"));
     let Some(place) = place else {
         let reason = format!("'{}' with stage '{}' is no place for a task", code("kind"), code("stage"));
-        let hint = "the kind is HOOK (stage BEFORE, AFTER or ERROR), CONTAINER_REQUEST, CONTAINER_RESPONSE, CONTAINER_TRANSFORMER or \
+        let hint = "the kind is TASK, HOOK (stage BEFORE, AFTER or ERROR), CONTAINER_REQUEST, CONTAINER_RESPONSE, CONTAINER_TRANSFORMER or \
                     RESPONSE_TRANSFORMER (stage LLM or FINAL)";
         return Err(row.error("kind", reason, hint));
     };

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::ask;
+use super::{Call, ask};
 use crate::audit::Stage;
-use crate::config::{HookMoment, TaskPlace};
+use crate::config::{HookMoment, PlacedTask, TaskPlace};
 use crate::turn::{EffectError, Payload, PayloadKind, TaskUse};
 use crate::turning::Turning;
 
@@ -16,7 +16,9 @@ pub async fn hook(t: &mut Turning<'_>, step: &str, moment: HookMoment) {
     }
     let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
     for task in config.tasks.hooks(step, moment, &intent, &state) {
-        if let Err(error) = ask(t, task.name.clone(), TaskUse::Hook, None, Some(json!({"step": step, "phase": moment.name()}))).await {
+        let input = Some(json!({"step": step, "phase": moment.name()}));
+        let call = Call { task: task.name.clone(), called_for: TaskUse::Hook, rule_id: None, place: Some(moment.name()), input };
+        if let Err(error) = ask(t, call).await {
             t.audit(Stage::StepHookError, |_| {
                 json!({
                     "step": step, "phase": moment.name(), "hookClass": task.name, "errorType": error.kind, "errorMessage": error.message,
@@ -67,12 +69,16 @@ async fn transform_payload(t: &mut Turning<'_>, place: TaskPlace) -> Result<(), 
     let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
     for task in config.tasks.of(place, &intent, &state) {
         let Some(payload) = t.session.payload.clone() else { return Ok(()) };
-        let result = ask(t, task.name.clone(), TaskUse::Transform, None, Some(json!(payload))).await?;
+        let result = ask(t, transformer(task, place, json!(payload))).await?;
         if let Some(payload) = transformed(&payload, result) {
             t.session.payload = Some(payload);
         }
     }
     Ok(())
+}
+
+fn transformer(task: &PlacedTask, place: TaskPlace, input: Value) -> Call {
+    Call { task: task.name.clone(), called_for: TaskUse::Transform, rule_id: None, place: Some(place.name()), input: Some(input) }
 }
 
 /// A text keeps the form of the answer, anything else makes it JSON; null keeps the answer.
@@ -93,7 +99,7 @@ async fn through(t: &mut Turning<'_>, place: TaskPlace, mut value: Value) -> Res
     }
     let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
     for task in config.tasks.of(place, &intent, &state) {
-        let result = ask(t, task.name.clone(), TaskUse::Transform, None, Some(value.clone())).await?;
+        let result = ask(t, transformer(task, place, value.clone())).await?;
         if !result.is_null() {
             value = result;
         }

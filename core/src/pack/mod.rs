@@ -12,6 +12,7 @@ mod scripted;
 mod stand_in;
 mod stub;
 mod talk;
+mod tool_rows;
 
 pub use answer::{Asked, PackAnswer};
 pub use check::{Check, PackCheck};
@@ -19,7 +20,7 @@ pub use conversations::{Conversations, SliceHash};
 pub use message::Message;
 pub use scripted::{ScriptRule, Scripted};
 pub use stand_in::StandIns;
-pub use stub::{HttpAnswer, HttpRule, STUB};
+pub use stub::{HttpAnswer, HttpRule};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -133,6 +134,7 @@ impl Pack {
         for request in pack.turns.iter_mut().filter_map(|it| it.request.as_mut()) {
             request.body = expand(&request.body);
         }
+        tool_rows::place(&mut pack);
         Ok(pack)
     }
 

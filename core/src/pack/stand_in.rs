@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use super::Pack;
-use super::stub::{HttpRule, STUB};
+use super::stub::HttpRule;
 use crate::turn::{
-    Answer, ContainerReply, ContainerRequest, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Reply, SqlReply,
+    Answer, ContainerReply, ContainerRequest, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Reply, STUB, SqlReply,
     SqlRequest, TaskReply, TaskRequest, ToolReply, ToolRequest,
 };
 

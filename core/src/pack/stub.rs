@@ -3,9 +3,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Stands in a pack for the address of its stub service.
-pub const STUB: &str = "${STUB}";
-
 /// Answers every path that begins so; the first rule that fits answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HttpRule {

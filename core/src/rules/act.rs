@@ -44,7 +44,7 @@ fn set_state(t: &mut Turning<'_>, rule_id: i64, state: &str) {
 
 /// Calls the task; a failure is told and changes nothing else, because the rule has been applied.
 async fn set_task(t: &mut Turning<'_>, rule_id: i64, task: &TaskName) {
-    let outcome = extension::call(t, task, TaskUse::Rule, Some(rule_id)).await;
+    let outcome = extension::call(t, task, TaskUse::Rule, Some(rule_id), None).await;
     t.audit(Stage::SetTask, |session| {
         let mut payload = json!({
             "ruleId": rule_id,

@@ -1,15 +1,12 @@
 //! Requests that `ce_tool` makes, and the memory that keeps an equal one from being repeated. (`decisions.md` 9, ToolOrchestration by table)
 
-use std::cell::OnceCell;
-
 use serde_json::{Value, json};
 
-use super::ToolCall;
-use crate::config::{ToolRow, same_code};
+use super::{Filled, ToolCall};
+use crate::config::same_code;
 use crate::json::canon;
 use crate::json::path::JsonPath;
 use crate::session::Session;
-use crate::text::template::Template;
 use crate::turn::Map;
 use crate::turning::Turning;
 
@@ -38,7 +35,11 @@ pub fn wanted(t: &mut Turning<'_>) -> Option<TableRequest> {
         let holds = |path: &JsonPath| path.matches(facts.get_or_insert_with(|| t.session.facts()));
         it.when.as_ref().is_none_or(holds)
     })?;
-    let call = ToolCall { code: row.code.clone(), group: row.group.clone(), args: args(&t.session, row) };
+    let call = ToolCall {
+        code: row.code.clone(),
+        group: row.group.clone(),
+        args: Filled { session: &t.session, values: &Map::new() }.args(&row.args),
+    };
     let mut hasher = canon::Hasher::default();
     hasher.json(&call.json());
     let (row, hash) = (row.id.to_string(), hasher.finish());
@@ -55,22 +56,6 @@ fn forget_elsewhere(session: &mut Session) {
     if !same("intent", &session.intent) || !same("state", &session.state) {
         session.params.shift_remove(DONE);
     }
-}
-
-/// Texts are filled as templates; other values are taken from what a template can name.
-fn args(session: &Session, row: &ToolRow) -> Map {
-    let fill = |it: &Template| session.render(it, Map::new).text;
-    let document = OnceCell::new();
-    let take = |it: &JsonPath| it.first(document.get_or_init(|| named(session)));
-    row.args.render(&fill, &take)
-}
-
-fn named(session: &Session) -> Value {
-    let mut document = session.context.clone();
-    document.extend(session.safe_params());
-    document.extend(session.view());
-    document.insert("inputParams".to_owned(), Value::Object(session.safe_params()));
-    Value::Object(document)
 }
 
 /// Notes that a row's request has succeeded.

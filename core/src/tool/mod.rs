@@ -1,17 +1,25 @@
 //! Tools: how they are asked for, called and told about, for both steps that use them.
 
 mod by_table;
+mod fill;
+pub mod http;
 mod request;
+mod sql;
 
 pub use by_table::{TableRequest, remember, wanted};
+pub use fill::Filled;
 pub use request::ToolCall;
+
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::audit::Stage;
-use crate::config::Tool;
+use crate::config::{Executor, Tool};
+use crate::extension;
 use crate::session::{Session, truthy};
-use crate::turn::{EffectError, Map, ToolRequest};
+use crate::text::template::Formula;
+use crate::turn::{EffectError, EffectErrorKind, Map, TaskUse, ToolRequest};
 use crate::turning::Turning;
 use crate::verbose::{Progress, publish};
 
@@ -23,10 +31,43 @@ pub fn held_back(session: &Session) -> bool {
 /// Calls a tool; its answer comes back as JSON text.
 ///
 /// # Errors
-/// What the host answered.
-pub async fn call(t: &Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
-    let request = ToolRequest { tool_code: tool.map(|it| it.code.clone()), tool_group: group.to_owned(), args: args.clone(), spec: None };
+/// Arguments that do not fit, or why nobody could answer.
+pub async fn call(t: &mut Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
+    let config = t.config;
+    // A request that names only a group goes to the group's one tool.
+    let tool = tool.or_else(|| config.tools.only_of_group(group, &t.session.intent, &t.session.state));
+    if let Some(breach) = tool.and_then(|it| it.arguments.as_ref()?.schema.check(&Value::Object(args.clone()))) {
+        return Err(EffectError::new(EffectErrorKind::Invalid, format!("the arguments do not fit the tool: {breach}")));
+    }
+    let Some(tool) = tool else { return of_host(t, None, group, args, None).await };
+    match &tool.executor {
+        Executor::Host => of_host(t, Some(tool), group, args, None).await,
+        Executor::Spec(spec) => of_host(t, Some(tool), group, args, Some(Arc::clone(spec))).await,
+        Executor::Http(call) => http::tool(t, &tool.code, call, args).await.map(|it| it.to_string()),
+        Executor::Sql(template) => sql::call(t, tool, template, args).await.map(|it| it.to_string()),
+        Executor::Calculator(formulas) => calculate(&t.session, formulas, args).map(|it| it.to_string()),
+        Executor::Task(task) => {
+            let result = extension::call(t, task, TaskUse::Tool, None, Some(Value::Object(args.clone()))).await?;
+            Ok(result.as_str().map_or_else(|| result.to_string(), as_json))
+        }
+    }
+}
+
+async fn of_host(t: &Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map, spec: Option<Arc<Value>>) -> Result<String, EffectError> {
+    let request = ToolRequest { tool_code: tool.map(|it| it.code.clone()), tool_group: group.to_owned(), args: args.clone(), spec };
     t.door.perform(request).await.map(|it| as_json(&it.text))
+}
+
+/// The values of formulas; of a single one without a name, its value alone.
+fn calculate(session: &Session, formulas: &[(String, Formula)], args: &Map) -> Result<Value, EffectError> {
+    let values = fill::of_args(args);
+    let document = Filled { session, values: &values }.named();
+    let value = |(name, formula): &(String, Formula)| match formula.value(&|it| document.get(it)) {
+        Ok(value) => Ok((name.clone(), value)),
+        Err(reason) => Err(EffectError::new(EffectErrorKind::Invalid, format!("the formula '{name}' has no value: {reason}"))),
+    };
+    let mut values = formulas.iter().map(value).collect::<Result<Map, _>>()?;
+    Ok(values.shift_remove("").unwrap_or(Value::Object(values)))
 }
 
 /// An answer as JSON: what is none becomes `{"text": …}`, nothing becomes `{}`. (`spec/mcp-and-semantic.md` 1.4)

@@ -106,6 +106,11 @@ impl Door {
         port.views.push(View { step: step.to_owned(), edge: edge.to_owned(), seq, session });
     }
 
+    /// The key that the next effect gets, unless it brings its own.
+    pub fn next_key(&self) -> String {
+        self.port().next_key()
+    }
+
     /// Asks for an effect and waits for its answer.
     ///
     /// # Errors
@@ -124,8 +129,8 @@ impl Door {
         let (class, deadline_ms) = (operation.class(), operation.deadline_ms());
         let mut port = self.port();
         let id = EffectId(port.next_effect);
+        let key = operation.key().unwrap_or_else(|| port.next_key());
         port.next_effect += 1;
-        let key = format!("{}/{}", port.turn, id.0);
         port.open.insert(id, None);
         port.effects.push(Effect { id, key, class, deadline_ms, request: operation.into() });
         id
@@ -170,6 +175,10 @@ impl Door {
 }
 
 impl Port {
+    fn next_key(&self) -> String {
+        format!("{}/{}", self.turn, self.next_effect)
+    }
+
     fn take(&mut self, id: EffectId) -> Option<Result<Reply, EffectError>> {
         if self.open.get(&id)?.is_none() {
             return None;

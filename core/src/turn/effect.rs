@@ -85,6 +85,10 @@ pub trait Operation: Into<Request> {
     type Output;
     /// What repeating it does.
     fn class(&self) -> Class;
+    /// The idempotency key of the first attempt, when this is a later one.
+    fn key(&self) -> Option<String> {
+        None
+    }
     /// Milliseconds after which the host gives up.
     fn deadline_ms(&self) -> u32;
     /// Picks the output out of a reply; `None` when the reply is of another kind.

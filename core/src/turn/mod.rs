@@ -23,7 +23,7 @@ pub use notice::{Level, Notice, NoticeBody, VerboseNotice};
 pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
 pub use request::{
     Breaker, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,
-    HttpRequest, LlmMode, LlmReply, LlmRequest, Patch, Publication, Reply, Request, Retries, SecretHeader, SleepRequest, SqlReply,
+    HttpRequest, LlmMode, LlmReply, LlmRequest, Patch, Publication, Reply, Request, Retries, STUB, SecretHeader, SleepRequest, SqlReply,
     SqlRequest, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
 };
 pub use rng::{Rng, uuid_text};

@@ -59,7 +59,7 @@ fn read_all(file: &Path) -> Result<(Pack, Scripts), Failure> {
     let name = file.display();
     let text = pack_file::text(file).map_err(|it| Failure::not_right(vec![it.to_string()]))?;
     let pack = Pack::parse(&text).map_err(|it| Failure::not_right(vec![format!("{name}: {it}")]))?;
-    let scripts = serde_json::from_str(&text).map_err(|it| Failure::not_right(vec![format!("{name}: this is not a pack: {it}")]))?;
+    let scripts = Scripts::of(&text, &pack).map_err(|it| Failure::not_right(vec![format!("{name}: this is not a pack: {it}")]))?;
     Ok((pack, scripts))
 }
 

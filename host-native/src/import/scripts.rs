@@ -1,8 +1,10 @@
 //! The scripted answers that a pack brings along, and whether they have the form of an answer.
 
+use convengine_core::config::TASK_MEMBERS;
+use convengine_core::pack::{HttpRule, Pack};
 use convengine_core::turn::Map;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::sqlite::SqliteConnection;
 
 use crate::store::script;
@@ -14,15 +16,25 @@ pub struct Scripts {
     tasks: Option<Map>,
     tools: Option<Map>,
     containers: Option<Map>,
+    http: Option<Vec<HttpRule>>,
 }
-
-/// What a task may return and change.
-const TASK: [&str; 7] = ["result", "set_params", "set_context", "intent", "state", "payload", "publish"];
 
 /// Where the text of a tool may come from; a tool has one of them.
 const TOOL: [&str; 5] = ["text", "texts", "expression", "request", "error"];
 
 impl Scripts {
+    /// The scripted answers of a pack. A tool that the pack sets up has become a row of it, and is no script any more.
+    ///
+    /// # Errors
+    /// What does not have the form of scripted answers.
+    pub fn of(text: &str, pack: &Pack) -> serde_json::Result<Scripts> {
+        let mut scripts: Scripts = serde_json::from_str(text)?;
+        if let Some(tools) = &mut scripts.tools {
+            tools.retain(|code, _| pack.tools.contains_key(code));
+        }
+        Ok(scripts)
+    }
+
     /// What does not have the form of an answer, one line each.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
@@ -30,7 +42,9 @@ impl Scripts {
             problems.extend(task(reply).err().map(|it| format!("tasks.{name}: {it}")));
         }
         for (name, reply) in self.tools.iter().flatten() {
-            problems.extend(tool(reply).err().map(|it| format!("tools.{name}: {it}")));
+            let misplaced = ["request", "expression"].iter().any(|it| reply.get(it).is_some());
+            let misplaced = misplaced.then(|| "sets up a tool that ce_mcp_tool of the pack does not have; add its row".to_owned());
+            problems.extend(tool(reply).err().or(misplaced).map(|it| format!("tools.{name}: {it}")));
         }
         problems
     }
@@ -45,7 +59,10 @@ impl Scripts {
                 script::replace(connection, kind, replies).await?;
             }
         }
-        Ok(())
+        match &self.http {
+            Some(rules) => script::replace(connection, "http", &Map::from_iter([("rules".to_owned(), json!(rules))])).await,
+            None => Ok(()),
+        }
     }
 }
 
@@ -54,7 +71,7 @@ fn task(reply: &Value) -> Result<(), String> {
     if members.contains_key("error") {
         return if members.len() == 1 { text(members, "error") } else { Err("has an error beside other members; keep one".to_owned()) };
     }
-    known(members, &TASK)?;
+    known(members, &TASK_MEMBERS)?;
     ["set_params", "set_context"].iter().try_for_each(|it| object(members, it))?;
     ["intent", "state"].iter().try_for_each(|it| text(members, it))
 }
@@ -97,7 +114,6 @@ fn text(members: &Map, name: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn answers_have_their_form() {
@@ -107,9 +123,9 @@ mod tests {
                 "a:c": {"error": "down"}, "a:d": {"result": null}, "a:e": {}
             },
             "tools": {
-                "t": {"text": "plain"}, "u": {"expression": {"x": "a * 2"}}, "v": {"request": {"url": "u"}, "response": {"mode": "RAW_JSON"}},
-                "w": {"error": "down"}, "x": {"texts": ["one", {"n": 2}]}
+                "t": {"text": "plain"}, "w": {"error": "down"}, "x": {"texts": ["one", {"n": 2}]}
             },
+            "http": [{"path_prefix": "/a", "status": 503}],
             "containers": {"1/2/3": 5, "1/2/4": {"anything": []}}
         });
         assert_eq!(serde_json::from_value::<Scripts>(good).unwrap().problems(), [""; 0]);
@@ -120,13 +136,13 @@ mod tests {
             },
             "tools": {
                 "a": [], "b": {}, "c": {"text": "x", "expression": {}}, "d": {"expression": "x"}, "e": {"text": "x", "response": {}},
-                "f": {"request": "GET"}, "g": {"texts": "one"}, "h": {"texts": []}
+                "f": {"request": "GET"}, "g": {"texts": "one"}, "h": {"texts": []}, "i": {"expression": {"x": "1"}}
             }
         });
         let problems = serde_json::from_value::<Scripts>(bad).unwrap().problems();
         let of: Vec<&str> = problems.iter().filter_map(|it| it.split(':').next()).collect();
         let names = ["tasks.a", "tasks.b", "tasks.c", "tasks.d", "tasks.e", "tasks.f"].map(str::to_owned);
-        let tools = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|it| format!("tools.{it}"));
+        let tools = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|it| format!("tools.{it}"));
         assert_eq!(of, [&names[..], &tools[..]].concat(), "{problems:#?}");
     }
 }

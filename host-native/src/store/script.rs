@@ -1,4 +1,4 @@
-//! Scripted tasks, tools and containers that came with an imported pack.
+//! Scripted tasks, tools, containers and services that came with an imported pack.
 
 use convengine_core::pack::StandIns;
 use convengine_core::turn::Map;
@@ -19,18 +19,22 @@ pub async fn load(connection: &mut SqliteConnection) -> sqlx::Result<StandIns> {
     }
     for row in sqlx::query("select kind, name, reply from cv_script order by kind, name").fetch_all(connection).await? {
         let reply: String = row.try_get("reply")?;
-        let reply = serde_json::from_str(&reply).unwrap_or(Value::Null);
+        let reply: Value = serde_json::from_str(&reply).unwrap_or(Value::Null);
         match row.try_get::<String, _>("kind")?.as_str() {
             "task" => stand_ins.tasks.insert(row.try_get("name")?, reply),
             "tool" => stand_ins.tools.insert(row.try_get("name")?, reply),
             "container" => stand_ins.containers.insert(row.try_get("name")?, reply),
+            "http" => {
+                stand_ins.http = serde_json::from_value(reply).unwrap_or_default();
+                None
+            }
             _ => None,
         };
     }
     Ok(stand_ins)
 }
 
-/// Replaces those of one kind: `task`, `tool` or `container`.
+/// Replaces those of one kind: `task`, `tool`, `container` or `http`.
 ///
 /// # Errors
 /// What SQLite says.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::choice::{AuditLevel, Decision, LEVELS, SUMMARIZERS, Summarizer};
+use super::http::HttpPolicy;
 use super::reader::Reader;
 
 /// `flow.interaction-policy.*`
@@ -185,6 +186,10 @@ pub struct Tools {
     pub max_observation_chars: usize,
     /// `guardrail.*`
     pub next: NextTool,
+    /// `http-api.defaults.*`
+    pub http: HttpPolicy,
+    /// `db.preflight.sql-auto-repair-max-retries`: how often a model may mend a query that fails; 0 when it may not.
+    pub sql_repairs: usize,
 }
 
 impl Tools {
@@ -195,6 +200,8 @@ impl Tools {
         let delay_ms = reader.count("mcp.tool-call-delay-ms", "", 0);
         let delay_after_calls = reader.count("mcp.tool-call-delay-after-calls", "", 4);
         let delay_after_ms = reader.count("mcp.tool-call-delay-after-ms", "", 2000);
+        let repairs = reader.boolean("mcp.db.preflight.sql-auto-repair-enabled", "", true);
+        let max_repairs = reader.count("mcp.db.preflight.sql-auto-repair-max-retries", "", 3);
         Tools {
             orchestration: reader.boolean("flow.tool-orchestration.enabled", "ToolOrchestrationStep", true),
             max_loops: reader.row(STEP, "MCP_TOOL_MAX_LOOPS", max_loops).max(1),
@@ -208,6 +215,8 @@ impl Tools {
                 fail_closed: reader.boolean("mcp.guardrail.fail-closed", "", false),
                 allowed: reader.lists("mcp.guardrail.allowed-next-by-current-tool", ""),
             },
+            http: HttpPolicy::read(reader),
+            sql_repairs: if repairs { max_repairs } else { 0 },
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod choice;
 mod groups;
+mod http;
 mod reader;
 
 use serde_json::Value;
@@ -14,6 +15,7 @@ use crate::turn::Map;
 
 pub use choice::{AuditLevel, Decision, DialogueActMode, Summarizer};
 pub use groups::{ActionLifecycle, AuditSettings, Disambiguation, Guardrail, Interaction, Memory, NextTool, StateGraph, Tools};
+pub use http::HttpPolicy;
 use reader::Reader;
 
 /// The settings that the core and its hosts read.
@@ -133,12 +135,12 @@ mod tests {
 
     #[test]
     fn unknown_keys_are_warnings_and_both_spellings_are_one() {
-        let tree = json!({"flow": {"queryRewrite": {"enabled": false}, "typo": 1}, "mcp": {"db": {"queryMode": 3}}});
+        let tree = json!({"flow": {"queryRewrite": {"enabled": false}, "typo": 1}, "mcp": {"db": {"query": {"mode": 3}}}});
         let (config, issues) = Config::compile(&Tables::default(), &tree);
         assert!(!config.settings.query_rewrite);
         let lines: Vec<String> = issues.iter().map(ToString::to_string).collect();
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(lines[0].contains("convengine.flow.typo: is no known setting"), "{lines:?}");
-        assert!(lines[1].contains("convengine.mcp.db.query-mode: has no effect"), "{lines:?}");
+        assert!(lines[1].contains("convengine.mcp.db.query.mode: has no effect"), "{lines:?}");
     }
 }

@@ -25,14 +25,17 @@ const HOST_KEYS: [&str; 11] = [
 ];
 
 /// Keys of ConvEngine that this version accepts without effect.
-const WITHOUT_EFFECT: [&str; 11] = [
+const WITHOUT_EFFECT: [&str; 14] = [
     "audit.persist-meta",
     "audit.rate-limit",
     "audit.dispatch",
     "audit.persistence",
     "mcp.planner-max-observation-chars",
-    "mcp.http-api",
-    "mcp.db",
+    "mcp.db.query",
+    "mcp.db.sql-guardrail-table",
+    "mcp.db.introspect-tables",
+    "mcp.db.semantic",
+    "mcp.db.preflight",
     "schema",
     "experimental",
     "persistence",
@@ -177,14 +180,13 @@ impl Reader<'_> {
 }
 
 fn texts(value: &Value) -> Option<Vec<String>> {
+    let text = |it: &Value| it.as_str().map(str::to_owned).or_else(|| it.as_number().map(ToString::to_string));
     match value {
-        Value::Array(items) => items.iter().map(|it| it.as_str().map(str::to_owned)).collect(),
+        Value::Array(items) => items.iter().map(text).collect(),
         Value::String(text) if text.trim_start().starts_with('[') => serde_json::from_str(text).ok(),
         Value::String(text) => Some(text.split(',').map(str::to_owned).collect()),
         // Lists of the older properties format come as a map from position to text.
-        Value::Object(members) if members.keys().all(|it| it.parse::<usize>().is_ok()) => {
-            members.values().map(|it| it.as_str().map(str::to_owned)).collect()
-        }
+        Value::Object(members) if members.keys().all(|it| it.parse::<usize>().is_ok()) => members.values().map(text).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }

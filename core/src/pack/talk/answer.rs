@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::{Asked, PackAnswer, PackError};
 use super::line::{self, Line};
 use super::time;
+use crate::config::TASK_MEMBERS;
 use crate::turn::{EffectError, EffectErrorKind, TaskReply};
 
 /// What a model is asked for. (`interface.md` 3)
@@ -45,9 +46,6 @@ const KINDS: [(&str, EffectErrorKind); 11] = [
     ("cancelled", EffectErrorKind::Cancelled),
 ];
 
-/// What a task's answer may hold. (`interface.md` 3)
-const OF_TASK: [&str; 7] = ["result", "set_params", "set_context", "intent", "state", "payload", "publish"];
-
 /// Reads `llm PURPOSE REPLY +850ms` and its like.
 pub(super) fn read(line: &Line<'_>) -> Result<PackAnswer, PackError> {
     let (kind, rest) = line.word();
@@ -75,8 +73,8 @@ pub(super) fn read(line: &Line<'_>) -> Result<PackAnswer, PackError> {
 /// A task's answer is an object that says what it returns and changes; any other value is what it returns.
 fn of_task(reply: Value, said: &Line<'_>) -> Result<Value, PackError> {
     let Some(members) = reply.as_object() else { return Ok(json!({"result": reply})) };
-    if let Some(name) = members.keys().find(|it| !OF_TASK.contains(&it.as_str())) {
-        let known = OF_TASK.join(", ");
+    if let Some(name) = members.keys().find(|it| !TASK_MEMBERS.contains(&it.as_str())) {
+        let known = TASK_MEMBERS.join(", ");
         return Err(said.error(format!("'{name}' is nothing that a task answers; use {known}, or write {{\"result\": …}}")));
     }
     match serde_json::from_value::<TaskReply>(reply.clone()) {

@@ -46,7 +46,7 @@ async fn execute(t: &mut Turning<'_>) {
     let Some(task) = &action.task else { return fail(t, &action, "invalid pending action reference") };
     let place = (t.session.intent.clone(), t.session.state.clone());
     let before = t.session.params.clone();
-    match extension::call(t, task, TaskUse::PendingAction, None).await {
+    match extension::call(t, task, TaskUse::PendingAction, None, None).await {
         Ok(result) => done(t, &action, result, &place, &before),
         Err(error) => fail(t, &action, &error.message),
     }

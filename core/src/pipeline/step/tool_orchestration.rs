@@ -74,7 +74,7 @@ async fn perform(t: &mut Turning<'_>, mut call: ToolCall, of_table: Option<&Tabl
     }
 }
 
-async fn execute(t: &Turning<'_>, call: &ToolCall, tool: Option<&Tool>) -> Outcome {
+async fn execute(t: &mut Turning<'_>, call: &ToolCall, tool: Option<&Tool>) -> Outcome {
     if call.code.is_some() && tool.is_none() {
         return Outcome::NotInScope;
     }

@@ -44,7 +44,9 @@ impl<'e, 'v> Evaluator<'e, 'v> {
             Expr::Utility(utility, arguments) => self.counted(utility.call(self.values(arguments, locals)?)?),
             Expr::Chain(chain) => self.chain(chain, locals),
             Expr::Not(value) => Ok(owned(!truth(&*self.value(value, locals)?)?)),
-            Expr::Negative(value) => calculate(Arithmetic::Subtract, self.numbers, &Value::from(0), &*self.value(value, locals)?).map(Cow::Owned),
+            Expr::Negative(value) => {
+                calculate(Arithmetic::Subtract, self.numbers, &Value::from(0), &*self.value(value, locals)?).map(Cow::Owned)
+            }
             Expr::Choice(choice) => {
                 let condition = truth(&*self.value(&choice.condition, locals)?)?;
                 self.value(if condition { &choice.yes } else { &choice.no }, locals)

@@ -18,7 +18,8 @@ const MAX_ITEMS: usize = 10_000;
 
 /// Fills the nodes of a template.
 pub(super) fn render<'v>(nodes: &[Node], lookup: &dyn Fn(&str) -> Option<&'v Value>) -> Rendered {
-    let mut renderer = Renderer { evaluator: Evaluator::new(lookup, Numbers::AsWritten), out: String::new(), characters: 0, items: 0, error: None };
+    let mut renderer =
+        Renderer { evaluator: Evaluator::new(lookup, Numbers::AsWritten), out: String::new(), characters: 0, items: 0, error: None };
     // A rendering that is full has noted why; what was printed until then stands.
     let _ = renderer.nodes(nodes, Frame::default());
     Rendered { text: renderer.out, error: renderer.error }

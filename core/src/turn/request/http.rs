@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::{Reply, Request};
 use crate::turn::{Class, Operation};
 
+/// Stands for the address of a pack's stub service; calls that go there are answered from the pack.
+pub const STUB: &str = "${STUB}";
+
 /// A call whose parts are rendered; what is secret in it is only named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpRequest {
@@ -105,6 +108,10 @@ impl Operation for HttpRequest {
 
     fn class(&self) -> Class {
         self.class
+    }
+
+    fn key(&self) -> Option<String> {
+        self.key.clone()
     }
 
     fn deadline_ms(&self) -> u32 {

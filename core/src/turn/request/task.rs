@@ -21,6 +21,8 @@ pub enum TaskUse {
     Hook,
     /// Something is changed on its way: container data or an answer.
     Transform,
+    /// It carries out a tool.
+    Tool,
 }
 
 /// A call of a task.
@@ -33,7 +35,7 @@ pub struct TaskRequest {
     /// The rule, of a rule's task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_id: Option<i64>,
-    /// What is to be transformed, of a transformer.
+    /// What is to be transformed, of a transformer; the arguments, of a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     /// The session as rules see it, with the parameters.

@@ -1,11 +1,17 @@
 //! `ce_mcp_tool`: tools by scope, and how groups are spelled. (`spec/mcp-and-semantic.md` 1.1–1.3)
 
+mod executor;
+
 use std::collections::BTreeMap;
 
+use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, Scopes, narrowing, same_code, upper};
+use super::scope::{ANY, Scopes, same_code, upper};
+use super::settings::HttpPolicy;
 use super::tables::Tables;
+
+pub use executor::{Arguments, Executor, SqlTemplate};
 
 /// Spellings of groups, with the name by which executors know them.
 const GROUPS: [(&str, &str); 21] = [
@@ -39,7 +45,7 @@ pub fn tool_group(text: &str) -> String {
 }
 
 /// A tool row.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Tool {
     /// `tool_id`.
     pub id: i64,
@@ -53,6 +59,10 @@ pub struct Tool {
     pub state: String,
     /// `description`.
     pub description: Option<String>,
+    /// Who carries it out.
+    pub executor: Executor,
+    /// What its arguments have to be.
+    pub arguments: Option<Arguments>,
 }
 
 /// Tool rows by scope and by code.
@@ -60,37 +70,38 @@ pub struct Tool {
 pub struct Tools {
     /// In the order of the table.
     rows: Vec<Tool>,
-    by_scope: BTreeMap<(String, String), Vec<usize>>,
+    by_scope: ByScope<usize>,
     by_code: BTreeMap<String, Vec<usize>>,
 }
 
 impl Tools {
-    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Tools {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> Tools {
+        let executors = executor::Set::compile(tables, defaults, issues);
         let mut tools = Tools::default();
         for row in scopes.rows(tables, "ce_mcp_tool", issues) {
-            match compile(&row) {
-                Ok(tool) => tools.add(tool),
+            match compile(&row, &executors) {
+                Ok(tool) => tools.add(&row, tool),
                 Err(issue) => issues.push(issue),
             }
         }
         tools
     }
 
-    fn add(&mut self, tool: Tool) {
+    fn add(&mut self, row: &Row<'_>, tool: Tool) {
         let position = self.rows.len();
-        self.by_scope.entry((upper(&tool.intent), upper(&tool.state))).or_default().push(position);
+        self.by_scope.add(row, position);
         self.by_code.entry(tool.code.to_lowercase()).or_default().push(position);
         self.rows.push(tool);
     }
 
     /// Whether there is any tool for an intent and a state.
     pub fn any_for(&self, intent: &str, state: &str) -> bool {
-        narrowing(intent, state).iter().any(|it| self.by_scope.contains_key(it))
+        self.by_scope.fitting(intent, state).next().is_some()
     }
 
     /// The tools for an intent and a state, in the order of the table; of several rows with one code, the narrowest.
     pub fn of(&self, intent: &str, state: &str) -> Vec<&Tool> {
-        let mut positions: Vec<usize> = narrowing(intent, state).iter().filter_map(|it| self.by_scope.get(it)).flatten().copied().collect();
+        let mut positions: Vec<usize> = self.by_scope.fitting(intent, state).copied().collect();
         positions.sort_unstable();
         let mut found: Vec<&Tool> = Vec::with_capacity(positions.len());
         let mut places = BTreeMap::new();
@@ -105,6 +116,13 @@ impl Tools {
             }
         }
         found
+    }
+
+    /// The one tool of a group for an intent and a state; nothing when there are none or several.
+    pub fn only_of_group(&self, group: &str, intent: &str, state: &str) -> Option<&Tool> {
+        let mut of_group = self.of(intent, state).into_iter().filter(|it| it.group == group);
+        let first = of_group.next()?;
+        of_group.next().is_none().then_some(first)
     }
 
     /// The tool with a code for an intent and a state; the narrowest row, the last of equals.
@@ -122,15 +140,20 @@ impl Tool {
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<Tool, Issue> {
+fn compile(row: &Row<'_>, executors: &executor::Set) -> Result<Tool, Issue> {
     let Some(code) = row.code("tool_code") else {
         return Err(row.error("tool_code", "is blank", "it names the tool"));
     };
     let scope = |column| row.code(column).unwrap_or_else(|| ANY.to_owned());
+    let group = row.code("tool_group").map_or_else(|| "DB".to_owned(), |it| tool_group(&it));
+    let executor = executors.executor(row.id(), &group);
+    let executor = executor.map_err(|it| row.error("tool_id", format!("has a row of cv_tool_spec that {it}"), "that row is corrected"))?;
     Ok(Tool {
         id: row.id(),
         code,
-        group: row.code("tool_group").map_or_else(|| "DB".to_owned(), |it| tool_group(&it)),
+        group,
+        executor,
+        arguments: executors.arguments(row.id()),
         intent: scope("intent_code"),
         state: scope("state_code"),
         description: row.text("description"),
@@ -168,7 +191,7 @@ mod tests {
         assert_eq!(ids("OTHER", "OPEN"), [1, 2]);
         assert_eq!(ids("UNKNOWN", "X"), [1, 5]);
         assert_eq!(config.tools.find(" a ", "PAY", "X").map(|it| (it.id, it.group.as_str())), Some((3, "DB")));
-        assert_eq!(config.tools.find("c", "PAY", "X"), None);
+        assert!(config.tools.find("c", "PAY", "X").is_none());
         let paths: Vec<&str> = issues.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(paths, ["ce_mcp_tool[7].intent_code", "ce_mcp_tool[6].tool_code"]);
     }

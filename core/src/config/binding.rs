@@ -1,0 +1,92 @@
+//! `ce_task.binding`: who carries a task out, when it is not the host.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::http_call::{HttpCall, HttpSource};
+use super::issue::Issue;
+use super::row::Row;
+use super::script::Script;
+use super::settings::HttpPolicy;
+use super::tables::Tables;
+
+/// Who carries a task out.
+#[derive(Debug, Clone)]
+pub enum Binding {
+    /// A service.
+    Http(Arc<HttpCall>),
+    /// An extension, by name.
+    Extension(String),
+    /// A script.
+    Script(Arc<Script>),
+}
+
+/// Bindings by `bean:method`.
+#[derive(Debug, Clone, Default)]
+pub struct Bindings(BTreeMap<String, Binding>);
+
+impl Bindings {
+    pub(super) fn compile(tables: &Tables, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> Bindings {
+        let mut bindings = Bindings::default();
+        for row in tables.enabled("ce_task") {
+            let (Some(task), Some(text)) = (row.code("task"), row.code("binding")) else { continue };
+            match compile(&text, defaults) {
+                Ok(binding) => bindings.add(&row, task, binding, issues),
+                Err(reason) => issues.push(row.error("binding", reason, "it is corrected")),
+            }
+        }
+        bindings
+    }
+
+    /// Who carries out a task; nothing when the host does.
+    pub fn find(&self, task: &str) -> Option<&Binding> {
+        self.0.get(task)
+    }
+
+    fn add(&mut self, row: &Row<'_>, task: String, binding: Binding, issues: &mut Vec<Issue>) {
+        if self.0.contains_key(&task) {
+            issues.push(row.error("binding", format!("binds '{task}', which another row binds"), "a task has one binding"));
+        } else {
+            self.0.insert(task, binding);
+        }
+    }
+}
+
+/// Reads `{"http": {…}}`, `{"extension": "name"}` or `{"script": {…}}`.
+fn compile(text: &str, defaults: &HttpPolicy) -> Result<Binding, String> {
+    let value: Value = serde_json::from_str(text).map_err(|it| format!("is no JSON object: {it}"))?;
+    let members: Vec<(&String, &Value)> = value.as_object().into_iter().flatten().collect();
+    let [(kind, of_kind)] = members.as_slice() else {
+        return Err("is no object with one member: http, extension or script".to_owned());
+    };
+    match (kind.as_str(), of_kind) {
+        ("http", Value::Object(_)) => {
+            let call = HttpCall::compile(&source(of_kind), defaults);
+            call.map(|it| Binding::Http(Arc::new(it))).map_err(|(column, reason)| format!("has a call whose {column} {reason}"))
+        }
+        ("extension", Value::String(name)) if !name.trim().is_empty() => Ok(Binding::Extension(name.trim().to_owned())),
+        ("script", Value::Object(_)) => Script::compile(of_kind).map(|it| Binding::Script(Arc::new(it))),
+        _ => Err(format!("has a member '{kind}' that is no http call, extension or script")),
+    }
+}
+
+/// The call of a task: the columns of `ce_http_tool` as members, also by the short names that packs use.
+fn source(call: &Value) -> HttpSource {
+    let text = |names: [&str; 2]| {
+        let value = names.iter().find_map(|it| call.get(it)).filter(|it| !it.is_null())?;
+        Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    };
+    HttpSource {
+        method: text(["method", "method"]).or_else(|| Some("POST".to_owned())),
+        url: text(["url", "url_template"]),
+        headers: text(["headers", "headers"]),
+        query: text(["query", "query"]),
+        body: text(["body", "body_template"]),
+        auth: text(["auth", "auth_ref"]),
+        policy: text(["policy", "policy"]),
+        mapping: text(["response", "response_mapping"]),
+        idempotent: call.get("idempotent").and_then(Value::as_bool).unwrap_or(false),
+    }
+}

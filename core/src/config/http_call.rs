@@ -1,0 +1,255 @@
+//! A call of a service as a row describes it: `ce_http_tool`, and the binding of a task. (`spec/mcp-and-semantic.md` 3.1, 6.3)
+
+use serde_json::Value;
+
+use super::settings::HttpPolicy;
+use super::tool_request::Args;
+use crate::json::path::JsonPath;
+use crate::text::template::Template;
+use crate::turn::{STUB, SecretHeader};
+
+/// Marks of templates, none of which may stand in the part of an address that says who is called.
+const MARKS: [&str; 5] = ["{{", "#{", "[[", "[(", "[$"];
+
+/// The columns that describe a call, each as it is stored.
+#[derive(Debug, Clone, Default)]
+pub struct HttpSource {
+    /// `method`; `GET` when it is blank.
+    pub method: Option<String>,
+    /// `url_template`
+    pub url: Option<String>,
+    /// `headers`: a JSON object of templates.
+    pub headers: Option<String>,
+    /// `query`: a JSON object of templates, or `args`.
+    pub query: Option<String>,
+    /// `body_template`: a JSON object of templates, or `args`.
+    pub body: Option<String>,
+    /// `auth_ref`: the name of a secret, or a JSON object.
+    pub auth: Option<String>,
+    /// `policy`: what is otherwise than the defaults.
+    pub policy: Option<String>,
+    /// `response_mapping`: a mode, or a JSON object.
+    pub mapping: Option<String>,
+    /// `idempotent`
+    pub idempotent: bool,
+}
+
+/// A compiled call.
+#[derive(Debug, Clone)]
+pub struct HttpCall {
+    /// The method, in upper case.
+    pub method: String,
+    /// Scheme, host and port; no value can change them.
+    pub origin: String,
+    /// The parts of the path, each filled and encoded by itself.
+    pub path: Vec<Template>,
+    /// The query.
+    pub query: Values,
+    /// Headers.
+    pub headers: Args,
+    /// The body; only of methods that have one.
+    pub body: Values,
+    /// The header with a secret.
+    pub auth: Option<SecretHeader>,
+    /// Time-outs, attempts, circuit breaker.
+    pub policy: HttpPolicy,
+    /// What the answer becomes.
+    pub mapping: Mapping,
+    /// Whether the call may be repeated although it writes.
+    pub idempotent: bool,
+}
+
+/// Where values come from.
+#[derive(Debug, Clone)]
+pub enum Values {
+    /// There are none.
+    Nothing,
+    /// All arguments, as they are.
+    Arguments,
+    /// What templates make.
+    Given(Args),
+}
+
+/// What a body becomes.
+#[derive(Debug, Clone)]
+pub enum Mapping {
+    /// The JSON value; a text that is no JSON becomes `{"text": …}`.
+    RawJson,
+    /// The value at a path.
+    JsonPath(JsonPath),
+    /// An object of values at paths.
+    Fields(Vec<(String, JsonPath)>),
+    /// The text.
+    Text,
+}
+
+/// What is wrong with a call: the column and the reason.
+pub type Wrong = (&'static str, String);
+
+impl HttpCall {
+    /// Compiles a call.
+    ///
+    /// # Errors
+    /// The column that is wrong, and why.
+    pub fn compile(source: &HttpSource, defaults: &HttpPolicy) -> Result<HttpCall, Wrong> {
+        let method = source.method.as_deref().map_or_else(|| "GET".to_owned(), |it| it.trim().to_uppercase());
+        if !["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].contains(&method.as_str()) {
+            return Err(("method", format!("'{method}' is no method; use GET, HEAD, POST, PUT, PATCH or DELETE")));
+        }
+        let (origin, path, query) = url(source.url.as_deref().unwrap_or_default()).map_err(|it| ("url_template", it))?;
+        let has_body = !["GET", "HEAD", "DELETE"].contains(&method.as_str());
+        let query = match (&source.query, query) {
+            (Some(_), Some(_)) => return Err(("query", "stands beside a query in url_template; keep one of them".to_owned())),
+            (Some(text), None) => values(text).map_err(|it| ("query", it))?,
+            (None, Some(args)) => Values::Given(args),
+            (None, None) => Values::Nothing,
+        };
+        let body = match &source.body {
+            Some(text) if has_body => values(text).map_err(|it| ("body_template", it))?,
+            None if has_body => Values::Arguments,
+            Some(_) | None => Values::Nothing,
+        };
+        let policy = source.policy.as_deref().map(|it| defaults.with(&serde_json::from_str(it).unwrap_or_default()));
+        Ok(HttpCall {
+            path,
+            query,
+            headers: Args::compile(source.headers.as_deref().unwrap_or_default()).map_err(|it| ("headers", it))?,
+            body,
+            auth: source.auth.as_deref().map(auth).transpose().map_err(|it| ("auth_ref", it))?.flatten(),
+            policy: policy.transpose().map_err(|it| ("policy", it))?.unwrap_or_else(|| defaults.clone()),
+            mapping: mapping(source.mapping.as_deref().unwrap_or_default()).map_err(|it| ("response_mapping", it))?,
+            idempotent: source.idempotent || method == "PUT" || method == "DELETE" || !has_body,
+            method,
+            origin,
+        })
+    }
+}
+
+/// Splits an address into what is fixed and what is filled.
+fn url(text: &str) -> Result<(String, Vec<Template>, Option<Args>), String> {
+    let text = text.trim();
+    let start = ["http://", "https://", STUB].iter().find(|it| text.starts_with(*it)).map(|it| it.len());
+    let Some(start) = start else { return Err("begins with neither http:// nor https://".to_owned()) };
+    let after = text.get(start..).unwrap_or_default();
+    let end = start + after.find(['/', '?']).unwrap_or(after.len());
+    let (origin, rest) = text.split_at(end);
+    if origin.len() == start && !origin.starts_with('$') {
+        return Err("names no host".to_owned());
+    }
+    if MARKS.iter().any(|it| origin.contains(it)) || origin.contains('@') {
+        return Err("has a value or a user in its host; only path and query can be filled".to_owned());
+    }
+    let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
+    let path = path.split('/').skip(1).map(Template::compile).collect::<Result<_, _>>()?;
+    Ok((origin.to_owned(), path, query.map(of_query).transpose()?))
+}
+
+/// The query of an address as templates by name.
+fn of_query(query: &str) -> Result<Args, String> {
+    let pairs = query.split('&').filter(|it| !it.is_empty()).map(|it| it.split_once('=').unwrap_or((it, "")));
+    let members = pairs.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
+    Args::compile(&Value::Object(members).to_string())
+}
+
+fn values(text: &str) -> Result<Values, String> {
+    if text.trim().eq_ignore_ascii_case("args") { Ok(Values::Arguments) } else { Args::compile(text).map(Values::Given) }
+}
+
+/// Reads the name of a secret, or `{"type", "header", "prefix", "secret"}`.
+fn auth(text: &str) -> Result<Option<SecretHeader>, String> {
+    let text = text.trim();
+    if !text.starts_with('{') {
+        return Ok(Some(SecretHeader { header: "Authorization".to_owned(), prefix: "Bearer ".to_owned(), secret: text.to_owned() }));
+    }
+    let value: Value = serde_json::from_str(text).map_err(|it| format!("is no JSON object: {it}"))?;
+    let member = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let kind = member("type").map_or_else(|| "BEARER_STATIC".to_owned(), |it| it.to_uppercase());
+    let (header, prefix) = match kind.as_str() {
+        "NONE" => return Ok(None),
+        "API_KEY" => ("X-API-KEY", ""),
+        "BEARER" | "BEARER_STATIC" => ("Authorization", "Bearer "),
+        _ => return Err(format!("has the type '{kind}'; use NONE, API_KEY or BEARER_STATIC")),
+    };
+    let Some(secret) = member("secret") else { return Err("names no 'secret'".to_owned()) };
+    let header = member("header").or_else(|| member("headerName")).unwrap_or_else(|| header.to_owned());
+    Ok(Some(SecretHeader { header, prefix: member("prefix").unwrap_or_else(|| prefix.to_owned()), secret }))
+}
+
+/// Reads a mode, or `{"mode", "path", "fields"}`.
+fn mapping(text: &str) -> Result<Mapping, String> {
+    let text = text.trim();
+    let value: Value = if text.starts_with('{') {
+        serde_json::from_str(text).map_err(|it| format!("is no JSON object: {it}"))?
+    } else {
+        serde_json::json!({"mode": text})
+    };
+    let member = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().trim();
+    match member("mode").to_uppercase().as_str() {
+        "" | "RAW" | "RAW_JSON" => Ok(Mapping::RawJson),
+        "TEXT" => Ok(Mapping::Text),
+        // ConvEngine: a path that is blank takes the whole.
+        "JSON_PATH" if member("path").is_empty() => Ok(Mapping::RawJson),
+        "JSON_PATH" => JsonPath::compile(member("path")).map(Mapping::JsonPath),
+        "FIELD_TEMPLATE" => {
+            let fields = value.get("fields").and_then(Value::as_object).ok_or("has no object 'fields'")?;
+            let field = |(name, path): (&String, &Value)| {
+                let path = path.as_str().map(str::trim).filter(|it| !it.is_empty() && !name.trim().is_empty())?;
+                Some(JsonPath::compile(path).map(|it| (name.clone(), it)))
+            };
+            fields.iter().filter_map(field).collect::<Result<_, _>>().map(Mapping::Fields)
+        }
+        other => Err(format!("has the mode '{other}'; use RAW_JSON, JSON_PATH, FIELD_TEMPLATE or TEXT")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Tables};
+    use serde_json::json;
+
+    fn compile(source: HttpSource) -> Result<HttpCall, Wrong> {
+        let defaults = Config::compile(&Tables::default(), &json!({})).0.settings.tools.http;
+        HttpCall::compile(&source, &defaults)
+    }
+
+    fn at(url: &str) -> HttpSource {
+        HttpSource { url: Some(url.to_owned()), ..HttpSource::default() }
+    }
+
+    #[test]
+    fn nothing_can_be_filled_into_the_host() {
+        for url in ["http://{{args.host}}/a", "https://a.#{b}.c", "https://user@host/", "http://", "ftp://a", "", "http://a[[${b}]]:80/"] {
+            assert_eq!(compile(at(url)).unwrap_err().0, "url_template", "{url}");
+        }
+        let call = compile(at("https://crm.example:8443/v1/{{id}}/x?full=1&q={{q}}")).unwrap();
+        assert_eq!((call.origin.as_str(), call.path.len(), call.method.as_str()), ("https://crm.example:8443", 3, "GET"));
+        assert!(matches!(call.query, Values::Given(_)));
+        assert_eq!(compile(at("${STUB}/parcels")).unwrap().origin, "${STUB}");
+    }
+
+    #[test]
+    fn columns_that_are_wrong_are_named() {
+        let with = |edit: fn(&mut HttpSource)| {
+            let mut source = at("http://a/b?c=1");
+            edit(&mut source);
+            compile(source).unwrap_err().0
+        };
+        assert_eq!(with(|it| it.method = Some("FETCH".to_owned())), "method");
+        assert_eq!(with(|it| it.query = Some("args".to_owned())), "query");
+        assert_eq!(with(|it| it.headers = Some("[]".to_owned())), "headers");
+        assert_eq!(with(|it| it.auth = Some("{\"type\": \"OAUTH\"}".to_owned())), "auth_ref");
+        assert_eq!(with(|it| it.auth = Some("{\"type\": \"API_KEY\"}".to_owned())), "auth_ref");
+        assert_eq!(with(|it| it.policy = Some("{\"tries\": 1}".to_owned())), "policy");
+        assert_eq!(with(|it| it.mapping = Some("MAPPER_CLASS".to_owned())), "response_mapping");
+    }
+
+    #[test]
+    fn a_secret_is_named_and_writing_calls_are_not_repeated_by_default() {
+        let source = HttpSource { method: Some("post".to_owned()), auth: Some("crm".to_owned()), ..at("http://a/") };
+        let call = compile(source).unwrap();
+        let expected = SecretHeader { header: "Authorization".to_owned(), prefix: "Bearer ".to_owned(), secret: "crm".to_owned() };
+        assert_eq!((call.auth, call.idempotent), (Some(expected), false));
+        assert!(matches!(call.body, Values::Arguments));
+    }
+}

@@ -1,0 +1,111 @@
+//! Scripts: tasks that rows describe, with templates and formulas in the place of code.
+
+use serde_json::Value;
+
+use crate::text::template::{Formula, Template};
+use crate::turn::Map;
+
+/// What a script may hold: the members of a task's answer.
+pub const MEMBERS: [&str; 7] = ["result", "set_params", "set_context", "intent", "state", "payload", "publish"];
+
+/// A task's answer whose texts are templates; a text that begins with `=` is a formula, whose value is taken as it is.
+#[derive(Debug, Clone)]
+pub struct Script(Vec<(String, Part)>);
+
+#[derive(Debug, Clone)]
+enum Part {
+    Fixed(Value),
+    Text(Template),
+    Formula(String, Formula),
+    List(Vec<Part>),
+    Object(Vec<(String, Part)>),
+}
+
+impl Script {
+    /// Compiles a script.
+    ///
+    /// # Errors
+    /// Which member is not known, or which template or formula is wrong.
+    pub fn compile(script: &Value) -> Result<Script, String> {
+        let members = script.as_object().ok_or("is no object")?;
+        if let Some(name) = members.keys().find(|it| !MEMBERS.contains(&it.as_str())) {
+            return Err(format!("has a script with '{name}'; use {}", MEMBERS.join(", ")));
+        }
+        object(members).map(Script)
+    }
+
+    /// The answer, with texts filled by `fill` and formulas calculated by `calculate`.
+    ///
+    /// # Errors
+    /// Which formula has no value, and why.
+    pub fn run(&self, fill: &dyn Fn(&Template) -> String, calculate: &dyn Fn(&Formula) -> Result<Value, String>) -> Result<Map, String> {
+        members(&self.0, fill, calculate)
+    }
+}
+
+fn object(members: &Map) -> Result<Vec<(String, Part)>, String> {
+    members.iter().map(|(name, it)| Ok((name.clone(), part(it).map_err(|error| format!("has '{name}', which {error}"))?))).collect()
+}
+
+fn part(value: &Value) -> Result<Part, String> {
+    match value {
+        Value::String(text) => match text.strip_prefix('=') {
+            Some(formula) => Formula::compile(formula.trim()).map(|it| Part::Formula(text.clone(), it)),
+            None => Template::compile(text).map(Part::Text),
+        },
+        Value::Array(items) => items.iter().map(part).collect::<Result<_, _>>().map(Part::List),
+        Value::Object(members) => object(members).map(Part::Object),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(Part::Fixed(value.clone())),
+    }
+}
+
+type Fill<'f> = &'f dyn Fn(&Template) -> String;
+type Calculate<'f> = &'f dyn Fn(&Formula) -> Result<Value, String>;
+
+fn members(parts: &[(String, Part)], fill: Fill<'_>, calculate: Calculate<'_>) -> Result<Map, String> {
+    parts.iter().map(|(name, it)| Ok((name.clone(), it.value(fill, calculate)?))).collect()
+}
+
+impl Part {
+    fn value(&self, fill: Fill<'_>, calculate: Calculate<'_>) -> Result<Value, String> {
+        match self {
+            Part::Fixed(value) => Ok(value.clone()),
+            Part::Text(template) => Ok(Value::String(fill(template))),
+            Part::Formula(source, formula) => calculate(formula).map_err(|it| format!("the formula '{source}' has no value: {it}")),
+            Part::List(items) => items.iter().map(|it| it.value(fill, calculate)).collect::<Result<_, _>>().map(Value::Array),
+            Part::Object(parts) => members(parts, fill, calculate).map(Value::Object),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn run(script: &Value) -> Result<Map, String> {
+        let document = json!({"amount": 200, "name": "Ada"});
+        let lookup = |name: &str| document.get(name);
+        Script::compile(script)?.run(&|it| it.render(lookup).text, &|it| it.value(&lookup))
+    }
+
+    #[test]
+    fn texts_are_filled_and_formulas_keep_their_type() {
+        let script = json!({"set_params": {"fee": "= amount * 0.015", "note": "for {{name}}", "n": 1}, "result": ["=amount", null]});
+        let expected = json!({"set_params": {"fee": 3.0, "note": "for Ada", "n": 1}, "result": [200, null]});
+        assert_eq!(run(&script).map(Value::Object), Ok(expected));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (script, expected) in [
+            (json!({"set_param": {}}), "'set_param'"),
+            (json!({"result": "= 1 +"}), "has 'result', which"),
+            (json!({"result": {"a": "{{b"}}), "has 'result', which has 'a'"),
+            (json!({"result": "= amount / 0"}), "'= amount / 0' has no value: a number is divided by zero"),
+        ] {
+            let error = run(&script).unwrap_err();
+            assert!(error.contains(expected), "{script}: {error}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! How a tool is carried out: what its group needs, from `ce_http_tool`, `ce_mcp_db_tool` and `cv_tool_spec`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::config::http_call::{HttpCall, HttpSource};
+use crate::config::issue::Issue;
+use crate::config::row::Row;
+use crate::config::settings::HttpPolicy;
+use crate::config::tables::Tables;
+use crate::json::schema::JsonSchema;
+use crate::text::task::TaskName;
+use crate::text::template::Formula;
+use crate::turn::Map;
+
+/// Rows that a query returns, when its own row does not say.
+const ROWS: u32 = 200;
+
+/// Who carries a tool out.
+#[derive(Debug, Clone)]
+pub enum Executor {
+    /// The host, by group and code.
+    Host,
+    /// The host, set up by this `spec`.
+    Spec(Arc<Value>),
+    /// A service.
+    Http(Arc<HttpCall>),
+    /// A database.
+    Sql(Arc<SqlTemplate>),
+    /// Formulas, by the name of their result; a single one has a blank name.
+    Calculator(Arc<[(String, Formula)]>),
+    /// A task.
+    Task(TaskName),
+}
+
+/// A row of `ce_mcp_db_tool`.
+#[derive(Debug, Clone)]
+pub struct SqlTemplate {
+    /// `sql_template`: values as `:name`, identifiers as `${name}`.
+    pub sql: String,
+    /// `max_rows`: no call gets more.
+    pub max_rows: u32,
+    /// `safe_mode`
+    pub safe: bool,
+    /// `allowed_identifiers`: what each identifier may be; absent when any will do.
+    pub identifiers: Option<BTreeMap<String, Vec<String>>>,
+}
+
+/// Executors and demands on arguments, by `tool_id`.
+#[derive(Debug, Default)]
+pub(super) struct Set {
+    http: BTreeMap<i64, Arc<HttpCall>>,
+    sql: BTreeMap<i64, Arc<SqlTemplate>>,
+    specs: BTreeMap<i64, Arc<Value>>,
+    arguments: BTreeMap<i64, Arguments>,
+}
+
+/// What the arguments of a tool have to be.
+#[derive(Debug, Clone)]
+pub struct Arguments {
+    /// As planners are told it.
+    pub source: Arc<Value>,
+    /// Compiled.
+    pub schema: Arc<JsonSchema>,
+}
+
+impl Set {
+    /// Compiles the rows; `defaults` are how services are called.
+    pub fn compile(tables: &Tables, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> Set {
+        let mut set = Set::default();
+        for row in tables.enabled("ce_http_tool") {
+            match HttpCall::compile(&source(&row), defaults) {
+                Ok(call) => drop(set.http.insert(row.id(), Arc::new(call))),
+                Err((column, reason)) => issues.push(row.error(column, reason, "it is corrected")),
+            }
+        }
+        for row in tables.enabled("ce_mcp_db_tool") {
+            set.database(&row, issues);
+        }
+        for row in tables.enabled("cv_tool_spec") {
+            set.spec(&row, issues);
+        }
+        set
+    }
+
+    /// Who carries out a tool of a group.
+    ///
+    /// # Errors
+    /// Why its `spec` does not fit the group.
+    pub fn executor(&self, id: i64, group: &str) -> Result<Executor, String> {
+        if let Some(call) = self.http.get(&id) {
+            return Ok(Executor::Http(Arc::clone(call)));
+        }
+        if let Some(template) = self.sql.get(&id) {
+            return Ok(Executor::Sql(Arc::clone(template)));
+        }
+        let Some(spec) = self.specs.get(&id) else { return Ok(Executor::Host) };
+        match group {
+            "CALCULATOR_TRANSFORM" => calculator(spec),
+            "WORKFLOW_ACTION" => task(spec),
+            _ => Ok(Executor::Spec(Arc::clone(spec))),
+        }
+    }
+
+    /// What the arguments of a tool have to be.
+    pub fn arguments(&self, id: i64) -> Option<Arguments> {
+        self.arguments.get(&id).cloned()
+    }
+
+    fn database(&mut self, row: &Row<'_>, issues: &mut Vec<Issue>) {
+        let Some(sql) = row.code("sql_template") else {
+            issues.push(row.error("sql_template", "is blank", "it is a query"));
+            return;
+        };
+        let identifiers = row.code("allowed_identifiers").map(|it| serde_json::from_str(&it));
+        let Ok(identifiers) = identifiers.transpose() else {
+            let hint = "it is an object of lists, such as {\"table\": [\"orders\"]}";
+            issues.push(row.error("allowed_identifiers", "is no JSON object of lists of texts", hint));
+            return;
+        };
+        let max_rows = row.integer("max_rows").and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 0).unwrap_or(ROWS);
+        self.sql.insert(row.id(), Arc::new(SqlTemplate { sql, max_rows, safe: row.flag("safe_mode"), identifiers }));
+        if let Some(text) = row.code("param_schema")
+            && let Err(reason) = self.demand(row.id(), &text)
+        {
+            // The original never read the column, so what stands there may be anything.
+            let hint = "arguments are not checked until it is a JSON Schema of an object";
+            issues.push(Issue::warning(row.path("param_schema"), reason, hint));
+        }
+    }
+
+    fn spec(&mut self, row: &Row<'_>, issues: &mut Vec<Issue>) {
+        if let Some(text) = row.code("input_schema")
+            && let Err(reason) = self.demand(row.id(), &text)
+        {
+            issues.push(row.error("input_schema", reason, "it is a JSON Schema of an object"));
+        }
+        match row.code("spec").map(|it| serde_json::from_str::<Map>(&it)) {
+            Some(Ok(spec)) => drop(self.specs.insert(row.id(), Arc::new(Value::Object(spec)))),
+            Some(Err(error)) => issues.push(row.error("spec", format!("is no JSON object: {error}"), "it is one")),
+            None => {}
+        }
+    }
+
+    fn demand(&mut self, id: i64, text: &str) -> Result<(), String> {
+        let source: Value = serde_json::from_str(text).map_err(|it| format!("is no JSON: {it}"))?;
+        let demands = source.as_object().is_some_and(|it| !it.is_empty());
+        if demands {
+            let schema = Arc::new(JsonSchema::compile(&source)?);
+            self.arguments.insert(id, Arguments { source: Arc::new(source), schema });
+        }
+        Ok(())
+    }
+}
+
+fn source(row: &Row<'_>) -> HttpSource {
+    HttpSource {
+        method: row.code("method"),
+        url: row.code("url_template"),
+        headers: row.code("headers"),
+        query: row.code("query"),
+        body: row.code("body_template"),
+        auth: row.code("auth_ref"),
+        policy: row.code("policy"),
+        mapping: row.code("response_mapping"),
+        idempotent: row.code("idempotent").is_some_and(|_| row.flag("idempotent")),
+    }
+}
+
+/// `{"expression": "…"}`, or `{"expression": {"name": "…"}}`.
+fn calculator(spec: &Value) -> Result<Executor, String> {
+    let compile = |name: &str, source: &Value| {
+        let source = source.as_str().ok_or_else(|| format!("the formula '{name}' is no text"))?;
+        Formula::compile(source).map(|it| (name.to_owned(), it)).map_err(|it| format!("the formula '{source}' {it}"))
+    };
+    let formulas = match spec.get("expression") {
+        Some(Value::Object(named)) => named.iter().map(|(name, it)| compile(name, it)).collect::<Result<Vec<_>, _>>()?,
+        Some(single) => vec![compile("", single)?],
+        None => return Err("has no 'expression'; write {\"expression\": {\"result\": \"a * b\"}}".to_owned()),
+    };
+    Ok(Executor::Calculator(formulas.into()))
+}
+
+fn task(spec: &Value) -> Result<Executor, String> {
+    let name = spec.get("task").and_then(Value::as_str).and_then(TaskName::parse);
+    name.map(Executor::Task).ok_or_else(|| "has no 'task'; write {\"task\": \"bean:method\"}".to_owned())
+}

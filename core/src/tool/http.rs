@@ -1,0 +1,174 @@
+//! Tools and tasks that a service carries out: the call is rendered, tried as often as its policy says, and mapped. (D7 of the design)
+
+use serde_json::{Value, json};
+
+use super::fill::{self, Filled};
+use crate::config::{HttpCall, Mapping, Values};
+use crate::json::path::JsonPath;
+use crate::turn::{Breaker, Class, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Millis, Retries, SleepRequest};
+use crate::turning::Turning;
+
+/// The longest wait between two attempts, in milliseconds; a service that asks for a longer one is not tried again.
+const LONGEST_WAIT_MS: u64 = 10_000;
+
+/// Characters of a refusal that are passed on, so that a planner can do better.
+const EXCERPT: usize = 300;
+
+/// What a service answered in the end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// The envelope that tools give: `{status, attempt, latencyMs, mapped}`.
+    pub envelope: Value,
+    /// The mapped answer alone.
+    pub mapped: Value,
+}
+
+/// Calls the service of a tool; its answer is the envelope `{status, attempt, latencyMs, mapped}`.
+///
+/// # Errors
+/// As [`call`].
+pub(super) async fn tool(t: &Turning<'_>, code: &str, call: &HttpCall, args: &Map) -> Result<Value, EffectError> {
+    self::call(t, HttpCaller::Tool(code.to_owned()), call, &fill::of_args(args), args).await.map(|it| it.envelope)
+}
+
+/// Calls a service.
+///
+/// # Errors
+/// Why the call cannot be made, what the host said of the last attempt, or the status with which the service refused.
+pub async fn call(t: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, arguments: &Map) -> Result<Answered, EffectError> {
+    let mut request = request(t, caller, call, values, arguments)?;
+    let policy = &call.policy;
+    let mut backoff = u64::from(policy.initial_backoff_ms);
+    let mut attempt = 1;
+    loop {
+        let is_last = attempt >= policy.max_attempts;
+        if let Some(breaker) = request.breaker.as_mut().filter(|_| is_last) {
+            breaker.retries = Retries::default();
+        }
+        let asked_at = t.door.now();
+        let key = t.door.next_key();
+        let outcome = t.door.perform(request.clone()).await;
+        let failure = match outcome {
+            Ok(reply) if (200..300).contains(&reply.status) => return answered(call, &reply, attempt, t.door.now() - asked_at),
+            Ok(reply) => refused(&reply, attempt),
+            Err(error) => error,
+        };
+        let wait = failure.retry_after_ms.unwrap_or(0).max(backoff);
+        if is_last || !may_retry(call, &failure) || wait > LONGEST_WAIT_MS {
+            return Err(failure);
+        }
+        // A wait that fails is a wait that is over.
+        let _ = t.door.perform(SleepRequest::of(u32::try_from(wait).unwrap_or(u32::MAX))).await;
+        backoff = longer(backoff, policy.backoff_multiplier).min(policy.max_backoff_ms.into());
+        request.key.get_or_insert(key);
+        attempt += 1;
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "milliseconds are small")]
+fn longer(backoff: u64, multiplier: f64) -> u64 {
+    ((backoff as f64 * multiplier).round() as u64).max(1)
+}
+
+fn request(t: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, arguments: &Map) -> Result<HttpRequest, EffectError> {
+    let filled = Filled { session: &t.session, values };
+    let invalid = |reason: String| EffectError::new(EffectErrorKind::Invalid, reason);
+    let mut headers = pairs(&filled.args(&call.headers));
+    let body = match &call.body {
+        Values::Nothing => None,
+        Values::Arguments => Some(Value::Object(arguments.clone()).to_string()),
+        Values::Given(args) => Some(Value::Object(filled.args(args)).to_string()),
+    };
+    if body.is_some() && !headers.iter().any(|it| it.0.eq_ignore_ascii_case("content-type")) {
+        headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+    }
+    let query = match &call.query {
+        Values::Nothing => Map::new(),
+        Values::Arguments => arguments.clone(),
+        Values::Given(args) => filled.args(args),
+    };
+    let path = fill::path(&call.path, &filled).map_err(invalid)?;
+    let policy = &call.policy;
+    let retries = Retries { statuses: policy.retry_status_codes.clone(), io: policy.retry_on_io_exception };
+    let breaker = policy.circuit_breaker_enabled.then_some(Breaker {
+        threshold: policy.circuit_failure_threshold,
+        open_ms: policy.circuit_open_ms,
+        retries,
+    });
+    Ok(HttpRequest {
+        caller,
+        class: if ["GET", "HEAD"].contains(&call.method.as_str()) { Class::Read } else { Class::Write },
+        method: call.method.clone(),
+        url: format!("{}{path}{}", call.origin, fill::query(&pairs(&query))),
+        headers,
+        body,
+        auth: call.auth.clone(),
+        connect_timeout_ms: policy.connect_timeout_ms,
+        timeout_ms: policy.read_timeout_ms,
+        max_bytes: policy.max_response_bytes,
+        key: None,
+        breaker,
+    })
+}
+
+/// Names and texts; what is null has none.
+fn pairs(values: &Map) -> Vec<(String, String)> {
+    let pair = |(name, value): (&String, &Value)| (name.clone(), crate::text::plain_text(value));
+    values.iter().filter(|(name, value)| !name.trim().is_empty() && !value.is_null()).map(pair).collect()
+}
+
+/// Whether another attempt may do better without doing something twice.
+fn may_retry(call: &HttpCall, failure: &EffectError) -> bool {
+    let policy = &call.policy;
+    match failure.status {
+        // A service that answers so has done nothing; others may have, and only a call that may be repeated is.
+        Some(status @ (429 | 503)) => policy.retry_status_codes.contains(&status),
+        Some(status) => call.idempotent && policy.retry_status_codes.contains(&status),
+        None => {
+            let io = matches!(failure.kind, EffectErrorKind::Timeout | EffectErrorKind::Unavailable | EffectErrorKind::Interrupted);
+            io && call.idempotent && policy.retry_on_io_exception
+        }
+    }
+}
+
+fn refused(reply: &HttpReply, attempt: u32) -> EffectError {
+    let kind = match reply.status {
+        401 | 403 => EffectErrorKind::Denied,
+        404 => EffectErrorKind::NotFound,
+        429 => EffectErrorKind::Limited,
+        500.. => EffectErrorKind::Unavailable,
+        _ => EffectErrorKind::Refused,
+    };
+    let excerpt: String = reply.body.trim().chars().take(EXCERPT).collect();
+    let said = if (400..500).contains(&reply.status) && !excerpt.is_empty() { format!(": {excerpt}") } else { String::new() };
+    let message = format!("the service answered with status {} in attempt {attempt}{said}", reply.status);
+    EffectError { status: Some(reply.status), retry_after_ms: reply.retry_after_ms, ..EffectError::new(kind, message) }
+}
+
+fn answered(call: &HttpCall, reply: &HttpReply, attempt: u32, latency_ms: Millis) -> Result<Answered, EffectError> {
+    let mapped = map(&call.mapping, &reply.body).map_err(|it| EffectError::new(EffectErrorKind::Invalid, it))?;
+    let envelope = json!({"status": reply.status, "attempt": attempt, "latencyMs": latency_ms, "mapped": mapped});
+    Ok(Answered { envelope, mapped })
+}
+
+/// What a body becomes. (`spec/mcp-and-semantic.md` 3.3)
+fn map(mapping: &Mapping, body: &str) -> Result<Value, String> {
+    let raw = || match body.trim() {
+        "" => json!({}),
+        text => serde_json::from_str(text).unwrap_or_else(|_| json!({"text": body})),
+    };
+    let at = |path: &JsonPath, document: &Value| {
+        path.first(document).ok_or_else(|| "the answer has nothing at a path of its mapping".to_owned())
+    };
+    match mapping {
+        Mapping::RawJson => Ok(raw()),
+        Mapping::Text => Ok(Value::from(body)),
+        Mapping::JsonPath(path) => at(path, &raw()),
+        Mapping::Fields(fields) => {
+            let document = raw();
+            let field =
+                |(name, path): &(String, JsonPath)| Ok((name.clone(), at(path, &document).map_err(|it| format!("{it}: '{name}'"))?));
+            fields.iter().map(field).collect::<Result<Map, String>>().map(Value::Object)
+        }
+    }
+}

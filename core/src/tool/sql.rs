@@ -1,0 +1,165 @@
+//! Tools that query a database: identifiers are checked, values are bound, and a model may mend a query that fails.
+//! (`spec/mcp-and-semantic.md` 4.1)
+
+use serde_json::{Value, json};
+
+use super::tell;
+use crate::audit::Stage;
+use crate::config::{SqlTemplate, Tool};
+use crate::llm::{self, Prompts};
+use crate::turn::{EffectError, EffectErrorKind, LlmMode, Map, SqlReply, SqlRequest};
+use crate::turning::Turning;
+use crate::verbose::Progress;
+
+/// The name in progress messages.
+const NAME: &str = "McpDbExecutor";
+
+/// Milliseconds that a query may take.
+const TIMEOUT_MS: u32 = 10_000;
+
+/// Rows that an audit shows; all of them stand in the tool's result.
+const AUDITED_ROWS: usize = 20;
+
+/// Runs the query of a tool; its answer is a list of rows.
+///
+/// # Errors
+/// An identifier that is not allowed, or what the host said of the last query.
+pub async fn call(t: &mut Turning<'_>, tool: &Tool, template: &SqlTemplate, args: &Map) -> Result<Value, EffectError> {
+    let mut sql = expand(template, args).map_err(|it| EffectError::new(EffectErrorKind::Invalid, it))?;
+    let params = params(template, args);
+    let mut repairs = t.config.settings.tools.sql_repairs;
+    loop {
+        let request = SqlRequest {
+            tool_code: tool.code.clone(),
+            sql: sql.clone(),
+            params: params.clone(),
+            max_rows: template.max_rows,
+            timeout_ms: TIMEOUT_MS,
+            safe: template.safe,
+        };
+        let outcome = t.door.perform(request).await;
+        told(t, tool, &sql, &params, &outcome);
+        let error = match outcome {
+            Ok(reply) => return Ok(Value::Array(reply.rows.into_iter().map(Value::Object).collect())),
+            Err(error) => error,
+        };
+        // What is refused stays refused; only a query that the database does not understand can be mended.
+        if error.kind != EffectErrorKind::Invalid || repairs == 0 {
+            return Err(error);
+        }
+        repairs -= 1;
+        match repair(t, &sql, &params, &error).await {
+            Some(mended) if mended != sql => sql = mended,
+            Some(_) | None => return Err(error),
+        }
+    }
+}
+
+/// Puts identifiers into the template: `name` or `name.name`, and only those that the row allows.
+fn expand(template: &SqlTemplate, args: &Map) -> Result<String, String> {
+    let mut sql = template.sql.clone();
+    for (name, value) in args {
+        let token = format!("${{{name}}}");
+        if value.is_null() || !sql.contains(&token) {
+            continue;
+        }
+        let text = value.as_str().unwrap_or_default().trim();
+        if !is_identifier(text) {
+            return Err(format!("the argument '{name}' is no name of a table or column"));
+        }
+        let allowed = template.identifiers.as_ref().map(|it| it.get(name).is_some_and(|it| it.iter().any(|it| it == text)));
+        if allowed == Some(false) {
+            return Err(format!("the argument '{name}' is none of the names that are allowed"));
+        }
+        sql = sql.replace(&token, text);
+    }
+    match sql.split_once("${") {
+        Some((_, rest)) => Err(format!("the argument '{}' is missing", rest.split('}').next().unwrap_or_default())),
+        None => Ok(sql),
+    }
+}
+
+fn is_identifier(text: &str) -> bool {
+    let word = |it: &str| {
+        it.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && it.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let parts: Vec<&str> = text.split('.').collect();
+    parts.len() <= 2 && parts.iter().all(|it| word(it))
+}
+
+/// The arguments with a limit that is never above the row's. (D-13)
+fn params(template: &SqlTemplate, args: &Map) -> Map {
+    let most = u64::from(template.max_rows);
+    let asked = args.get("limit").and_then(|it| it.as_u64().or_else(|| it.as_str()?.trim().parse().ok()));
+    let mut params = args.clone();
+    params.insert("limit".to_owned(), json!(asked.map_or(most, |it| it.min(most))));
+    params
+}
+
+fn told(t: &Turning<'_>, tool: &Tool, sql: &str, params: &Map, outcome: &Result<SqlReply, EffectError>) {
+    let error = outcome.as_ref().err().map(|it| &it.message);
+    let rows = outcome.as_ref().map(|it| it.rows.as_slice()).unwrap_or_default();
+    let payload = json!({
+        "tool_code": tool.code, "tool_group": tool.group, "sql": sql, "params": params,
+        "status": if error.is_some() { "ERROR" } else { "SUCCESS" }, "error": error, "row_count": rows.len(),
+        "truncated": outcome.as_ref().is_ok_and(|it| it.truncated),
+        "rows": rows.iter().take(AUDITED_ROWS).collect::<Vec<_>>(),
+    });
+    let progress = Progress { tool_code: Some(&tool.code), error: error.is_some(), ..Progress::new(NAME, "MCP_DB_SQL_EXECUTION") };
+    tell(t, Stage::McpDbSqlExecution, progress, payload);
+}
+
+/// Asks a model to mend a query; nothing when it cannot.
+async fn repair(t: &mut Turning<'_>, sql: &str, params: &Map, error: &EffectError) -> Option<String> {
+    let config = t.config;
+    let facts = [
+        ("sql_before", json!(sql)),
+        ("params_json", json!(params)),
+        ("error_message", json!(error.message)),
+        ("schema_json", json!({})),
+        ("semantic_json", json!({})),
+        ("context_json", Value::Object(t.session.context.clone())),
+    ];
+    let variables = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let prompts: Prompts = llm::prompts(t, &config.sql_repair.system, &config.sql_repair.user, &variables);
+    let schema = json!({
+        "type": "object", "additionalProperties": false, "required": ["sql"], "properties": {"sql": {"type": "string"}},
+    });
+    let reply = llm::ask(t, "sql_repair", LlmMode::JsonStrict, prompts, Some(schema)).await;
+    let mended = reply.as_ref().ok().and_then(|it| serde_json::from_str::<Value>(llm::unfenced(&it.text)).ok());
+    let mended = mended.and_then(|it| it.get("sql")?.as_str().map(|it| it.trim().to_owned())).filter(|it| !it.is_empty());
+    t.audit(Stage::McpDbPreflightRepair, |_| json!({"failed_sql": sql, "repaired_sql": mended, "error": reply.err().map(|it| it.message)}));
+    mended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::from_value;
+
+    fn template(sql: &str, identifiers: Value) -> SqlTemplate {
+        SqlTemplate { sql: sql.to_owned(), max_rows: 5, safe: true, identifiers: from_value(identifiers).unwrap() }
+    }
+
+    #[test]
+    fn identifiers_are_names_and_listed_ones_only() {
+        let listed = template("select ${col} from ${tbl} limit :limit", json!({"col": ["id"], "tbl": ["main.orders"]}));
+        let expanded = |args: Value| expand(&listed, args.as_object().unwrap());
+        assert_eq!(
+            expanded(json!({"col": " id ", "tbl": "main.orders", "x": 1})).as_deref(),
+            Ok("select id from main.orders limit :limit")
+        );
+        assert!(expanded(json!({"col": "id, secret", "tbl": "main.orders"})).unwrap_err().contains("no name"));
+        assert!(expanded(json!({"col": "secret", "tbl": "main.orders"})).unwrap_err().contains("allowed"));
+        assert!(expanded(json!({"col": "id"})).unwrap_err().contains("'tbl' is missing"));
+        assert!(expand(&template("select * from ${t}", Value::Null), &Map::from_iter([("t".to_owned(), json!("a.b.c"))])).is_err());
+    }
+
+    #[test]
+    fn no_call_gets_more_rows_than_its_row_allows() {
+        let template = template("select 1", Value::Null);
+        for (args, limit) in [(json!({}), 5), (json!({"limit": 3}), 3), (json!({"limit": "4"}), 4), (json!({"limit": 900}), 5)] {
+            assert_eq!(params(&template, args.as_object().unwrap())["limit"], json!(limit));
+        }
+    }
+}
