@@ -7,7 +7,8 @@ use super::script_turn::ScriptTurns;
 use super::stand_in::StandIns;
 use super::{Asked, Pack, PackError, PackTurn};
 use crate::turn::{
-    Answer, EffectError, EffectErrorKind, EmbedReply, EmbedRequest, LlmMode, LlmReply, LlmRequest, Millis, Reply, Request, TurnInput,
+    Answer, Breakers, EffectError, EffectErrorKind, EmbedReply, EmbedRequest, HttpRequest, LlmMode, LlmReply, LlmRequest, Millis, Reply,
+    Request, TurnInput,
 };
 
 /// One rule.
@@ -40,6 +41,9 @@ pub struct Scripted {
     rules: Vec<(ScriptRule, usize)>,
     stand_ins: StandIns,
     turns: ScriptTurns,
+    breakers: Breakers,
+    /// Milliseconds that answers took. Turns follow each other at once, as over HTTP, whatever the pack's clock says.
+    elapsed: Millis,
 }
 
 #[derive(Deserialize)]
@@ -90,9 +94,16 @@ impl Scripted {
 
     /// Answers an effect, and says after how many milliseconds.
     pub fn answer(&mut self, request: &Request) -> (Answer, u64) {
-        if let Some(bound) = self.bound(request) {
-            return bound;
-        }
+        let (answer, delay_ms) = match self.bound(request) {
+            Some(bound) => bound,
+            None => self.by_the_book(request),
+        };
+        self.elapsed = self.elapsed.saturating_add(Millis::try_from(delay_ms).unwrap_or(Millis::MAX));
+        (answer, delay_ms)
+    }
+
+    fn by_the_book(&mut self, request: &Request) -> (Answer, u64) {
+        let unsupported = |reason: &str| Answer::Error(EffectError::new(EffectErrorKind::Unsupported, reason));
         match request {
             Request::Llm(request) => self.llm(request),
             Request::Embed(request) => (self.embed(request), 0),
@@ -100,12 +111,21 @@ impl Scripted {
             Request::Tool(request) => (self.stand_ins.tool(request), 0),
             Request::Container(request) => (self.stand_ins.container(request), 0),
             Request::Sleep(request) => (Answer::Ok(Reply::Slept), request.ms.into()),
-            Request::Http(request) => {
-                (self.stand_ins.http(request).unwrap_or_else(|| unsupported("the service is outside of the pack")), 0)
-            }
+            Request::Http(request) => (self.http(request), 0),
             Request::Sql(request) => (self.stand_ins.sql(request).unwrap_or_else(|| unsupported("there is no database here")), 0),
             Request::Extension(_) => (unsupported("extensions need a host"), 0),
         }
+    }
+
+    fn http(&mut self, request: &HttpRequest) -> Answer {
+        if let Err(open) = self.breakers.enter(request, self.elapsed) {
+            return Answer::Error(open);
+        }
+        let outside =
+            || EffectError::new(EffectErrorKind::Unsupported, "the service is outside of the pack, which answers for ${STUB} alone");
+        let answer = self.stand_ins.http(request).unwrap_or_else(|| Answer::Error(outside()));
+        self.breakers.leave(request, &answer, self.elapsed);
+        answer
     }
 
     /// Embeds each text by the first rule of the purpose `embed` that fits it; its reply is the vector.
@@ -140,10 +160,6 @@ impl Scripted {
         };
         (answer, rule.delay_ms)
     }
-}
-
-fn unsupported(reason: &str) -> Answer {
-    Answer::Error(EffectError::new(EffectErrorKind::Unsupported, reason))
 }
 
 impl ScriptRule {

@@ -3,6 +3,7 @@
 //! This layer knows nothing of pipelines or configuration content. A [`Turn`] is one future, polled by hand;
 //! the only thing it can wait for is an effect asked through the [`Door`].
 
+mod breaker;
 mod door;
 mod effect;
 mod error;
@@ -14,6 +15,7 @@ mod request;
 mod rng;
 mod rows;
 
+pub use breaker::Breakers;
 pub use door::{Door, View};
 pub use effect::{Answer, Class, Completion, Effect, EffectId, Operation};
 pub use error::{Diverged, EffectError, EffectErrorKind, TurnError};

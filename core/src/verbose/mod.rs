@@ -120,15 +120,17 @@ fn holds(value: Option<&Value>) -> bool {
 /// The row's message; `None` when both of its texts are blank.
 fn of_row(t: &Turning<'_>, progress: Progress<'_>, row: &Verbose, facts: &Value) -> Option<VerboseNotice> {
     let own = || facts.as_object().cloned().unwrap_or_default();
-    let render = |it: &Option<Template>| it.as_ref().map(|it| t.session.render(it, own).text).filter(|it| !it.trim().is_empty());
+    // ConvEngine: a row's text that is missing is an empty one; pinned by the recording `s16_verbose`.
+    let render = |it: &Option<Template>| it.as_ref().map(|it| t.session.render(it, own).text).unwrap_or_default();
     let (message, error_message) = (render(&row.message), render(&row.error_message));
-    let (first, second) = if progress.error { (&error_message, &message) } else { (&message, &error_message) };
-    let text = first.as_ref().or(second.as_ref())?.clone();
+    let texts = if progress.error { [&error_message, &message] } else { [&message, &error_message] };
+    let text = (*texts.iter().find(|it| !it.trim().is_empty())?).clone();
     let look = if progress.error { ["ERROR", "danger", "warning"] } else { ["INFO", "progress", "spark"] };
     let mut metadata = own();
     for (key, value) in ["severity", "theme", "icon"].into_iter().zip(look) {
         metadata.insert(key.to_owned(), Value::from(value));
     }
+    let (message, error_message) = (Some(message), Some(error_message));
     Some(VerboseNotice { verbose_id: Some(row.id), text, message, error_message, ..default(t, progress, Value::Object(metadata)) })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use convengine_core::config::Config;
 use convengine_core::pack::{Asked, Pack, PackRequest};
-use convengine_core::turn::{Request, Turn};
+use convengine_core::turn::{Request, STUB, Turn};
 use serde_json::{Value, json};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{Row, SqlitePool};
@@ -17,7 +18,8 @@ use tokio::runtime::Runtime;
 
 use super::core::{call, parse_context, place, verbose_row};
 use super::expect::Played;
-use crate::store;
+use super::stub;
+use crate::{pack_file, store};
 
 /// A pack on its way through a real server.
 pub struct HttpPlayer {
@@ -50,20 +52,21 @@ impl HttpPlayer {
         std::fs::create_dir(&folder)?;
         let file = folder.join("play.db");
         let database = format!("sqlite:{}", file.display());
+        let runtime = Runtime::new()?;
+        let (pack, path, stub) = at_stub(pack, path, &folder, &runtime)?;
         for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), path.as_os_str()]] {
             let output = Command::new(binary).args(&arguments).arg("--database").arg(&database).output()?;
             if !output.status.success() {
                 bail!("the pack cannot be imported: {}", String::from_utf8_lossy(&output.stderr).trim());
             }
         }
-        let mut server = serve(pack, binary, path, &database)?;
+        let mut server = serve(&pack, binary, &path, &database, stub)?;
         let address = address(&mut server)?;
-        let runtime = Runtime::new()?;
         let options = SqliteConnectOptions::new().filename(&file);
         let pool = runtime.block_on(SqlitePoolOptions::new().max_connections(1).connect_with(options))?;
         let client = reqwest::Client::new();
         let config = Arc::new(Config::compile(&pack.tables, &pack.settings).0);
-        Ok(HttpPlayer { pack: pack.clone(), config, server, address, folder, runtime, client, pool, seen: BTreeMap::new() })
+        Ok(HttpPlayer { pack, config, server, address, folder, runtime, client, pool, seen: BTreeMap::new() })
     }
 
     /// The address of the server.
@@ -103,12 +106,27 @@ impl Drop for HttpPlayer {
     }
 }
 
-fn serve(pack: &Pack, binary: &Path, path: &Path, database: &str) -> Result<Child> {
+/// Starts the stub service that a pack brings along and puts its address into the pack.
+fn at_stub(pack: &Pack, path: &Path, folder: &Path, runtime: &Runtime) -> Result<(Pack, PathBuf, Option<SocketAddr>)> {
+    if pack.http.is_empty() {
+        return Ok((pack.clone(), path.to_owned(), None));
+    }
+    let address = stub::serve(runtime, pack.http.clone())?;
+    let text = pack_file::text(path)?.replace(STUB, &format!("http://{address}"));
+    let file = folder.join("pack.json");
+    std::fs::write(&file, &text)?;
+    Ok((Pack::parse(&text)?, file, Some(address)))
+}
+
+fn serve(pack: &Pack, binary: &Path, path: &Path, database: &str, stub: Option<SocketAddr>) -> Result<Child> {
     let mut command = Command::new(binary);
     command.args(["serve", "--listen", "127.0.0.1:0", "--database", database]);
     command.arg("--llm").arg(format!("scripted:{}", path.display()));
     for (group, tree) in pack.settings.as_object().into_iter().flatten() {
         command.arg("--set").arg(format!("convengine.{group}={tree}"));
+    }
+    if let Some(stub) = stub {
+        command.arg("--set").arg(format!("convengine.network.allow-private={stub}"));
     }
     command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().context("the server cannot be started")
 }

@@ -9,6 +9,7 @@ mod expect;
 mod explained;
 mod http;
 mod junit;
+mod stub;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,0 +1,164 @@
+//! Circuit breakers: their state is the host's, their rules are the same in every host. (D7 of the design, D-12)
+
+use std::collections::BTreeMap;
+
+use super::Millis;
+use super::effect::Answer;
+use super::error::{EffectError, EffectErrorKind};
+use super::request::{Breaker, HttpCaller, HttpRequest, Reply};
+
+/// The breakers of a host, by caller.
+#[derive(Debug, Clone, Default)]
+pub struct Breakers(BTreeMap<String, State>);
+
+#[derive(Debug, Clone, Default)]
+struct State {
+    /// Failures in a row.
+    failures: u32,
+    /// When it may be tried again; absent while it is closed.
+    open_until: Option<Millis>,
+    /// Whether a call is finding out if the service is back.
+    probing: bool,
+}
+
+impl Breakers {
+    /// Lets a call pass, or says that it fails anyway. Of several calls after the wait, one may try.
+    ///
+    /// # Errors
+    /// `CircuitOpen`, with the time after which a call may try.
+    pub fn enter(&mut self, request: &HttpRequest, now: Millis) -> Result<(), EffectError> {
+        if request.breaker.is_none() {
+            return Ok(());
+        }
+        let name = name(&request.caller);
+        let state = self.0.entry(name.clone()).or_default();
+        let Some(until) = state.open_until else { return Ok(()) };
+        if now >= until && !state.probing {
+            state.probing = true;
+            return Ok(());
+        }
+        let retry_after_ms = u64::try_from(until.saturating_sub(now)).ok().filter(|it| *it > 0);
+        let message = format!("the circuit breaker of {name} is open: the service has failed too often");
+        Err(EffectError { retry_after_ms, ..EffectError::new(EffectErrorKind::CircuitOpen, message) })
+    }
+
+    /// Notes how a call ended that was let pass. A failure that is retried does not count: it is counted once, by the last attempt.
+    pub fn leave(&mut self, request: &HttpRequest, answer: &Answer, now: Millis) {
+        let Some(breaker) = &request.breaker else { return };
+        let state = self.0.entry(name(&request.caller)).or_default();
+        let was_probe = std::mem::take(&mut state.probing);
+        match ended(breaker, answer) {
+            Ended::Success => *state = State::default(),
+            // It says nothing of the service: an open circuit stays open for the next one to try.
+            Ended::Unknown => {}
+            Ended::Failure => {
+                state.failures = state.failures.saturating_add(1);
+                if was_probe || state.failures >= breaker.threshold {
+                    *state = State { open_until: Some(now.saturating_add(breaker.open_ms.into())), ..State::default() };
+                }
+            }
+        }
+    }
+}
+
+/// The caller's name; the breakers of a tool and of a task of one name are two.
+fn name(caller: &HttpCaller) -> String {
+    let (kind, name) = match caller {
+        HttpCaller::Tool(code) => ("tool", code),
+        HttpCaller::Task(name) => ("task", name),
+        HttpCaller::Extension(name) => ("extension", name),
+    };
+    format!("{kind} {}", name.trim().to_uppercase())
+}
+
+enum Ended {
+    Success,
+    Failure,
+    Unknown,
+}
+
+fn ended(breaker: &Breaker, answer: &Answer) -> Ended {
+    let failed = |retried: bool| if retried { Ended::Unknown } else { Ended::Failure };
+    match answer {
+        Answer::Ok(Reply::Http(reply)) if (200..300).contains(&reply.status) => Ended::Success,
+        Answer::Ok(Reply::Http(reply)) => failed(breaker.retries.statuses.contains(&reply.status)),
+        Answer::Ok(_) => Ended::Unknown,
+        Answer::Error(error) => match error.kind {
+            EffectErrorKind::Timeout | EffectErrorKind::Unavailable | EffectErrorKind::Interrupted => failed(breaker.retries.io),
+            // What the host refuses, or cannot do, is no failure of the service.
+            EffectErrorKind::Refused
+            | EffectErrorKind::Invalid
+            | EffectErrorKind::NotFound
+            | EffectErrorKind::Denied
+            | EffectErrorKind::CircuitOpen
+            | EffectErrorKind::Limited
+            | EffectErrorKind::Unsupported
+            | EffectErrorKind::Cancelled
+            | EffectErrorKind::Mismatch => Ended::Unknown,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turn::{Class, HttpReply, Retries};
+
+    fn request(threshold: u32, retried: &[u16]) -> HttpRequest {
+        let retries = Retries { statuses: retried.to_vec(), io: !retried.is_empty() };
+        HttpRequest {
+            caller: HttpCaller::Tool(" a.b ".to_owned()),
+            method: "GET".to_owned(),
+            url: "http://a/".to_owned(),
+            headers: Vec::new(),
+            body: None,
+            auth: None,
+            connect_timeout_ms: 1,
+            timeout_ms: 1,
+            max_bytes: 1,
+            class: Class::Read,
+            key: None,
+            breaker: Some(Breaker { threshold, open_ms: 1000, retries }),
+        }
+    }
+
+    fn status(status: u16) -> Answer {
+        Answer::Ok(Reply::Http(HttpReply { status, body: String::new(), retry_after_ms: None }))
+    }
+
+    /// Makes a call at a time; whether it was let pass.
+    fn call(breakers: &mut Breakers, request: &HttpRequest, answer: &Answer, now: Millis) -> bool {
+        let passes = breakers.enter(request, now).is_ok();
+        if passes {
+            breakers.leave(request, answer, now);
+        }
+        passes
+    }
+
+    #[test]
+    fn it_opens_at_its_threshold_and_one_call_tries_after_the_wait() {
+        let (mut breakers, request) = (Breakers::default(), request(2, &[]));
+        assert!(call(&mut breakers, &request, &status(500), 0) && call(&mut breakers, &request, &status(500), 1));
+        let error = breakers.enter(&request, 401).unwrap_err();
+        assert_eq!((error.kind, error.retry_after_ms), (EffectErrorKind::CircuitOpen, Some(600)));
+        assert!(error.message.contains("tool A.B"), "{error}");
+        assert!(breakers.enter(&request, 1001).is_ok());
+        assert!(breakers.enter(&request, 1001).is_err(), "a second probe at the same time");
+        breakers.leave(&request, &status(503), 1100);
+        assert!(!call(&mut breakers, &request, &status(200), 2099), "a failed probe opens it anew");
+        assert!(call(&mut breakers, &request, &status(200), 2100) && call(&mut breakers, &request, &status(500), 2101));
+        assert!(call(&mut breakers, &request, &status(200), 2102), "a success forgets the failures before it");
+    }
+
+    #[test]
+    fn only_the_last_attempt_counts_and_refusals_of_the_host_do_not() {
+        let mut breakers = Breakers::default();
+        for _ in 0..5 {
+            assert!(call(&mut breakers, &request(1, &[503]), &status(503), 0));
+            let denied = Answer::Error(EffectError::new(EffectErrorKind::Denied, "private"));
+            assert!(call(&mut breakers, &request(1, &[]), &denied, 0));
+        }
+        let timeout = Answer::Error(EffectError::new(EffectErrorKind::Timeout, "slow"));
+        assert!(call(&mut breakers, &request(1, &[]), &timeout, 0) && breakers.enter(&request(1, &[]), 0).is_err());
+    }
+}
