@@ -138,7 +138,7 @@ impl Place {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("convengine listening on http://").map(str::to_owned);
-        let mut server = Server { child, address: String::new(), err, client: Client::new() };
+        let mut server = Server { child, address: String::new(), err, client: client() };
         server.address = address.unwrap_or_else(|| panic!("not started: {line}{}", server.log()));
         server
     }
@@ -207,6 +207,12 @@ impl Answer {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
+}
+
+/// A client that trusts nobody: the servers of the tests speak without encryption.
+pub fn client() -> Client {
+    convengine_server::fulfil::http::client::provide();
+    Client::builder().tls_certs_only([]).build().unwrap()
 }
 
 impl Server {
