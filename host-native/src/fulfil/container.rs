@@ -67,3 +67,61 @@ async fn ask(service: &Service, request: &ContainerRequest) -> Result<Value, Eff
     serde_json::from_str(&service.secrets.scrub(&text))
         .map_err(|it| failed(EffectErrorKind::Invalid, format!("the container service did not answer with JSON: {it}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use convengine_core::turn::Map;
+    use serde_json::json;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// What comes of an answer of a service.
+    async fn answered(body: String) -> Answer {
+        let routes = Router::new().fallback(move || async move { body });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/?token=abc", listener.local_addr().unwrap());
+        tokio::spawn(axum::serve(listener, routes).into_future());
+        asked(url).await
+    }
+
+    async fn asked(url: String) -> Answer {
+        let mut secrets = Secrets::default();
+        secrets.know("crm", "hunter/2");
+        let containers = Containers::at(Some(url), Arc::new(secrets)).expect("a service");
+        let request = serde_json::from_value(json!({
+            "pageId": 1, "sectionId": 2, "containerId": 3, "userId": "u", "loggedInUserId": "u", "inputParams": Map::new()
+        }));
+        answer(&containers, &StandIns::default(), &request.expect("a request")).await
+    }
+
+    fn failed(answer: Answer) -> (EffectErrorKind, String) {
+        let Answer::Error(error) = answer else { panic!("{answer:?}") };
+        (error.kind, error.message)
+    }
+
+    #[tokio::test]
+    async fn no_secret_is_in_the_data() {
+        let data = json!({"you sent": "[secret crm]"});
+        assert_eq!(answered(r#"{"you sent": "hunter\/2"}"#.to_owned()).await, Answer::Ok(Reply::Container(ContainerReply { data })));
+    }
+
+    #[tokio::test]
+    async fn data_may_have_eight_mebibytes() {
+        let text = |length| format!("\"{}\"", "x".repeat(length - 2));
+        assert!(matches!(answered(text(MOST)).await, Answer::Ok(_)));
+        let message = "the container service cannot be used: the answer has more than 8388608 bytes".to_owned();
+        assert_eq!(failed(answered(text(MOST + 1)).await), (EffectErrorKind::Invalid, message));
+    }
+
+    #[tokio::test]
+    async fn no_address_is_in_an_error() {
+        let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        for url in [format!("http://{closed}/?token=abc"), format!("https://{closed}/?token=abc")] {
+            let (kind, message) = failed(asked(url).await);
+            assert_eq!(kind, EffectErrorKind::Unavailable);
+            assert!(message.starts_with("the container service cannot be reached: ") && !message.contains("abc"), "{message}");
+        }
+    }
+}

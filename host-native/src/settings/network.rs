@@ -104,6 +104,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::arguments::Options;
+    use crate::settings::Settings;
 
     fn read(value: Value) -> (Network, Vec<String>) {
         let mut problems = Vec::new();
@@ -171,5 +173,15 @@ mod tests {
             assert_eq!((network, problems.len()), (Network::default(), 1), "{bad}");
             assert!(problems[0].contains(&format!("'{bad}'")), "{problems:?}");
         }
+    }
+
+    #[test]
+    fn a_bad_entry_ends_the_start_and_an_encrypted_container_service_does_not() {
+        let read = |set: &str| Settings::read(&Options { set: vec![set.to_owned()], ..Options::default() });
+        let failure = read("convengine.network.allow-private=crm.local,*").expect_err("bad");
+        assert_eq!((failure.code, failure.lines.len()), (2, 1));
+        let settings = read("convengine.network.allow-private=[\"crm.local:80\"]").expect("good");
+        assert!(permits(&settings.network, "crm.local", "10.0.0.1", 80));
+        assert!(read("convengine.container.url=https://crm.local/data").is_ok());
     }
 }
