@@ -7,9 +7,10 @@ use convengine_core::turn::{Answer, ContainerReply, ContainerRequest, EffectErro
 use reqwest::Client;
 use serde_json::Value;
 
-use super::http::{self, BodyError, client};
+use super::http::{self, BodyError};
 use crate::exit::Failure;
 use crate::secrets::Secrets;
+use crate::tls;
 
 /// Bytes that the data of a container may have.
 const MOST: usize = 8 << 20;
@@ -32,7 +33,7 @@ impl Containers {
     /// Why it cannot be called.
     pub fn at(url: Option<String>, secrets: Arc<Secrets>) -> Result<Containers, Failure> {
         let Some(url) = url else { return Ok(Containers(None)) };
-        let client = client::build(|it| it);
+        let client = tls::client_for(&url).build();
         let client = client.map_err(|it| Failure::service(format!("the container service cannot be called: {}", http::reason(&it))))?;
         Ok(Containers(Some(Service { url, client, secrets })))
     }

@@ -17,7 +17,6 @@ use tokio::runtime::Runtime;
 
 use super::core::{call, parse_context, place, verbose_row};
 use super::expect::Played;
-use crate::fulfil::http::client;
 use crate::store;
 
 /// A pack on its way through a real server.
@@ -62,7 +61,7 @@ impl HttpPlayer {
         let runtime = Runtime::new()?;
         let options = SqliteConnectOptions::new().filename(&file);
         let pool = runtime.block_on(SqlitePoolOptions::new().max_connections(1).connect_with(options))?;
-        let client = client::build(|it| it)?;
+        let client = crate::tls::client_for("http:").build()?;
         let config = Arc::new(Config::compile(&pack.tables, &pack.settings).0);
         Ok(HttpPlayer { pack: pack.clone(), config, server, address, folder, runtime, client, pool, seen: BTreeMap::new() })
     }

@@ -209,12 +209,6 @@ impl Answer {
     }
 }
 
-/// A client that trusts nobody: the servers of the tests speak without encryption.
-pub fn client() -> Client {
-    convengine_server::fulfil::http::client::provide();
-    Client::builder().tls_certs_only([]).build().unwrap()
-}
-
 impl Server {
     pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<reqwest::blocking::Body>) -> Answer {
         let mut call = self.client.request(method.parse().unwrap(), format!("http://{}{path}", self.address)).body(body);
@@ -274,6 +268,12 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// An HTTP client for neighbours.
+pub fn client() -> Client {
+    convengine_server::tls::install();
+    Client::builder().tls_certs_only([]).build().unwrap()
 }
 
 /// A connection to a test's database beside the server's.

@@ -3,7 +3,7 @@
 mod body;
 mod breaker;
 mod call;
-pub mod client;
+mod client;
 mod target;
 
 use std::error::Error;
@@ -103,7 +103,7 @@ impl Limits {
 
 async fn send(http: &Http, call: &Call, limits: &Limits) -> Result<Response, EffectError> {
     target::check(&call.url, &http.network)?;
-    let client = http.clients.at(target::port(&call.url), limits.connect);
+    let client = http.clients.at(&call.url, limits.connect);
     let client = client.map_err(|it| EffectError::new(EffectErrorKind::Unavailable, format!("no call can be made: {}", reason(&it))))?;
     let mut sending = client.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
     if let Some(body) = &call.body {
