@@ -17,6 +17,7 @@ use tower_http::trace::TraceLayer;
 use crate::drive::Host;
 use crate::exit::Failure;
 use crate::fulfil::container::Containers;
+use crate::fulfil::http::Http;
 use crate::fulfil::llm::Model;
 use crate::gate::Gate;
 use crate::http::connection::Patient;
@@ -90,7 +91,8 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
         streams: Arc::new(Streams::default()),
         offers_streams: settings.stream.sse(),
         stream_ends_after: settings.stream.ends_after,
-        containers: Containers::at(settings.container_url.clone()),
+        containers: Containers::at(settings.container_url.clone(), Arc::clone(&settings.secrets))?,
+        http: Http::new(settings.network.clone(), Arc::clone(&settings.secrets)),
         stand_ins,
     };
     Ok((Arc::new(host), writing))

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::clock;
 use crate::fulfil::container::Containers;
+use crate::fulfil::http::Http;
 use crate::fulfil::{fulfil, llm::Model};
 use crate::gate::{Busy, Gate};
 use crate::rows;
@@ -37,6 +38,8 @@ pub struct Host {
     pub model: Model,
     /// Who answers containers, when a service is set up.
     pub containers: Containers,
+    /// Who calls HTTP services.
+    pub http: Http,
     /// Who answers tasks and tools, and containers without a service.
     pub stand_ins: StandIns,
     /// Who listens to turns.

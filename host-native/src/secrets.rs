@@ -7,6 +7,7 @@ use std::fmt;
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 /// Secrets by name. Neither printing nor logging shows their values.
@@ -82,13 +83,21 @@ fn resolve(reference: &str) -> Result<String, String> {
     if value.is_empty() { Err("the secret is empty".to_owned()) } else { Ok(value.to_owned()) }
 }
 
+/// What an address has to escape in its parts. (RFC 3986)
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// The ways in which a back-end may give a value back.
 fn spellings(value: &str) -> Vec<String> {
     let json = Value::from(value).to_string();
+    let json = json.strip_prefix('"').and_then(|it| it.strip_suffix('"')).unwrap_or(value);
     let mut all = vec![
         value.to_owned(),
-        json.trim_matches('"').to_owned(),
-        percent_encoding::utf8_percent_encode(value, percent_encoding::NON_ALPHANUMERIC).to_string(),
+        json.to_owned(),
+        // What some writers escape so that their JSON can stand in a page.
+        json.replace('/', "\\/"),
+        json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e"),
+        utf8_percent_encode(value, NON_ALPHANUMERIC).to_string(),
+        utf8_percent_encode(value, RESERVED).to_string(),
         STANDARD.encode(value),
         URL_SAFE_NO_PAD.encode(value),
     ];
@@ -121,5 +130,14 @@ mod tests {
         assert_eq!(Secrets::read(&tree, &mut problems).value("crm"), None);
         assert_eq!(problems.len(), 2);
         assert!(problems.iter().all(|it| !it.contains("hunter2")), "{problems:?}");
+    }
+
+    #[test]
+    fn a_secret_is_struck_out_as_other_writers_escape_it() {
+        let mut secrets = Secrets::default();
+        secrets.know("crm", "sk-1/2&<3>_4\"");
+        for echoed in ["sk-1%2F2%26%3C3%3E_4%22", r#"sk-1\/2&<3>_4\""#, r#"sk-1/2\u0026\u003c3\u003e_4\""#] {
+            assert_eq!(secrets.scrub(echoed), "[secret crm]");
+        }
     }
 }

@@ -1,42 +1,128 @@
 //! Data of containers: from the service of `convengine.container.url`, else from what was imported with a pack.
 
+use std::sync::Arc;
+
 use convengine_core::pack::StandIns;
 use convengine_core::turn::{Answer, ContainerReply, ContainerRequest, EffectError, EffectErrorKind, Reply};
 use reqwest::Client;
 use serde_json::Value;
 
+use super::http::{self, BodyError};
+use crate::exit::Failure;
+use crate::secrets::Secrets;
+use crate::tls;
+
+/// Bytes that the data of a container may have.
+const MOST: usize = 8 << 20;
+
 /// Who answers containers.
 #[derive(Debug)]
-pub struct Containers(Option<(String, Client)>);
+pub struct Containers(Option<Service>);
+
+#[derive(Debug)]
+struct Service {
+    url: String,
+    client: Client,
+    secrets: Arc<Secrets>,
+}
 
 impl Containers {
-    /// The service at an address; nobody without one.
-    pub fn at(url: Option<String>) -> Containers {
-        Containers(url.map(|it| (it, Client::new())))
+    /// The service at an address, which is the operator's own and may be anywhere; nobody without one.
+    ///
+    /// # Errors
+    /// Why it cannot be called.
+    pub fn at(url: Option<String>, secrets: Arc<Secrets>) -> Result<Containers, Failure> {
+        let Some(url) = url else { return Ok(Containers(None)) };
+        let client = tls::client_for(&url).build();
+        let client = client.map_err(|it| Failure::service(format!("the container service cannot be called: {}", http::reason(&it))))?;
+        Ok(Containers(Some(Service { url, client, secrets })))
     }
 }
 
 /// Answers a container. How long that may take is up to the effect's deadline.
 pub async fn answer(containers: &Containers, stand_ins: &StandIns, request: &ContainerRequest) -> Answer {
-    let Some((url, client)) = &containers.0 else { return stand_ins.container(request) };
-    match ask(client, url, request).await {
+    let Some(service) = &containers.0 else { return stand_ins.container(request) };
+    match ask(service, request).await {
         Ok(data) => Answer::Ok(Reply::Container(ContainerReply { data })),
-        Err(error) => Answer::Error(error),
+        Err(error) => Answer::Error(EffectError { message: service.secrets.scrub(&error.message).into_owned(), ..error }),
     }
 }
 
-async fn ask(client: &Client, url: &str, request: &ContainerRequest) -> Result<Value, EffectError> {
+async fn ask(service: &Service, request: &ContainerRequest) -> Result<Value, EffectError> {
     let failed = |kind, message: String| EffectError::new(kind, message);
     let body = serde_json::to_vec(request).map_err(|it| failed(EffectErrorKind::Invalid, it.to_string()))?;
-    let call = client.post(url).header("Content-Type", "application/json").body(body);
-    let unavailable = |it: reqwest::Error| failed(EffectErrorKind::Unavailable, format!("the container service cannot be reached: {it}"));
+    let call = service.client.post(&service.url).header("Content-Type", "application/json").body(body);
+    let unavailable = |it: reqwest::Error| {
+        failed(EffectErrorKind::Unavailable, format!("the container service cannot be reached: {}", http::reason(&it)))
+    };
     let response = call.send().await.map_err(unavailable)?;
     let status = response.status();
     if !status.is_success() {
         let kind = if status.is_server_error() { EffectErrorKind::Unavailable } else { EffectErrorKind::Refused };
         return Err(failed(kind, format!("the container service answered with status {}", status.as_u16())));
     }
-    let text = response.text().await.map_err(unavailable)?;
-    serde_json::from_str(&text)
+    let text = http::text(response, MOST).await.map_err(|it| match it {
+        BodyError::TooLong(_) => failed(EffectErrorKind::Invalid, format!("the container service cannot be used: {it}")),
+        BodyError::Broken(it) => unavailable(it),
+    })?;
+    serde_json::from_str(&service.secrets.scrub(&text))
         .map_err(|it| failed(EffectErrorKind::Invalid, format!("the container service did not answer with JSON: {it}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use convengine_core::turn::Map;
+    use serde_json::json;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// What comes of an answer of a service.
+    async fn answered(body: String) -> Answer {
+        let routes = Router::new().fallback(move || async move { body });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/?token=abc", listener.local_addr().unwrap());
+        tokio::spawn(axum::serve(listener, routes).into_future());
+        asked(url).await
+    }
+
+    async fn asked(url: String) -> Answer {
+        let mut secrets = Secrets::default();
+        secrets.know("crm", "hunter/2");
+        let containers = Containers::at(Some(url), Arc::new(secrets)).expect("a service");
+        let request = serde_json::from_value(json!({
+            "pageId": 1, "sectionId": 2, "containerId": 3, "userId": "u", "loggedInUserId": "u", "inputParams": Map::new()
+        }));
+        answer(&containers, &StandIns::default(), &request.expect("a request")).await
+    }
+
+    fn failed(answer: Answer) -> (EffectErrorKind, String) {
+        let Answer::Error(error) = answer else { panic!("{answer:?}") };
+        (error.kind, error.message)
+    }
+
+    #[tokio::test]
+    async fn no_secret_is_in_the_data() {
+        let data = json!({"you sent": "[secret crm]"});
+        assert_eq!(answered(r#"{"you sent": "hunter\/2"}"#.to_owned()).await, Answer::Ok(Reply::Container(ContainerReply { data })));
+    }
+
+    #[tokio::test]
+    async fn data_may_have_eight_mebibytes() {
+        let text = |length| format!("\"{}\"", "x".repeat(length - 2));
+        assert!(matches!(answered(text(MOST)).await, Answer::Ok(_)));
+        let message = "the container service cannot be used: the answer has more than 8388608 bytes".to_owned();
+        assert_eq!(failed(answered(text(MOST + 1)).await), (EffectErrorKind::Invalid, message));
+    }
+
+    #[tokio::test]
+    async fn no_address_is_in_an_error() {
+        let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        for url in [format!("http://{closed}/?token=abc"), format!("https://{closed}/?token=abc")] {
+            let (kind, message) = failed(asked(url).await);
+            assert_eq!(kind, EffectErrorKind::Unavailable);
+            assert!(message.starts_with("the container service cannot be reached: ") && !message.contains("abc"), "{message}");
+        }
+    }
 }

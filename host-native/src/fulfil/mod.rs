@@ -1,6 +1,7 @@
 //! Fulfils effects: one arm a kind, so that a new kind does not compile until this host can do it.
 
 pub mod container;
+pub mod http;
 pub mod llm;
 
 use std::sync::Arc;
@@ -14,14 +15,14 @@ use crate::drive::Host;
 /// Answers an effect, at the latest when its deadline has passed.
 pub async fn fulfil(host: Arc<Host>, effect: Effect) -> Completion {
     let deadline = Duration::from_millis(effect.deadline_ms.into());
-    let outcome = tokio::time::timeout(deadline, answer(&host, &effect.request)).await.unwrap_or_else(|_| {
+    let outcome = tokio::time::timeout(deadline, answer(&host, &effect.request, &effect.key)).await.unwrap_or_else(|_| {
         let message = format!("no answer within {} ms", effect.deadline_ms);
         Answer::Error(EffectError::new(EffectErrorKind::Timeout, message))
     });
     Completion { id: effect.id, at: clock::now(), outcome }
 }
 
-async fn answer(host: &Host, request: &Request) -> Answer {
+async fn answer(host: &Host, request: &Request, key: &str) -> Answer {
     if let Some((answer, delay_ms)) = host.model.bound(request) {
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
         return answer;
@@ -32,7 +33,10 @@ async fn answer(host: &Host, request: &Request) -> Answer {
         Request::Task(request) => host.stand_ins.task(request),
         Request::Tool(request) => host.stand_ins.tool(request),
         Request::Container(request) => container::answer(&host.containers, &host.stand_ins, request).await,
-        Request::Http(request) => host.stand_ins.http(request).unwrap_or_else(absent),
+        Request::Http(request) => match host.stand_ins.http(request) {
+            Some(answer) => answer,
+            None => http::answer(&host.http, request, key).await,
+        },
         Request::Sql(request) => host.stand_ins.sql(request).unwrap_or_else(absent),
         Request::Extension(_) => absent(),
         Request::Sleep(request) => {

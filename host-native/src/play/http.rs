@@ -64,7 +64,7 @@ impl HttpPlayer {
         let address = address(&mut server)?;
         let options = SqliteConnectOptions::new().filename(&file);
         let pool = runtime.block_on(SqlitePoolOptions::new().max_connections(1).connect_with(options))?;
-        let client = reqwest::Client::new();
+        let client = crate::tls::client_for("http:").build()?;
         let config = Arc::new(Config::compile(&pack.tables, &pack.settings).0);
         Ok(HttpPlayer { pack, config, server, address, folder, runtime, client, pool, seen: BTreeMap::new() })
     }

@@ -1,12 +1,14 @@
 //! Settings from options, environment and file, in this order of precedence.
 
 mod file;
+pub mod network;
 mod placeholder;
 mod stream;
 mod yaml;
 
 use std::sync::Arc;
 
+pub use network::Network;
 pub use stream::Stream;
 
 use convengine_core::config::settings::normalise;
@@ -34,6 +36,8 @@ pub struct Settings {
     pub stream: Stream,
     /// Where data of containers comes from; absent when no service is set up.
     pub container_url: Option<String>,
+    /// Which private addresses tools and tasks may call.
+    pub network: Network,
     /// What tools and models sign in with.
     pub secrets: Arc<Secrets>,
     /// The tree below `convengine`.
@@ -72,10 +76,12 @@ impl Settings {
             }
         };
         let stream = Stream::read(&tree, &mut problems);
+        let network = Network::read(&tree, &mut problems);
         let secrets = Arc::new(Secrets::read(&tree, &mut problems));
         let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
-        if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://")) {
-            problems.push(format!("convengine.container.url: '{url}' cannot be reached: give an address that starts with http://"));
+        if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://") && !it.starts_with("https://")) {
+            problems
+                .push(format!("convengine.container.url: '{url}' cannot be reached: give an address that starts with http:// or https://"));
         }
         // Compiled without rows, so that a bad row of `ce_config` is not taken for a bad setting.
         let (_, issues) = Config::compile(&Tables::default(), &tree);
@@ -93,6 +99,7 @@ impl Settings {
             open,
             stream,
             container_url,
+            network,
             secrets,
             tree,
         })

@@ -1,0 +1,170 @@
+//! Calls of HTTP services: one attempt per effect; the core repeats and reads the answer.
+
+mod body;
+mod breaker;
+mod call;
+mod client;
+mod target;
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use convengine_core::turn::{Answer, EffectError, EffectErrorKind, HttpReply, HttpRequest, Reply};
+use reqwest::Response;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use tokio::time::{Instant, timeout_at};
+
+use crate::secrets::Secrets;
+use crate::settings::Network;
+pub use body::{BodyError, text};
+use breaker::Breakers;
+use call::Call;
+use client::Clients;
+use target::Refused;
+
+/// Redirects that one call may follow.
+const REDIRECTS: usize = 5;
+
+/// By how much an attempt ends before its effect does, at most: so the error says what was slow.
+const AHEAD: Duration = Duration::from_millis(10);
+
+/// Who calls services.
+#[derive(Debug)]
+pub struct Http {
+    clients: Clients,
+    network: Arc<Network>,
+    breakers: Breakers,
+    secrets: Arc<Secrets>,
+}
+
+impl Http {
+    /// Calls services of the public network and what of the own one is listed.
+    pub fn new(network: Network, secrets: Arc<Secrets>) -> Http {
+        let network = Arc::new(network);
+        Http { clients: Clients::new(Arc::clone(&network)), network, breakers: Breakers::default(), secrets }
+    }
+}
+
+/// Calls a service once; `key` is that of the effect. No secret is in what comes back.
+pub async fn answer(http: &Http, request: &HttpRequest, key: &str) -> Answer {
+    match guarded(http, request, key).await {
+        Ok(reply) => Answer::Ok(Reply::Http(HttpReply { body: http.secrets.scrub(&reply.body).into_owned(), ..reply })),
+        Err(error) => Answer::Error(EffectError { message: http.secrets.scrub(&error.message).into_owned(), ..error }),
+    }
+}
+
+async fn guarded(http: &Http, request: &HttpRequest, key: &str) -> Result<HttpReply, EffectError> {
+    let pass = http.breakers.enter(&request.caller, request.breaker.as_ref())?;
+    let outcome = attempt(http, request, key).await;
+    if let Some(pass) = pass {
+        pass.settle(&outcome);
+    }
+    outcome
+}
+
+async fn attempt(http: &Http, request: &HttpRequest, key: &str) -> Result<HttpReply, EffectError> {
+    let limits = Limits::of(request);
+    let mut call = Call::of(request, key, &http.secrets)?;
+    for _ in 0..=REDIRECTS {
+        let response = send(http, &call, &limits).await?;
+        match call.redirected(response.status(), response.headers())? {
+            Some(next) => call = next,
+            None => return read(response, &call, &limits).await,
+        }
+    }
+    Err(EffectError::new(EffectErrorKind::Invalid, format!("the answer redirects more than {REDIRECTS} times")))
+}
+
+/// How long and how much.
+struct Limits {
+    connect_ms: u32,
+    connect: Duration,
+    total_ms: u32,
+    ends: Instant,
+    bytes: usize,
+}
+
+impl Limits {
+    fn of(request: &HttpRequest) -> Limits {
+        let whole = Duration::from_millis(request.timeout_ms.into());
+        let ahead = AHEAD.min(whole / 10);
+        let total = whole.saturating_sub(ahead);
+        Limits {
+            connect_ms: request.connect_timeout_ms.min(request.timeout_ms),
+            // A connection that takes all the time there is shall be the one that is said to be slow.
+            connect: Duration::from_millis(request.connect_timeout_ms.into()).min(total.saturating_sub(ahead)),
+            total_ms: request.timeout_ms,
+            ends: Instant::now() + total,
+            bytes: usize::try_from(request.max_bytes).unwrap_or(usize::MAX),
+        }
+    }
+}
+
+async fn send(http: &Http, call: &Call, limits: &Limits) -> Result<Response, EffectError> {
+    target::check(&call.url, &http.network)?;
+    let client = http.clients.at(&call.url, limits.connect);
+    let client = client.map_err(|it| EffectError::new(EffectErrorKind::Unavailable, format!("no call can be made: {}", reason(&it))))?;
+    let mut sending = client.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
+    if let Some(body) = &call.body {
+        sending = sending.body(body.clone());
+    }
+    let host = target::host(&call.url);
+    match timeout_at(limits.ends, sending.send()).await {
+        Ok(Ok(response)) => Ok(response),
+        Ok(Err(error)) => Err(unsent(&error, host, limits)),
+        Err(_) => Err(EffectError::new(EffectErrorKind::Timeout, format!("'{host}' did not answer within {} ms", limits.total_ms))),
+    }
+}
+
+fn unsent(error: &reqwest::Error, host: &str, limits: &Limits) -> EffectError {
+    if let Some(Refused(host)) = causes(error).find_map(|it| it.downcast_ref()) {
+        return Refused(host.clone()).into();
+    }
+    if error.is_connect() && error.is_timeout() {
+        let message = format!("no connection to '{host}' within {} ms", limits.connect_ms);
+        return EffectError::new(EffectErrorKind::Timeout, message);
+    }
+    let kind = if error.is_builder() { EffectErrorKind::Invalid } else { EffectErrorKind::Unavailable };
+    EffectError::new(kind, format!("'{host}' cannot be called: {}", reason(error)))
+}
+
+async fn read(response: Response, call: &Call, limits: &Limits) -> Result<HttpReply, EffectError> {
+    let host = target::host(&call.url);
+    let status = response.status().as_u16();
+    let retry_after_ms = retry_after(response.headers(), SystemTime::now());
+    let failed = |kind, message| EffectError { status: Some(status), ..EffectError::new(kind, message) };
+    match timeout_at(limits.ends, text(response, limits.bytes)).await {
+        Ok(Ok(body)) => Ok(HttpReply { status, body, retry_after_ms }),
+        Ok(Err(error @ BodyError::TooLong(_))) => Err(failed(EffectErrorKind::Invalid, error.to_string())),
+        Ok(Err(BodyError::Broken(error))) => {
+            Err(failed(EffectErrorKind::Unavailable, format!("the answer of '{host}' broke off: {}", reason(&error))))
+        }
+        Err(_) => {
+            let message = format!("the body of the answer of '{host}' did not end within {} ms", limits.total_ms);
+            Err(failed(EffectErrorKind::Timeout, message))
+        }
+    }
+}
+
+/// What a client says about an error, from its innermost cause; its own words would have the address in them, query and all.
+pub fn reason(error: &reqwest::Error) -> String {
+    causes(error).last().map_or_else(|| "no reason is known".to_owned(), ToString::to_string)
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(error.source(), |&it| it.source())
+}
+
+/// Seconds, or a date that is still to come.
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<u64> {
+    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = value.parse::<u64>() {
+        return seconds.checked_mul(1000);
+    }
+    let wait = httpdate::parse_http_date(value).ok()?.duration_since(now).unwrap_or_default();
+    u64::try_from(wait.as_millis()).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! How long an answer may take and how much of it is taken.
+
+use std::time::{Duration, SystemTime};
+
+use axum::Router;
+use axum::http::StatusCode;
+use convengine_core::turn::{EffectErrorKind, HttpReply, HttpRequest};
+use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
+use serde_json::Value;
+
+use super::super::retry_after;
+use super::{Script, ask, echo, get, http, raw, scripted, sent, serve};
+
+fn hurried(port: u16) -> HttpRequest {
+    HttpRequest { timeout_ms: 200, ..get(format!("http://127.0.0.1:{port}/?key=abc")) }
+}
+
+#[tokio::test]
+async fn whatever_is_slow_is_named() {
+    let http = http("127.0.0.1");
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
+    for (said, message) in [
+        ("", "'127.0.0.1' did not answer within 200 ms"),
+        ("HTTP/1.1 200 OK\r\nContent-Le", "'127.0.0.1' did not answer within 200 ms"),
+        (head, "the body of the answer of '127.0.0.1' did not end within 200 ms"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx", "the body of the answer of '127.0.0.1' did not end within 200 ms"),
+    ] {
+        let error = ask(&http, &hurried(raw(said, false).await)).await.expect_err("slow");
+        assert_eq!((error.kind, error.message.as_str()), (EffectErrorKind::Timeout, message), "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_connection_is_named_whichever_limit_is_lower() {
+    let http = scripted("", &Script::of(&[]));
+    for (connect_timeout_ms, timeout_ms) in [(200, 10_000), (10_000, 200)] {
+        let error =
+            ask(&http, &HttpRequest { connect_timeout_ms, timeout_ms, ..get("http://slow.test/?key=abc") }).await.expect_err("slow");
+        assert_eq!((error.kind, error.message.as_str()), (EffectErrorKind::Timeout, "no connection to 'slow.test' within 200 ms"));
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_reached_or_breaks_off_is_unavailable() {
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let (http, unknown) = (http("127.0.0.1"), scripted("", &Script::of(&[&[]])));
+    let half = raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx", true).await;
+    for (http, url, message) in [
+        (&http, format!("http://127.0.0.1:{closed}/?key=abc"), "'127.0.0.1' cannot be called: Connection refused"),
+        (&http, format!("http://127.0.0.1:{}/?key=abc", raw("", true).await), "'127.0.0.1' cannot be called: "),
+        (&http, format!("http://127.0.0.1:{}/?key=abc", raw("SSH-2.0-x\r\n\r\n", true).await), "'127.0.0.1' cannot be called: "),
+        (&http, format!("https://127.0.0.1:{}/?key=abc", raw("HTTP/1.1 400 Bad\r\n\r\n", true).await), "'127.0.0.1' cannot be called: "),
+        (&http, format!("http://127.0.0.1:{half}/?key=abc"), "the answer of '127.0.0.1' broke off: "),
+        (&unknown, "http://who.test/?key=abc".to_owned(), "'who.test' cannot be called: nobody knows 'who.test'"),
+    ] {
+        let error = ask(http, &get(&url)).await.expect_err(&url);
+        assert_eq!(error.kind, EffectErrorKind::Unavailable, "{}", error.message);
+        assert!(error.message.starts_with(message) && !error.message.contains("abc"), "{url}: {}", error.message);
+    }
+}
+
+#[tokio::test]
+async fn a_body_may_be_as_long_as_agreed() {
+    let http = http("127.0.0.1");
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n1\r\ne\r\n0\r\n\r\n";
+    let until_closed = "HTTP/1.1 200 OK\r\n\r\nabcde";
+    // It says more than it could send: its length alone is enough to refuse it.
+    let announced = "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\nabcde";
+    for (bytes, most, fits) in [
+        (chunked, 5, true),
+        (chunked, 4, false),
+        (until_closed, 5, true),
+        (until_closed, 4, false),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", 5, true),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", 4, false),
+        (announced, 5, false),
+    ] {
+        let port = raw(bytes, true).await;
+        match ask(&http, &HttpRequest { max_bytes: most, ..get(format!("http://127.0.0.1:{port}/")) }).await {
+            Ok(reply) => assert!(fits && reply.body == "abcde", "{bytes} {most}"),
+            Err(error) => {
+                assert!(!fits, "{}", error.message);
+                let told = (error.kind, error.status, error.message);
+                assert_eq!(told, (EffectErrorKind::Invalid, Some(200), format!("the answer has more than {most} bytes")));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_taken_as_it_is() {
+    let http = http("127.0.0.1");
+    let port = serve(echo()).await;
+    let told = sent(&http, &get(format!("http://127.0.0.1:{port}/echo"))).await;
+    assert_eq!(told["headers"]["accept-encoding"], Value::Null, "nothing compressed is asked for");
+    let port = serve(Router::new().fallback(|| async { (StatusCode::NOT_FOUND, [("retry-after", "7")], vec![b'a', 0xff, b'z']) })).await;
+    let reply = ask(&http, &get(format!("http://127.0.0.1:{port}/"))).await.expect("an answer");
+    assert_eq!(reply, HttpReply { status: 404, body: "a\u{fffd}z".into(), retry_after_ms: Some(7000) });
+    let head = HttpRequest { method: "HEAD".into(), max_bytes: 0, ..get(format!("http://127.0.0.1:{port}/")) };
+    assert_eq!(ask(&http, &head).await.expect("an answer").body, "");
+}
+
+#[test]
+fn a_wait_is_given_in_seconds_or_as_a_date() {
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+    for (value, wait) in [
+        ("0", Some(0)),
+        (" 120 ", Some(120_000)),
+        ("Sun, 06 Nov 1994 08:49:40 GMT", Some(3000)),
+        ("Sun, 06 Nov 1994 08:49:30 GMT", Some(0)),
+        ("99999999999999999999", None),
+        ("-1", None),
+        ("soon", None),
+    ] {
+        let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(value))]);
+        assert_eq!(retry_after(&headers, now), wait, "{value}");
+    }
+    assert_eq!(retry_after(&HeaderMap::new(), now), None);
+}

@@ -1,0 +1,169 @@
+//! Calls of real servers on this machine, which is listed as far as a test needs it.
+
+mod breakers;
+mod limits;
+mod redirects;
+mod secrets;
+mod targets;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::http::HeaderMap;
+use axum::routing::any;
+use convengine_core::turn::{Answer, Class, EffectError, HttpCaller, HttpReply, HttpRequest, Reply, SecretHeader};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use super::breaker::Breakers;
+use super::client::Clients;
+use super::{Http, answer};
+use crate::secrets::Secrets;
+use crate::settings::Network;
+
+/// Serves routes; returns the port.
+async fn serve(routes: Router) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(axum::serve(listener, routes).into_future());
+    port
+}
+
+/// Serves one answer on every path; returns the port and how often it was asked.
+async fn counted(body: &'static str) -> (u16, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&count);
+    let routes = Router::new().fallback(move || {
+        seen.fetch_add(1, Ordering::Relaxed);
+        async move { body }
+    });
+    (serve(routes).await, count)
+}
+
+/// A route that answers with what it was sent.
+fn echo() -> Router {
+    let echo = |method: axum::http::Method, headers: HeaderMap, body: String| async move {
+        let headers: Value =
+            headers.iter().map(|it| (it.0.to_string(), json!(it.1.to_str().unwrap()))).collect::<serde_json::Map<_, _>>().into();
+        json!({"method": method.as_str(), "headers": headers, "body": body}).to_string()
+    };
+    Router::new().route("/echo", any(echo))
+}
+
+/// Serves bytes as they are, and then hangs up or says nothing more.
+async fn raw(bytes: &'static str, hangs_up: bool) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let mut held = Vec::new();
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut head = [0; 4096];
+            let _ = stream.read(&mut head).await.unwrap();
+            stream.write_all(bytes.as_bytes()).await.unwrap();
+            if !hangs_up {
+                held.push(stream);
+            }
+        }
+    });
+    port
+}
+
+/// Names by a script: each lookup takes the next answer, and the last one stays; no answer is one that never comes.
+struct Script {
+    answers: Mutex<VecDeque<Vec<&'static str>>>,
+    asked: AtomicUsize,
+}
+
+impl Script {
+    fn of(answers: &[&[&'static str]]) -> Arc<Script> {
+        Arc::new(Script { answers: Mutex::new(answers.iter().map(|it| it.to_vec()).collect()), asked: AtomicUsize::new(0) })
+    }
+}
+
+impl Resolve for Script {
+    fn resolve(&self, name: Name) -> Resolving {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let mut answers = self.answers.lock().unwrap();
+        let now = if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };
+        Box::pin(async move {
+            match now.as_deref() {
+                None => std::future::pending().await,
+                Some([]) => Err(format!("nobody knows '{}'", name.as_str()).into()),
+                Some(addresses) => {
+                    let found: Vec<_> = addresses.iter().map(|it| SocketAddr::new(it.parse().unwrap(), 0)).collect();
+                    Ok(Box::new(found.into_iter()) as Addrs)
+                }
+            }
+        })
+    }
+}
+
+fn network(allowed: &str) -> Network {
+    let mut problems = Vec::new();
+    let network = Network::read(&json!({"network": {"allow-private": allowed}}), &mut problems);
+    assert_eq!(problems, [""; 0]);
+    network
+}
+
+/// A caller with the names of the machine, and the secret `crm`.
+fn http(allowed: &str) -> Http {
+    let mut secrets = Secrets::default();
+    secrets.know("crm", SECRET);
+    secrets.know("folded", "two\nlines");
+    Http::new(network(allowed), Arc::new(secrets))
+}
+
+/// A caller with names by a script.
+fn scripted(allowed: &str, names: &Arc<Script>) -> Http {
+    let network = Arc::new(network(allowed));
+    let clients = Clients::resolving(Arc::clone(names) as Arc<dyn Resolve>, Arc::clone(&network));
+    Http { clients, network, breakers: Breakers::default(), secrets: http("").secrets }
+}
+
+const SECRET: &str = "s3cr\"t/token+1";
+
+fn auth(secret: &str) -> Option<SecretHeader> {
+    Some(SecretHeader { header: "Authorization".into(), prefix: "Bearer ".into(), secret: secret.into() })
+}
+
+fn get(url: impl Into<String>) -> HttpRequest {
+    HttpRequest {
+        caller: HttpCaller::Tool("crm".into()),
+        method: "GET".into(),
+        url: url.into(),
+        headers: Vec::new(),
+        body: None,
+        auth: None,
+        connect_timeout_ms: 5000,
+        timeout_ms: 10_000,
+        max_bytes: 2000,
+        class: Class::Read,
+        key: None,
+        breaker: None,
+    }
+}
+
+fn post(url: impl Into<String>) -> HttpRequest {
+    HttpRequest { method: "POST".into(), body: Some("{}".into()), class: Class::Write, ..get(url) }
+}
+
+async fn ask(http: &Http, request: &HttpRequest) -> Result<HttpReply, EffectError> {
+    match answer(http, request, "turn/7").await {
+        Answer::Ok(Reply::Http(reply)) => Ok(reply),
+        Answer::Ok(other) => panic!("{other:?}"),
+        Answer::Error(error) => Err(error),
+    }
+}
+
+/// What a server was sent, of a call that reached [`echo`].
+async fn sent(http: &Http, request: &HttpRequest) -> Value {
+    let reply = ask(http, request).await.expect("an answer");
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    serde_json::from_str(&reply.body).expect("JSON")
+}

@@ -1,0 +1,127 @@
+//! Redirects.
+
+use std::sync::atomic::Ordering;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::StatusCode;
+use axum::routing::any;
+use convengine_core::turn::EffectErrorKind;
+use reqwest::header::{HeaderMap, HeaderValue, LOCATION};
+use serde_json::{Value, json};
+
+use super::super::call::Call;
+use super::{SECRET, ask, auth, counted, echo, get, http, post, sent, serve};
+
+/// Redirects each path to a place.
+fn leads(status: u16, to: &str) -> Router {
+    let answer = (StatusCode::from_u16(status).unwrap(), [("location", to.to_owned())], "moved");
+    Router::new().route("/leads", any(move || async move { answer }))
+}
+
+#[tokio::test]
+async fn a_redirect_to_a_private_target_is_refused() {
+    let (inside, count) = counted("in").await;
+    for place in [format!("http://127.0.0.1:{inside}/"), format!("http://localhost:{inside}/"), format!("//2130706433:{inside}/")] {
+        let port = serve(leads(302, &place)).await;
+        let error = ask(&http(&format!("127.0.0.1:{port}")), &get(format!("http://127.0.0.1:{port}/leads"))).await.expect_err(&place);
+        assert_eq!(error.kind, EffectErrorKind::Denied, "{}", error.message);
+    }
+    for place in ["file:///etc/passwd", "http://me:pw@127.0.0.1/"] {
+        let port = serve(leads(301, place)).await;
+        let error = ask(&http("127.0.0.1"), &get(format!("http://127.0.0.1:{port}/leads"))).await.expect_err(place);
+        assert_eq!(error.kind, EffectErrorKind::Denied, "{}", error.message);
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn five_redirects_are_followed_and_no_more() {
+    let hop = |Path(left): Path<u32>| async move {
+        match left {
+            0 => (StatusCode::OK, [("location", String::new())], "there"),
+            left => (StatusCode::FOUND, [("location", format!("{}", left - 1))], "on"),
+        }
+    };
+    let port = serve(Router::new().route("/hop/{left}", any(hop))).await;
+    let http = http("127.0.0.1");
+    assert_eq!(ask(&http, &get(format!("http://127.0.0.1:{port}/hop/5"))).await.expect("five").body, "there");
+    let error = ask(&http, &get(format!("http://127.0.0.1:{port}/hop/6"))).await.expect_err("six");
+    assert_eq!((error.kind, error.message.as_str()), (EffectErrorKind::Invalid, "the answer redirects more than 5 times"));
+}
+
+#[tokio::test]
+async fn what_was_meant_for_one_service_is_not_told_to_another() {
+    let other = serve(echo()).await;
+    let back = serve(leads(307, &format!("http://127.0.0.1:{other}/echo"))).await;
+    let same = serve(echo().merge(leads(302, "/echo"))).await;
+    let http = http("127.0.0.1");
+    let request = |port: u16| {
+        let mut request = get(format!("http://127.0.0.1:{port}/leads"));
+        request.auth = auth("crm");
+        request.headers = vec![("X-Api-Key".into(), "mine".into()), ("Accept".into(), "text/plain".into())];
+        request
+    };
+    let told = sent(&http, &request(same)).await;
+    assert_eq!((&told["headers"]["authorization"], &told["headers"]["x-api-key"]), (&json!("Bearer [secret crm]"), &json!("mine")));
+    let told = sent(&http, &request(back)).await;
+    assert_eq!((&told["headers"]["authorization"], &told["headers"]["x-api-key"]), (&Value::Null, &Value::Null));
+    assert_eq!(told["headers"]["accept"], "text/plain");
+}
+
+#[tokio::test]
+async fn what_was_dropped_on_the_way_does_not_come_back() {
+    let first = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let home = first.local_addr().unwrap().port();
+    let other = serve(leads(302, &format!("http://127.0.0.1:{home}/echo"))).await;
+    tokio::spawn(axum::serve(first, echo().merge(leads(302, &format!("http://127.0.0.1:{other}/leads")))).into_future());
+    let mut request = get(format!("http://127.0.0.1:{home}/leads"));
+    request.auth = auth("crm");
+    assert_eq!(sent(&http("127.0.0.1"), &request).await["headers"]["authorization"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_write_is_not_sent_to_another_place() {
+    let http = http("127.0.0.1");
+    for status in [301, 302, 307, 308] {
+        let port = serve(echo().merge(leads(status, "/echo"))).await;
+        let reply = ask(&http, &post(format!("http://127.0.0.1:{port}/leads"))).await.expect("an answer");
+        assert_eq!((reply.status, reply.body.as_str()), (status, "moved"));
+    }
+    let port = serve(echo().merge(leads(303, "/echo"))).await;
+    let mut request = post(format!("http://127.0.0.1:{port}/leads"));
+    request.headers.push(("Content-Type".into(), "application/json".into()));
+    let told = sent(&http, &request).await;
+    assert_eq!((&told["method"], &told["body"]), (&json!("GET"), &json!("")));
+    assert_eq!((&told["headers"]["content-type"], &told["headers"]["idempotency-key"]), (&Value::Null, &Value::Null));
+}
+
+#[tokio::test]
+async fn a_redirect_without_a_place_is_an_answer_and_one_to_nowhere_an_error() {
+    let http = http("127.0.0.1");
+    let port = serve(Router::new().fallback(|| async { (StatusCode::NOT_MODIFIED, [("x", "y")]) })).await;
+    assert_eq!(ask(&http, &get(format!("http://127.0.0.1:{port}/"))).await.expect("an answer").status, 304);
+    let port = serve(leads(302, "http://:0:/")).await;
+    let error = ask(&http, &get(format!("http://127.0.0.1:{port}/leads"))).await.expect_err("nowhere");
+    assert_eq!(error.kind, EffectErrorKind::Invalid);
+}
+
+#[test]
+fn a_redirect_stays_encrypted() {
+    let mut request = get("https://crm.test/a");
+    request.auth = auth("crm");
+    let secrets = http("").secrets;
+    let call = Call::of(&request, "turn/7", &secrets).expect("a call");
+    let to = |place: &str| {
+        let headers = HeaderMap::from_iter([(LOCATION, HeaderValue::from_str(place).unwrap())]);
+        call.redirected(StatusCode::FOUND, &headers)
+    };
+    assert_eq!(to("http://crm.test/a").expect_err("open").kind, EffectErrorKind::Denied);
+    for (place, kept) in
+        [("/b", true), ("https://crm.test:443/b", true), ("https://crm.test:444/b", false), ("https://www.crm.test/b", false)]
+    {
+        let next = to(place).expect("allowed").expect("a redirect");
+        let told = next.headers.get("authorization").is_some_and(|it| it.to_str().is_ok_and(|it| it.ends_with(SECRET)));
+        assert_eq!(told, kept, "{place}");
+    }
+}
