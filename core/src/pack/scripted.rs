@@ -118,13 +118,14 @@ impl Scripted {
     }
 
     fn http(&mut self, request: &HttpRequest) -> Answer {
-        if let Err(open) = self.breakers.enter(request, self.elapsed) {
-            return Answer::Error(open);
-        }
+        let admission = match self.breakers.enter(request, self.elapsed) {
+            Ok(admission) => admission,
+            Err(open) => return Answer::Error(open),
+        };
         let outside =
             || EffectError::new(EffectErrorKind::Unsupported, "the service is outside of the pack, which answers for ${STUB} alone");
         let answer = self.stand_ins.http(request).unwrap_or_else(|| Answer::Error(outside()));
-        self.breakers.leave(request, &answer, self.elapsed);
+        self.breakers.leave(admission, request, Some(&answer), self.elapsed);
         answer
     }
 

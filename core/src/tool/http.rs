@@ -48,13 +48,13 @@ pub async fn call(t: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: 
         let asked_at = t.door.now();
         let key = t.door.next_key();
         let outcome = t.door.perform(request.clone()).await;
-        let failure = match outcome {
+        let (failure, status) = match outcome {
             Ok(reply) if (200..300).contains(&reply.status) => return answered(call, &reply, attempt, t.door.now() - asked_at),
-            Ok(reply) => refused(&reply, attempt),
-            Err(error) => error,
+            Ok(reply) => (refused(&reply, attempt), Some(reply.status)),
+            Err(error) => (error, None),
         };
         let wait = failure.retry_after_ms.unwrap_or(0).max(backoff);
-        if is_last || !may_retry(call, &failure) || wait > LONGEST_WAIT_MS {
+        if is_last || !may_retry(call, status, &failure) || wait > LONGEST_WAIT_MS {
             return Err(failure);
         }
         // A wait that fails is a wait that is over.
@@ -118,9 +118,9 @@ fn pairs(values: &Map) -> Vec<(String, String)> {
 }
 
 /// Whether another attempt may do better without doing something twice.
-fn may_retry(call: &HttpCall, failure: &EffectError) -> bool {
+fn may_retry(call: &HttpCall, status: Option<u16>, failure: &EffectError) -> bool {
     let policy = &call.policy;
-    match failure.status {
+    match status {
         // A service that answers so has done nothing; others may have, and only a call that may be repeated is.
         Some(status @ (429 | 503)) => policy.retry_status_codes.contains(&status),
         Some(status) => call.idempotent && policy.retry_status_codes.contains(&status),

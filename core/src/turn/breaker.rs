@@ -21,39 +21,49 @@ struct State {
     probing: bool,
 }
 
+/// The permission for one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "how the call ended has to be noted"]
+pub struct Admission {
+    /// Whether the call finds out if the service is back.
+    probe: bool,
+}
+
 impl Breakers {
     /// Lets a call pass, or says that it fails anyway. Of several calls after the wait, one may try.
     ///
     /// # Errors
     /// `CircuitOpen`, with the time after which a call may try.
-    pub fn enter(&mut self, request: &HttpRequest, now: Millis) -> Result<(), EffectError> {
-        if request.breaker.is_none() {
-            return Ok(());
-        }
+    pub fn enter(&mut self, request: &HttpRequest, now: Millis) -> Result<Admission, EffectError> {
         let name = name(&request.caller);
-        let state = self.0.entry(name.clone()).or_default();
-        let Some(until) = state.open_until else { return Ok(()) };
+        let Some(state) = self.0.get_mut(&name).filter(|_| request.breaker.is_some()) else { return Ok(Admission { probe: false }) };
+        let Some(until) = state.open_until else { return Ok(Admission { probe: false }) };
         if now >= until && !state.probing {
             state.probing = true;
-            return Ok(());
+            return Ok(Admission { probe: true });
         }
         let retry_after_ms = u64::try_from(until.saturating_sub(now)).ok().filter(|it| *it > 0);
         let message = format!("the circuit breaker of {name} is open: the service has failed too often");
         Err(EffectError { retry_after_ms, ..EffectError::new(EffectErrorKind::CircuitOpen, message) })
     }
 
-    /// Notes how a call ended that was let pass. A failure that is retried does not count: it is counted once, by the last attempt.
-    pub fn leave(&mut self, request: &HttpRequest, answer: &Answer, now: Millis) {
+    /// Notes how a call ended; without an answer it was given up, which says nothing. A failure that is retried does not count either:
+    /// the last attempt counts, once.
+    pub fn leave(&mut self, admission: Admission, request: &HttpRequest, answer: Option<&Answer>, now: Millis) {
         let Some(breaker) = &request.breaker else { return };
-        let state = self.0.entry(name(&request.caller)).or_default();
-        let was_probe = std::mem::take(&mut state.probing);
-        match ended(breaker, answer) {
-            Ended::Success => *state = State::default(),
-            // It says nothing of the service: an open circuit stays open for the next one to try.
-            Ended::Unknown => {}
+        let name = name(&request.caller);
+        match answer.map_or(Ended::Unknown, |it| ended(breaker, it)) {
+            Ended::Success => drop(self.0.remove(&name)),
+            // An open circuit stays open for the next one to try.
+            Ended::Unknown => self.0.get_mut(&name).filter(|_| admission.probe).into_iter().for_each(|it| it.probing = false),
             Ended::Failure => {
+                let state = self.0.entry(name).or_default();
+                // A call that began before the circuit opened says nothing new.
+                if state.open_until.is_some() && !admission.probe {
+                    return;
+                }
                 state.failures = state.failures.saturating_add(1);
-                if was_probe || state.failures >= breaker.threshold {
+                if admission.probe || state.failures >= breaker.threshold {
                     *state = State { open_until: Some(now.saturating_add(breaker.open_ms.into())), ..State::default() };
                 }
             }
@@ -128,11 +138,11 @@ mod tests {
 
     /// Makes a call at a time; whether it was let pass.
     fn call(breakers: &mut Breakers, request: &HttpRequest, answer: &Answer, now: Millis) -> bool {
-        let passes = breakers.enter(request, now).is_ok();
-        if passes {
-            breakers.leave(request, answer, now);
+        let admission = breakers.enter(request, now);
+        if let Ok(admission) = admission {
+            breakers.leave(admission, request, Some(answer), now);
         }
-        passes
+        admission.is_ok()
     }
 
     #[test]
@@ -142,9 +152,11 @@ mod tests {
         let error = breakers.enter(&request, 401).unwrap_err();
         assert_eq!((error.kind, error.retry_after_ms), (EffectErrorKind::CircuitOpen, Some(600)));
         assert!(error.message.contains("tool A.B"), "{error}");
-        assert!(breakers.enter(&request, 1001).is_ok());
+        let probe = breakers.enter(&request, 1001).unwrap();
         assert!(breakers.enter(&request, 1001).is_err(), "a second probe at the same time");
-        breakers.leave(&request, &status(503), 1100);
+        breakers.leave(probe, &request, None, 1002);
+        let probe = breakers.enter(&request, 1003).unwrap();
+        breakers.leave(probe, &request, Some(&status(503)), 1100);
         assert!(!call(&mut breakers, &request, &status(200), 2099), "a failed probe opens it anew");
         assert!(call(&mut breakers, &request, &status(200), 2100) && call(&mut breakers, &request, &status(500), 2101));
         assert!(call(&mut breakers, &request, &status(200), 2102), "a success forgets the failures before it");

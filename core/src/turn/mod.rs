@@ -15,7 +15,7 @@ mod request;
 mod rng;
 mod rows;
 
-pub use breaker::Breakers;
+pub use breaker::{Admission, Breakers};
 pub use door::{Door, View};
 pub use effect::{Answer, Class, Completion, Effect, EffectId, Operation};
 pub use error::{Diverged, EffectError, EffectErrorKind, TurnError};

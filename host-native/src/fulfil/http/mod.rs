@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::secrets::Secrets;
 use crate::settings::Network;
 pub use body::{BodyError, text};
-use breaker::Breakers;
+use breaker::Circuits;
 use call::Call;
 use client::Clients;
 use target::Refused;
@@ -34,7 +34,7 @@ const AHEAD: Duration = Duration::from_millis(10);
 pub struct Http {
     clients: Clients,
     network: Arc<Network>,
-    breakers: Breakers,
+    circuits: Circuits,
     secrets: Arc<Secrets>,
 }
 
@@ -42,25 +42,22 @@ impl Http {
     /// Calls services of the public network and what of the own one is listed.
     pub fn new(network: Network, secrets: Arc<Secrets>) -> Http {
         let network = Arc::new(network);
-        Http { clients: Clients::new(Arc::clone(&network)), network, breakers: Breakers::default(), secrets }
+        Http { clients: Clients::new(Arc::clone(&network)), network, circuits: Circuits::default(), secrets }
     }
 }
 
 /// Calls a service once; `key` is that of the effect. No secret is in what comes back.
 pub async fn answer(http: &Http, request: &HttpRequest, key: &str) -> Answer {
-    match guarded(http, request, key).await {
+    let pass = match http.circuits.enter(request) {
+        Ok(pass) => pass,
+        Err(open) => return Answer::Error(open),
+    };
+    let answer = match attempt(http, request, key).await {
         Ok(reply) => Answer::Ok(Reply::Http(HttpReply { body: http.secrets.scrub(&reply.body).into_owned(), ..reply })),
         Err(error) => Answer::Error(EffectError { message: http.secrets.scrub(&error.message).into_owned(), ..error }),
-    }
-}
-
-async fn guarded(http: &Http, request: &HttpRequest, key: &str) -> Result<HttpReply, EffectError> {
-    let pass = http.breakers.enter(&request.caller, request.breaker.as_ref())?;
-    let outcome = attempt(http, request, key).await;
-    if let Some(pass) = pass {
-        pass.settle(&outcome);
-    }
-    outcome
+    };
+    pass.settle(&answer);
+    answer
 }
 
 async fn attempt(http: &Http, request: &HttpRequest, key: &str) -> Result<HttpReply, EffectError> {

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::breaker::Breakers;
+use super::breaker::Circuits;
 use super::client::Clients;
 use super::{Http, answer};
 use crate::secrets::Secrets;
@@ -123,7 +123,7 @@ fn http(allowed: &str) -> Http {
 fn scripted(allowed: &str, names: &Arc<Script>) -> Http {
     let network = Arc::new(network(allowed));
     let clients = Clients::resolving(Arc::clone(names) as Arc<dyn Resolve>, Arc::clone(&network));
-    Http { clients, network, breakers: Breakers::default(), secrets: http("").secrets }
+    Http { clients, network, circuits: Circuits::default(), secrets: http("").secrets }
 }
 
 const SECRET: &str = "s3cr\"t/token+1";
