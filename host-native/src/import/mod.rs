@@ -171,8 +171,27 @@ fn fits(name: &str, kind: &str, value: &Value) -> bool {
 }
 
 /// Columns of JSON whose names do not say so.
-const JSON_COLUMNS: [&str; 6] =
-    ["json_schema", "param_schema", "allowed_identifiers", "config_value", "action_value", "interaction_contract"];
+const JSON_COLUMNS: [&str; 19] = [
+    "action_value",
+    "allowed_identifiers",
+    "auth_ref",
+    "binding",
+    "body_template",
+    "config_value",
+    "headers",
+    "hosts",
+    "input_schema",
+    "interaction_contract",
+    "json_schema",
+    "metadata",
+    "param_schema",
+    "policy",
+    "query",
+    "requests",
+    "response_mapping",
+    "secrets",
+    "spec",
+];
 
 /// Columns whose text is JSON; SQLite itself does not tell them from other texts.
 fn holds_json(name: &str) -> bool {
