@@ -2,6 +2,7 @@
 
 pub mod container;
 pub mod llm;
+pub mod sql;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,0 +1,6 @@
+//! Queries of tools.
+
+mod forms;
+mod functions;
+pub mod guard;
+mod reprint;
