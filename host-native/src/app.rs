@@ -18,6 +18,7 @@ use crate::drive::Host;
 use crate::exit::Failure;
 use crate::fulfil::container::Containers;
 use crate::fulfil::llm::Model;
+use crate::fulfil::sql::Queries;
 use crate::gate::Gate;
 use crate::http::connection::Patient;
 use crate::http::{audit, conversation, error, health, page, stream};
@@ -92,6 +93,8 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
         stream_ends_after: settings.stream.ends_after,
         containers: Containers::at(settings.container_url.clone()),
         stand_ins,
+        queries: Queries::at(settings.tool_database.as_ref().unwrap_or(&place.url))?,
+        secrets: Arc::clone(&settings.secrets),
     };
     Ok((Arc::new(host), writing))
 }
@@ -120,6 +123,7 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
         host.streams.close();
         let _ = server.await;
         host.readers.close().await;
+        host.queries.close().await;
         drop(host);
         let _ = writing.await;
     };

@@ -12,9 +12,10 @@ use uuid::Uuid;
 
 use crate::clock;
 use crate::fulfil::container::Containers;
-use crate::fulfil::{fulfil, llm::Model};
+use crate::fulfil::{fulfil, llm::Model, sql::Queries};
 use crate::gate::{Busy, Gate};
 use crate::rows;
+use crate::secrets::Secrets;
 use crate::store::load;
 use crate::stream::{Streams, Told};
 use crate::writer::{CommitError, Writer};
@@ -39,6 +40,10 @@ pub struct Host {
     pub containers: Containers,
     /// Who answers tasks and tools, and containers without a service.
     pub stand_ins: StandIns,
+    /// The database that tools ask.
+    pub queries: Queries,
+    /// What may leave this server nowhere.
+    pub secrets: Arc<Secrets>,
     /// Who listens to turns.
     pub streams: Arc<Streams>,
     /// Whether streams are offered over HTTP.

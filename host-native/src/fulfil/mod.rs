@@ -34,7 +34,10 @@ async fn answer(host: &Host, request: &Request) -> Answer {
         Request::Tool(request) => host.stand_ins.tool(request),
         Request::Container(request) => container::answer(&host.containers, &host.stand_ins, request).await,
         Request::Http(request) => host.stand_ins.http(request).unwrap_or_else(absent),
-        Request::Sql(request) => host.stand_ins.sql(request).unwrap_or_else(absent),
+        Request::Sql(request) => match host.stand_ins.sql(request) {
+            Some(answer) => answer,
+            None => sql::answer(&host.queries, &host.secrets, request).await,
+        },
         Request::Extension(_) => absent(),
         Request::Sleep(request) => {
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;

@@ -3,6 +3,7 @@
 mod file;
 mod placeholder;
 mod stream;
+mod tool_database;
 mod yaml;
 
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub struct Settings {
     pub container_url: Option<String>,
     /// What tools and models sign in with.
     pub secrets: Arc<Secrets>,
+    /// The database that tools ask; absent for the engine's own.
+    pub tool_database: Option<String>,
     /// The tree below `convengine`.
     pub tree: Value,
 }
@@ -73,6 +76,7 @@ impl Settings {
         };
         let stream = Stream::read(&tree, &mut problems);
         let secrets = Arc::new(Secrets::read(&tree, &mut problems));
+        let tool_database = tool_database::read(&tree, &mut problems);
         let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://")) {
             problems.push(format!("convengine.container.url: '{url}' cannot be reached: give an address that starts with http://"));
@@ -94,6 +98,7 @@ impl Settings {
             stream,
             container_url,
             secrets,
+            tool_database,
             tree,
         })
     }
