@@ -1,8 +1,10 @@
 //! Fulfils effects: one arm a kind, so that a new kind does not compile until this host can do it.
 
 pub mod container;
+pub mod documents;
 pub mod llm;
 pub mod sql;
+pub mod tool;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +33,7 @@ async fn answer(host: &Host, request: &Request) -> Answer {
         Request::Llm(request) => llm::answer(&host.model, request).await,
         Request::Embed(request) => llm::embed(&host.model, request),
         Request::Task(request) => host.stand_ins.task(request),
-        Request::Tool(request) => host.stand_ins.tool(request),
+        Request::Tool(request) => tool::answer(host, request).await,
         Request::Container(request) => container::answer(&host.containers, &host.stand_ins, request).await,
         Request::Http(request) => host.stand_ins.http(request).unwrap_or_else(absent),
         Request::Sql(request) => match host.stand_ins.sql(request) {

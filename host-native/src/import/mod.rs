@@ -171,8 +171,8 @@ fn fits(name: &str, kind: &str, value: &Value) -> bool {
 }
 
 /// Columns of JSON whose names do not say so.
-const JSON_COLUMNS: [&str; 6] =
-    ["json_schema", "param_schema", "allowed_identifiers", "config_value", "action_value", "interaction_contract"];
+const JSON_COLUMNS: [&str; 7] =
+    ["json_schema", "param_schema", "allowed_identifiers", "config_value", "action_value", "interaction_contract", "metadata"];
 
 /// Columns whose text is JSON; SQLite itself does not tell them from other texts.
 fn holds_json(name: &str) -> bool {
@@ -264,5 +264,20 @@ mod tests {
         let row = json!({"schema_id": 1, "intent_code": "A", "state_code": "ANY", "schema_type": "SCHEMA_JSON",
             "json_schema": "{\"type\":\"object\"}", "enabled": false, "priority": 1});
         assert_eq!(json!(stored), json!({"ce_output_schema": [row]}));
+    }
+
+    #[tokio::test]
+    async fn documents_come_and_go_with_packs() {
+        let row = json!({"document_id": 7, "collection": "faq", "title": "Refunds", "body": "A week.", "metadata": "{\"page\":3}"});
+        let tables: Tables = serde_json::from_value(json!({"cv_document": [row]})).expect("tables");
+        let mut connection = store::in_memory().await.expect("a database");
+        assert!(replace(&mut connection, &tables).await.expect("stored").is_empty());
+        let mut exported = store::config::other_tables(&mut connection).await.expect("tables");
+        assert_eq!(exported, tables);
+        assert!(drop_foreign_columns(&mut exported).await.expect("columns").is_empty());
+        assert_eq!(exported, tables);
+        let as_json = json!({"cv_document": [{"collection": "faq", "body": "x", "metadata": {"page": 3}}, {"body": "y"}]});
+        let found = problems(as_json).await;
+        assert_eq!(found, ["cv_document[2].collection: is missing; give it a value"]);
     }
 }
