@@ -94,6 +94,7 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
         containers: Containers::at(settings.container_url.clone()),
         stand_ins,
         queries: Queries::at(settings.tool_database.as_ref().unwrap_or(&place.url))?,
+        file_roots: Arc::clone(&settings.file_roots),
         secrets: Arc::clone(&settings.secrets),
     };
     Ok((Arc::new(host), writing))

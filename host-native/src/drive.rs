@@ -16,6 +16,7 @@ use crate::fulfil::{fulfil, llm::Model, sql::Queries};
 use crate::gate::{Busy, Gate};
 use crate::rows;
 use crate::secrets::Secrets;
+use crate::settings::Roots;
 use crate::store::load;
 use crate::stream::{Streams, Told};
 use crate::writer::{CommitError, Writer};
@@ -42,6 +43,8 @@ pub struct Host {
     pub stand_ins: StandIns,
     /// The database that tools ask.
     pub queries: Queries,
+    /// The folders that tools may read.
+    pub file_roots: Arc<Roots>,
     /// What may leave this server nowhere.
     pub secrets: Arc<Secrets>,
     /// Who listens to turns.

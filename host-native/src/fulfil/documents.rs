@@ -1,7 +1,6 @@
 //! DOCUMENT_RETRIEVAL: documents of `cv_document` that fit a question, found by their words.
 
 mod excerpt;
-mod words;
 
 use convengine_core::turn::{EffectError, EffectErrorKind, ToolRequest};
 use serde::Deserialize;
@@ -9,6 +8,7 @@ use serde_json::{Value, json};
 use sqlx::sqlite::SqlitePool;
 
 use super::tool::{argument, invalid, spec};
+use super::words;
 use crate::store::document::{self, Found};
 
 /// Documents of an answer.

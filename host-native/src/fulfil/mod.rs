@@ -2,9 +2,11 @@
 
 pub mod container;
 pub mod documents;
+pub mod files;
 pub mod llm;
 pub mod sql;
 pub mod tool;
+mod words;
 
 use std::sync::Arc;
 use std::time::Duration;

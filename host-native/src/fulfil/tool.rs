@@ -5,7 +5,7 @@ use convengine_core::turn::{Answer, EffectError, EffectErrorKind, Reply, ToolRep
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::documents;
+use super::{documents, files};
 use crate::drive::Host;
 
 /// Answers a tool: by its script when it has one, else by its group.
@@ -15,6 +15,7 @@ pub async fn answer(host: &Host, request: &ToolRequest) -> Answer {
     }
     let text = match tool_group(&request.tool_group).as_str() {
         "DOCUMENT_RETRIEVAL" => documents::search(&host.readers, request).await,
+        "FILES" => files::answer(&host.file_roots, request).await,
         other => Err(nobody(other)),
     };
     match text {

@@ -1,6 +1,7 @@
 //! Settings from options, environment and file, in this order of precedence.
 
 mod file;
+mod files;
 mod placeholder;
 mod stream;
 mod tool_database;
@@ -8,6 +9,7 @@ mod yaml;
 
 use std::sync::Arc;
 
+pub use files::Roots;
 pub use stream::Stream;
 
 use convengine_core::config::settings::normalise;
@@ -37,6 +39,8 @@ pub struct Settings {
     pub container_url: Option<String>,
     /// What tools and models sign in with.
     pub secrets: Arc<Secrets>,
+    /// The folders that tools may read.
+    pub file_roots: Arc<Roots>,
     /// The database that tools ask; absent for the engine's own.
     pub tool_database: Option<String>,
     /// The tree below `convengine`.
@@ -76,6 +80,7 @@ impl Settings {
         };
         let stream = Stream::read(&tree, &mut problems);
         let secrets = Arc::new(Secrets::read(&tree, &mut problems));
+        let file_roots = Arc::new(files::read(&tree, &mut problems));
         let tool_database = tool_database::read(&tree, &mut problems);
         let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://")) {
@@ -98,6 +103,7 @@ impl Settings {
             stream,
             container_url,
             secrets,
+            file_roots,
             tool_database,
             tree,
         })

@@ -44,7 +44,7 @@ const ROWS: &str = "\
 /// Refused everywhere: they write, wait, read files and other databases, run SQL of their own, tell about the server, or take as much
 /// memory as they are asked to.
 const REFUSED: &str = "\
-    current_setting currval edit fsdir fts3_tokenizer generate_series lastval load_extension nextval nsquery query_to_xml \
+    current_setting currval edit fsdir fts3_tokenizer generate_series lastval load_extension nextval query_to_xml \
     query_to_xml_and_xmlschema query_to_xmlschema randomblob readfile repeat set_config setval sleep ts_rewrite ts_stat \
     txid_current version writefile xmltable xpath_table xslt_process zeroblob zipfile";
 

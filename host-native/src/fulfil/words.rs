@@ -1,4 +1,4 @@
-//! The words of a question. They are data: nothing that a user writes is syntax of the search.
+//! The words of a question. They are data: nothing that a user writes is syntax of a search.
 
 /// Words of a question that are looked for.
 const MOST: usize = 64;
