@@ -54,3 +54,6 @@ pub fn argument(request: &ToolRequest, name: &str) -> Option<String> {
 pub fn invalid(message: String) -> EffectError {
     EffectError::new(EffectErrorKind::Invalid, message)
 }
+
+#[cfg(test)]
+mod tests;

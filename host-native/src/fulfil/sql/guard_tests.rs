@@ -265,6 +265,9 @@ fn what_is_run_is_what_was_read() {
     ] {
         assert_eq!(printed(sql, Dialect::Sqlite), expected);
     }
+    // Two signs in a row would be printed as a comment, and the rest would be lost.
+    assert!(sqlite("select - - 1 from t where a = 1").is_err());
+    assert_eq!(printed("select 1 - -1, -(-1)", Dialect::Sqlite), "SELECT 1 - -1, -(-1)");
     for (sql, expected) in [
         ("select $x$it's; --$x$", "SELECT 'it''s; --'"),
         ("select E'a\\'b\\nc\\\\'", "SELECT 'a''b\nc\\'"),

@@ -190,3 +190,44 @@ async fn secrets_do_not_leave_in_rows_or_errors() {
     let error = answer(&shop.queries, &secrets, &request("select hunter2hunter2 from stock", json!({}))).await;
     assert!(told(error).contains("no such column: [secret crm]"));
 }
+
+#[tokio::test]
+async fn what_is_printed_answers_what_was_written() {
+    let mut shop = Shop::open().await;
+    for sql in [
+        "select item, sum(count) as n from stock group by item having sum(count) > 10 order by n desc, item limit 5 offset 0",
+        "select distinct [item] from stock s where exists (select 1 from stock t where t.item = s.item and t.warehouse <> s.warehouse)",
+        "select item, row_number() over (partition by warehouse order by count desc) as place from stock order by item, place",
+        "with b as (select * from stock where warehouse = 'B') select count(*) filter (where price > 30) as n from b",
+        "with recursive c(n) as (select 1 union all select n + 1 from c where n < 5) select group_concat(n, ';') as all_n from c",
+        "select s.item, t.count from stock s left join stock t on t.item = s.item and t.warehouse = 'A' order by 1, 2",
+        "select item from stock where note is distinct from 'x' and item like 'run%' escape '!' and count between 1 and 500 order by 1",
+        "select case when count > 100 then 'many' else 'few' end as much, -count, not count, ~count, count % 5, count * 1.5 from stock order by 2",
+        "select cast(price as integer) as p, coalesce(note, 'it''s') as n, x'00ff' as b, 1e3 as e, 0.5 as h, null as z from stock order by 1, 2",
+        "select json_extract('{\"a\":[1,2]}', '$.a[1]') as a, '{\"b\":3}' ->> '$.b' as b, value from json_each('[7,8]')",
+        "select item from stock where (item, warehouse) in (select item, warehouse from stock) and item not in ('a', 'b') order by rowid",
+        "select item collate nocase as i from stock union select 'X' except select 'sandals' intersect select 'X' order by 1 desc",
+        "values (1, 'a'), (2, 'b''c')",
+        "select substr(item, 1, 3), upper(item), length(item), replace(item, ' ', '_'), trim(item), instr(item, 's') from stock order by 1, 2",
+        "select strftime('%Y', '2026-03-04') as y, date('2026-03-04', '+1 day') as d, round(2.567, 1) as r, max(1, 2) as m",
+        "select \"item\" as \"a b\", `count` as \"c\"\"d\" from main.stock where item glob 'r*' or item = 'x' || 'y' order by count",
+        "select 'ends with \\' as a, 'in the \\'' middle' as b, '''' as c, '' as d, 'tab\tand\nline' as e",
+        "select (select max(count) from stock) as m, 1 + (2 - 3) * 4 as n, 1 - (2 - 3) as o, 8 / (4 / 2) as p, not (1 and 0) or 0 as q",
+        "select price, min(count), avg(count), total(count) from stock group by price, price > 30 order by price nulls last",
+        "select * from (select item, count from stock order by count desc limit 1) x cross join (select 1 as one) y",
+    ] {
+        let guarded = guard(sql, Dialect::Sqlite, true).expect(sql);
+        let written = sqlx::query(sql).fetch_all(&mut shop.writer).await.expect(sql);
+        let printed = sqlx::query(AssertSqlSafe(guarded.sql.clone())).fetch_all(&mut shop.writer).await.expect(&guarded.sql);
+        assert!(!written.is_empty(), "{sql}");
+        assert_eq!(values(&written), values(&printed), "{sql}\n{}", guarded.sql);
+    }
+}
+
+/// The values of rows; the names of columns without an alias follow how the statement is written.
+fn values(rows: &[sqlx::sqlite::SqliteRow]) -> Vec<Vec<Value>> {
+    let secrets = Secrets::default();
+    let mut all = Rows::new(200, &secrets);
+    rows.iter().for_each(|it| assert!(all.take(it).expect("a row")));
+    all.reply().rows.into_iter().map(|it| it.into_iter().map(|it| it.1).collect()).collect()
+}
