@@ -28,6 +28,19 @@ create table if not exists cv_document (
 );
 create index if not exists idx_cv_document_collection on cv_document (collection);
 
+-- The words of the documents; a trigger is named after the table that it fills, and no line within it ends with a semicolon.
+create virtual table if not exists cv_document_index using fts5 (
+  title, body, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+);
+insert into cv_document_index (rowid, title, body) select document_id, title, body from cv_document;
+create trigger if not exists cv_document_index_insert after insert on cv_document begin
+  insert or replace into cv_document_index (rowid, title, body) values (new.document_id, new.title, new.body); end;
+create trigger if not exists cv_document_index_delete after delete on cv_document begin
+  delete from cv_document_index where rowid = old.document_id; end;
+create trigger if not exists cv_document_index_update after update on cv_document begin
+  delete from cv_document_index where rowid = old.document_id
+  ; insert or replace into cv_document_index (rowid, title, body) values (new.document_id, new.title, new.body); end;
+
 create table if not exists cv_extension (
   name text primary key not null,
   module text not null,

@@ -19,6 +19,7 @@ use crate::exit::Failure;
 use crate::fulfil::container::Containers;
 use crate::fulfil::http::Http;
 use crate::fulfil::llm::Model;
+use crate::fulfil::sql::Queries;
 use crate::gate::Gate;
 use crate::http::connection::Patient;
 use crate::http::{audit, conversation, error, health, page, stream};
@@ -94,6 +95,9 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
         containers: Containers::at(settings.container_url.clone(), Arc::clone(&settings.secrets))?,
         http: Http::new(settings.network.clone(), Arc::clone(&settings.secrets)),
         stand_ins,
+        queries: Queries::at(settings.tool_database.as_ref().unwrap_or(&place.url))?,
+        file_roots: Arc::clone(&settings.file_roots),
+        secrets: Arc::clone(&settings.secrets),
     };
     Ok((Arc::new(host), writing))
 }
@@ -122,6 +126,7 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
         host.streams.close();
         let _ = server.await;
         host.readers.close().await;
+        host.queries.close().await;
         drop(host);
         let _ = writing.await;
     };

@@ -5,6 +5,7 @@ use convengine_core::lint;
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnection;
 
+use crate::fulfil::sql;
 use crate::store;
 
 /// Compiles the authors' rows of a database with the settings below `convengine`.
@@ -13,7 +14,9 @@ use crate::store;
 /// What SQLite says.
 pub async fn of_database(connection: &mut SqliteConnection, settings: &Value) -> sqlx::Result<(Config, Vec<Issue>)> {
     let tables = store::config::tables(connection).await?;
-    Ok(Config::compile(&tables, settings))
+    let (config, mut issues) = Config::compile(&tables, settings);
+    issues.extend(sql::lint::check(&tables));
+    Ok((config, issues))
 }
 
 /// What compiling the authors' rows of a database says, and what lint says beyond it.
@@ -24,5 +27,6 @@ pub async fn lint_database(connection: &mut SqliteConnection, settings: &Value) 
     let tables = store::config::tables(connection).await?;
     let (_, mut issues) = Config::compile(&tables, settings);
     issues.extend(lint::check(&tables, &issues));
+    issues.extend(sql::lint::check(&tables));
     Ok(issues)
 }

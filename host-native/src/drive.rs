@@ -13,9 +13,11 @@ use uuid::Uuid;
 use crate::clock;
 use crate::fulfil::container::Containers;
 use crate::fulfil::http::Http;
-use crate::fulfil::{fulfil, llm::Model};
+use crate::fulfil::{fulfil, llm::Model, sql::Queries};
 use crate::gate::{Busy, Gate};
 use crate::rows;
+use crate::secrets::Secrets;
+use crate::settings::Roots;
 use crate::store::load;
 use crate::stream::{Streams, Told};
 use crate::writer::{CommitError, Writer};
@@ -42,6 +44,12 @@ pub struct Host {
     pub http: Http,
     /// Who answers tasks and tools, and containers without a service.
     pub stand_ins: StandIns,
+    /// The database that tools ask.
+    pub queries: Queries,
+    /// The folders that tools may read.
+    pub file_roots: Arc<Roots>,
+    /// What may leave this server nowhere.
+    pub secrets: Arc<Secrets>,
     /// Who listens to turns.
     pub streams: Arc<Streams>,
     /// Whether streams are offered over HTTP.

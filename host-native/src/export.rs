@@ -17,6 +17,7 @@ pub async fn command(settings: &Settings) -> Result<(), Failure> {
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
     let mut connection = store::connect(&settings.database, false).await?;
     let mut tables = store::config::tables(&mut connection).await.map_err(unusable)?;
+    tables.0.extend(store::config::other_tables(&mut connection).await.map_err(unusable)?.0);
     for column in import::drop_foreign_columns(&mut tables).await? {
         eprintln!("{column}: is no column of ours and left out");
     }

@@ -70,10 +70,14 @@ impl StandIns {
         }
     }
 
+    /// Whether a tool has a script.
+    pub fn has_tool(&self, request: &ToolRequest) -> bool {
+        self.tools.contains_key(name_of(request))
+    }
+
     /// Answers a tool.
     pub fn tool(&self, request: &ToolRequest) -> Answer {
-        // A request that names only a group is answered by the group.
-        let name = request.tool_code.as_deref().unwrap_or(&request.tool_group);
+        let name = name_of(request);
         match self.text_of_tool(name) {
             Some(text) => text.map_or_else(Answer::Error, |text| Answer::Ok(Reply::Tool(ToolReply { text }))),
             None => missing("tool", name),
@@ -138,6 +142,11 @@ impl StandIns {
             None => Answer::Ok(Reply::Container(ContainerReply { data: script.clone() })),
         }
     }
+}
+
+/// A request that names only a group is answered by the group.
+fn name_of(request: &ToolRequest) -> &str {
+    request.tool_code.as_deref().unwrap_or(&request.tool_group)
 }
 
 fn missing(what: &str, name: &str) -> Answer {

@@ -1,8 +1,13 @@
 //! Fulfils effects: one arm a kind, so that a new kind does not compile until this host can do it.
 
 pub mod container;
+pub mod documents;
+pub mod files;
 pub mod http;
 pub mod llm;
+pub mod sql;
+pub mod tool;
+mod words;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,13 +36,16 @@ async fn answer(host: &Host, request: &Request, key: &str) -> Answer {
         Request::Llm(request) => llm::answer(&host.model, request).await,
         Request::Embed(request) => llm::embed(&host.model, request),
         Request::Task(request) => host.stand_ins.task(request),
-        Request::Tool(request) => host.stand_ins.tool(request),
+        Request::Tool(request) => tool::answer(host, request).await,
         Request::Container(request) => container::answer(&host.containers, &host.stand_ins, request).await,
         Request::Http(request) => match host.stand_ins.http(request) {
             Some(answer) => answer,
             None => http::answer(&host.http, request, key).await,
         },
-        Request::Sql(request) => host.stand_ins.sql(request).unwrap_or_else(absent),
+        Request::Sql(request) => match host.stand_ins.sql(request) {
+            Some(answer) => answer,
+            None => sql::answer(&host.queries, &host.secrets, request).await,
+        },
         Request::Extension(_) => absent(),
         Request::Sleep(request) => {
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;

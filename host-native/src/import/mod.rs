@@ -284,4 +284,19 @@ mod tests {
             "json_schema": "{\"type\":\"object\"}", "enabled": false, "priority": 1});
         assert_eq!(json!(stored), json!({"ce_output_schema": [row]}));
     }
+
+    #[tokio::test]
+    async fn documents_come_and_go_with_packs() {
+        let row = json!({"document_id": 7, "collection": "faq", "title": "Refunds", "body": "A week.", "metadata": "{\"page\":3}"});
+        let tables: Tables = serde_json::from_value(json!({"cv_document": [row]})).expect("tables");
+        let mut connection = store::in_memory().await.expect("a database");
+        assert!(replace(&mut connection, &tables).await.expect("stored").is_empty());
+        let mut exported = store::config::other_tables(&mut connection).await.expect("tables");
+        assert_eq!(exported, tables);
+        assert!(drop_foreign_columns(&mut exported).await.expect("columns").is_empty());
+        assert_eq!(exported, tables);
+        let as_json = json!({"cv_document": [{"collection": "faq", "body": "x", "metadata": {"page": 3}}, {"body": "y"}]});
+        let found = problems(as_json).await;
+        assert_eq!(found, ["cv_document[2].collection: is missing; give it a value"]);
+    }
 }

@@ -1,13 +1,16 @@
 //! Settings from options, environment and file, in this order of precedence.
 
 mod file;
+mod files;
 pub mod network;
 mod placeholder;
 mod stream;
+mod tool_database;
 mod yaml;
 
 use std::sync::Arc;
 
+pub use files::Roots;
 pub use network::Network;
 pub use stream::Stream;
 
@@ -40,6 +43,10 @@ pub struct Settings {
     pub network: Network,
     /// What tools and models sign in with.
     pub secrets: Arc<Secrets>,
+    /// The folders that tools may read.
+    pub file_roots: Arc<Roots>,
+    /// The database that tools ask; absent for the engine's own.
+    pub tool_database: Option<String>,
     /// The tree below `convengine`.
     pub tree: Value,
 }
@@ -78,6 +85,8 @@ impl Settings {
         let stream = Stream::read(&tree, &mut problems);
         let network = Network::read(&tree, &mut problems);
         let secrets = Arc::new(Secrets::read(&tree, &mut problems));
+        let file_roots = Arc::new(files::read(&tree, &mut problems));
+        let tool_database = tool_database::read(&tree, &mut problems);
         let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://") && !it.starts_with("https://")) {
             problems
@@ -101,6 +110,8 @@ impl Settings {
             container_url,
             network,
             secrets,
+            file_roots,
+            tool_database,
             tree,
         })
     }

@@ -34,25 +34,40 @@ const CONTROL_TABLES: [(&str, &str); 20] = [
     ("cv_tool_spec", "select * from cv_tool_spec order by tool_id"),
 ];
 
+/// Tables of authors that turns do not depend on: they come and go with packs, and are no part of the snapshot.
+const OTHER_TABLES: [(&str, &str); 1] = [("cv_document", "select * from cv_document order by document_id")];
+
 /// Whether a table holds rows that authors write.
 pub fn is_control_table(table: &str) -> bool {
-    CONTROL_TABLES.iter().any(|it| it.0 == table)
+    CONTROL_TABLES.iter().chain(&OTHER_TABLES).any(|it| it.0 == table)
 }
 
-/// The authors' rows; a table that is not there or empty is left out.
+/// The authors' rows that turns depend on; a table that is not there or empty is left out.
 ///
 /// # Errors
 /// What SQLite says.
 pub async fn tables(connection: &mut SqliteConnection) -> sqlx::Result<Tables> {
+    rows_of(connection, &CONTROL_TABLES).await
+}
+
+/// The authors' other rows.
+///
+/// # Errors
+/// What SQLite says.
+pub async fn other_tables(connection: &mut SqliteConnection) -> sqlx::Result<Tables> {
+    rows_of(connection, &OTHER_TABLES).await
+}
+
+async fn rows_of(connection: &mut SqliteConnection, tables: &[(&str, &'static str)]) -> sqlx::Result<Tables> {
     let existing = schema::tables(connection).await?;
     let mut found = BTreeMap::new();
-    for (table, sql) in CONTROL_TABLES {
-        if !existing.contains(table) {
+    for (table, sql) in tables {
+        if !existing.contains(*table) {
             continue;
         }
-        let rows = sqlx::query(sql).fetch_all(&mut *connection).await?;
+        let rows = sqlx::query(*sql).fetch_all(&mut *connection).await?;
         if !rows.is_empty() {
-            found.insert(table.to_owned(), rows.iter().map(object).collect::<sqlx::Result<_>>()?);
+            found.insert((*table).to_owned(), rows.iter().map(object).collect::<sqlx::Result<_>>()?);
         }
     }
     Ok(Tables(found))

@@ -5,6 +5,7 @@
 pub mod audit;
 pub mod commit;
 pub mod config;
+pub mod document;
 pub mod load;
 pub mod schema;
 pub mod script;

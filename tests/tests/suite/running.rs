@@ -308,7 +308,7 @@ impl Sql {
             let columns =
                 self.texts(&format!("select group_concat('quote(' || name || ')', ' || '','' || ') from pragma_table_info('{table}')"));
             all.push(table.clone());
-            all.extend(self.texts(&format!("select {} from {table} order by rowid", columns[0])));
+            all.extend(self.texts(&format!("select {} from {table} order by 1", columns[0])));
         }
         all
     }

@@ -1,0 +1,50 @@
+//! The part of a long text that is shown: around the first word that was looked for.
+
+/// Characters that are shown.
+const LONGEST: usize = 2_000;
+
+/// Characters of them that stand before the word.
+const BEFORE: usize = 400;
+
+/// The whole text, or a part of it that begins and ends between words.
+pub fn of(text: &str, words: &[String]) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= LONGEST {
+        return text.to_owned();
+    }
+    let start = first_word(&chars, words).saturating_sub(BEFORE).min(chars.len() - LONGEST);
+    let end = start + LONGEST;
+    let is_gap = |at: usize| at == 0 || at == chars.len() || chars[at].is_whitespace() || chars[at - 1].is_whitespace();
+    // A text without spaces is cut anywhere.
+    let start = (start..end).find(|it| is_gap(*it)).unwrap_or(start);
+    let end = (start + 1..=end).rev().find(|it| is_gap(*it)).unwrap_or(end);
+    chars[start..end].iter().collect::<String>().trim().to_owned()
+}
+
+/// Where a word that was looked for stands first; the beginning when none stands there as it was written.
+fn first_word(chars: &[char], words: &[String]) -> usize {
+    let words: Vec<Vec<char>> = words.iter().map(|it| it.chars().collect()).collect();
+    let same = |a: char, b: char| a == b || a.to_lowercase().eq(b.to_lowercase());
+    let begins_here = |at: usize, word: &[char]| word.iter().zip(&chars[at..]).all(|(a, b)| same(*a, *b)) && at + word.len() <= chars.len();
+    let is_start = |at: usize| chars[at].is_alphanumeric() && (at == 0 || !chars[at - 1].is_alphanumeric());
+    (0..chars.len()).find(|at| is_start(*at) && words.iter().any(|it| begins_here(*at, it))).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_around_the_word() {
+        let words = ["refund".to_owned()];
+        assert_eq!(of("short", &words), "short");
+        let text = format!("{}Refunds take a week. {}", "before ".repeat(500), "after ".repeat(500));
+        let cut = of(&text, &words);
+        assert!(cut.contains("Refunds take a week.") && cut.starts_with("before") && cut.ends_with("after"), "{cut}");
+        assert!((1_980..=2_000).contains(&cut.chars().count()), "{}", cut.chars().count());
+        let start = of(&text, &["nothing".to_owned()]);
+        assert!(start.starts_with("before before") && !start.contains("Refunds"));
+        assert!(of(&format!("{}refund", "x ".repeat(3_000)), &words).ends_with("x refund"));
+        assert_eq!(of(&"é".repeat(3_000), &words).chars().count(), 2_000);
+    }
+}

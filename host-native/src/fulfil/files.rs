@@ -1,0 +1,120 @@
+//! FILES: reads, lists and searches texts below folders that the settings name, and nothing outside of them.
+
+mod place;
+mod read;
+mod search;
+
+use std::io;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use convengine_core::turn::{EffectError, EffectErrorKind, ToolRequest};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::tool::{argument, invalid, spec};
+use crate::settings::Roots;
+use place::Place;
+
+/// Bytes of a file that are read, whatever a tool asks for.
+const MOST_BYTES: u32 = 1 << 20;
+
+/// How a tool is set up.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Spec {
+    /// The name of a folder in the settings.
+    root: String,
+    operation: Operation,
+    /// The argument that holds the path.
+    path: Option<String>,
+    /// The argument that holds the words to search for.
+    query: Option<String>,
+    /// The endings of files that may be read; all when there are none.
+    extensions: Vec<String>,
+    /// Bytes of a file that are read.
+    max_bytes: Option<u32>,
+}
+
+/// What a tool does.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Operation {
+    /// Gives the text of a file.
+    #[default]
+    Read,
+    /// Gives the names in a folder.
+    List,
+    /// Gives the lines with certain words.
+    Search,
+}
+
+/// What a tool is asked to do.
+struct Job {
+    spec: Spec,
+    /// Empty for the folder itself.
+    path: String,
+    words: String,
+}
+
+/// What is in a file or a folder, as JSON text.
+///
+/// # Errors
+/// A tool that is not set up rightly, or a path that is not allowed or not there.
+pub async fn answer(roots: &Roots, request: &ToolRequest) -> Result<String, EffectError> {
+    let spec: Spec = spec(request)?;
+    let Some(root) = roots.get(&spec.root).cloned() else {
+        return Err(invalid(format!("the root '{}' is not set up: add convengine.files.roots.{0}", spec.root)));
+    };
+    if !spec.max_bytes.is_none_or(|it| (1..=MOST_BYTES).contains(&it)) {
+        return Err(invalid(format!("max_bytes is not allowed: write a number from 1 to {MOST_BYTES} into the spec of the tool")));
+    }
+    let text = |name: &Option<String>, default: &str| argument(request, name.as_deref().unwrap_or(default)).unwrap_or_default();
+    let job = Job { path: text(&spec.path, "path"), words: text(&spec.query, "query"), spec };
+    let work = move || {
+        let root = Dir::open_ambient_dir(&root, ambient_authority()).map_err(|it| unusable(&job.spec.root, &it))?;
+        carry_out(&root, &job)
+    };
+    let done = tokio::task::spawn_blocking(work).await;
+    let answer = done.map_err(|it| EffectError::new(EffectErrorKind::Unavailable, format!("the files cannot be read: {it}")))?;
+    answer.map(|it| it.to_string())
+}
+
+fn carry_out(root: &Dir, job: &Job) -> Result<Value, EffectError> {
+    let place = Place::of(root, &job.path)?;
+    match job.spec.operation {
+        Operation::Read => read::file(&place, &job.spec),
+        Operation::List => read::folder(&place, &job.spec),
+        Operation::Search => search::lines(&place, &job.spec, &job.words),
+    }
+}
+
+impl Spec {
+    /// Whether files with such a name may be read.
+    fn takes(&self, name: &str) -> bool {
+        let ending = name.rsplit_once('.').map(|it| it.1);
+        let same = |it: &String| ending.is_some_and(|ending| it.trim_start_matches('.').eq_ignore_ascii_case(ending));
+        self.extensions.is_empty() || self.extensions.iter().any(same)
+    }
+
+    fn most_bytes(&self) -> u64 {
+        self.max_bytes.unwrap_or(65_536).into()
+    }
+}
+
+fn denied(path: &str, reason: &str) -> EffectError {
+    EffectError::new(EffectErrorKind::Denied, format!("the path '{path}' is not allowed: {reason}"))
+}
+
+fn unusable(path: &str, error: &io::Error) -> EffectError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            EffectError::new(EffectErrorKind::NotFound, format!("'{path}' is not there: list the folder to see what is"))
+        }
+        io::ErrorKind::PermissionDenied => denied(path, "it leads out of its folder, or may not be read"),
+        _ => EffectError::new(EffectErrorKind::Unavailable, format!("'{path}' cannot be read: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

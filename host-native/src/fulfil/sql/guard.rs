@@ -1,0 +1,100 @@
+//! The guard of queries: what may be asked of a database, decided on the parsed statement. (`spec/mcp-and-semantic.md` 4.3, 6.4)
+//!
+//! What is run is never the text that came in, but the parsed statement printed anew: comments, quoting tricks and whatever the
+//! database might read otherwise than this parser do not get that far.
+
+use std::thread;
+
+use sqlparser::ast::Statement;
+use sqlparser::dialect::{Dialect as Parsing, PostgreSqlDialect, SQLiteDialect};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+
+use super::{forms, reprint};
+
+/// Characters of a statement.
+const LONGEST: usize = 20_000;
+
+/// Operators and key words of a statement. They bound how deep its tree can be; SQLite goes no deeper than this either.
+const OPERATORS: usize = 1_000;
+
+/// Room for a tree of that depth.
+const STACK: usize = 32 << 20;
+
+/// Whose SQL it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQLite.
+    Sqlite,
+    /// PostgreSQL.
+    Postgres,
+}
+
+/// A statement that may be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guarded {
+    /// The statement printed anew; its values are `$1`, `$2`, …
+    pub sql: String,
+    /// The names of the values, in the order of their numbers.
+    pub params: Vec<String>,
+}
+
+/// Lets one query through that does nothing but read; `safe` limits it to functions that are known to have no effect.
+///
+/// # Errors
+/// Why the statement is refused.
+pub fn guard(sql: &str, dialect: Dialect, safe: bool) -> Result<Guarded, String> {
+    if sql.chars().count() > LONGEST {
+        return Err(format!("the SQL has more than {LONGEST} characters: make it shorter"));
+    }
+    thread::scope(|scope| {
+        let guarded = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || decide(sql, dialect, safe));
+        let guarded = guarded.map_err(|it| format!("the SQL cannot be checked now: {it}"))?;
+        guarded.join().unwrap_or_else(|_| Err("the SQL cannot be checked: write it more simply".to_owned()))
+    })
+}
+
+fn decide(sql: &str, dialect: Dialect, safe: bool) -> Result<Guarded, String> {
+    let mut statement = one(sql, dialect)?;
+    forms::check(&statement, dialect, safe)?;
+    let params = reprint::settle(&mut statement, dialect)?;
+    let sql = reprint::print(&statement);
+    // What is printed must mean to a parser what was checked.
+    if sql.contains('\0') || one(&sql, dialect).ok().as_ref() != Some(&statement) {
+        return Err("the SQL cannot be printed again as it was read: write it more simply".to_owned());
+    }
+    Ok(Guarded { sql, params })
+}
+
+fn one(sql: &str, dialect: Dialect) -> Result<Statement, String> {
+    let parsing: &dyn Parsing = match dialect {
+        Dialect::Sqlite => &SQLiteDialect {},
+        Dialect::Postgres => &PostgreSqlDialect {},
+    };
+    let unreadable = |it: String| format!("the SQL cannot be read: {it}");
+    let tokens = Tokenizer::new(parsing, sql).tokenize_with_location().map_err(|it| unreadable(it.to_string()))?;
+    if tokens.iter().filter(|it| is_operator(it)).count() > OPERATORS {
+        return Err(format!("the SQL has more than {OPERATORS} operators and key words: make it shorter"));
+    }
+    let statements = Parser::new(parsing).with_tokens_with_locations(tokens).parse_statements();
+    let mut statements = statements.map_err(|it| unreadable(it.to_string()))?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        (None, _) => Err("there is no statement: write one query".to_owned()),
+        (Some(_), false) => Err("there is more than one statement: write one query".to_owned()),
+    }
+}
+
+fn is_operator(token: &TokenWithSpan) -> bool {
+    match &token.token {
+        Token::Word(word) => word.quote_style.is_none() && word.keyword != Keyword::NoKeyword,
+        Token::Number(..) | Token::SingleQuotedString(_) | Token::Whitespace(_) => false,
+        Token::Comma | Token::Period | Token::LParen | Token::RParen => false,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+#[path = "guard_tests.rs"]
+mod tests;

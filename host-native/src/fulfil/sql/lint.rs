@@ -1,0 +1,66 @@
+//! What the guard will refuse, told before a tool is called.
+
+use convengine_core::config::{Issue, Tables};
+use convengine_core::turn::Map;
+use serde_json::Value;
+
+use super::guard::{Dialect, guard};
+
+/// Issues of the enabled rows of `ce_mcp_db_tool` whose template is a whole statement.
+pub fn check(tables: &Tables) -> Vec<Issue> {
+    let rows = |table: &str| tables.0.get(table).map(Vec::as_slice).unwrap_or_default();
+    let disabled: Vec<&Value> = rows("ce_mcp_tool").iter().filter(|it| !is_on(it, "enabled")).filter_map(|it| it.get("tool_id")).collect();
+    rows("ce_mcp_db_tool").iter().filter(|it| it.get("tool_id").is_none_or(|id| !disabled.contains(&id))).filter_map(of_row).collect()
+}
+
+fn of_row(row: &Map) -> Option<Issue> {
+    // With names that are put in at the call it is no statement yet.
+    let sql = row.get("sql_template")?.as_str().filter(|it| !it.contains("${"))?;
+    let reason = guard(sql, Dialect::Sqlite, is_on(row, "safe_mode")).err()?;
+    let id = row.get("tool_id").unwrap_or(&Value::Null);
+    let warning = Issue::warning(
+        format!("ce_mcp_db_tool[{id}].sql_template"),
+        format!("is refused whenever the tool is called: {reason}"),
+        "correct the template",
+    );
+    Some(Issue { rule: "refused-sql", ..warning })
+}
+
+/// Whether a column says yes, as it does when it says nothing.
+fn is_on(row: &Map, column: &str) -> bool {
+    !matches!(row.get(column), Some(Value::Bool(false))) && row.get(column).and_then(Value::as_i64) != Some(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn templates_that_are_refused_are_told() {
+        let tool = |id: i64, enabled: bool| json!({"tool_id": id, "tool_code": format!("t{id}"), "enabled": enabled});
+        let row = |id: i64, sql: &str, safe: Value| json!({"tool_id": id, "sql_template": sql, "safe_mode": safe});
+        let tables = json!({
+            "ce_mcp_tool": [tool(1, true), tool(2, true), tool(3, false), tool(4, true), tool(5, true), tool(6, true)],
+            "ce_mcp_db_tool": [
+                row(1, "select a from t where b = :b limit :limit", json!(true)),
+                row(2, "delete from t", json!(true)),
+                row(3, "drop table t", json!(true)),
+                row(4, "select * from ${table}", json!(true)),
+                row(5, "select mine(a) from t", json!(1)),
+                row(6, "select mine(a) from t", json!(0)),
+            ]
+        });
+        let issues = check(&serde_json::from_value(tables).expect("tables"));
+        let told: Vec<String> = issues.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "warning ce_mcp_db_tool[2].sql_template: is refused whenever the tool is called: only a query may be run: write one that \
+                 begins with select, values or with; correct the template (refused-sql)",
+                "warning ce_mcp_db_tool[5].sql_template: is refused whenever the tool is called: the function 'mine' is not allowed: it \
+                 is not known to have no effect; turn safe_mode off if it is yours; correct the template (refused-sql)",
+            ]
+        );
+    }
+}

@@ -1,0 +1,34 @@
+//! Which database tools ask: `convengine.tool-database.url`.
+
+use serde_json::Value;
+
+/// Reads the address from a normalised tree; absent for the engine's own database.
+pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Option<String> {
+    let url = tree.pointer("/tool-database/url")?.as_str().unwrap_or_default().trim();
+    if url.strip_prefix("sqlite:").is_none_or(str::is_empty) {
+        let scheme = url.split_once(':').map_or("this address", |it| it.0);
+        problems.push(format!("convengine.tool-database.url: '{scheme}' is not available in this version: write sqlite:PATH"));
+    }
+    Some(url.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_can_be_asked_is_taken() {
+        let read = |tree: Value| {
+            let mut problems = Vec::new();
+            (read(&tree, &mut problems), problems)
+        };
+        assert_eq!(read(json!({})), (None, Vec::new()));
+        assert_eq!(read(json!({"tool-database": {"url": " sqlite:shop.db "}})), (Some("sqlite:shop.db".to_owned()), Vec::new()));
+        // An address may hold a password: only its scheme is told.
+        let (_, problems) = read(json!({"tool-database": {"url": "postgres://me:hunter2@host/shop"}}));
+        assert_eq!(problems, ["convengine.tool-database.url: 'postgres' is not available in this version: write sqlite:PATH"]);
+        assert_eq!(read(json!({"tool-database": {"url": 5}})).1.len(), 1);
+        assert_eq!(read(json!({"tool-database": {"url": "sqlite:"}})).1.len(), 1);
+    }
+}
