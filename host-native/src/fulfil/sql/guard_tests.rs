@@ -166,7 +166,7 @@ fn functions_with_effects_are_refused_wherever_they_stand() {
 fn harmless_functions_get_through_in_any_case() {
     for sql in [
         "select COALESCE(max(a), 0), Upper(b), pg_catalog.lower(c) from t group by b, c",
-        "select ifnull(a, 1), iif(a > 1, 'x', 'y'), instr(b, 'c'), printf('%d', a), group_concat(b, ',') from t",
+        "select ifnull(a, 1), iif(a > 1, 'x', 'y'), instr(b, 'c'), hex(a), group_concat(b, ',') from t",
         "select json_extract(a, '$.x'), a ->> '$.y' from t, json_each(t.a) e where e.value > 1",
         "select row_number() over (partition by a order by b desc rows between 1 preceding and current row) from t",
         "select count(*), count(distinct a), sum(a) filter (where a > 1) from t",
