@@ -6,6 +6,7 @@
 mod answer;
 mod check;
 mod conversations;
+mod extension;
 mod message;
 mod script_turn;
 mod scripted;
@@ -16,10 +17,13 @@ mod talk;
 pub use answer::{Asked, PackAnswer};
 pub use check::{Check, PackCheck};
 pub use conversations::{Conversations, SliceHash};
+pub use extension::PackExtension;
 pub use message::Message;
 pub use scripted::{ScriptRule, Scripted};
 pub use stand_in::StandIns;
 pub use stub::{HttpAnswer, HttpRule, STUB};
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -60,6 +64,12 @@ pub struct Pack {
     /// The service at `${STUB}`.
     #[serde(default)]
     pub http: Vec<HttpRule>,
+    /// Extensions by name; `parse` makes their rows of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extensions: BTreeMap<String, PackExtension>,
+    /// The modules of the extensions by their SHA-256.
+    #[serde(skip)]
+    pub modules: BTreeMap<String, Vec<u8>>,
     /// The conversation.
     #[serde(default)]
     pub turns: Vec<PackTurn>,
@@ -133,6 +143,7 @@ impl Pack {
         for request in pack.turns.iter_mut().filter_map(|it| it.request.as_mut()) {
             request.body = expand(&request.body);
         }
+        pack.modules = extension::take_up(&mut pack)?;
         Ok(pack)
     }
 
