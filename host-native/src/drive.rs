@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::clock;
+use crate::extension::Extensions;
 use crate::fulfil::container::Containers;
 use crate::fulfil::{fulfil, llm::Model};
 use crate::gate::{Busy, Gate};
@@ -39,6 +40,8 @@ pub struct Host {
     pub containers: Containers,
     /// Who answers tasks and tools, and containers without a service.
     pub stand_ins: StandIns,
+    /// Who runs extensions.
+    pub extensions: Extensions,
     /// Who listens to turns.
     pub streams: Arc<Streams>,
     /// Whether streams are offered over HTTP.

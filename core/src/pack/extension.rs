@@ -87,6 +87,24 @@ impl PackExtension {
         }
     }
 
+    /// An extension as a database holds it: its row and the bytes of its module.
+    pub fn stored(row: &Map, module: &[u8]) -> PackExtension {
+        let text = |column: &str| row.get(column).and_then(Value::as_str);
+        let number = |column: &str| row.get(column).and_then(Value::as_u64).and_then(|it| it.try_into().ok());
+        let list = |column: &str| text(column).and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
+        PackExtension {
+            wasm: Some(STANDARD.encode(module)),
+            file: None,
+            requests: list("requests"),
+            hosts: list("hosts"),
+            secrets: list("secrets"),
+            memory_mib: number("memory_mib").unwrap_or_else(memory_mib),
+            timeout_ms: number("timeout_ms").unwrap_or_else(timeout_ms),
+            enabled: row.get("enabled").and_then(Value::as_bool).unwrap_or(true),
+            description: text("description").map(str::to_owned),
+        }
+    }
+
     fn row(&self, name: &str, module: &str) -> Map {
         let list = |it: &[String]| json!(it).to_string();
         let mut row: Map = [

@@ -11,7 +11,7 @@ use sqlx::{Column, Row, TypeInfo, ValueRef};
 use super::schema;
 
 /// One literal statement a table, in primary-key order: the last tie-break of every choice between rows.
-const CONTROL_TABLES: [(&str, &str); 17] = [
+const CONTROL_TABLES: [(&str, &str); 18] = [
     ("ce_config", "select * from ce_config order by config_id"),
     ("ce_container_config", "select * from ce_container_config order by id"),
     ("ce_intent", "select * from ce_intent order by intent_code"),
@@ -29,6 +29,7 @@ const CONTROL_TABLES: [(&str, &str); 17] = [
     ("ce_task", "select * from ce_task order by task_id"),
     ("ce_tool", "select * from ce_tool order by tool_id"),
     ("ce_verbose", "select * from ce_verbose order by verbose_id"),
+    ("cv_extension", "select * from cv_extension order by name"),
 ];
 
 /// Whether a table holds rows that authors write.

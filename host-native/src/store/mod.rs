@@ -6,6 +6,7 @@ pub mod audit;
 pub mod commit;
 pub mod config;
 pub mod load;
+pub mod module;
 pub mod schema;
 pub mod script;
 pub mod turn;
