@@ -47,6 +47,11 @@ export class EngineClient {
     return (await this.ask({ type: 'play', pack, keep }, 'played', follow)).turns;
   }
 
+  /** Says why a module is no extension; nothing when it is one. */
+  async check(extension: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+    return (await this.ask({ type: 'check', extension, bytes }, 'checked')).refused;
+  }
+
   private ask<T extends Reply['type']>(request: Unnumbered<Request>, type: T, follow?: Follow) {
     if (this.dead) return Promise.reject(this.dead);
     const id = ++this.last;

@@ -1,5 +1,6 @@
 import init, { Engine } from 'convengine-wasm';
 import { drive, type Clock, type Watch } from './drive';
+import { Extensions } from './fulfil/extension';
 import { messageText, type Failure, type Message, type PlayedTurn, type Progress, type Reply, type Request } from './protocol';
 import type { Issue, TurnRecord } from './types';
 
@@ -10,7 +11,8 @@ const LIVE: Clock = {
   wait: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
 };
 
-const started = init();
+const extensions = new Extensions();
+const started = Promise.all([init(), extensions.ready]);
 let engine: Engine | undefined;
 let queue: Promise<void> = Promise.resolve();
 
@@ -36,6 +38,8 @@ function perform(request: Request): Reply | Promise<Reply> {
       return send(request.id, request);
     case 'play':
       return play(request.id, request.pack, request.keep);
+    case 'check':
+      return check(request.id, request.extension, request.bytes);
   }
 }
 
@@ -75,9 +79,13 @@ async function play(id: number, pack: string, keep: boolean): Promise<Reply> {
   return { id, type: 'played', turns };
 }
 
+async function check(id: number, extension: string, bytes: Uint8Array<ArrayBuffer>): Promise<Reply> {
+  return { id, type: 'checked', refused: await extensions.check(extension, bytes) };
+}
+
 async function turn(on: Engine, message: string, watch: Watch, clock?: Clock): Promise<TurnRecord> {
   const begin = performance.now();
-  const driven = await drive(on, message, watch, clock);
+  const driven = await drive(on, message, watch, clock, (effect, text, now) => extensions.answer(on, effect, text, now));
   const durationMs = performance.now() - begin;
   return { ...driven, message: spoken(message), hash: on.turn_hash(), views: on.views(), durationMs };
 }
