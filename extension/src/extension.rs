@@ -143,8 +143,7 @@ mod tests {
     fn two_effects_run_at_the_same_time_and_may_be_answered_in_any_order() {
         let mut it = conv_extension();
         let said = start(&mut it, &of_task("t:both"));
-        let secret = json!({"header": "Authorization", "prefix": "Bearer ", "secret": "key"});
-        let first = json!({"kind": "http", "method": "GET", "url": "https://a.example/1", "headers": [], "secret": secret});
+        let first = json!({"kind": "http", "method": "GET", "url": "https://a.example/1", "headers": [], "secret": "key"});
         let second = json!({"kind": "http", "method": "POST", "url": "https://a.example/2",
             "headers": [["Content-Type", "application/json"]], "body": "{\"amount\":5}"});
         assert_eq!(said["effects"], json!([{"id": 0, "request": first}, {"id": 1, "request": second}]));

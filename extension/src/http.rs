@@ -1,7 +1,7 @@
 //! Calls of HTTP services, which the host makes.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::ext::Operation;
@@ -18,19 +18,8 @@ pub struct HttpCall {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Option<String>,
-    /// A header that the host adds with a secret in it.
-    pub secret: Option<SecretHeader>,
-}
-
-/// A header whose value only the host knows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SecretHeader {
-    /// The header.
-    pub header: String,
-    /// What stands before the secret.
-    pub prefix: String,
-    /// The name of the secret, which the manifest allows.
-    pub secret: String,
+    /// The name of a secret, which the host knows, the manifest allows, and nobody else sees: it is sent as `Authorization: Bearer`.
+    pub secret: Option<String>,
 }
 
 impl HttpCall {
@@ -52,10 +41,10 @@ impl HttpCall {
         self
     }
 
-    /// Signs in with `Authorization: Bearer` and a secret of this name.
+    /// Signs in with a secret of this name.
     #[must_use]
     pub fn secret(mut self, name: &str) -> HttpCall {
-        self.secret = Some(SecretHeader { header: "Authorization".to_owned(), prefix: "Bearer ".to_owned(), secret: name.to_owned() });
+        self.secret = Some(name.to_owned());
         self
     }
 }
@@ -94,7 +83,7 @@ impl Operation for HttpCall {
             request["body"] = body.into();
         }
         if let Some(secret) = self.secret {
-            request["secret"] = json!(secret);
+            request["secret"] = secret.into();
         }
         request
     }

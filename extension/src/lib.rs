@@ -28,13 +28,15 @@ pub mod abi;
 mod ext;
 mod extension;
 mod http;
+mod llm;
 mod message;
 mod patch;
 mod view;
 
 pub use ext::{Ext, Operation, Ticket};
 pub use extension::{Extension, Run};
-pub use http::{HttpCall, HttpReply, SecretHeader};
+pub use http::{HttpCall, HttpReply};
+pub use llm::LlmCall;
 pub use message::{Call, EffectError};
 pub use patch::{Fault, Patch, Payload};
 pub use view::View;

@@ -77,7 +77,7 @@ mod tests {
         let view = json!({"context": {"requestedAmount": "10000", "tenureMonths": 24}});
         let (mut extension, said) = start(&json!({"abi": 1, "call": {"task": "feeTask:quote"}, "view": view}));
         assert_eq!(said["effects"][0]["request"]["url"], "https://rates.example/fees?months=24");
-        assert_eq!(said["effects"][0]["request"]["secret"]["secret"], "rates");
+        assert_eq!(said["effects"][0]["request"]["secret"], "rates");
         let ok = json!({"kind": "http", "status": 200, "body": r#"{"percent": 0.5, "currency": "EUR"}"#});
         let message = json!({"completions": [{"id": 0, "at": 0, "outcome": {"ok": ok}}]});
         let said: Value = serde_json::from_slice(&extension.resume(message.to_string().as_bytes())).unwrap();

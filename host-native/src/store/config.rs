@@ -11,9 +11,10 @@ use sqlx::{Column, Row, TypeInfo, ValueRef};
 use super::schema;
 
 /// One literal statement a table, in primary-key order: the last tie-break of every choice between rows.
-const CONTROL_TABLES: [(&str, &str); 18] = [
+const CONTROL_TABLES: [(&str, &str); 20] = [
     ("ce_config", "select * from ce_config order by config_id"),
     ("ce_container_config", "select * from ce_container_config order by id"),
+    ("ce_http_tool", "select * from ce_http_tool order by tool_id"),
     ("ce_intent", "select * from ce_intent order by intent_code"),
     ("ce_intent_classifier", "select * from ce_intent_classifier order by classifier_id"),
     ("ce_mcp_db_tool", "select * from ce_mcp_db_tool order by tool_id"),
@@ -30,6 +31,7 @@ const CONTROL_TABLES: [(&str, &str); 18] = [
     ("ce_tool", "select * from ce_tool order by tool_id"),
     ("ce_verbose", "select * from ce_verbose order by verbose_id"),
     ("cv_extension", "select * from cv_extension order by name"),
+    ("cv_tool_spec", "select * from cv_tool_spec order by tool_id"),
 ];
 
 /// Whether a table holds rows that authors write.
