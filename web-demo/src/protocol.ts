@@ -5,6 +5,7 @@ export type Request =
   | { id: number; type: 'load'; pack: string; strict: boolean }
   | ({ id: number; type: 'send' } & Message)
   | { id: number; type: 'play'; pack: string; keep: boolean }
+  | { id: number; type: 'extend'; pack: string; effects: string[] }
   | { id: number; type: 'check'; extension: string; bytes: Uint8Array<ArrayBuffer> };
 
 /** What a person says, with the input params as the JSON text that was typed. */
@@ -27,6 +28,7 @@ export type Reply =
   | ({ id: number; type: 'loaded' } & Loaded)
   | { id: number; type: 'done'; turn: TurnRecord }
   | { id: number; type: 'played'; turns: PlayedTurn[] }
+  | { id: number; type: 'extended'; completions: string[] }
   | { id: number; type: 'checked'; refused: string }
   | ({ id: number; type: 'failed' } & Failure);
 

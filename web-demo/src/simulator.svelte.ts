@@ -147,6 +147,11 @@ export class Simulator {
     return this.client.play(pack, false);
   }
 
+  /** Answers calls of a pack's extensions outside of any turn; returns the completions. */
+  answer(pack: string, effects: string[]): Promise<string[]> {
+    return this.client.extend(pack, effects);
+  }
+
   /** Loads one after the other, so that what runs is what was asked for last. */
   private load(strict: boolean): Promise<void> {
     this.loading = this.loading.catch(() => {}).then(() => this.loadText(strict));

@@ -1,8 +1,9 @@
 import init, { Engine } from 'convengine-wasm';
 import { drive, type Clock, type Watch } from './drive';
 import { Extensions } from './fulfil/extension';
+import { memberText } from './json-text';
 import { messageText, type Failure, type Message, type PlayedTurn, type Progress, type Reply, type Request } from './protocol';
-import type { Issue, TurnRecord } from './types';
+import type { Effect, Issue, TurnRecord } from './types';
 
 const QUIET: Watch = { notices: () => {}, effect: () => {}, answer: () => {} };
 
@@ -38,6 +39,8 @@ function perform(request: Request): Reply | Promise<Reply> {
       return send(request.id, request);
     case 'play':
       return play(request.id, request.pack, request.keep);
+    case 'extend':
+      return extend(request.id, request.pack, request.effects);
     case 'check':
       return check(request.id, request.extension, request.bytes);
   }
@@ -77,6 +80,17 @@ async function play(id: number, pack: string, keep: boolean): Promise<Reply> {
   }
   if (!keep) player.free();
   return { id, type: 'played', turns };
+}
+
+async function extend(id: number, pack: string, effects: string[]): Promise<Reply> {
+  const caller = new Engine(pack);
+  const completions: string[] = [];
+  for (const text of effects) {
+    const answer = await extensions.answer(caller, JSON.parse(text) as Effect, text);
+    completions.push(memberText(answer ?? '{}', 'completion') ?? '');
+  }
+  caller.free();
+  return { id, type: 'extended', completions };
 }
 
 async function check(id: number, extension: string, bytes: Uint8Array<ArrayBuffer>): Promise<Reply> {
