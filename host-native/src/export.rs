@@ -31,14 +31,14 @@ pub async fn command(settings: &Settings) -> Result<(), Failure> {
         ("settings", Member::Value(config.source().get("settings").cloned().unwrap_or_default())),
         ("tables", Member::Tables(tables.0.into_iter().collect())),
     ];
+    if !extensions.is_empty() {
+        pack.push(("extensions", Member::Lines(extensions)));
+    }
     let StandIns { tasks, tools, containers, .. } = script::load(&mut connection).await.map_err(unusable)?;
     for (name, replies) in [("tasks", tasks), ("tools", tools), ("containers", containers)] {
         if !replies.is_empty() {
             pack.push((name, Member::Lines(replies)));
         }
-    }
-    if !extensions.is_empty() {
-        pack.push(("extensions", Member::Lines(extensions)));
     }
     print!("{}", render(&pack));
     Ok(())

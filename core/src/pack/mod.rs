@@ -140,10 +140,10 @@ impl Pack {
     /// [`PackError`] with line and column when the text is not JSON or not of the form of a pack.
     pub fn parse(text: &str) -> Result<Pack, PackError> {
         let mut pack: Pack = serde_json::from_str(text).map_err(PackError::pack)?;
+        pack.modules = extension::take_up(&mut pack)?;
         for request in pack.turns.iter_mut().filter_map(|it| it.request.as_mut()) {
             request.body = expand(&request.body);
         }
-        pack.modules = extension::take_up(&mut pack)?;
         Ok(pack)
     }
 
