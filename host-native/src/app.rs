@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::Request;
 use axum::routing::{get, post};
+use sqlx::sqlite::SqliteConnection;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -16,6 +17,7 @@ use tower_http::trace::TraceLayer;
 
 use crate::drive::Host;
 use crate::exit::Failure;
+use crate::extension::Extensions;
 use crate::fulfil::container::Containers;
 use crate::fulfil::http::Http;
 use crate::fulfil::llm::Model;
@@ -81,6 +83,7 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
     let now = clock::now();
     store::config::keep_snapshot(&mut connection, config.hash(), config.source(), now).await.map_err(unusable)?;
     let stand_ins = store::script::load(&mut connection).await.map_err(unusable)?;
+    let extensions = extensions(&mut connection).await.map_err(unusable)?;
     let readers = store::readers(place).await?;
     let (writer, writing) = Writer::start(connection);
     let host = Host {
@@ -98,8 +101,20 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
         queries: Queries::at(settings.tool_database.as_ref().unwrap_or(&place.url))?,
         file_roots: Arc::clone(&settings.file_roots),
         secrets: Arc::clone(&settings.secrets),
+        extensions,
     };
     Ok((Arc::new(host), writing))
+}
+
+/// The extensions of the database, which are compiled while the server starts to serve.
+async fn extensions(connection: &mut SqliteConnection) -> sqlx::Result<Extensions> {
+    if !store::module::has_tables(connection).await? {
+        return Ok(Extensions::default());
+    }
+    let extensions = Extensions::of(store::module::load(connection).await?);
+    let background = extensions.clone();
+    tokio::task::spawn_blocking(move || background.compile());
+    Ok(extensions)
 }
 
 /// Runs a server until `stop`; calls `listening` with the address once messages can be sent.

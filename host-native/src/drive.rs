@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::clock;
+use crate::extension::Extensions;
 use crate::fulfil::container::Containers;
 use crate::fulfil::http::Http;
 use crate::fulfil::{fulfil, llm::Model, sql::Queries};
@@ -50,6 +51,8 @@ pub struct Host {
     pub file_roots: Arc<Roots>,
     /// What may leave this server nowhere.
     pub secrets: Arc<Secrets>,
+    /// Who runs extensions.
+    pub extensions: Extensions,
     /// Who listens to turns.
     pub streams: Arc<Streams>,
     /// Whether streams are offered over HTTP.

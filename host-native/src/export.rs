@@ -1,12 +1,14 @@
 //! `convengine export`: the authors' rows and the scripted answers of a database as a pack.
 
-use convengine_core::pack::StandIns;
+use convengine_core::config::Tables;
+use convengine_core::pack::{PackExtension, StandIns};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
+use sqlx::sqlite::SqliteConnection;
 
 use crate::exit::Failure;
 use crate::settings::Settings;
-use crate::store::script;
+use crate::store::{module, script};
 use crate::{config, import, store};
 
 /// Runs the command. Columns that only this database has are left out and named on standard error: no other database takes them.
@@ -21,6 +23,7 @@ pub async fn command(settings: &Settings) -> Result<(), Failure> {
     for column in import::drop_foreign_columns(&mut tables).await? {
         eprintln!("{column}: is no column of ours and left out");
     }
+    let extensions = extensions(&mut connection, &mut tables).await.map_err(unusable)?;
     let (config, _) = config::of_database(&mut connection, &settings.tree).await.map_err(unusable)?;
     let mut pack = vec![
         ("name", Member::Value(json!("export"))),
@@ -29,6 +32,9 @@ pub async fn command(settings: &Settings) -> Result<(), Failure> {
         ("settings", Member::Value(config.source().get("settings").cloned().unwrap_or_default())),
         ("tables", Member::Tables(tables.0.into_iter().collect())),
     ];
+    if !extensions.is_empty() {
+        pack.push(("extensions", Member::Lines(extensions)));
+    }
     let StandIns { tasks, tools, containers, http, .. } = script::load(&mut connection).await.map_err(unusable)?;
     for (name, replies) in [("tasks", tasks), ("tools", tools), ("containers", containers)] {
         if !replies.is_empty() {
@@ -40,6 +46,27 @@ pub async fn command(settings: &Settings) -> Result<(), Failure> {
     }
     print!("{}", render(&pack));
     Ok(())
+}
+
+/// Takes the rows of extensions out of the tables whose modules are there: a pack has both in one.
+async fn extensions(connection: &mut SqliteConnection, tables: &mut Tables) -> sqlx::Result<Map> {
+    let Some(rows) = tables.0.remove("cv_extension") else { return Ok(Map::new()) };
+    let modules = module::load(connection).await?;
+    let mut extensions = Map::new();
+    let mut left = Vec::new();
+    for row in rows {
+        let text = |column: &str| row.get(column).and_then(Value::as_str).unwrap_or_default();
+        match modules.get(text("module")) {
+            Some(module) => {
+                extensions.insert(text("name").to_owned(), json!(PackExtension::stored(&row, module)));
+            }
+            None => left.push(row),
+        }
+    }
+    if !left.is_empty() {
+        tables.0.insert("cv_extension".to_owned(), left);
+    }
+    Ok(extensions)
 }
 
 enum Member {

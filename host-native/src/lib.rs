@@ -10,6 +10,7 @@ pub mod config;
 pub mod drive;
 pub mod exit;
 pub mod export;
+pub mod extension;
 pub mod fulfil;
 pub mod gate;
 pub mod http;

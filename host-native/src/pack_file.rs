@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use convengine_core::pack::{Pack, PackError};
+use serde_json::Value;
 
 /// Why a file gives no pack.
 #[derive(Debug, thiserror::Error)]
@@ -22,13 +25,36 @@ pub enum PackFileError {
 pub fn text(path: &Path) -> Result<String, PackFileError> {
     let name = || path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| PackFileError::Unreadable(name(), error))?;
+    let within = |path: &Path, text| with_modules(path.parent().unwrap_or(Path::new("")), text);
     if !path.extension().is_some_and(|it| it.eq_ignore_ascii_case("talk")) {
-        return Ok(text);
+        return within(path, text).map_err(|(file, error)| PackFileError::Unreadable(file, error));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
-    let config = |file: &str| std::fs::read_to_string(folder.join(file)).map_err(|it| it.to_string());
+    let config = |file: &str| {
+        let file = folder.join(file);
+        let text = std::fs::read_to_string(&file).map_err(|it| it.to_string())?;
+        within(&file, text).map_err(|(file, error)| format!("{file}: {error}"))
+    };
     let pack = Pack::parse_talk(&text, config).map_err(|error| PackFileError::NotOne(name(), error))?;
     Ok(serde_json::to_string(&pack).unwrap_or_default())
+}
+
+/// The text of a pack with the modules in it that it names as files, which lie in a folder; any other text as it is.
+fn with_modules(folder: &Path, text: String) -> Result<String, (String, std::io::Error)> {
+    if !text.contains("\"extensions\"") {
+        return Ok(text);
+    }
+    let Ok(mut pack) = serde_json::from_str::<Value>(&text) else { return Ok(text) };
+    let extensions = pack.get_mut("extensions").and_then(Value::as_object_mut);
+    let mut changed = false;
+    for extension in extensions.into_iter().flat_map(serde_json::Map::values_mut).filter_map(Value::as_object_mut) {
+        let Some(file) = extension.get("file").and_then(Value::as_str).map(|it| folder.join(it)) else { continue };
+        let bytes = std::fs::read(&file).map_err(|error| (file.display().to_string(), error))?;
+        extension.shift_remove("file");
+        extension.insert("wasm".to_owned(), STANDARD.encode(bytes).into());
+        changed = true;
+    }
+    Ok(if changed { pack.to_string() } else { text })
 }
 
 /// Reads a pack or a talk.

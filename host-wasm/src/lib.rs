@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash};
-use convengine_core::turn::{Completion, Effect, Journal, Millis, Slice, Turn};
+use convengine_core::turn::{Answer, Completion, Effect, Journal, Millis, Request, Slice, Turn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -79,11 +79,22 @@ impl Engine {
     pub fn answer(&mut self, effect: &str, at: Option<f64>) -> Result<String, JsValue> {
         let effect: Effect = parse("effect", effect)?;
         let (outcome, delay_ms) = self.scripted.answer(&effect.request);
-        let delay = Millis::try_from(delay_ms).unwrap_or(Millis::MAX);
-        #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
-        let asked_at = at.map_or_else(|| self.turn.as_ref().map_or(0, Turn::now), |it| it as Millis);
-        let completion = Completion { id: effect.id, at: asked_at.saturating_add(delay), outcome };
-        text(&json!({"completion": completion, "delay_ms": delay_ms}))
+        self.completion(&effect, outcome, delay_ms, at)
+    }
+
+    /// The bytes of an extension's module, by their SHA-256.
+    pub fn module(&self, sha256: &str) -> Option<Vec<u8>> {
+        self.pack.modules.get(sha256).cloned()
+    }
+
+    /// The answer to a call of an extension, which JavaScript runs: what it said, or else `{kind, message}`; as `answer` otherwise.
+    pub fn extended(&self, effect: &str, said: Option<Vec<u8>>, error: &str, at: Option<f64>) -> Result<String, JsValue> {
+        let effect: Effect = parse("effect", effect)?;
+        let outcome = match (&effect.request, said) {
+            (Request::Extension(request), Some(said)) => request.heard(&said),
+            _ => Answer::Error(parse("error", error)?),
+        };
+        self.completion(&effect, outcome, 0, at)
     }
 
     /// Continues with a JSON list of completions; returns the next slice.
@@ -120,6 +131,14 @@ impl Engine {
     /// SHA-256 over the slices and the outcome of the finished turn; empty before its end.
     pub fn turn_hash(&self) -> String {
         self.finished.clone()
+    }
+
+    fn completion(&self, effect: &Effect, outcome: Answer, delay_ms: u64, at: Option<f64>) -> Result<String, JsValue> {
+        let delay = Millis::try_from(delay_ms).unwrap_or(Millis::MAX);
+        #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
+        let asked_at = at.map_or_else(|| self.turn.as_ref().map_or(0, Turn::now), |it| it as Millis);
+        let completion = Completion { id: effect.id, at: asked_at.saturating_add(delay), outcome };
+        text(&json!({"completion": completion, "delay_ms": delay_ms}))
     }
 
     fn begin(&mut self, turn: Turn, slice: &Slice) -> Result<String, JsValue> {

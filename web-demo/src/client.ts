@@ -47,6 +47,16 @@ export class EngineClient {
     return (await this.ask({ type: 'play', pack, keep }, 'played', follow)).turns;
   }
 
+  /** Says why a module is no extension; nothing when it is one. */
+  async check(extension: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+    return (await this.ask({ type: 'check', extension, bytes }, 'checked')).refused;
+  }
+
+  /** Answers calls of a pack's extensions outside of any turn. */
+  async extend(pack: string, effects: string[]): Promise<string[]> {
+    return (await this.ask({ type: 'extend', pack, effects }, 'extended')).completions;
+  }
+
   private ask<T extends Reply['type']>(request: Unnumbered<Request>, type: T, follow?: Follow) {
     if (this.dead) return Promise.reject(this.dead);
     const id = ++this.last;

@@ -14,6 +14,9 @@ export interface Clock {
   wait(milliseconds: number): Promise<void>;
 }
 
+/** Answers an effect that the engine does not answer by itself; nothing for all others. */
+export type Elsewhere = (effect: Effect, text: string, now?: () => number) => Promise<string> | undefined;
+
 /** Whoever follows a turn while it runs. */
 export interface Watch {
   notices(notices: Notice[]): void;
@@ -29,7 +32,7 @@ export interface Driven {
 }
 
 /** Runs one turn to its end, answering its effects from the pack one at a time. */
-export async function drive(engine: TurnEngine, message: string, watch: Watch, clock?: Clock): Promise<Driven> {
+export async function drive(engine: TurnEngine, message: string, watch: Watch, clock?: Clock, elsewhere?: Elsewhere): Promise<Driven> {
   const notices: Notice[] = [];
   const exchanges: Exchange[] = [];
   const open: string[] = [];
@@ -43,21 +46,23 @@ export async function drive(engine: TurnEngine, message: string, watch: Watch, c
     if (slice.effects.length > 0) open.push(...elementTexts(text, 'effects'));
     const effect = open.shift();
     if (effect === undefined) throw new Error('the turn neither ended nor asked for anything: report this pack');
-    const { exchange, completion } = await fulfil(engine, effect, clock);
+    const { exchange, completion } = await fulfil(engine, effect, clock, elsewhere);
     exchanges.push(exchange);
     watch.answer(exchange);
     text = engine.resume(`[${completion}]`);
   }
 }
 
-/** Asks the pack for an answer. Texts travel unparsed, because `1.0` must not come back as `1`. */
-async function fulfil(engine: TurnEngine, effect: string, clock: Clock | undefined) {
-  const answer = clock ? engine.answer(effect, clock.now()) : engine.answer(effect);
+/** Asks the pack, or who else has it, for an answer. Texts travel unparsed, because `1.0` must not come back as `1`. */
+async function fulfil(engine: TurnEngine, text: string, clock?: Clock, elsewhere?: Elsewhere) {
+  const effect = JSON.parse(text) as Effect;
+  const now = clock && (() => clock.now());
+  const answer = (await elsewhere?.(effect, text, now)) ?? (clock ? engine.answer(text, clock.now()) : engine.answer(text));
   const parsed = JSON.parse(answer) as { completion: Completion; delay_ms?: number };
   const completion = memberText(answer, 'completion');
   if (completion === undefined) throw new Error('the pack gave no completion for an effect: report this pack');
   const delayMs = parsed.delay_ms ?? 0;
   if (clock && delayMs > 0) await clock.wait(delayMs);
-  const exchange: Exchange = { effect: JSON.parse(effect) as Effect, completion: parsed.completion, delayMs };
+  const exchange: Exchange = { effect, completion: parsed.completion, delayMs };
   return { exchange, completion };
 }

@@ -7,6 +7,7 @@ declare global {
   /** The door for the browser tests. */
   var convengine: {
     play(pack: string): Promise<{ index: number; hash: string }[]>;
+    extend(pack: string, effects: string[]): Promise<string[]>;
     ready: Promise<void>;
   };
 }
@@ -15,6 +16,7 @@ const simulator = new Simulator();
 
 globalThis.convengine = {
   play: async (pack) => (await simulator.play(pack)).map(({ index, hash }) => ({ index, hash })),
+  extend: (pack, effects) => simulator.answer(pack, effects),
   ready: simulator.ready,
 };
 

@@ -4,7 +4,9 @@ import type { Effect, Exchange, Issue, Json, Notice, Outcome, TurnRecord } from 
 export type Request =
   | { id: number; type: 'load'; pack: string; strict: boolean }
   | ({ id: number; type: 'send' } & Message)
-  | { id: number; type: 'play'; pack: string; keep: boolean };
+  | { id: number; type: 'play'; pack: string; keep: boolean }
+  | { id: number; type: 'extend'; pack: string; effects: string[] }
+  | { id: number; type: 'check'; extension: string; bytes: Uint8Array<ArrayBuffer> };
 
 /** What a person says, with the input params as the JSON text that was typed. */
 export interface Message {
@@ -26,6 +28,8 @@ export type Reply =
   | ({ id: number; type: 'loaded' } & Loaded)
   | { id: number; type: 'done'; turn: TurnRecord }
   | { id: number; type: 'played'; turns: PlayedTurn[] }
+  | { id: number; type: 'extended'; completions: string[] }
+  | { id: number; type: 'checked'; refused: string }
   | ({ id: number; type: 'failed' } & Failure);
 
 /** A pack as the engine sees it; `accepted` tells whether the engine now runs it. */

@@ -1,6 +1,7 @@
 import { EngineClient, EngineError } from './client';
 import { JsonFault, position, spans } from './json-text';
 import { locate, type Place } from './locate';
+import { boundTasks, extensionName, refusal, sha256, withModule, type Taken } from './pack-extension';
 import { packs } from './packs';
 import type { Loaded, PlayedTurn } from './protocol';
 import { Turn } from './turn.svelte';
@@ -40,6 +41,7 @@ export class Simulator {
   entries = $state.raw<Entry[]>([]);
   selected = $state.raw<Turn>();
   busy = $state(false);
+  extension = $state.raw<Taken>();
 
   readonly ready: Promise<void>;
   private readonly client = new EngineClient((error) => this.recover(error));
@@ -61,6 +63,7 @@ export class Simulator {
     clearTimeout(this.pause);
     this.chosen = index;
     this.text = packs[index]?.text ?? '';
+    this.extension = undefined;
     this.restart();
     await this.load(false).catch(() => {});
   }
@@ -81,6 +84,21 @@ export class Simulator {
     if (this.running === before) return;
     this.converse(newId());
     if (this.entries.length > 0) this.add({ remark: 'Pack applied. A new conversation begins.' });
+  }
+
+  /** Takes a module up into the pack and runs the pack with it. */
+  async extend(file: File): Promise<void> {
+    const name = extensionName(file.name);
+    const refused = refusal(file.name, file.size);
+    if (refused) {
+      this.extension = { name, bytes: file.size, hash: '', tasks: [], refused };
+      return;
+    }
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    const fault = (await this.check(name, bytes)) || this.takeUp(name, bytes);
+    if (!fault) await this.apply();
+    const tasks = fault ? [] : boundTasks(this.text, name);
+    this.extension = { name, bytes: bytes.length, hash: await sha256(bytes), tasks, refused: fault };
   }
 
   /** Goes back to the text that came with the page. */
@@ -129,10 +147,30 @@ export class Simulator {
     return this.client.play(pack, false);
   }
 
+  /** Answers calls of a pack's extensions outside of any turn; returns the completions. */
+  answer(pack: string, effects: string[]): Promise<string[]> {
+    return this.client.extend(pack, effects);
+  }
+
   /** Loads one after the other, so that what runs is what was asked for last. */
   private load(strict: boolean): Promise<void> {
     this.loading = this.loading.catch(() => {}).then(() => this.loadText(strict));
     return this.loading;
+  }
+
+  private check(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+    return this.client.check(name, bytes).catch((error: EngineError) => error.message);
+  }
+
+  private takeUp(name: string, bytes: Uint8Array): string {
+    try {
+      this.text = withModule(this.text, name, bytes);
+      this.packState = 'edited';
+      return '';
+    } catch (fault) {
+      if (!(fault instanceof JsonFault)) throw fault;
+      return `the pack is not JSON, so '${name}' was not taken up: correct it first`;
+    }
   }
 
   private async loadText(strict: boolean): Promise<void> {

@@ -1,7 +1,9 @@
 import init, { Engine } from 'convengine-wasm';
 import { drive, type Clock, type Watch } from './drive';
+import { Extensions } from './fulfil/extension';
+import { memberText } from './json-text';
 import { messageText, type Failure, type Message, type PlayedTurn, type Progress, type Reply, type Request } from './protocol';
-import type { Issue, TurnRecord } from './types';
+import type { Effect, Issue, TurnRecord } from './types';
 
 const QUIET: Watch = { notices: () => {}, effect: () => {}, answer: () => {} };
 
@@ -10,7 +12,8 @@ const LIVE: Clock = {
   wait: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
 };
 
-const started = init();
+const extensions = new Extensions();
+const started = Promise.all([init(), extensions.ready]);
 let engine: Engine | undefined;
 let queue: Promise<void> = Promise.resolve();
 
@@ -36,6 +39,10 @@ function perform(request: Request): Reply | Promise<Reply> {
       return send(request.id, request);
     case 'play':
       return play(request.id, request.pack, request.keep);
+    case 'extend':
+      return extend(request.id, request.pack, request.effects);
+    case 'check':
+      return check(request.id, request.extension, request.bytes);
   }
 }
 
@@ -75,9 +82,24 @@ async function play(id: number, pack: string, keep: boolean): Promise<Reply> {
   return { id, type: 'played', turns };
 }
 
+async function extend(id: number, pack: string, effects: string[]): Promise<Reply> {
+  const caller = new Engine(pack);
+  const completions: string[] = [];
+  for (const text of effects) {
+    const answer = await extensions.answer(caller, JSON.parse(text) as Effect, text);
+    completions.push(memberText(answer ?? '{}', 'completion') ?? '');
+  }
+  caller.free();
+  return { id, type: 'extended', completions };
+}
+
+async function check(id: number, extension: string, bytes: Uint8Array<ArrayBuffer>): Promise<Reply> {
+  return { id, type: 'checked', refused: await extensions.check(extension, bytes) };
+}
+
 async function turn(on: Engine, message: string, watch: Watch, clock?: Clock): Promise<TurnRecord> {
   const begin = performance.now();
-  const driven = await drive(on, message, watch, clock);
+  const driven = await drive(on, message, watch, clock, (effect, text, now) => extensions.answer(on, effect, text, now));
   const durationMs = performance.now() - begin;
   return { ...driven, message: spoken(message), hash: on.turn_hash(), views: on.views(), durationMs };
 }

@@ -6,23 +6,11 @@
  * Prints one JSON line for each pack, `{"pack","hashes"}`, and one for a message typed into the chat, `{"chat"}`.
  * Ends with exit code 1 and a line on standard error when anything fails or the page writes an error to its console.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
-import { chromium } from 'playwright-core';
+import { firstLine, type, withPage } from './chromium.mjs';
 
-const FLAGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-const LOADED_WITHIN_MS = 30_000;
 const ANSWERED_WITHIN_MS = 15_000;
 
 const { values: options, positionals } = parseArgs({
@@ -36,48 +24,12 @@ const { values: options, positionals } = parseArgs({
 });
 const [base, ...packs] = positionals;
 
-const profile = await mkdtemp(join(tmpdir(), 'convengine-page-'));
-let context;
-try {
-  if (!base) throw new Error('name the address of the page: node test/browser.mjs BASE_URL PACK.json…');
-  context = await open();
-  await run(context.pages()[0] ?? (await context.newPage()));
-} catch (error) {
-  console.error(`browser test failed: ${firstLine(error instanceof Error ? error.message : String(error))}`);
-  process.exitCode = 1;
-} finally {
-  await context?.close();
-  await rm(profile, { recursive: true, force: true });
-}
-
-function open() {
-  const [width, height] = options.size.split('x').map(Number);
-  return chromium.launchPersistentContext(profile, {
-    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-    args: FLAGS,
-    headless: true,
-    viewport: { width, height },
-    colorScheme: options.dark ? 'dark' : 'light',
-  });
-}
-
-async function run(page) {
-  const complaints = [];
-  page.on('console', (it) => it.type() === 'error' && complaints.push(it.text()));
-  page.on('pageerror', (it) => complaints.push(it.message));
-  page.on('requestfailed', (it) => complaints.push(`${it.url()} could not be fetched`));
-
-  const response = await page.goto(base, { waitUntil: 'load', timeout: LOADED_WITHIN_MS });
-  if (!response?.ok()) throw new Error(`${base} answered with status ${response?.status()}`);
-  await within(LOADED_WITHIN_MS, 'the engine to be ready', page.evaluate(() => globalThis.convengine.ready));
+await withPage(base, options, async (page) => {
   await page.context().setOffline(true);
-
   for (const file of packs) await play(page, file);
   await chat(page);
-
   if (options.screenshot) await page.screenshot({ path: options.screenshot });
-  if (complaints.length > 0) throw new Error(`the page complained: ${complaints.join('; ')}`);
-}
+});
 
 async function play(page, file) {
   const text = await readFile(file, 'utf8');
@@ -89,9 +41,7 @@ async function play(page, file) {
 
 /** Says something by keyboard alone, as the first thing in the chat. */
 async function chat(page) {
-  await page.getByRole('textbox', { name: 'Message', exact: true }).focus();
-  await page.keyboard.type(options.message);
-  await page.keyboard.press('Enter');
+  await type(page, options.message);
   const bubble = page.locator('[data-role="assistant"], [data-role="fault"]').first();
   await bubble.waitFor({ timeout: ANSWERED_WITHIN_MS }).catch(() => {
     throw new Error('no answer appeared in the chat');
@@ -100,17 +50,4 @@ async function chat(page) {
     throw new Error(`the chat answered with a fault: ${await bubble.innerText()}`);
   }
   console.log(JSON.stringify({ chat: (await bubble.locator('[data-role="reply"], pre').first().innerText()).trim() }));
-}
-
-/** Leaves out the stack that the browser's messages carry. */
-function firstLine(text) {
-  return text.split('\n', 1)[0].replace(/^page\.evaluate: /, '');
-}
-
-async function within(milliseconds, what, promise) {
-  let timer;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`waited ${milliseconds} ms for ${what}`)), milliseconds);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

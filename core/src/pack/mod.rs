@@ -6,6 +6,7 @@
 mod answer;
 mod check;
 mod conversations;
+mod extension;
 mod message;
 mod script_turn;
 mod scripted;
@@ -17,10 +18,13 @@ mod tool_rows;
 pub use answer::{Asked, PackAnswer};
 pub use check::{Check, PackCheck};
 pub use conversations::{Conversations, SliceHash};
+pub use extension::PackExtension;
 pub use message::Message;
 pub use scripted::{ScriptRule, Scripted};
 pub use stand_in::StandIns;
 pub use stub::{HttpAnswer, HttpRule};
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -61,6 +65,12 @@ pub struct Pack {
     /// The service at `${STUB}`.
     #[serde(default)]
     pub http: Vec<HttpRule>,
+    /// Extensions by name; `parse` makes their rows of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extensions: BTreeMap<String, PackExtension>,
+    /// The modules of the extensions by their SHA-256.
+    #[serde(skip)]
+    pub modules: BTreeMap<String, Vec<u8>>,
     /// The conversation.
     #[serde(default)]
     pub turns: Vec<PackTurn>,
@@ -131,6 +141,7 @@ impl Pack {
     /// [`PackError`] with line and column when the text is not JSON or not of the form of a pack.
     pub fn parse(text: &str) -> Result<Pack, PackError> {
         let mut pack: Pack = serde_json::from_str(text).map_err(PackError::pack)?;
+        pack.modules = extension::take_up(&mut pack)?;
         for request in pack.turns.iter_mut().filter_map(|it| it.request.as_mut()) {
             request.body = expand(&request.body);
         }

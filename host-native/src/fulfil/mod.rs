@@ -16,10 +16,16 @@ use convengine_core::turn::{Answer, Completion, Effect, EffectError, EffectError
 
 use crate::clock;
 use crate::drive::Host;
+use crate::extension;
+
+/// How long the first call of an extension may wait for its module.
+const COMPILE: Duration = Duration::from_secs(60);
 
 /// Answers an effect, at the latest when its deadline has passed.
 pub async fn fulfil(host: Arc<Host>, effect: Effect) -> Completion {
-    let deadline = Duration::from_millis(effect.deadline_ms.into());
+    // An extension is stopped by what runs it, which does not count the time that its module is compiled.
+    let extra = if matches!(effect.request, Request::Extension(_)) { COMPILE } else { Duration::ZERO };
+    let deadline = Duration::from_millis(effect.deadline_ms.into()) + extra;
     let outcome = tokio::time::timeout(deadline, answer(&host, &effect.request, &effect.key)).await.unwrap_or_else(|_| {
         let message = format!("no answer within {} ms", effect.deadline_ms);
         Answer::Error(EffectError::new(EffectErrorKind::Timeout, message))
@@ -46,15 +52,10 @@ async fn answer(host: &Host, request: &Request, key: &str) -> Answer {
             Some(answer) => answer,
             None => sql::answer(&host.queries, &host.secrets, request).await,
         },
-        Request::Extension(_) => absent(),
+        Request::Extension(request) => extension::answer(&host.extensions, request).await,
         Request::Sleep(request) => {
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;
             Answer::Ok(Reply::Slept)
         }
     }
-}
-
-/// What this host cannot do yet.
-fn absent() -> Answer {
-    Answer::Error(EffectError::new(EffectErrorKind::Unsupported, "not available here"))
 }

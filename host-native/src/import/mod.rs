@@ -1,5 +1,6 @@
 //! `convengine import`: replaces the rows of the tables that a pack names and the scripted answers that it has, all or nothing.
 
+mod modules;
 mod scripts;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,7 @@ pub async fn command(settings: &Settings, file: &Path, strict: bool) -> Result<(
     sqlx::query("pragma foreign_keys = off").execute(&mut connection).await.map_err(unusable)?;
     sqlx::query("begin immediate").execute(&mut connection).await.map_err(unusable)?;
     let mut problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
+    problems.extend(modules::store(&mut connection, &pack).await.map_err(unusable)?);
     problems.extend(scripts.problems());
     if !problems.is_empty() {
         return Err(Failure::not_right(problems));
@@ -90,7 +92,8 @@ fn broken(error: sqlx::Error) -> Failure {
 /// Exit code 1 with a line for everything that cannot be stored.
 pub async fn rehearse(pack: &Pack, settings: &Value) -> Result<Vec<Issue>, Failure> {
     let mut connection = store::in_memory().await.map_err(broken)?;
-    let problems = replace(&mut connection, &pack.tables).await.map_err(broken)?;
+    let mut problems = replace(&mut connection, &pack.tables).await.map_err(broken)?;
+    problems.extend(modules::store(&mut connection, pack).await.map_err(broken)?);
     if !problems.is_empty() {
         return Err(Failure::not_right(problems));
     }

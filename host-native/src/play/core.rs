@@ -13,6 +13,7 @@ use convengine_core::turn::{
 use serde_json::{Value, json};
 
 use super::expect::Played;
+use crate::extension::{self, Extensions};
 
 /// When a turn is saved as JSON and taken up again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,7 @@ pub struct CorePlayer {
     /// What the compiler said.
     pub issues: Vec<Issue>,
     scripted: Scripted,
+    extensions: Extensions,
     conversations: Conversations,
     history: BTreeMap<String, Vec<Value>>,
     suspend: Suspend,
@@ -59,6 +61,7 @@ impl CorePlayer {
             config: Arc::new(config),
             issues,
             scripted: Scripted::of(pack),
+            extensions: Extensions::of(pack.modules.clone()),
             pack: pack.clone(),
             conversations: Conversations::default(),
             history: BTreeMap::new(),
@@ -107,7 +110,10 @@ impl CorePlayer {
 
     fn answer(&mut self, turn: &Turn, effect: &Effect, run: &mut Run) -> Completion {
         run.asked.extend(Asked::of(&effect.request));
-        let (outcome, delay_ms) = self.scripted.answer(&effect.request);
+        let (outcome, delay_ms) = match &effect.request {
+            Request::Extension(request) => (extension::run(&self.extensions, request), 0),
+            other => self.scripted.answer(other),
+        };
         if let Request::Llm(request) = &effect.request {
             run.calls.push(call(request, &outcome));
         }

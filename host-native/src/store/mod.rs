@@ -7,6 +7,7 @@ pub mod commit;
 pub mod config;
 pub mod document;
 pub mod load;
+pub mod module;
 pub mod schema;
 pub mod script;
 pub mod turn;

@@ -7,6 +7,7 @@ mod containers;
 mod core;
 mod demo;
 mod export;
+mod extension;
 mod http;
 mod lint;
 mod protocol;

@@ -23,6 +23,7 @@ usage: cargo xtask COMMAND
   ready             test without the engine, the page and the browser
   wasm              builds the browser engine
   page              builds the browser engine and the page
+  extension         builds the worked extension
   teeth             changes every expectation of the corpus, one at a time (--leaves), and breaks the engine in two dozen ways
                     (--builds [NAME…]); each time a test must fail
   size              prints the bytes of what was built and compares them with tests/budget.txt
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         ["ready"] => |project, _| test::ready(project),
         ["wasm"] => |project, _| wasm::build(project),
         ["page"] => |project, _| page::build(project),
+        ["extension"] => |project, _| wasm::extension(project),
         ["bench", ..] => |project, words| bench::run(project, words.get(1..).unwrap_or(&[])),
         ["teeth"] => |project, _| teeth::leaves(project).and_then(|()| teeth::builds(project, &[])),
         ["teeth", "--leaves"] => |project, _| teeth::leaves(project),

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use crate::project::Project;
-use crate::{install, page, sh, size};
+use crate::{install, page, sh, size, wasm};
 
 /// Runs every check and every test; the test runner's counts come last.
 pub fn everything(project: &Project) -> Result<()> {
@@ -19,6 +19,7 @@ pub fn everything(project: &Project) -> Result<()> {
     sh::run(&mut project.npm(&["test", "--silent"]))?;
     page::build(project)?;
     size::page(project)?;
+    wasm::extension(project)?;
     build(project)?;
     sh::say("testing");
     counted(&mut project.cargo(&["test", "--workspace"]))

@@ -34,7 +34,7 @@ pub fn build(project: &Project) -> Result<()> {
     install::node_packages(project)?;
     let compiler = install::wasm_compiler(project)?;
     sh::say("building the browser engine");
-    sh::run(&mut compile(project, &compiler))?;
+    sh::run(&mut compile(project, &compiler, "convengine-wasm", &[]))?;
     let compiled = project.wasm_target().join(WASM_TARGET).join("wasm/convengine_wasm.wasm");
     let stamp = project.wasm_target().join("engine.stamp");
     if fs::read_to_string(&stamp).is_ok_and(|stamp| fingerprint(project, &compiled).is_ok_and(|now| now == stamp)) {
@@ -47,6 +47,13 @@ pub fn build(project: &Project) -> Result<()> {
     Ok(())
 }
 
+/// Builds the worked extension, as its author would: the file that server and page run.
+pub fn extension(project: &Project) -> Result<()> {
+    let compiler = install::wasm_compiler(project)?;
+    sh::say("building the extension");
+    sh::run(&mut compile(project, &compiler, "fee_check", &["-C", "strip=symbols"]))
+}
+
 /// Returns the finished module, as the page loads it.
 pub fn module(project: &Project) -> PathBuf {
     folder(project).join("convengine_wasm_bg.wasm")
@@ -56,12 +63,14 @@ fn folder(project: &Project) -> PathBuf {
     project.web_demo().join("src/wasm")
 }
 
-fn compile(project: &Project, compiler: &WasmCompiler) -> Command {
-    let build = ["build", "--target", WASM_TARGET, "--profile", "wasm", "--package", "convengine-wasm"];
+/// `last` goes to the compiler of the package itself.
+fn compile(project: &Project, compiler: &WasmCompiler, package: &str, last: &[&str]) -> Command {
+    let build = ["rustc", "--lib", "--target", WASM_TARGET, "--profile", "wasm", "--package", package];
     let mut command = match compiler {
         WasmCompiler::Active => project.cargo(&build),
         WasmCompiler::Debian => debian_cargo(project, &build),
     };
+    command.arg("--").args(last);
     for name in NATIVE_ONLY {
         command.env_remove(name);
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
-use crate::turn::{Class, Operation};
+use crate::turn::{Answer, Class, EffectError, EffectErrorKind, Operation};
 
 /// Everything that was said to the extension in this call: its start, and each answer to what it asked for.
 ///
@@ -22,6 +22,19 @@ pub struct ExtensionRequest {
     pub memory_bytes: u32,
     /// Milliseconds that it may take.
     pub timeout_ms: u32,
+}
+
+impl ExtensionRequest {
+    /// What a module said, as the answer to this request: each host hands the bytes in here, so that all of them answer alike.
+    pub fn heard(&self, said: &[u8]) -> Answer {
+        match serde_json::from_slice(said) {
+            Ok(said) => Answer::Ok(Reply::Extension(ExtensionReply { said })),
+            Err(_) => {
+                let message = format!("the extension '{}' did not answer with JSON: check what it returns", self.extension);
+                Answer::Error(EffectError::new(EffectErrorKind::Invalid, message))
+            }
+        }
+    }
 }
 
 /// What the extension said last.

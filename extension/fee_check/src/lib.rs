@@ -1,0 +1,105 @@
+//! Two tasks for a loan desk: `feeTask:quote` asks a service for a rate and computes the fee of a loan, `feeTask:decorate` shows
+//! the fee with the final answer.
+
+use convengine_extension::json::{Value, json};
+use convengine_extension::{Ext, Fault, HttpCall, Patch, View, export};
+use serde::Deserialize;
+
+/// Where rates come from; `ratesUrl` among the parameters names another place.
+const RATES: &str = "https://rates.example/fees";
+
+/// No fee is smaller.
+const LEAST: f64 = 25.0;
+
+/// What the service answers.
+#[derive(Deserialize)]
+struct Rate {
+    /// Percent of the amount and year.
+    percent: f64,
+    /// ISO 4217.
+    currency: String,
+}
+
+/// Reads `requestedAmount` and `tenureMonths`; writes the parameter `feeQuote`. Asks the rate service once.
+///
+/// # Errors
+/// A value that is missing or wrong, or a service that does not answer.
+pub async fn quote(x: Ext, view: View) -> Result<Patch, Fault> {
+    let amount = number(&view, "requestedAmount")?;
+    let months = number(&view, "tenureMonths")?;
+    let rates = view.param("ratesUrl").and_then(Value::as_str).unwrap_or(RATES);
+    x.say("Asking for today's fee");
+    let reply = x.perform(HttpCall::get(format!("{rates}?months={months}")).secret("rates")).await?;
+    let rate: Rate = reply.json()?;
+    let fee = (amount * rate.percent / 100.0 * months / 12.0).max(LEAST);
+    let fee = (fee * 100.0).round() / 100.0;
+    Ok(Patch::default().param("feeQuote", json!({"fee": fee, "currency": rate.currency})).value(fee))
+}
+
+/// Adds the quoted fee to an answer; without one the answer stays.
+///
+/// # Errors
+/// None.
+pub async fn decorate(x: Ext, view: View) -> Result<Patch, Fault> {
+    let input = x.input();
+    let (Some(quote), Some(text)) = (view.param("feeQuote"), input.get("value").and_then(Value::as_str)) else {
+        return Ok(Patch::default());
+    };
+    let currency = quote.get("currency").and_then(Value::as_str).unwrap_or_default();
+    let fee = quote.get("fee").and_then(Value::as_f64).unwrap_or_default();
+    Ok(Patch::default().value(format!("{text} The fee is {fee:.2} {currency}.")))
+}
+
+fn number(view: &View, name: &str) -> Result<f64, Fault> {
+    let value = view.value(name).ok_or_else(|| Fault::new("MISSING_VALUE", format!("the value '{name}' is missing")))?;
+    let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+    let wrong = || Fault::new("WRONG_VALUE", format!("the value '{name}' is no number above 0"));
+    number.filter(|it| it.is_finite() && *it > 0.0).ok_or_else(wrong)
+}
+
+export! {
+    "feeTask:quote" => quote,
+    "feeTask:decorate" => decorate,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(message: &Value) -> (convengine_extension::Extension, Value) {
+        let mut extension = conv_extension();
+        let said = serde_json::from_slice(&extension.start(message.to_string().as_bytes())).unwrap();
+        (extension, said)
+    }
+
+    #[test]
+    fn a_fee_is_quoted_from_one_request() {
+        let view = json!({"context": {"requestedAmount": "10000", "tenureMonths": 24}});
+        let (mut extension, said) = start(&json!({"abi": 1, "call": {"task": "feeTask:quote"}, "view": view}));
+        assert_eq!(said["effects"][0]["request"]["url"], "https://rates.example/fees?months=24");
+        assert_eq!(said["effects"][0]["request"]["secret"], "rates");
+        let ok = json!({"kind": "http", "status": 200, "body": r#"{"percent": 0.5, "currency": "EUR"}"#});
+        let message = json!({"completions": [{"id": 0, "at": 0, "outcome": {"ok": ok}}]});
+        let said: Value = serde_json::from_slice(&extension.resume(message.to_string().as_bytes())).unwrap();
+        assert_eq!(said["end"]["patch"]["params"], json!({"feeQuote": {"fee": 100.0, "currency": "EUR"}}));
+    }
+
+    #[test]
+    fn a_value_that_is_missing_or_wrong_is_a_fault() {
+        for (params, code) in [(json!({}), "MISSING_VALUE"), (json!({"requestedAmount": "much", "tenureMonths": 1}), "WRONG_VALUE")] {
+            let (_, said) = start(&json!({"abi": 1, "call": {"task": "feeTask:quote"}, "view": {"inputParams": params}}));
+            assert_eq!(said["end"]["fault"]["code"], code);
+        }
+    }
+
+    #[test]
+    fn the_fee_is_shown_with_the_answer() {
+        let decorated = |params: Value| {
+            let call = json!({"task": "feeTask:decorate", "transform": "final"});
+            let input = json!({"type": "TEXT", "value": "Done."});
+            start(&json!({"abi": 1, "call": call, "view": {"inputParams": params}, "input": input})).1["end"]["patch"].clone()
+        };
+        assert_eq!(decorated(json!({"feeQuote": {"fee": 99.5, "currency": "EUR"}})), json!({"value": "Done. The fee is 99.50 EUR."}));
+        assert_eq!(decorated(json!({})), json!({}));
+    }
+}

@@ -1,0 +1,162 @@
+//! The door: the only way out of an extension.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::task::Poll;
+
+use serde_json::{Map, Value};
+
+use crate::message::{Answer, Call, Completion, Effect, EffectError, Said};
+use crate::patch::Notice;
+
+/// A handle to the outside, shared with the host's side of a call.
+#[derive(Clone)]
+pub struct Ext(Rc<RefCell<Port>>);
+
+struct Port {
+    call: Call,
+    input: Value,
+    now: i64,
+    seed: u64,
+    next: u32,
+    open: BTreeMap<u32, Option<Answer>>,
+    said: Said,
+}
+
+/// Something that the host can be asked for.
+///
+/// JSON itself is one: `x.perform(json!({"kind": "sleep", "ms": 50}))` asks for what this crate has no type for.
+pub trait Operation {
+    /// What the caller gets.
+    type Output;
+    /// The request, with its `kind`.
+    fn request(self) -> Value;
+    /// Reads a reply; `None` when it is of another kind.
+    fn output(reply: Value) -> Option<Self::Output>;
+}
+
+impl Operation for Value {
+    type Output = Value;
+
+    fn request(self) -> Value {
+        self
+    }
+
+    fn output(reply: Value) -> Option<Value> {
+        Some(reply)
+    }
+}
+
+/// An effect that was asked for and is not waited for yet.
+pub struct Ticket<O>(u32, PhantomData<O>);
+
+impl Ext {
+    pub(crate) fn new(call: Call, input: Value, at: i64, seed: u64) -> Ext {
+        Ext(Rc::new(RefCell::new(Port { call, input, now: at, seed, next: 0, open: BTreeMap::new(), said: Said::default() })))
+    }
+
+    /// What this call is for.
+    pub fn call(&self) -> Call {
+        self.0.borrow().call.clone()
+    }
+
+    /// The task, `bean:method`.
+    pub fn task(&self) -> String {
+        self.0.borrow().call.task.clone()
+    }
+
+    /// What a transformer transforms; null for other tasks.
+    pub fn input(&self) -> Value {
+        self.0.borrow().input.clone()
+    }
+
+    /// The host's time of the latest answer, in milliseconds since 1970.
+    pub fn now(&self) -> i64 {
+        self.0.borrow().now
+    }
+
+    /// The next number of the call's seeded generator.
+    pub fn random(&self) -> u64 {
+        let mut port = self.0.borrow_mut();
+        port.seed = port.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = port.seed;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Publishes a message for which `ce_verbose` has the words.
+    pub fn verbose(&self, determinant: &str, metadata: Map<String, Value>) {
+        self.notice(Notice::Verbose { determinant: determinant.to_owned(), metadata, error: false });
+    }
+
+    /// Publishes a message in its own words.
+    pub fn say(&self, text: &str) {
+        self.notice(Notice::Text { text: text.to_owned(), metadata: Map::new(), error: false });
+    }
+
+    /// Asks for an effect and waits for its answer.
+    ///
+    /// # Errors
+    /// What the host answered, or `mismatch` when the reply is of another kind than the request.
+    pub async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, EffectError> {
+        self.wait(self.request(operation)).await
+    }
+
+    /// Asks for an effect; two that are asked for before one is waited for run at the same time.
+    pub fn request<O: Operation>(&self, operation: O) -> Ticket<O> {
+        let mut port = self.0.borrow_mut();
+        let id = port.next;
+        port.next += 1;
+        port.open.insert(id, None);
+        port.said.effects.push(Effect { id, request: operation.request() });
+        Ticket(id, PhantomData)
+    }
+
+    /// Waits for the answer to an effect.
+    ///
+    /// # Errors
+    /// As [`Ext::perform`].
+    pub async fn wait<O: Operation>(&self, ticket: Ticket<O>) -> Result<O::Output, EffectError> {
+        let answer = poll_fn(|_| self.take(ticket.0).map_or(Poll::Pending, Poll::Ready)).await;
+        let mismatch = || EffectError {
+            kind: "mismatch".to_owned(),
+            message: "the host answered with a reply of another kind".to_owned(),
+            status: None,
+            retry_after_ms: None,
+        };
+        match answer {
+            Answer::Ok(reply) => O::output(reply).ok_or_else(mismatch),
+            Answer::Error(error) => Err(error),
+        }
+    }
+
+    fn take(&self, id: u32) -> Option<Answer> {
+        self.0.borrow_mut().open.get_mut(&id)?.take()
+    }
+
+    fn notice(&self, notice: Notice) {
+        self.0.borrow_mut().said.notices.push(notice);
+    }
+
+    /// Hands an answer in.
+    pub(crate) fn answer(&self, completion: Completion) {
+        let mut port = self.0.borrow_mut();
+        port.now = port.now.max(completion.at);
+        if let Some(slot) = port.open.get_mut(&completion.id) {
+            *slot = Some(completion.outcome);
+        }
+    }
+
+    /// Whether an answer can still come.
+    pub(crate) fn waits(&self) -> bool {
+        self.0.borrow().open.values().any(Option::is_none)
+    }
+
+    pub(crate) fn said(&self) -> Said {
+        std::mem::take(&mut self.0.borrow_mut().said)
+    }
+}

@@ -1,0 +1,189 @@
+//! One call of an extension, driven by hand: no waker, no queue.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use serde::de::DeserializeOwned;
+
+use crate::ext::Ext;
+use crate::message::{ABI, End, Resume, Said, Start};
+use crate::patch::{Fault, Patch};
+use crate::view::View;
+
+/// A task on its way.
+pub type Run = Pin<Box<dyn Future<Output = Result<Patch, Fault>>>>;
+
+/// The tasks of an extension, and the call in progress. Hosts have it as a module, tests as it is.
+pub struct Extension {
+    tasks: &'static [&'static str],
+    begin: fn(Ext, View) -> Option<Run>,
+    running: Option<(Ext, Run)>,
+}
+
+impl Extension {
+    /// The tasks by name; `export!` calls this.
+    pub fn new(tasks: &'static [&'static str], begin: fn(Ext, View) -> Option<Run>) -> Extension {
+        Extension { tasks, begin, running: None }
+    }
+
+    /// Starts a call with a message of the host; returns what the extension says.
+    pub fn start(&mut self, message: &[u8]) -> Vec<u8> {
+        self.running = None;
+        spell(match parse::<Start>(message) {
+            Ok(start) if start.abi != ABI => ended(Fault::new("PROTOCOL", format!("the extension speaks abi {ABI}, not {}", start.abi))),
+            Ok(start) => self.begin(start),
+            Err(fault) => ended(fault),
+        })
+    }
+
+    /// Goes on with the answers to effects; returns what the extension says.
+    pub fn resume(&mut self, message: &[u8]) -> Vec<u8> {
+        spell(match parse::<Resume>(message) {
+            Ok(resume) => self.go_on(resume),
+            Err(fault) => ended(fault),
+        })
+    }
+
+    fn begin(&mut self, start: Start) -> Said {
+        let x = Ext::new(start.call, start.input, start.at, start.seed);
+        let Some(run) = (self.begin)(x.clone(), start.view) else {
+            let message = format!("the extension has no task '{}': it has {}", x.task(), self.tasks.join(", "));
+            return ended(Fault::new("UNKNOWN_TASK", message));
+        };
+        self.running = Some((x, run));
+        self.poll()
+    }
+
+    /// A batch is a sequence: the task goes on after each answer, so that it does the same when it is run again.
+    fn go_on(&mut self, resume: Resume) -> Said {
+        let mut all = Said::default();
+        for completion in resume.completions {
+            let Some((x, _)) = &self.running else { break };
+            x.answer(completion);
+            let mut said = self.poll();
+            all.effects.append(&mut said.effects);
+            all.notices.append(&mut said.notices);
+            all.end = said.end;
+        }
+        all
+    }
+
+    fn poll(&mut self) -> Said {
+        let Some((x, run)) = &mut self.running else { return Said::default() };
+        let polled = run.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let mut said = x.said();
+        said.end = match polled {
+            Poll::Ready(Ok(patch)) => Some(End::Patch(Box::new(patch))),
+            Poll::Ready(Err(fault)) => Some(End::Fault(fault)),
+            Poll::Pending if x.waits() => None,
+            Poll::Pending => Some(End::Fault(Fault::new("STALLED", "the extension waits for something that is not an effect"))),
+        };
+        if said.end.is_some() {
+            self.running = None;
+        }
+        said
+    }
+}
+
+fn parse<T: DeserializeOwned>(message: &[u8]) -> Result<T, Fault> {
+    serde_json::from_slice(message).map_err(|it| Fault::new("PROTOCOL", format!("the extension does not understand the host: {it}")))
+}
+
+fn ended(fault: Fault) -> Said {
+    Said { end: Some(End::Fault(fault)), ..Said::default() }
+}
+
+fn spell(said: Said) -> Vec<u8> {
+    serde_json::to_vec(&said).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{HttpCall, HttpReply};
+
+    async fn both(x: Ext, view: View) -> Result<Patch, Fault> {
+        let amount = view.param("amount").and_then(Value::as_i64).ok_or(Fault::new("NO_AMOUNT", "the amount is missing"))?;
+        x.say("Asking twice");
+        let one = x.request(HttpCall::get("https://a.example/1").secret("key"));
+        let two = x.request(HttpCall::post("https://a.example/2", &json!({"amount": amount})));
+        let (one, two) = (x.wait(one).await?, x.wait(two).await);
+        let two = two.map_or_else(|it| it.kind, |it: HttpReply| it.body);
+        Ok(Patch::default().param("one", one.json::<i64>()? + amount).param("two", two).context("old", Value::Null).value(x.now()))
+    }
+
+    async fn twice(x: Ext, _: View) -> Result<Patch, Fault> {
+        let (first, second) = (x.random(), x.random());
+        Ok(Patch { intent: x.call().hook, ..Patch::default().value(json!([x.input(), first == second])) })
+    }
+
+    async fn never(_: Ext, _: View) -> Result<Patch, Fault> {
+        std::future::pending().await
+    }
+
+    crate::export! { "t:both" => both, "t:twice" => twice, "t:never" => never }
+
+    fn start(extension: &mut Extension, message: &Value) -> Value {
+        serde_json::from_slice(&extension.start(message.to_string().as_bytes())).unwrap()
+    }
+
+    fn resume(extension: &mut Extension, completions: &Value) -> Value {
+        let message = json!({"completions": completions}).to_string();
+        serde_json::from_slice(&extension.resume(message.as_bytes())).unwrap()
+    }
+
+    fn of_task(task: &str) -> Value {
+        json!({"abi": 1, "call": {"task": task}, "view": {"inputParams": {"amount": 5}}, "input": null, "at": 1000, "seed": 7})
+    }
+
+    #[test]
+    fn two_effects_run_at_the_same_time_and_may_be_answered_in_any_order() {
+        let mut it = conv_extension();
+        let said = start(&mut it, &of_task("t:both"));
+        let first = json!({"kind": "http", "method": "GET", "url": "https://a.example/1", "headers": [], "secret": "key"});
+        let second = json!({"kind": "http", "method": "POST", "url": "https://a.example/2",
+            "headers": [["Content-Type", "application/json"]], "body": "{\"amount\":5}"});
+        assert_eq!(said["effects"], json!([{"id": 0, "request": first}, {"id": 1, "request": second}]));
+        assert_eq!(said["notices"], json!([{"text": {"text": "Asking twice", "metadata": {}, "error": false}}]));
+        assert!(said.get("end").is_none());
+        let late = json!([{"id": 1, "at": 1300, "outcome": {"error": {"kind": "timeout", "message": "late"}}}]);
+        assert_eq!(resume(&mut it, &late), json!({"effects": [], "notices": []}));
+        let reply = json!({"kind": "http", "status": 200, "body": "37"});
+        let end = resume(&mut it, &json!([{"id": 0, "at": 1200, "outcome": {"ok": reply}}]));
+        assert_eq!(end["end"], json!({"patch": {"params": {"one": 42, "two": "timeout"}, "context": {"old": null}, "value": 1300}}));
+    }
+
+    #[test]
+    fn a_failure_that_is_passed_on_is_a_fault() {
+        let mut it = conv_extension();
+        start(&mut it, &of_task("t:both"));
+        let denied = json!({"error": {"kind": "denied", "message": "no"}});
+        let end = resume(&mut it, &json!([{"id": 0, "at": 0, "outcome": denied}, {"id": 1, "at": 0, "outcome": denied}]));
+        assert_eq!(end["end"], json!({"fault": {"code": "DENIED", "message": "no"}}));
+        assert_eq!(resume(&mut it, &json!([])), json!({"effects": [], "notices": []}), "a late answer");
+    }
+
+    #[test]
+    fn a_call_has_its_input_and_its_own_random_numbers() {
+        let mut message = of_task("t:twice");
+        message["call"]["hook"] = json!("beforeStep");
+        message["input"] = json!({"value": "a"});
+        let patch = &start(&mut conv_extension(), &message)["end"]["patch"];
+        assert_eq!(*patch, json!({"intent": "beforeStep", "value": [{"value": "a"}, false]}));
+    }
+
+    #[test]
+    fn what_cannot_be_carried_out_is_a_fault_with_its_reason() {
+        let code = |message: &Value| start(&mut conv_extension(), message)["end"]["fault"]["code"].clone();
+        let mut other = of_task("t:both");
+        other["abi"] = json!(2);
+        for (message, expected) in
+            [(of_task("t:none"), "UNKNOWN_TASK"), (of_task("t:never"), "STALLED"), (other, "PROTOCOL"), (json!([]), "PROTOCOL")]
+        {
+            assert_eq!(code(&message), expected, "{message}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The messages of the protocol, version 1.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::patch::{Fault, Notice, Patch};
+use crate::view::View;
+
+/// The version that this crate speaks.
+pub(crate) const ABI: u32 = 1;
+
+/// What an extension is called for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Call {
+    /// The task, `bean:method`.
+    pub task: String,
+    /// `beforeStep`, `afterStep` or `onStepError`, of a hook.
+    pub hook: Option<String>,
+    /// The step of a hook.
+    pub step: Option<String>,
+    /// `final`, `llm`, `container_request`, `container_response` or `container`, of a transformer.
+    pub transform: Option<String>,
+}
+
+/// Why the host did not do what it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct EffectError {
+    /// The class of failure, such as `timeout` or `denied`.
+    pub kind: String,
+    /// What went wrong.
+    #[serde(default)]
+    pub message: String,
+    /// The status code, of a service that answered with one.
+    #[serde(default)]
+    pub status: Option<u16>,
+    /// Milliseconds that the service asks to wait before the next attempt.
+    #[serde(default)]
+    pub retry_after_ms: Option<u64>,
+}
+
+/// Starts a call.
+#[derive(Deserialize)]
+pub(crate) struct Start {
+    pub abi: u32,
+    pub call: Call,
+    #[serde(default)]
+    pub view: View,
+    #[serde(default)]
+    pub input: Value,
+    #[serde(default)]
+    pub at: i64,
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// Resumes a call.
+#[derive(Deserialize)]
+pub(crate) struct Resume {
+    pub completions: Vec<Completion>,
+}
+
+/// The answer to an effect.
+#[derive(Deserialize)]
+pub(crate) struct Completion {
+    pub id: u32,
+    #[serde(default)]
+    pub at: i64,
+    pub outcome: Answer,
+}
+
+/// A reply or an error.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Answer {
+    Ok(Value),
+    Error(EffectError),
+}
+
+/// What an extension says.
+#[derive(Default, Serialize)]
+pub(crate) struct Said {
+    pub effects: Vec<Effect>,
+    pub notices: Vec<Notice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<End>,
+}
+
+/// A request to the host.
+#[derive(Serialize)]
+pub(crate) struct Effect {
+    pub id: u32,
+    pub request: Value,
+}
+
+/// How a call ends.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum End {
+    Patch(Box<Patch>),
+    Fault(Fault),
+}

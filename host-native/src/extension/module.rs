@@ -1,0 +1,85 @@
+//! What a module has to be, and why one cannot be used.
+
+use convengine_core::turn::{EffectError, EffectErrorKind};
+use wasmtime::{Engine, ExternType, InstancePre, Linker, StoreLimits};
+
+use super::runtime;
+
+/// What each module is asked for, beside its memory.
+const FUNCTIONS: [(&str, usize); 3] = [("conv_alloc", 1), ("conv_start", 2), ("conv_resume", 2)];
+
+/// What a core module begins with.
+const MAGIC: &[u8] = b"\0asm\x01\0\0\0";
+
+/// A page of memory.
+const PAGE: u64 = 65_536;
+
+/// A compiled module.
+pub struct Module {
+    /// Makes instances.
+    pub instances: InstancePre<StoreLimits>,
+    /// Bytes of memory that it begins with.
+    pub memory_bytes: u64,
+}
+
+/// Why a module cannot be used, or did not answer.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    kind: EffectErrorKind,
+    reason: String,
+}
+
+impl Problem {
+    /// A reason, which follows the name of the extension.
+    pub fn new(kind: EffectErrorKind, reason: impl Into<String>) -> Problem {
+        Problem { kind, reason: reason.into() }
+    }
+
+    fn denied(reason: impl Into<String>) -> Problem {
+        Problem::new(EffectErrorKind::Denied, reason)
+    }
+
+    /// The error of an extension.
+    pub fn of(&self, extension: &str) -> EffectError {
+        EffectError::new(self.kind, format!("the extension '{extension}' {}", self.reason))
+    }
+}
+
+/// Why bytes are no module that can be called; the reason follows the name of the extension.
+pub fn problem(bytes: &[u8]) -> Option<String> {
+    let engine = runtime::engine().map_err(|it| Problem::denied(format!("cannot be looked at here: {it}")));
+    engine.and_then(|it| Module::compile(&it, bytes)).err().map(|it| it.reason)
+}
+
+impl Module {
+    /// Compiles a module after it was found to be one of ours.
+    pub fn compile(engine: &Engine, bytes: &[u8]) -> Result<Module, Problem> {
+        if !bytes.starts_with(MAGIC) {
+            return Err(Problem::denied("is no WebAssembly module: build it for wasm32-unknown-unknown"));
+        }
+        let module = wasmtime::Module::new(engine, bytes).map_err(|it| {
+            tracing::debug!("a module is not valid: {it:?}");
+            Problem::denied("is no valid WebAssembly module: build it again")
+        })?;
+        if let Some(import) = module.imports().next() {
+            let reason = format!("imports '{}.{}': build it without imports", import.module(), import.name());
+            return Err(Problem::denied(reason));
+        }
+        let Some(ExternType::Memory(memory)) = module.get_export("memory") else {
+            return Err(Problem::denied("does not export its memory: export it as 'memory'"));
+        };
+        for (name, parameters) in FUNCTIONS {
+            let Some(ExternType::Func(function)) = module.get_export(name) else {
+                return Err(Problem::denied(format!("does not export '{name}': export all of conv_alloc, conv_start and conv_resume")));
+            };
+            let numbers = function.params().chain(function.results()).all(|it| it.is_i32());
+            if !numbers || function.params().len() != parameters || function.results().len() != 1 {
+                return Err(Problem::denied(format!("exports '{name}' in another form: it takes {parameters} and returns one i32")));
+            }
+        }
+        let memory_bytes = memory.minimum().saturating_mul(PAGE);
+        // The linker stays empty: nothing of the host can be reached from within.
+        let instances = Linker::new(engine).instantiate_pre(&module).map_err(|it| Problem::denied(it.to_string()))?;
+        Ok(Module { instances, memory_bytes })
+    }
+}

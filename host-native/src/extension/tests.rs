@@ -1,0 +1,117 @@
+//! Guests that do as they should, and guests that do not: each answer is known, and no guest harms what comes after it.
+
+use std::fs;
+use std::path::Path;
+
+use convengine_core::turn::Reply;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn guest(name: &str) -> Vec<u8> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/guests").join(format!("{name}.wat"));
+    wat::parse_str(fs::read_to_string(file).unwrap()).unwrap()
+}
+
+fn extensions(modules: &[(&str, Vec<u8>)]) -> Extensions {
+    Extensions::of(modules.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.clone())).collect())
+}
+
+fn request(module: &str, messages: Value) -> ExtensionRequest {
+    ExtensionRequest {
+        extension: "it".to_owned(),
+        module: module.to_owned(),
+        messages: serde_json::from_value(messages).unwrap(),
+        memory_bytes: 4 << 20,
+        timeout_ms: 100,
+    }
+}
+
+fn asked(name: &str) -> Answer {
+    run(&extensions(&[(name, guest(name))]), &request(name, json!([{"abi": 1}])))
+}
+
+fn said(answer: Answer) -> Value {
+    match answer {
+        Answer::Ok(Reply::Extension(reply)) => reply.said,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn error(answer: Answer) -> (EffectErrorKind, String) {
+    match answer {
+        Answer::Error(error) => (error.kind, error.message),
+        other @ Answer::Ok(_) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_last_answer_counts_and_keeps_its_spelling() {
+    assert_eq!(said(asked("answers")).to_string(), r#"{"end":{"patch":{"a":1.0}}}"#);
+    let echoes = extensions(&[("echoes", guest("echoes"))]);
+    let heard = said(run(&echoes, &request("echoes", json!([{"abi": 1}, {"completions": [1.0]}]))));
+    assert_eq!(heard.to_string(), r#"{"completions":[1.0]}"#);
+    assert_eq!(said(run(&echoes, &request("echoes", json!([["é"]])))), json!(["é"]), "the instance before left nothing behind");
+    assert_eq!(said(asked("content_with_less")), json!("064"), "growing fails as it does everywhere");
+}
+
+#[test]
+fn every_hostile_guest_has_its_answer() {
+    use EffectErrorKind::{Denied, Invalid, Limited, Timeout};
+    for (name, kind, reason) in [
+        ("loops", Timeout, "took longer than 100 ms"),
+        ("traps", Invalid, "trapped (unreachable code)"),
+        ("divides", Invalid, "trapped (integer division by zero)"),
+        ("recurses", Invalid, "trapped (call stack exhausted)"),
+        ("reads_outside", Invalid, "trapped (memory access out of bounds)"),
+        ("calls_wrongly", Invalid, "trapped (indirect call of another form)"),
+        ("imports", Denied, "imports 'env.now': build it without imports"),
+        ("hogs", Limited, "trapped (unreachable code) with 4194304 of its 4194304 bytes of memory in use: allow it more"),
+        ("begins_large", Limited, "begins with more memory than its 4194304 bytes: allow it more"),
+        ("record_outside", Invalid, "answered outside of its memory"),
+        ("answer_outside", Invalid, "answered outside of its memory"),
+        ("buffer_outside", Invalid, "gave a buffer outside of its memory"),
+        ("no_json", Invalid, "did not answer with JSON: check what it returns"),
+        ("no_text", Invalid, "did not answer with JSON: check what it returns"),
+        ("no_resume", Denied, "does not export 'conv_resume': export all of conv_alloc, conv_start and conv_resume"),
+        ("no_memory", Denied, "does not export its memory: export it as 'memory'"),
+        ("other_form", Denied, "exports 'conv_alloc' in another form: it takes 1 and returns one i32"),
+        ("talks_much", Limited, "answered with more than 1048576 bytes"),
+    ] {
+        assert_eq!(error(asked(name)), (kind, format!("the extension 'it' {reason}")), "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_module_is_denied_and_what_is_not_there_not_found() {
+    let modules = [("text", b"hello".to_vec()), ("torn", guest("answers")[..40].to_vec()), ("component", b"\0asm\x0d\0\x01\0".to_vec())];
+    for (name, reason) in
+        [("text", "is no WebAssembly module"), ("torn", "is no valid WebAssembly module"), ("component", "is no WebAssembly")]
+    {
+        let (kind, message) = error(run(&extensions(&modules), &request(name, json!([{}]))));
+        assert_eq!(kind, EffectErrorKind::Denied, "{name}");
+        assert!(message.starts_with(&format!("the extension 'it' {reason}")), "{message}");
+    }
+    let (kind, message) = error(run(&extensions(&modules), &request("ab12", json!([{}]))));
+    assert_eq!((kind, message.as_str()), (EffectErrorKind::NotFound, "the extension 'it' has no module ab12: import it again"));
+    assert_eq!(problem(&guest("answers")), None);
+    assert_eq!(problem(&guest("imports")).as_deref(), Some("imports 'env.now': build it without imports"));
+}
+
+#[tokio::test]
+async fn a_guest_that_runs_away_holds_nobody_up() {
+    let both = extensions(&[("loops", guest("loops")), ("answers", guest("answers"))]);
+    both.compile();
+    let mut endless = request("loops", json!([{}]));
+    endless.timeout_ms = 1500;
+    let of_loop = tokio::spawn({
+        let both = both.clone();
+        async move { answer(&both, &endless).await }
+    });
+    for _ in 0..20 {
+        said(answer(&both, &request("answers", json!([{}]))).await);
+    }
+    assert!(!of_loop.is_finished());
+    assert_eq!(error(of_loop.await.unwrap()).0, EffectErrorKind::Timeout);
+    said(answer(&both, &request("answers", json!([{}]))).await);
+}

@@ -1,0 +1,32 @@
+//! The modules that a pack brings along, and whether they can be called.
+
+use convengine_core::pack::Pack;
+use sqlx::sqlite::SqliteConnection;
+
+use crate::extension;
+use crate::store::module;
+
+/// Keeps the modules of a pack whose rows are stored; answers a line for each extension that cannot be called.
+///
+/// # Errors
+/// What SQLite says.
+pub async fn store(connection: &mut SqliteConnection, pack: &Pack) -> sqlx::Result<Vec<String>> {
+    if !module::has_tables(connection).await? {
+        return Ok(Vec::new());
+    }
+    let mut problems = Vec::new();
+    for row in pack.tables.0.get("cv_extension").into_iter().flatten() {
+        let text = |column: &str| row.get(column).and_then(|it| it.as_str()).unwrap_or_default();
+        let Some(bytes) = pack.modules.get(text("module")) else { continue };
+        match extension::problem(bytes) {
+            Some(reason) => problems.push(format!("extensions.{}: the module {reason}", text("name"))),
+            None => module::keep(connection, text("module"), bytes).await?,
+        }
+    }
+    if problems.is_empty() {
+        let bare = module::without(connection).await?;
+        problems.extend(bare.iter().map(|it| format!("cv_extension.{it}: its module is not there; import the extension with its 'wasm'")));
+    }
+    module::drop_unused(connection).await?;
+    Ok(problems)
+}

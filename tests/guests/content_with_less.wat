@@ -1,0 +1,16 @@
+;; Takes memory until there is no more, and answers how many pages it has.
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 16) "\1f\00\00\00\05\00\00\00")
+  (data (i32.const 31) "\"000\"")
+  (func (export "conv_alloc") (param i32) (result i32) (i32.const 1024))
+  (func $digit (param $at i32) (param $value i32)
+    (i32.store8 (local.get $at) (i32.add (i32.const 48) (i32.rem_u (local.get $value) (i32.const 10)))))
+  (func $answer (param i32 i32) (result i32)
+    (loop $more (br_if $more (i32.ne (memory.grow (i32.const 1)) (i32.const -1))))
+    (call $digit (i32.const 32) (i32.div_u (memory.size) (i32.const 100)))
+    (call $digit (i32.const 33) (i32.div_u (memory.size) (i32.const 10)))
+    (call $digit (i32.const 34) (memory.size))
+    (i32.const 16))
+  (export "conv_start" (func $answer))
+  (export "conv_resume" (func $answer)))

@@ -1,0 +1,9 @@
+;; Answers with what is no JSON: a half of a pair of code units.
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 16) "\20\00\00\00\08\00\00\00")
+  (data (i32.const 32) "\"\\ud800\"")
+  (func (export "conv_alloc") (param i32) (result i32) (i32.const 1024))
+  (func $answer (param i32 i32) (result i32) (i32.const 16))
+  (export "conv_start" (func $answer))
+  (export "conv_resume" (func $answer)))

@@ -1,0 +1,6 @@
+;; Has a function in another form.
+(module
+  (memory (export "memory") 1)
+  (func (export "conv_alloc") (result i32) (i32.const 1024))
+  (func (export "conv_start") (param i32 i32) (result i32) (i32.const 16))
+  (func (export "conv_resume") (param i32 i32) (result i32) (i32.const 16)))

@@ -1,0 +1,7 @@
+;; Reads where it has no memory.
+(module
+  (memory (export "memory") 1)
+  (func (export "conv_alloc") (param i32) (result i32) (i32.const 1024))
+  (func $answer (param i32 i32) (result i32) (i32.load (i32.const -4)))
+  (export "conv_start" (func $answer))
+  (export "conv_resume" (func $answer)))

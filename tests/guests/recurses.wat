@@ -1,0 +1,8 @@
+;; Calls itself without end.
+(module
+  (memory (export "memory") 1)
+  (func (export "conv_alloc") (param i32) (result i32) (i32.const 1024))
+  (func $answer (param i32 i32) (result i32)
+    (i32.add (i32.const 1) (call $answer (local.get 0) (local.get 1))))
+  (export "conv_start" (func $answer))
+  (export "conv_resume" (func $answer)))

@@ -1,0 +1,197 @@
+//! Extensions: the same bytes on the server and in a browser, and modules on their way through packs and databases.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use convengine_core::pack::Pack;
+use convengine_core::turn::{Class, Completion, Effect, EffectId, ExtensionRequest, Request};
+use convengine_server::extension::{Extensions, run};
+use convengine_server::pack_file;
+use convengine_server::play::{CorePlayer, Suspend};
+use convengine_tests::{binary, root};
+use serde_json::{Value, json};
+
+use crate::running::{Place, WORDS_ALONE, one_line};
+
+/// The worked extension as `cargo xtask extension` builds it.
+fn worked() -> PathBuf {
+    let target = binary().unwrap().ancestors().nth(2).unwrap().to_path_buf();
+    let file = target.join("wasm/wasm32-unknown-unknown/wasm/fee_check.wasm");
+    assert!(file.is_file(), "the extension is not built; run `cargo xtask extension` first");
+    file
+}
+
+/// A guest that is written as text; a file of its own, because tests run at the same time.
+fn guest(place: &Place, name: &str) -> String {
+    let text = fs::read_to_string(root().join("tests/guests").join(format!("{name}.wat"))).unwrap();
+    let file = place.path(&format!("{name}.wasm"));
+    fs::write(&file, wat::parse_str(text).unwrap()).unwrap();
+    file.display().to_string()
+}
+
+fn guests() -> Vec<String> {
+    let entries = fs::read_dir(root().join("tests/guests")).unwrap();
+    let mut names: Vec<String> = entries.map(|it| it.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Runs the page with a script of the page's own tests; answers the lines that it prints.
+fn browser(place: &Place, arguments: &[&str]) -> Vec<String> {
+    let server = place.serve(&[]);
+    let mut command = Command::new("node");
+    command.arg(root().join("web-demo/test/extension.mjs")).arg(format!("http://{}", server.address)).args(arguments);
+    let output = command.output().expect("node cannot be started");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    printed.lines().map(str::to_owned).collect()
+}
+
+fn call(id: u32, extension: &str, pack: &Pack, messages: &Value) -> Effect {
+    let rows = &pack.tables.0["cv_extension"];
+    let row = rows.iter().find(|it| it["name"] == extension).unwrap();
+    let request = ExtensionRequest {
+        extension: extension.to_owned(),
+        module: row["module"].as_str().unwrap().to_owned(),
+        messages: serde_json::from_value(messages.clone()).unwrap(),
+        memory_bytes: 4 << 20,
+        timeout_ms: 500,
+    };
+    Effect { id: EffectId(id), key: format!("t/{id}"), class: Class::Pure, deadline_ms: 500, request: Request::Extension(request) }
+}
+
+#[test]
+fn every_guest_answers_in_the_browser_as_on_the_server() {
+    let place = Place::new();
+    let mut extensions = json!({"worked": {"file": worked()}});
+    for name in guests() {
+        extensions[&name] = json!({"file": guest(&place, &name)});
+    }
+    let text = pack_file::text(place.pack("pack.json", &json!({"name": "n", "extensions": extensions})).as_ref()).unwrap();
+    let pack = Pack::parse(&text).unwrap();
+    let quote = json!({"abi": 1, "call": {"task": "feeTask:quote"}, "view": {"inputParams": {"requestedAmount": 1e4, "tenureMonths": 7}}});
+    let reply = json!({"kind": "http", "status": 200, "body": "{\"percent\": 0.37, \"currency\": \"EUR\"}"});
+    let answer = json!({"completions": [{"id": 0, "at": 5, "outcome": {"ok": reply}}]});
+    let input = json!({"type": "TEXT", "value": "Schön."});
+    let view = json!({"inputParams": {"feeQuote": {"fee": 1.005, "currency": "€"}}});
+    let decorate = json!({"abi": 1, "call": {"task": "feeTask:decorate", "transform": "final"}, "input": input, "view": view});
+    let of_worked = [json!([quote]), json!([quote, answer]), json!([decorate]), json!([{"abi": 1, "call": {"task": "none"}}])];
+    let mut effects: Vec<Effect> = Vec::new();
+    for messages in &of_worked {
+        effects.push(call(effects.len() as u32, "worked", &pack, messages));
+    }
+    for name in guests() {
+        effects.push(call(effects.len() as u32, &name, &pack, &json!([{"abi": 1, "é": 1.0}, {"completions": []}])));
+    }
+    let server = Extensions::of(pack.modules.clone());
+    let expected: Vec<String> = effects.iter().map(|it| completion(&server, it)).collect();
+    assert!(expected[1].contains(r#""feeQuote":{"currency":"EUR","fee":25.0}"#), "{}", expected[1]);
+    assert!(expected[2].contains("Schön. The fee is "), "{}", expected[2]);
+    let effects: Vec<String> = effects.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
+    let job = place.pack("job.json", &json!({"pack": text, "effects": effects}));
+    let found = browser(&place, &["calls", &job]);
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!(found, expected);
+    }
+}
+
+fn completion(server: &Extensions, effect: &Effect) -> String {
+    let Request::Extension(request) = &effect.request else { panic!("{effect:?}") };
+    serde_json::to_string(&Completion { id: effect.id, at: 0, outcome: run(server, request) }).unwrap()
+}
+
+/// The worked extension beside its pack.
+fn fee_check(place: &Place) -> (String, String) {
+    let module = place.path("fee_check.wasm");
+    fs::copy(worked(), &module).unwrap();
+    let text = fs::read_to_string(root().join("tests/packs/extension/fee_check.json")).unwrap();
+    (place.write("fee_check.json", &text), module.display().to_string())
+}
+
+const REPLY: &str = "We can do that. The fee is 300.00 EUR.";
+
+#[test]
+fn a_module_dropped_onto_the_page_in_the_browser_runs_its_tasks() {
+    let place = Place::new();
+    let (pack, module) = fee_check(&place);
+    let params = r#"{"requestedAmount": 10000, "tenureMonths": 24}"#;
+    let bad = guest(&place, "imports");
+    let text = place.write("note.txt", "hello");
+    let lines = browser(&place, &["drop", &pack, "what is the fee", params, &text, &bad, &module]);
+    let lines: Vec<Value> = lines.iter().map(|it| serde_json::from_str(it).unwrap()).collect();
+    assert!(lines[0]["status"].as_str().unwrap().contains("'note.txt' is no extension"), "{lines:?}");
+    assert_eq!(lines[1]["status"], "the extension 'imports' imports 'env.now': build it without imports");
+    let taken = lines[2]["status"].as_str().unwrap();
+    let hash = Pack::parse(&pack_file::text(pack.as_ref()).unwrap()).unwrap().modules.into_keys().next().unwrap();
+    for words in ["fee_check", " KB", &hash[..12], "carries out feeTask:quote, feeTask:decorate"] {
+        assert!(taken.contains(words), "{words} in {taken}");
+    }
+    assert_eq!(lines[3]["chat"], REPLY);
+}
+
+#[test]
+fn a_bound_task_answers_in_the_core_and_on_the_server_as_in_the_browser() {
+    let place = Place::new();
+    let (file, _) = fee_check(&place);
+    let pack = pack_file::read(file.as_ref()).unwrap();
+    for suspend in [Suspend::Never, Suspend::Always] {
+        let played = CorePlayer::new(&pack, suspend).play(0).unwrap().played;
+        assert_eq!(played.json["payload"]["value"], REPLY, "{:?}", played.json);
+        assert_eq!(played.conversation["input_params_json"]["feeQuote"], json!({"currency": "EUR", "fee": 300.0}));
+    }
+    assert_eq!(place.run(&["import", &file]).code, 0);
+    let server = place.serve(&WORDS_ALONE);
+    let body = &pack.turns[0].request.as_ref().unwrap().body;
+    assert_eq!(server.post(body.to_string()).json()["payload"]["value"], REPLY);
+    drop(server);
+    let ran = place.run(&["replay", "--conversation", body["conversationId"].as_str().unwrap()]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+}
+
+#[test]
+fn a_module_survives_the_way_through_a_database() {
+    let place = Place::new();
+    guest(&place, "answers");
+    let manifest = json!({"file": "answers.wasm", "requests": ["http"], "hosts": ["a.example:443"], "memory_mib": 2, "description": "d"});
+    let file = place.pack("pack.json", &json!({"name": "n", "extensions": {"answers": manifest}}));
+    let imported = place.run(&["import", &file]);
+    assert_eq!((imported.code, imported.out.as_str()), (0, "imported 1 rows into 1 tables\n"), "{imported:?}");
+    let exported = place.run(&["export"]).out;
+    let pack: Value = serde_json::from_str(&exported).unwrap();
+    assert!(pack["tables"].get("cv_extension").is_none(), "{pack}");
+    let of_pack = &pack["extensions"]["answers"];
+    assert_eq!((&of_pack["requests"], &of_pack["memory_mib"], &of_pack["description"]), (&json!(["http"]), &json!(2), &json!("d")));
+    let elsewhere = Place::new();
+    assert_eq!(elsewhere.run(&["import", &elsewhere.write("export.json", &exported)]).code, 0);
+    let stored = |place: &Place| {
+        let mut sql = place.sql();
+        [sql.texts("select name || module || hosts from cv_extension"), sql.texts("select sha256 || hex(bytes) from cv_module")]
+    };
+    assert_eq!(stored(&elsewhere), stored(&place));
+    assert_eq!(stored(&place).map(|it| it.len()), [1, 1]);
+    assert_eq!(elsewhere.run(&["export"]).out, exported);
+    assert_eq!(place.run(&["import", &place.pack("none.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
+    assert_eq!(stored(&place).map(|it| it.len()), [0, 0]);
+}
+
+#[test]
+fn a_module_that_cannot_be_called_is_refused_and_changes_nothing() {
+    let place = Place::with(&json!({"name": "n", "tables": {}}));
+    let before = place.sql().everything();
+    let refused = |pack: Value, words: &[&str]| {
+        let file = place.pack("bad.json", &pack);
+        one_line(&place.run(&["import", &file]), 1, words);
+        one_line(&place.run(&["lint", &file]), 1, words);
+    };
+    let of_file = |file: &str| json!({"name": "n", "extensions": {"bad": {"file": file}}});
+    refused(of_file(&guest(&place, "imports")), &["extensions.bad: the module imports 'env.now': build it without imports"]);
+    refused(of_file(&guest(&place, "no_resume")), &["extensions.bad: the module does not export 'conv_resume'"]);
+    refused(of_file(&place.write("text.wasm", "hello")), &["extensions.bad: the module is no WebAssembly module"]);
+    refused(of_file("gone.wasm"), &["cannot read ", "gone.wasm"]);
+    refused(json!({"name": "n", "extensions": {"bad": {}}}), &["extensions.bad: it has no module"]);
+    let row = json!({"name": "bare", "module": "0".repeat(64)});
+    refused(json!({"name": "n", "tables": {"cv_extension": [row]}}), &["cv_extension.bare: its module is not there"]);
+    assert_eq!(place.sql().everything(), before);
+}

@@ -1,0 +1,74 @@
+/** A real Chromium with the built page in it, for the browser tests. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+const LOADED_WITHIN_MS = 30_000;
+
+/**
+ * Opens the page, waits for its engine and hands it to `run`.
+ *
+ * Ends with exit code 1 and a line on standard error when anything fails or the page writes an error to its console.
+ */
+export async function withPage(base, { size = '1440x900', dark = false }, run) {
+  const profile = await mkdtemp(join(tmpdir(), 'convengine-page-'));
+  let context;
+  try {
+    if (!base) throw new Error('name the address of the page as the first argument');
+    const [width, height] = size.split('x').map(Number);
+    context = await chromium.launchPersistentContext(profile, {
+      executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+      args: FLAGS,
+      headless: true,
+      viewport: { width, height },
+      colorScheme: dark ? 'dark' : 'light',
+    });
+    const page = context.pages()[0] ?? (await context.newPage());
+    const complaints = [];
+    page.on('console', (it) => it.type() === 'error' && complaints.push(it.text()));
+    page.on('pageerror', (it) => complaints.push(it.message));
+    page.on('requestfailed', (it) => complaints.push(`${it.url()} could not be fetched`));
+    const response = await page.goto(base, { waitUntil: 'load', timeout: LOADED_WITHIN_MS });
+    if (!response?.ok()) throw new Error(`${base} answered with status ${response?.status()}`);
+    await within(LOADED_WITHIN_MS, 'the engine to be ready', page.evaluate(() => globalThis.convengine.ready));
+    await run(page);
+    if (complaints.length > 0) throw new Error(`the page complained: ${complaints.join('; ')}`);
+  } catch (error) {
+    console.error(`browser test failed: ${firstLine(error instanceof Error ? error.message : String(error))}`);
+    process.exitCode = 1;
+  } finally {
+    await context?.close();
+    await rm(profile, { recursive: true, force: true });
+  }
+}
+
+/** Says something by keyboard alone. */
+export async function type(page, message) {
+  await page.getByRole('textbox', { name: 'Message', exact: true }).focus();
+  await page.keyboard.type(message);
+  await page.keyboard.press('Enter');
+}
+
+/** Leaves out the stack that the browser's messages carry. */
+export function firstLine(text) {
+  return text.split('\n', 1)[0].replace(/^page\.evaluate: /, '');
+}
+
+async function within(milliseconds, what, promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`waited ${milliseconds} ms for ${what}`)), milliseconds);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { boundTasks, refusal, withModule } from '../src/pack-extension';
+
+const BYTES = new Uint8Array([0, 0x61, 0x73, 0x6d]);
+const WASM = 'AGFzbQ==';
+
+describe('withModule', () => {
+  const module = (text: string) => (JSON.parse(withModule(text, 'fee', BYTES)) as { extensions: object }).extensions;
+
+  it('adds an extension wherever it has no place yet', () => {
+    expect(module('{}')).toEqual({ fee: { wasm: WASM } });
+    expect(module('{"name": "n"}')).toEqual({ fee: { wasm: WASM } });
+    expect(module('{"extensions": {}}')).toEqual({ fee: { wasm: WASM } });
+    expect(module('{"extensions": {"other": {"wasm": "AA=="}}}')).toEqual({ fee: { wasm: WASM }, other: { wasm: 'AA==' } });
+  });
+
+  it('keeps the rights, and replaces what was there', () => {
+    expect(module('{"extensions": {"fee": {"requests": ["http"]}}}')).toEqual({ fee: { wasm: WASM, requests: ['http'] } });
+    expect(module('{"extensions": {"fee": {"file": "fee.wasm", "requests": []}}}')).toEqual({ fee: { wasm: WASM, requests: [] } });
+    expect(module('{"extensions": {"fee": {"requests": [], "wasm": "AA=="}}}')).toEqual({ fee: { requests: [], wasm: WASM } });
+  });
+
+  it('leaves the rest of the text as it was written', () => {
+    expect(withModule('{ "rate": 1.0 ,"extensions":{"fee":{"file":"x"}} }', 'fee', BYTES)).toBe(
+      `{ "rate": 1.0 ,"extensions":{"fee":{"wasm": "${WASM}"}} }`,
+    );
+  });
+});
+
+describe('boundTasks', () => {
+  it('finds the tasks of an extension, in either form of the binding', () => {
+    const row = (task: string, binding: unknown) => ({ task, binding });
+    const ce_task = [row('a:b', { extension: 'fee' }), row('c:d', '{"extension": "fee"}'), row('e:f', '{"extension": "x"}'), row('g:h', '?')];
+    expect(boundTasks(JSON.stringify({ tables: { ce_task } }), 'fee')).toEqual(['a:b', 'c:d']);
+    expect(boundTasks('{}', 'fee')).toEqual([]);
+  });
+});
+
+describe('refusal', () => {
+  it('says why a file is no extension', () => {
+    expect(refusal('notes.txt', 4)).toContain('ends with .wasm');
+    expect(refusal('fee.wasm', 5 << 20)).toContain('more than 4194304 bytes');
+    expect(refusal('Fee.WASM', 4)).toBe('');
+  });
+});
