@@ -72,7 +72,12 @@ impl StandIns {
 
     /// Whether a tool has a script.
     pub fn has_tool(&self, request: &ToolRequest) -> bool {
-        self.tools.contains_key(name_of(request))
+        self.has_script(name_of(request))
+    }
+
+    /// Whether a tool has a script, by its code.
+    pub fn has_script(&self, code: &str) -> bool {
+        self.tools.contains_key(code)
     }
 
     /// Answers a tool.

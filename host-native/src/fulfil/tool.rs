@@ -4,23 +4,32 @@ use convengine_core::config::tool_group;
 use convengine_core::turn::{Answer, EffectError, EffectErrorKind, Reply, ToolReply, ToolRequest};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use sqlx::sqlite::SqlitePool;
 
 use super::{documents, files};
 use crate::drive::Host;
+use crate::settings::Roots;
 
 /// Answers a tool: by its script when it has one or when no row sets it up, else by its group.
 pub async fn answer(host: &Host, request: &ToolRequest) -> Answer {
     if request.spec.is_none() || host.stand_ins.has_tool(request) {
         return host.stand_ins.tool(request);
     }
-    let text = match tool_group(&request.tool_group).as_str() {
-        "DOCUMENT_RETRIEVAL" => documents::search(&host.readers, request).await,
-        "FILES" => files::answer(&host.file_roots, request).await,
-        other => Err(nobody(other)),
-    };
-    match text {
+    match of_group(&host.readers, &host.file_roots, request).await {
         Ok(text) => Answer::Ok(Reply::Tool(ToolReply { text: host.secrets.scrub(&text).into_owned() })),
         Err(error) => Answer::Error(EffectError { message: host.secrets.scrub(&error.message).into_owned(), ..error }),
+    }
+}
+
+/// Answers a tool that a row sets up, by its group.
+///
+/// # Errors
+/// Why there is no answer.
+pub async fn of_group(documents: &SqlitePool, roots: &Roots, request: &ToolRequest) -> Result<String, EffectError> {
+    match tool_group(&request.tool_group).as_str() {
+        "DOCUMENT_RETRIEVAL" => documents::search(documents, request).await,
+        "FILES" => files::answer(roots, request).await,
+        other => Err(nobody(other)),
     }
 }
 

@@ -86,6 +86,15 @@ fn broken(error: sqlx::Error) -> Failure {
     Failure::service(format!("cannot use a database in memory: {error}"))
 }
 
+/// Imports a pack's rows into a database that has our tables.
+///
+/// # Errors
+/// What cannot be stored, or what SQLite says.
+pub async fn rows(connection: &mut SqliteConnection, pack: &Pack) -> anyhow::Result<()> {
+    let problems = replace(connection, &pack.tables).await?;
+    if problems.is_empty() { Ok(()) } else { Err(anyhow::anyhow!(problems.join("; "))) }
+}
+
 /// Imports a pack's rows into an empty database in memory and lints them with the pack's settings.
 ///
 /// # Errors

@@ -12,8 +12,8 @@ use convengine_core::turn::{
 };
 use serde_json::{Value, json};
 
+use super::aside::Aside;
 use super::expect::Played;
-use crate::extension::{self, Extensions};
 
 /// When a turn is saved as JSON and taken up again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct CorePlayer {
     /// What the compiler said.
     pub issues: Vec<Issue>,
     scripted: Scripted,
-    extensions: Extensions,
+    aside: Aside,
     conversations: Conversations,
     history: BTreeMap<String, Vec<Value>>,
     suspend: Suspend,
@@ -61,7 +61,7 @@ impl CorePlayer {
             config: Arc::new(config),
             issues,
             scripted: Scripted::of(pack),
-            extensions: Extensions::of(pack.modules.clone()),
+            aside: Aside::of(pack),
             pack: pack.clone(),
             conversations: Conversations::default(),
             history: BTreeMap::new(),
@@ -110,10 +110,9 @@ impl CorePlayer {
 
     fn answer(&mut self, turn: &Turn, effect: &Effect, run: &mut Run) -> Completion {
         run.asked.extend(Asked::of(&effect.request));
-        let (outcome, delay_ms) = match &effect.request {
-            Request::Extension(request) => (extension::run(&self.extensions, request), 0),
-            other => self.scripted.answer(other),
-        };
+        let bound = self.scripted.bound(&effect.request);
+        let aside = bound.or_else(|| Some((self.aside.answer(&effect.request)?, 0)));
+        let (outcome, delay_ms) = aside.unwrap_or_else(|| self.scripted.answer(&effect.request));
         if let Request::Llm(request) = &effect.request {
             run.calls.push(call(request, &outcome));
         }

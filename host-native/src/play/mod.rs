@@ -3,6 +3,7 @@
 //! A pack of plain messages runs in the core. A pack with SQL between its turns, with another path, or with a body that is no
 //! message is played over HTTP against this binary on a temporary database. Nothing is skipped.
 
+mod aside;
 mod check;
 mod core;
 mod expect;

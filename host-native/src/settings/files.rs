@@ -9,7 +9,7 @@ use serde_json::Value;
 pub type Roots = BTreeMap<String, PathBuf>;
 
 /// Reads the folders from a normalised tree.
-pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Roots {
+pub fn read(tree: &Value, problems: &mut Vec<String>) -> Roots {
     let mut roots = Roots::new();
     for (name, path) in tree.pointer("/files/roots").and_then(Value::as_object).into_iter().flatten() {
         match folder(path.as_str().unwrap_or_default()) {

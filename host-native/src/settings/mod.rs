@@ -1,7 +1,7 @@
 //! Settings from options, environment and file, in this order of precedence.
 
 mod file;
-mod files;
+pub mod files;
 pub mod network;
 mod placeholder;
 mod stream;
