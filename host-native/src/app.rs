@@ -24,7 +24,7 @@ use crate::http::{audit, conversation, error, health, page, stream};
 use crate::settings::Settings;
 use crate::stream::Streams;
 use crate::writer::Writer;
-use crate::{clock, config, store};
+use crate::{clock, config, store, tls};
 
 /// Where messages are sent.
 pub const MESSAGE: &str = "/api/v1/conversation/message";
@@ -67,6 +67,7 @@ fn span(request: &Request) -> tracing::Span {
 /// # Errors
 /// Settings or configuration that do not allow a start, or a database that cannot be used.
 pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Failure> {
+    tls::install();
     let place = &settings.database;
     let unusable = |it: sqlx::Error| store::unusable(place, &it);
     let model = Model::parse(&settings.llm)?;

@@ -23,4 +23,5 @@ pub mod secrets;
 pub mod settings;
 pub mod store;
 pub mod stream;
+pub mod tls;
 pub mod writer;

@@ -61,7 +61,7 @@ impl HttpPlayer {
         let runtime = Runtime::new()?;
         let options = SqliteConnectOptions::new().filename(&file);
         let pool = runtime.block_on(SqlitePoolOptions::new().max_connections(1).connect_with(options))?;
-        let client = reqwest::Client::new();
+        let client = crate::tls::client_for("http:").build()?;
         let config = Arc::new(Config::compile(&pack.tables, &pack.settings).0);
         Ok(HttpPlayer { pack: pack.clone(), config, server, address, folder, runtime, client, pool, seen: BTreeMap::new() })
     }

@@ -138,7 +138,7 @@ impl Place {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("convengine listening on http://").map(str::to_owned);
-        let mut server = Server { child, address: String::new(), err, client: Client::new() };
+        let mut server = Server { child, address: String::new(), err, client: client() };
         server.address = address.unwrap_or_else(|| panic!("not started: {line}{}", server.log()));
         server
     }
@@ -268,6 +268,12 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// An HTTP client for neighbours.
+pub fn client() -> Client {
+    convengine_server::tls::install();
+    Client::builder().tls_certs_only([]).build().unwrap()
 }
 
 /// A connection to a test's database beside the server's.

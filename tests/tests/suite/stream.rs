@@ -4,11 +4,11 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
 
-use reqwest::blocking::{Client, Response};
+use reqwest::blocking::Response;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
-use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, one_line, orders};
+use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, client, one_line, orders};
 
 const ID: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a07";
 
@@ -43,7 +43,7 @@ struct Listener {
 impl Listener {
     /// Listens and takes the first event.
     fn open(server: &Server) -> Listener {
-        let response = Client::new().get(format!("http://{}{}", server.address, path(ID))).send().unwrap();
+        let response = client().get(format!("http://{}{}", server.address, path(ID))).send().unwrap();
         assert_eq!(response.status(), 200);
         let header = |name: &str| response.headers().get(name).map(|it| it.to_str().unwrap().to_owned()).unwrap_or_default();
         let headers = ["content-type", "cache-control", "x-accel-buffering"].map(header);
