@@ -17,7 +17,7 @@ use tower_http::trace::TraceLayer;
 use crate::drive::Host;
 use crate::exit::Failure;
 use crate::fulfil::container::Containers;
-use crate::fulfil::llm::Model;
+use crate::fulfil::llm::Models;
 use crate::gate::Gate;
 use crate::http::connection::Patient;
 use crate::http::{audit, conversation, error, health, page, stream};
@@ -70,7 +70,7 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
     tls::install();
     let place = &settings.database;
     let unusable = |it: sqlx::Error| store::unusable(place, &it);
-    let model = Model::parse(&settings.llm)?;
+    let models = Models::new(&settings.llm, Arc::clone(&settings.secrets))?;
     let mut connection = store::connect_ready(place).await?;
     let (config, issues) = config::of_database(&mut connection, &settings.tree).await.map_err(unusable)?;
     issues.iter().for_each(|it| eprintln!("{it}"));
@@ -87,7 +87,7 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
         readers,
         writer,
         gate: Arc::new(Gate::default()),
-        model,
+        models,
         streams: Arc::new(Streams::default()),
         offers_streams: settings.stream.sse(),
         stream_ends_after: settings.stream.ends_after,

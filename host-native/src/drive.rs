@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::clock;
 use crate::fulfil::container::Containers;
-use crate::fulfil::{fulfil, llm::Model};
+use crate::fulfil::{fulfil, llm::Models};
 use crate::gate::{Busy, Gate};
 use crate::rows;
 use crate::store::load;
@@ -34,7 +34,7 @@ pub struct Host {
     /// One turn at a time per conversation.
     pub gate: Arc<Gate>,
     /// Who answers model calls.
-    pub model: Model,
+    pub models: Models,
     /// Who answers containers, when a service is set up.
     pub containers: Containers,
     /// Who answers tasks and tools, and containers without a service.
@@ -121,7 +121,7 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal
         event: message.event.clone(),
         session,
     };
-    if let Some(at) = host.model.begins(&input) {
+    if let Some(at) = host.models.begins(&input) {
         clock::set(at);
         input.at = at.max(earliest);
     }
@@ -162,7 +162,7 @@ async fn run(host: &Arc<Host>, input: TurnInput, told: &mut Told<'_>) -> Result<
         }
         told.publish(&notices, 0);
         for effect in slice.effects {
-            running.spawn(fulfil(Arc::clone(host), effect));
+            running.spawn(fulfil(Arc::clone(host), told.tokens(&effect), effect));
         }
         let Some(completion) = running.join_next().await else { return Err(TurnError::Stalled.into()) };
         let completion = completion.map_err(|it| Refusal::Defect(it.to_string()))?;

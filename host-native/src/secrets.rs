@@ -66,6 +66,17 @@ impl Secrets {
         }
     }
 
+    /// How much of a text that goes on can be scrubbed by itself: no secret reaches from there into what is still to come.
+    pub fn settled(&self, text: &str) -> usize {
+        let Some((finder, _)) = &self.finder else { return text.len() };
+        let mut end = text.len().saturating_sub(self.longest().saturating_sub(1));
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        // A secret that has come in whole stays in one piece.
+        finder.find_iter(text).find(|it| it.start() < end && it.end() > end).map_or(end, |it| it.start())
+    }
+
     /// The longest spelling of a secret in bytes: what of a stream has to be held back until it is known how it goes on.
     pub fn longest(&self) -> usize {
         self.finder.as_ref().map_or(0, |it| it.0.max_pattern_len())
@@ -112,6 +123,27 @@ mod tests {
         assert_eq!(secrets.scrub("x a\"b/c+d-and-more"), "x [secret longer]");
         assert!(matches!(secrets.scrub("nothing"), Cow::Borrowed("nothing")));
         assert_eq!(format!("{secrets:?}"), r#"{"crm", "longer"}"#);
+    }
+
+    #[test]
+    fn a_secret_is_struck_out_however_a_text_is_cut() {
+        let mut secrets = Secrets::default();
+        assert_eq!(secrets.settled("all of it"), 9);
+        secrets.know("short", "ab12");
+        secrets.know("long", "ab12\u{e9}34cd");
+        let text = "xab12\u{e9}34cdab1ab12\u{e9}\u{e9}ab12\u{e9}34cab12y";
+        let expected = secrets.scrub(text).into_owned();
+        for cut in 0..=text.len() {
+            let (mut shown, mut held) = (String::new(), String::new());
+            for piece in text.split_at_checked(cut).map_or(vec![text], |it| vec![it.0, it.1]).iter().flat_map(|it| it.chars()) {
+                held.push(piece);
+                let rest = held.split_off(secrets.settled(&held));
+                shown.push_str(&secrets.scrub(&held));
+                held = rest;
+            }
+            shown.push_str(&secrets.scrub(&held));
+            assert_eq!(shown, expected, "{cut}");
+        }
     }
 
     #[test]

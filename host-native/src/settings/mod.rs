@@ -1,12 +1,14 @@
 //! Settings from options, environment and file, in this order of precedence.
 
 mod file;
+mod llm;
 mod placeholder;
 mod stream;
 mod yaml;
 
 use std::sync::Arc;
 
+pub use llm::{Access, Key, Llm, Price};
 pub use stream::Stream;
 
 use convengine_core::config::settings::normalise;
@@ -26,8 +28,8 @@ pub struct Settings {
     pub database: Place,
     /// `HOST:PORT`.
     pub listen: String,
-    /// The value of `--llm`.
-    pub llm: String,
+    /// Who answers model calls.
+    pub llm: Llm,
     /// Whether addresses that are not loopback may be listened on.
     pub open: bool,
     /// Which streams the server offers.
@@ -72,7 +74,9 @@ impl Settings {
             }
         };
         let stream = Stream::read(&tree, &mut problems);
-        let secrets = Arc::new(Secrets::read(&tree, &mut problems));
+        let mut secrets = Secrets::read(&tree, &mut problems);
+        let llm = Llm::read(&tree, &|name| std::env::var(name).ok(), &mut secrets, &mut problems);
+        let secrets = Arc::new(secrets);
         let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://")) {
             problems.push(format!("convengine.container.url: '{url}' cannot be reached: give an address that starts with http://"));
@@ -89,7 +93,7 @@ impl Settings {
         Ok(Settings {
             database: Place { url: pick(&options.database, file.database, "sqlite:convengine.db"), full_sync },
             listen: pick(&options.listen, file.listen, "127.0.0.1:8080"),
-            llm: pick(&options.llm, file.llm, "off"),
+            llm: Llm { words: llm::words(&options.llm, file.llm), ..llm },
             open,
             stream,
             container_url,
