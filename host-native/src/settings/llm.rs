@@ -182,7 +182,7 @@ impl Price {
     /// What a call costs in millionths, rounded half up.
     pub fn of(self, input_tokens: u64, output_tokens: u64) -> u64 {
         let part = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
-        let cost = (part(input_tokens, self.input) + part(output_tokens, self.output) + 500_000) / 1_000_000;
+        let cost = part(input_tokens, self.input).saturating_add(part(output_tokens, self.output)).saturating_add(500_000) / 1_000_000;
         u64::try_from(cost).unwrap_or(u64::MAX)
     }
 }

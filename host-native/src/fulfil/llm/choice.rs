@@ -122,3 +122,68 @@ fn client(address: &str) -> Result<Client, String> {
     let client = tls::client_for(address).connect_timeout(super::CONNECT).build();
     client.map_err(|it| format!("no connection to a model can be made: {}", super::failed::Failed::unreachable(it).error.message))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(llm: &Llm, words: &[&str]) -> Vec<String> {
+        let words = words.iter().map(|it| (*it).to_owned()).collect();
+        seats(&Llm { words, ..llm.clone() }).map_or_else(|it| it.lines, |_| Vec::new())
+    }
+
+    #[test]
+    fn what_is_not_known_is_answered_with_what_is() {
+        let none = Llm::default();
+        for (word, words) in [
+            ("oracle", vec!["'oracle'", "scripted:FILE", "ollama:MODEL"]),
+            ("", vec!["openai[:MODEL]"]),
+            ("scripted", vec!["scripted:FILE"]),
+            ("policy=", vec!["openai[:MODEL]"]),
+            ("policies=off", vec!["'policies'", "policy", "sql_repair", "agent", "extraction", "embed"]),
+            ("=off", vec!["extraction"]),
+            ("scripted:none=x.json", vec!["none=x.json"]),
+            ("openai", vec!["openai:MODEL", "OPENAI_MODEL"]),
+            ("openai:", vec!["openai:MODEL"]),
+            ("ollama", vec!["write ollama:MODEL"]),
+            ("openai:x", vec!["OPENAI_API_KEY", "OPENAI_BASE_URL"]),
+            ("anthropic:x", vec!["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]),
+            ("embed=anthropic:x", vec!["no embeddings"]),
+        ] {
+            let found = problems(&none, &[word]);
+            assert_eq!(found.len(), 1, "{word}: {found:?}");
+            assert!(words.iter().all(|it| found[0].contains(it)), "{word}: {words:?} in {found:?}");
+        }
+        assert_eq!(problems(&none, &["policy=off", "agent=off"]), [""; 0]);
+        assert_eq!(problems(&none, &["off", "ollama:x"]).len(), 1);
+        assert_eq!(problems(&none, &["oracle", "policies=off", "openai:x"]).len(), 3, "a line each");
+    }
+
+    #[test]
+    fn addresses_are_taken_as_each_provider_writes_them() {
+        for (protocol, given, address_of) in [
+            (Protocol::OpenAi, None, OPENAI),
+            (Protocol::OpenAi, Some("http://127.0.0.1:1/v1/"), "http://127.0.0.1:1/v1"),
+            (Protocol::Anthropic, Some("https://proxy/anthropic/v1/"), "https://proxy/anthropic"),
+            (Protocol::Ollama, None, OLLAMA),
+            (Protocol::Ollama, Some("elsewhere"), "http://elsewhere:11434"),
+            (Protocol::Ollama, Some("elsewhere:1"), "http://elsewhere:1"),
+            (Protocol::Ollama, Some("https://elsewhere/"), "https://elsewhere"),
+        ] {
+            assert_eq!(address(protocol, given).as_deref(), Ok(address_of));
+        }
+        for given in ["ftp://user:hidden@x", "nowhere", "http://", "/v1"] {
+            let line = address(Protocol::OpenAi, Some(given)).expect_err("no address");
+            assert!(line.starts_with("OPENAI_BASE_URL: ") && !line.contains("hidden"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_server_of_ones_own_needs_no_key() {
+        let mut llm = Llm::default();
+        (llm.openai.address, llm.openai.model) = (Some("http://127.0.0.1:1".to_owned()), Some("x".to_owned()));
+        assert_eq!(problems(&llm, &["openai", "extraction=openai:y", "ollama:z"]), [""; 0]);
+        llm.openai.address = Some("nowhere".to_owned());
+        assert_eq!(problems(&llm, &["openai", "extraction=openai:y"]).len(), 1, "one cause, one line");
+    }
+}
