@@ -9,6 +9,7 @@ mod demo;
 mod export;
 mod http;
 mod lint;
+mod models;
 mod protocol;
 mod readme;
 mod replay;

@@ -62,6 +62,7 @@ pub fn call(purpose: &str, mode: LlmMode) -> LlmRequest {
     }
 }
 
+/// A moment that no test reaches.
 pub fn far() -> Instant {
     Instant::now() + Duration::from_secs(60)
 }
@@ -71,6 +72,7 @@ pub async fn ask(models: &Models, request: &LlmRequest) -> Result<LlmReply, Effe
     reply(models.llm(request, None, far()).await)
 }
 
+/// The reply or the error of an answer.
 pub fn reply(answer: Answer) -> Result<LlmReply, EffectError> {
     match answer {
         Answer::Ok(Reply::Llm(reply)) => Ok(reply),
@@ -86,6 +88,7 @@ pub struct Listener {
 }
 
 impl Listener {
+    /// Listens from now on.
     pub fn new() -> Listener {
         let streams = Arc::new(Streams::default());
         let subscription = streams.subscribe("c");

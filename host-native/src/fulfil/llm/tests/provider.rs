@@ -10,9 +10,11 @@ pub enum Provider {
     Ollama,
 }
 
+/// All of them.
 pub const ALL: [Provider; 3] = [Provider::OpenAi, Provider::Anthropic, Provider::Ollama];
 
 impl Provider {
+    /// The value of `--llm`.
     pub fn word(self) -> &'static str {
         match self {
             Provider::OpenAi => "openai:test-model",
@@ -21,6 +23,7 @@ impl Provider {
         }
     }
 
+    /// Where calls go.
     pub fn path(self) -> &'static str {
         match self {
             Provider::OpenAi => "/v1/chat/completions",
@@ -49,6 +52,7 @@ impl Provider {
         }
     }
 
+    /// A whole answer that ended well.
     pub fn answer(self, text: &str) -> String {
         let reason = if self == Provider::Anthropic { "end_turn" } else { "stop" };
         self.ended(text, reason).to_string()

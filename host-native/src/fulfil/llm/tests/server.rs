@@ -22,16 +22,19 @@ pub struct Got {
 }
 
 impl Got {
+    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         let value = |line: &'_ str| line.split_once(": ").filter(|it| it.0.eq_ignore_ascii_case(name)).map(|it| it.0.len() + 2);
         self.head.lines().find_map(|it| value(it).and_then(|at| it.get(at..)))
     }
 
+    /// Where the call went.
     pub fn path(&self) -> &str {
         self.head.split(' ').nth(1).expect("a path")
     }
 }
 
+/// The server; it ends with the runtime of its test.
 pub struct Server {
     pub address: String,
     got: Arc<Mutex<Vec<Got>>>,
@@ -66,6 +69,7 @@ impl Server {
         Server { address, got }
     }
 
+    /// The calls so far.
     pub fn got(&self) -> Vec<Got> {
         self.got.lock().expect("a list").clone()
     }
