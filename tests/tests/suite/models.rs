@@ -147,7 +147,9 @@ fn an_answer_that_breaks_off_is_taken_back_and_written_again() {
     let (address, asked) = provider(vec![broken, whole]);
     let place = Place::with(&written());
     // A table of the original has no room for usage and cost.
-    ["input_tokens", "output_tokens", "cost_micros"].map(|it| place.sql().run(&format!("alter table ce_llm_call_log drop column {it}")));
+    for column in ["input_tokens", "output_tokens", "cost_micros"] {
+        place.sql().run(&format!("alter table ce_llm_call_log drop column {column}"));
+    }
     let server = serve(&place, &address);
     let mut listener = Listener::open(&server);
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "It is here.");
