@@ -31,6 +31,9 @@ create table if not exists ce_llm_call_log (
   success boolean not null,
   error_message text,
   created_at datetime not null default (strftime('%Y-%m-%d %H:%M:%f', 'now')),
+  input_tokens integer,
+  output_tokens integer,
+  cost_micros integer,
   constraint ce_llm_call_log_intent_not_blank check (trim(intent_code) <> ''),
   constraint ce_llm_call_log_state_not_blank check (trim(state_code) <> '')
 );

@@ -20,7 +20,7 @@ use crate::exit::Failure;
 use crate::extension::Extensions;
 use crate::fulfil::container::Containers;
 use crate::fulfil::http::Http;
-use crate::fulfil::llm::Model;
+use crate::fulfil::llm::Models;
 use crate::fulfil::sql::Queries;
 use crate::gate::Gate;
 use crate::http::connection::Patient;
@@ -28,7 +28,7 @@ use crate::http::{audit, conversation, error, health, page, stream};
 use crate::settings::Settings;
 use crate::stream::Streams;
 use crate::writer::Writer;
-use crate::{clock, config, store};
+use crate::{clock, config, store, tls};
 
 /// Where messages are sent.
 pub const MESSAGE: &str = "/api/v1/conversation/message";
@@ -71,9 +71,10 @@ fn span(request: &Request) -> tracing::Span {
 /// # Errors
 /// Settings or configuration that do not allow a start, or a database that cannot be used.
 pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Failure> {
+    tls::install();
     let place = &settings.database;
     let unusable = |it: sqlx::Error| store::unusable(place, &it);
-    let model = Model::parse(&settings.llm)?;
+    let models = Models::new(&settings.llm, Arc::clone(&settings.secrets))?;
     let mut connection = store::connect_ready(place).await?;
     let (config, issues) = config::of_database(&mut connection, &settings.tree).await.map_err(unusable)?;
     issues.iter().for_each(|it| eprintln!("{it}"));
@@ -91,7 +92,7 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
         readers,
         writer,
         gate: Arc::new(Gate::default()),
-        model,
+        models,
         streams: Arc::new(Streams::default()),
         offers_streams: settings.stream.sse(),
         stream_ends_after: settings.stream.ends_after,

@@ -28,9 +28,12 @@ pub struct Options {
     /// A TOML file with `database`, `listen`, `llm` and the tree `convengine`, or an application.yml with that tree
     #[arg(long, global = true, env = "CONVENGINE_SETTINGS", value_name = "FILE")]
     pub settings: Option<PathBuf>,
-    /// Who answers model calls, `scripted:FILE` or `off` [default: off]
-    #[arg(long, global = true, env = "CONVENGINE_LLM", value_name = "MODEL")]
-    pub llm: Option<String>,
+    /// Who answers model calls: `scripted:FILE`, `openai[:MODEL]`, `anthropic[:MODEL]`, `ollama:MODEL` or `off`, for some calls alone
+    /// as `PURPOSE=MODEL`; may be repeated: several for the same calls are asked in turn until one answers. Keys and addresses are
+    /// taken from OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL and
+    /// OLLAMA_HOST [env: CONVENGINE_LLM, separated by commas or one a line] [default: off]
+    #[arg(long, global = true, value_name = "[PURPOSE=]MODEL")]
+    pub llm: Vec<String>,
     /// A `convengine.*` setting; may be repeated [env: CONVENGINE_SET, one a line]
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub set: Vec<String>,

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::extension::Extensions;
 use crate::fulfil::container::Containers;
 use crate::fulfil::http::Http;
-use crate::fulfil::{fulfil, llm::Model, sql::Queries};
+use crate::fulfil::{fulfil, llm::Models, sql::Queries};
 use crate::gate::{Busy, Gate};
 use crate::rows;
 use crate::secrets::Secrets;
@@ -38,7 +38,7 @@ pub struct Host {
     /// One turn at a time per conversation.
     pub gate: Arc<Gate>,
     /// Who answers model calls.
-    pub model: Model,
+    pub models: Models,
     /// Who answers containers, when a service is set up.
     pub containers: Containers,
     /// Who calls HTTP services.
@@ -135,7 +135,7 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal
         event: message.event.clone(),
         session,
     };
-    if let Some(at) = host.model.begins(&input) {
+    if let Some(at) = host.models.begins(&input) {
         clock::set(at);
         input.at = at.max(earliest);
     }
@@ -176,7 +176,7 @@ async fn run(host: &Arc<Host>, input: TurnInput, told: &mut Told<'_>) -> Result<
         }
         told.publish(&notices, 0);
         for effect in slice.effects {
-            running.spawn(fulfil(Arc::clone(host), effect));
+            running.spawn(fulfil(Arc::clone(host), told.tokens(&effect), effect));
         }
         let Some(completion) = running.join_next().await else { return Err(TurnError::Stalled.into()) };
         let completion = completion.map_err(|it| Refusal::Defect(it.to_string()))?;

@@ -16,6 +16,7 @@ pub struct Secrets {
     values: BTreeMap<String, String>,
     /// Finds each spelling of each value; absent while there is none.
     finder: Option<(AhoCorasick, Vec<String>)>,
+    spellings: Vec<String>,
 }
 
 impl fmt::Debug for Secrets {
@@ -50,8 +51,9 @@ impl Secrets {
                 marks.push(format!("[secret {name}]"));
             }
         }
-        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns).ok();
+        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
         self.finder = finder.map(|it| (it, marks));
+        self.spellings = patterns;
     }
 
     /// The value of a secret.
@@ -65,6 +67,18 @@ impl Secrets {
             Some((finder, marks)) if finder.is_match(text) => Cow::Owned(finder.replace_all(text, marks)),
             Some(_) | None => Cow::Borrowed(text),
         }
+    }
+
+    /// How much of a text that goes on can be scrubbed by itself: no secret reaches from there into what is still to come.
+    pub fn settled(&self, text: &str) -> usize {
+        let Some((finder, _)) = &self.finder else { return text.len() };
+        let from = text.len().saturating_sub(self.longest());
+        // Only what a secret may begin with is held back: readers are not to wait for a text that cannot be one.
+        let begins =
+            |at: &usize| text.get(*at..).is_some_and(|rest| self.spellings.iter().any(|it| it.len() > rest.len() && it.starts_with(rest)));
+        let end = (from..text.len()).find(begins).unwrap_or(text.len());
+        // A secret that has come in whole stays in one piece.
+        finder.find_iter(text).find(|it| it.start() < end && it.end() > end).map_or(end, |it| it.start())
     }
 
     /// The longest spelling of a secret in bytes: what of a stream has to be held back until it is known how it goes on.
@@ -121,6 +135,33 @@ mod tests {
         assert_eq!(secrets.scrub("x a\"b/c+d-and-more"), "x [secret longer]");
         assert!(matches!(secrets.scrub("nothing"), Cow::Borrowed("nothing")));
         assert_eq!(format!("{secrets:?}"), r#"{"crm", "longer"}"#);
+    }
+
+    #[test]
+    fn a_secret_is_struck_out_however_a_text_is_cut() {
+        let mut secrets = Secrets::default();
+        assert_eq!(secrets.settled("all of it"), 9);
+        secrets.know("key", "sk-12345");
+        assert_eq!(
+            [secrets.settled("a task"), secrets.settled("a risk-2"), secrets.settled("sk-1"), secrets.settled("sk-12345")],
+            [4, 8, 0, 8]
+        );
+        secrets.know("short", "ab12");
+        secrets.know("long", "ab12\u{e9}34cd");
+        let text = "xab12\u{e9}34cdab1ab12\u{e9}\u{e9}ab12\u{e9}34cab12y";
+        let expected = secrets.scrub(text).into_owned();
+        for size in 1..=text.chars().count() {
+            let (mut shown, mut held) = (String::new(), String::new());
+            let letters: Vec<char> = text.chars().collect();
+            for piece in letters.chunks(size) {
+                held.extend(piece);
+                let rest = held.split_off(secrets.settled(&held));
+                shown.push_str(&secrets.scrub(&held));
+                held = rest;
+            }
+            shown.push_str(&secrets.scrub(&held));
+            assert_eq!(shown, expected, "{size}");
+        }
     }
 
     #[test]

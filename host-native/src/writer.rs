@@ -5,6 +5,7 @@ use sqlx::sqlite::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::store::call_log::CallLog;
 use crate::store::commit::{TurnRows, write};
 
 /// Most turns in one transaction.
@@ -51,23 +52,24 @@ impl Writer {
 }
 
 async fn run(mut connection: SqliteConnection, mut waiting: mpsc::Receiver<Waiting>) {
+    let log = CallLog::of(&mut connection).await;
     let mut batch = Vec::with_capacity(BATCH);
     while waiting.recv_many(&mut batch, BATCH).await > 0 {
-        write_batch(&mut connection, &mut batch).await;
+        write_batch(&mut connection, &mut batch, log).await;
     }
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "the database was not closed well");
     }
 }
 
-async fn write_batch(connection: &mut SqliteConnection, batch: &mut Vec<Waiting>) {
+async fn write_batch(connection: &mut SqliteConnection, batch: &mut Vec<Waiting>, log: CallLog) {
     let mut together = TurnRows::default();
     batch.iter().for_each(|(rows, _)| together.extend(rows));
-    let answer = transact(connection, &together).await;
+    let answer = transact(connection, &together, log).await;
     // One loser must not cost the others their turn.
     if answer.is_err() && batch.len() > 1 {
         for (rows, waiting) in batch.drain(..) {
-            let answer = transact(connection, &rows).await;
+            let answer = transact(connection, &rows, log).await;
             let _ = waiting.send(answer);
         }
         return;
@@ -77,9 +79,9 @@ async fn write_batch(connection: &mut SqliteConnection, batch: &mut Vec<Waiting>
     }
 }
 
-async fn transact(connection: &mut SqliteConnection, rows: &TurnRows) -> Answer {
+async fn transact(connection: &mut SqliteConnection, rows: &TurnRows, log: CallLog) -> Answer {
     sqlx::query("begin immediate").execute(&mut *connection).await.map_err(unavailable)?;
-    let written = match write(connection, rows).await {
+    let written = match write(connection, rows, log).await {
         Ok(()) => sqlx::query("commit").execute(&mut *connection).await.map(|_| ()),
         Err(error) => Err(error),
     };
@@ -136,7 +138,7 @@ mod tests {
             batch.push((rows(conversation, turn), answer));
             answers.push(answered);
         }
-        write_batch(&mut connection, &mut batch).await;
+        write_batch(&mut connection, &mut batch, CallLog::WithUsage).await;
         let mut found = Vec::new();
         for answer in answers {
             found.push(answer.await.expect("an answer"));

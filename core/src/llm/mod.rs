@@ -68,6 +68,9 @@ pub async fn ask(
             row.response_text = Some(reply.text.clone());
             row.provider = known(&reply.provider);
             row.model = known(&reply.model);
+            row.input_tokens = reply.usage.map(|it| it.input_tokens);
+            row.output_tokens = reply.usage.map(|it| it.output_tokens);
+            row.cost_micros = reply.usage.and_then(|it| it.cost_micros);
         }
         Err(error) => row.error_message = Some(error.message.clone()),
     }
@@ -87,12 +90,14 @@ fn log_row(session: &Session, request: &LlmRequest) -> LlmCallRow {
         success: false,
         error_message: None,
         created_at: 0,
+        input_tokens: None,
+        output_tokens: None,
+        cost_micros: None,
     }
 }
 
 fn prompt_text(request: &LlmRequest) -> String {
-    let hint = request.hint.as_ref().map(|it| format!("\n\n{it}")).unwrap_or_default();
-    format!("[system] {}\n\n[user] {}{hint}", request.system, request.user)
+    format!("[system] {}\n\n[user] {}", request.system, request.user_prompt())
 }
 
 fn known(name: &str) -> String {

@@ -148,8 +148,7 @@ impl Scripted {
 
     /// Answers a call of the model, and says after how many milliseconds.
     pub fn llm(&mut self, request: &LlmRequest) -> (Answer, u64) {
-        let hint = request.hint.as_ref().map(|it| format!("\n\n{it}")).unwrap_or_default();
-        let prompt = format!("{}\n\n{}{hint}", request.system, request.user);
+        let prompt = request.prompt();
         let Some((rule, uses)) = self.rules.iter_mut().find(|(rule, uses)| rule.fits(*uses, request, &prompt)) else {
             let message = format!("no scripted rule answers this call (purpose {}, message '{}')", request.purpose, request.user_text);
             return (Answer::Error(EffectError::new(EffectErrorKind::Unavailable, message)), 0);

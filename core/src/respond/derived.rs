@@ -108,6 +108,7 @@ async fn ask(t: &mut Turning<'_>, order: &Order<'_>, template: Option<i64>) -> R
     t.audit(Stage::ResolveResponseLlmInput, |session| with_session(input, session.facts()));
     let mode = if order.format == OutputFormat::Json { LlmMode::Json } else { LlmMode::Text };
     let text = match llm::ask(t, purpose, mode, prompts, order.schema.clone()).await {
+        Ok(reply) if order.format == OutputFormat::Json => repaired(reply.text),
         Ok(reply) => reply.text,
         Err(error) => {
             let facts = json!({"error": error.message});
@@ -124,6 +125,13 @@ async fn ask(t: &mut Turning<'_>, order: &Order<'_>, template: Option<i64>) -> R
     Ok(text)
 }
 
+/// JSON without the fence around it; what is no JSON stays as it is.
+fn repaired(reply: String) -> String {
+    let inner = llm::unfenced(&reply);
+    let is_json = reply.trim_start().starts_with("```") && serde_json::from_str::<serde::de::IgnoredAny>(inner).is_ok();
+    if is_json { inner.to_owned() } else { reply }
+}
+
 /// Takes intent and state that the model's JSON names. (Q-29)
 fn follow(t: &mut Turning<'_>, text: &str) {
     let Ok(reply) = serde_json::from_str::<Map>(text) else { return };
@@ -133,5 +141,17 @@ fn follow(t: &mut Turning<'_>, text: &str) {
     }
     if let Some(state) = code("state") {
         t.session.state = state;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repaired;
+
+    #[test]
+    fn json_loses_its_fence_and_text_keeps_its_own() {
+        assert_eq!(repaired("```json\n{\"a\":1}\n```".to_owned()), "{\"a\":1}");
+        assert_eq!(repaired("{\"a\":1}".to_owned()), "{\"a\":1}");
+        assert_eq!(repaired("```\nnot JSON\n```".to_owned()), "```\nnot JSON\n```");
     }
 }

@@ -126,13 +126,13 @@ impl Door {
     }
 
     fn request<O: Operation>(&self, operation: O) -> EffectId {
-        let (class, deadline_ms) = (operation.class(), operation.deadline_ms());
+        let (class, deadline_ms, stream) = (operation.class(), operation.deadline_ms(), operation.streams());
         let mut port = self.port();
         let id = EffectId(port.next_effect);
         let key = operation.key().unwrap_or_else(|| port.next_key());
         port.next_effect += 1;
         port.open.insert(id, None);
-        port.effects.push(Effect { id, key, class, deadline_ms, request: operation.into() });
+        port.effects.push(Effect { id, key, class, deadline_ms, stream, request: operation.into() });
         id
     }
 

@@ -36,6 +36,9 @@ pub struct Effect {
     pub class: Class,
     /// Milliseconds after which the host answers with `Timeout`.
     pub deadline_ms: u32,
+    /// Whether listeners may be shown the answer while it is made; the core sees the whole of it alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stream: bool,
     /// What is asked.
     pub request: Request,
 }
@@ -91,6 +94,10 @@ pub trait Operation: Into<Request> {
     }
     /// Milliseconds after which the host gives up.
     fn deadline_ms(&self) -> u32;
+    /// Whether listeners may be shown the answer while it is made.
+    fn streams(&self) -> bool {
+        false
+    }
     /// Picks the output out of a reply; `None` when the reply is of another kind.
     fn output(reply: Reply) -> Option<Self::Output>;
 }

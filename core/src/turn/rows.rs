@@ -97,6 +97,15 @@ pub struct LlmCallRow {
     pub error_message: Option<String>,
     /// When the answer arrived.
     pub created_at: Millis,
+    /// Tokens of the prompt, where the provider says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens of the answer, where the provider says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// The cost in millionths of the currency of the price list, where the price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
 }
 
 /// A row of `ce_memory`: what is remembered of a conversation beyond its history.

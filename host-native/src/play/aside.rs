@@ -14,10 +14,10 @@ use crate::exit::Failure;
 use crate::extension::{self, Extensions};
 use crate::fulfil::sql::{self, Queries};
 use crate::fulfil::tool;
+use crate::import;
 use crate::secrets::Secrets;
 use crate::settings::{Roots, files};
 use crate::store::{self, Place};
-use crate::import;
 
 /// The part of a host that a played pack needs; the database is made when it is first asked.
 pub struct Aside {

@@ -204,9 +204,7 @@ pub(super) fn call(request: &LlmRequest, outcome: &Answer) -> Value {
         LlmMode::Json => "json",
         LlmMode::JsonStrict => "json_strict",
     };
-    let hint = request.hint.as_ref().map(|it| format!("\n\n{it}")).unwrap_or_default();
-    let prompt = format!("{}\n\n{}{hint}", request.system, request.user);
-    let mut call = json!({"purpose": request.purpose, "kind": kind, "prompt": prompt});
+    let mut call = json!({"purpose": request.purpose, "kind": kind, "prompt": request.prompt()});
     call["reply"] = match outcome {
         Answer::Ok(Reply::Llm(LlmReply { text, .. })) => json!(text),
         Answer::Ok(_) | Answer::Error(_) => Value::Null,

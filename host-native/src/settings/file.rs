@@ -15,8 +15,8 @@ pub(super) struct File {
     pub(super) database: Option<String>,
     /// `HOST:PORT`.
     pub(super) listen: Option<String>,
-    /// The value of `--llm`.
-    pub(super) llm: Option<String>,
+    /// The values of `--llm`.
+    pub(super) llm: Vec<String>,
     /// The tree below `convengine`.
     pub(super) convengine: Map<String, Value>,
 }
@@ -65,9 +65,13 @@ fn toml(text: &str, problems: &mut Vec<String>) -> File {
         match (key.as_str(), value) {
             ("database", Value::String(text)) => file.database = Some(text),
             ("listen", Value::String(text)) => file.listen = Some(text),
-            ("llm", Value::String(text)) => file.llm = Some(text),
+            ("llm", Value::String(text)) => file.llm = vec![text],
+            ("llm", Value::Array(texts)) if texts.iter().all(Value::is_string) => {
+                file.llm = texts.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            }
+            ("llm", value) => problems.push(format!("llm: {value} is not a text or a list of texts")),
             ("convengine", Value::Object(map)) => file.convengine = map,
-            ("database" | "listen" | "llm", value) => problems.push(format!("{key}: {value} is not a text")),
+            ("database" | "listen", value) => problems.push(format!("{key}: {value} is not a text")),
             ("convengine", value) => problems.push(format!("{key}: {value} is not a table")),
             _ => problems.push(format!("{key}: is no known key: use database, listen, llm or convengine")),
         }

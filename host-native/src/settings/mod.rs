@@ -2,6 +2,7 @@
 
 mod file;
 pub mod files;
+mod llm;
 pub mod network;
 mod placeholder;
 mod stream;
@@ -11,6 +12,7 @@ mod yaml;
 use std::sync::Arc;
 
 pub use files::Roots;
+pub use llm::{Access, Key, Llm, Price};
 pub use network::Network;
 pub use stream::Stream;
 
@@ -31,8 +33,8 @@ pub struct Settings {
     pub database: Place,
     /// `HOST:PORT`.
     pub listen: String,
-    /// The value of `--llm`.
-    pub llm: String,
+    /// Who answers model calls.
+    pub llm: Llm,
     /// Whether addresses that are not loopback may be listened on.
     pub open: bool,
     /// Which streams the server offers.
@@ -84,9 +86,11 @@ impl Settings {
         };
         let stream = Stream::read(&tree, &mut problems);
         let network = Network::read(&tree, &mut problems);
-        let secrets = Arc::new(Secrets::read(&tree, &mut problems));
         let file_roots = Arc::new(files::read(&tree, &mut problems));
         let tool_database = tool_database::read(&tree, &mut problems);
+        let mut secrets = Secrets::read(&tree, &mut problems);
+        let llm = Llm::read(&tree, &|name| std::env::var(name).ok(), &mut secrets, &mut problems);
+        let secrets = Arc::new(secrets);
         let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://") && !it.starts_with("https://")) {
             problems
@@ -104,7 +108,7 @@ impl Settings {
         Ok(Settings {
             database: Place { url: pick(&options.database, file.database, "sqlite:convengine.db"), full_sync },
             listen: pick(&options.listen, file.listen, "127.0.0.1:8080"),
-            llm: pick(&options.llm, file.llm, "off"),
+            llm: Llm { words: llm::words(&options.llm, file.llm), ..llm },
             open,
             stream,
             container_url,

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnection;
 
+use super::call_log::CallLog;
 use crate::clock;
 
 const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
@@ -111,6 +112,7 @@ impl TurnRows {
             (or(&row.provider, "UNKNOWN"), or(&row.model, "UNKNOWN")),
             (or(&row.prompt_text, "[missing prompt]"), or(&row.user_context, "{}")),
             (&row.response_text, row.success, &row.error_message, row.created_at),
+            (row.input_tokens, row.output_tokens, row.cost_micros),
         ));
     }
 
@@ -203,7 +205,7 @@ pub struct TurnRow<'a> {
 ///
 /// # Errors
 /// What SQLite says.
-pub async fn write(connection: &mut SqliteConnection, rows: &TurnRows) -> sqlx::Result<()> {
+pub async fn write(connection: &mut SqliteConnection, rows: &TurnRows, log: CallLog) -> sqlx::Result<()> {
     if let Some(rows) = rows.turn.array() {
         insert_turns(connection, rows).await?;
     }
@@ -217,7 +219,7 @@ pub async fn write(connection: &mut SqliteConnection, rows: &TurnRows) -> sqlx::
         insert_history(connection, rows).await?;
     }
     if let Some(rows) = rows.llm.array() {
-        insert_llm_calls(connection, rows).await?;
+        log.insert(connection, rows).await?;
     }
     if let Some(rows) = rows.forgotten.array() {
         delete_memory(connection, rows).await?;
@@ -260,15 +262,6 @@ async fn insert_audit(connection: &mut SqliteConnection, rows: String) -> sqlx::
 async fn insert_history(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
     let sql = "insert into ce_conversation_history (conversation_id, user_input, assistant_output, created_at, modified_at)
                select value->>0, value->>1, value->>2, value->>3, value->>3 from json_each($1)";
-    sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
-}
-
-async fn insert_llm_calls(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
-    let sql = "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
-                 response_text, success, error_message, created_at)
-               select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[1][0]', value->>'$[1][1]',
-                 value->>'$[2][0]', value->>'$[2][1]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]', value->>'$[3][3]'
-               from json_each($1)";
     sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
 }
 

@@ -3,6 +3,7 @@
 //! Reads go through a small pool; everything that a turn writes goes through the one writer of [`crate::writer`].
 
 pub mod audit;
+pub mod call_log;
 pub mod commit;
 pub mod config;
 pub mod document;

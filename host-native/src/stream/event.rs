@@ -46,6 +46,16 @@ pub(super) fn unstored(wire: &mut String, turn: &str, seq: u32, stage: &str, at:
     write(wire, Some((turn, seq)), stage, &audit(stage, at, Cow::Owned(payload)));
 }
 
+/// Adds a piece of what a model says, or without a text, that the pieces so far do not count. It has no id, so that the ids of the
+/// other events stay dense and a client that connects again is not told to go on from here.
+pub(super) fn token(wire: &mut String, turn: &str, effect: u32, text: Option<&str>) {
+    let data = match text {
+        Some(text) => json!({"eventType": "TOKEN", "turn": turn, "effect": effect, "text": text}),
+        None => json!({"eventType": "TOKEN", "turn": turn, "effect": effect, "reset": true}),
+    };
+    write(wire, None, "TOKEN", &data);
+}
+
 fn audit<'e>(stage: &'e str, at: Millis, payload: Cow<'e, Value>) -> Envelope<'e> {
     Envelope { event_type: "AUDIT", audit_id: None, stage, created_at: clock::iso_text(at), payload, verbose: None }
 }

@@ -4,9 +4,11 @@
 //! its connection ends after what still waits.
 
 mod event;
+mod tokens;
 mod told;
 
 pub use event::connected;
+pub use tokens::Tokens;
 pub use told::Told;
 
 use std::collections::HashMap;

@@ -1,10 +1,12 @@
 //! What one turn has told its listeners.
 
+use std::sync::Arc;
+
 use axum::body::Bytes;
-use convengine_core::turn::{Millis, Notice, Outcome, TurnInput, Write};
+use convengine_core::turn::{Effect, Millis, Notice, Outcome, TurnInput, Write};
 use serde_json::{Value, json};
 
-use super::{Streams, event};
+use super::{Streams, Tokens, event};
 use crate::clock;
 
 /// The voice of one turn: each notice is sent once, in its order.
@@ -15,7 +17,7 @@ use crate::clock;
 /// the audit on the closing event finds the rows.
 #[derive(Debug)]
 pub struct Told<'s> {
-    streams: &'s Streams,
+    streams: &'s Arc<Streams>,
     conversation: String,
     turn: String,
     count: usize,
@@ -23,7 +25,7 @@ pub struct Told<'s> {
 
 impl<'s> Told<'s> {
     /// A turn that has said nothing yet.
-    pub fn of(streams: &'s Streams, input: &TurnInput) -> Self {
+    pub fn of(streams: &'s Arc<Streams>, input: &TurnInput) -> Self {
         Told { streams, conversation: input.conversation.clone(), turn: input.turn.clone(), count: 0 }
     }
 
@@ -37,6 +39,11 @@ impl<'s> Told<'s> {
         let mut wire = String::new();
         new.iter().for_each(|it| event::notice(&mut wire, &self.turn, it, total));
         self.streams.send(&self.conversation, &Bytes::from(wire));
+    }
+
+    /// The voice of an effect of the turn, when listeners may hear it.
+    pub fn tokens(&self, effect: &Effect) -> Option<Tokens> {
+        Tokens::of(self.streams, &self.conversation, &self.turn, effect)
     }
 
     /// Sends the event on which clients take progress texts away, when the turn's own notices have none: after a policy block, a
@@ -69,7 +76,6 @@ fn of_outcome(outcome: &Outcome) -> Value {
 mod tests {
     use super::*;
     use convengine_core::turn::{Loaded, Map, NoticeBody, ProgramRef, UserEvent};
-    use std::sync::Arc;
     use std::task::{Context, Poll, Waker};
 
     fn input() -> TurnInput {

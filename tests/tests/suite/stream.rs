@@ -10,23 +10,24 @@ use tokio::runtime::Builder;
 
 use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, client, one_line, orders};
 
-const ID: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a07";
+/// The conversation that listeners listen to.
+pub const ID: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a07";
 
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
-struct Event {
-    id: String,
-    name: String,
-    data: Value,
+pub struct Event {
+    pub id: String,
+    pub name: String,
+    pub data: Value,
 }
 
 impl Event {
     /// The number within the turn.
-    fn seq(&self) -> usize {
+    pub fn seq(&self) -> usize {
         self.id.rsplit(':').next().unwrap().parse().unwrap()
     }
 
-    fn turn(&self) -> &str {
+    pub fn turn(&self) -> &str {
         self.id.rsplit_once(':').unwrap().0
     }
 
@@ -36,13 +37,14 @@ impl Event {
     }
 }
 
-struct Listener {
+/// Somebody who listens to the conversation.
+pub struct Listener {
     lines: BufReader<Response>,
 }
 
 impl Listener {
     /// Listens and takes the first event.
-    fn open(server: &Server) -> Listener {
+    pub fn open(server: &Server) -> Listener {
         let response = client().get(format!("http://{}{}", server.address, path(ID))).send().unwrap();
         assert_eq!(response.status(), 200);
         let header = |name: &str| response.headers().get(name).map(|it| it.to_str().unwrap().to_owned()).unwrap_or_default();
@@ -75,7 +77,7 @@ impl Listener {
         }
     }
 
-    fn until(&mut self, last: impl Fn(&Event) -> bool) -> Vec<Event> {
+    pub fn until(&mut self, last: impl Fn(&Event) -> bool) -> Vec<Event> {
         let mut events = Vec::new();
         while events.last().is_none_or(|it| !last(it)) {
             events.push(self.next().expect("the stream goes on"));

@@ -9,6 +9,9 @@ use crate::turn::{Class, Operation};
 /// Milliseconds that a model has for an answer.
 const DEADLINE_MS: u32 = 60_000;
 
+/// The calls whose text the user reads as it stands.
+const READ_BY_USERS: [&str; 1] = ["response_text"];
+
 /// How the answer is constrained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -80,6 +83,17 @@ impl LlmReply {
 }
 
 impl LlmRequest {
+    /// The user prompt with what is appended to it.
+    pub fn user_prompt(&self) -> String {
+        let hint = self.hint.as_ref().map(|it| format!("\n\n{it}")).unwrap_or_default();
+        format!("{}{hint}", self.user)
+    }
+
+    /// All parts of the prompt together.
+    pub fn prompt(&self) -> String {
+        format!("{}\n\n{}", self.system, self.user_prompt())
+    }
+
     /// The call by which a scripted model is asked for the embedding of a text.
     pub(crate) fn embedding(text: &str) -> LlmRequest {
         LlmRequest {
@@ -110,6 +124,10 @@ impl Operation for LlmRequest {
 
     fn deadline_ms(&self) -> u32 {
         DEADLINE_MS
+    }
+
+    fn streams(&self) -> bool {
+        self.mode == LlmMode::Text && READ_BY_USERS.contains(&self.purpose.as_str())
     }
 
     fn output(reply: Reply) -> Option<LlmReply> {

@@ -12,9 +12,9 @@ use std::time::{Duration, SystemTime};
 
 use convengine_core::turn::{Answer, EffectError, EffectErrorKind, HttpReply, HttpRequest, Reply};
 use reqwest::Response;
-use reqwest::header::{HeaderMap, RETRY_AFTER};
 use tokio::time::{Instant, timeout_at};
 
+use super::retry_after::retry_after;
 use crate::secrets::Secrets;
 use crate::settings::Network;
 pub use body::{BodyError, text};
@@ -151,16 +151,6 @@ pub fn reason(error: &reqwest::Error) -> String {
 
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     std::iter::successors(error.source(), |&it| it.source())
-}
-
-/// Seconds, or a date that is still to come.
-fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<u64> {
-    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = value.parse::<u64>() {
-        return seconds.checked_mul(1000);
-    }
-    let wait = httpdate::parse_http_date(value).ok()?.duration_since(now).unwrap_or_default();
-    u64::try_from(wait.as_millis()).ok()
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub enum Proof {
     Pack(&'static str),
     /// A unit test of the core.
     Core(&'static str),
+    /// A unit test of the server.
+    Server(&'static str),
     /// A test of the suite.
     Suite(&'static str),
 }
@@ -23,6 +25,7 @@ impl Display for Proof {
         match self {
             Proof::Pack(file) => write!(f, "{file}"),
             Proof::Core(test) => write!(f, "core {test}"),
+            Proof::Server(test) => write!(f, "server {test}"),
             Proof::Suite(test) => write!(f, "suite {test}"),
         }
     }
@@ -42,6 +45,10 @@ impl Proof {
             Proof::Core(name) => {
                 let test = copy.cargo(&["test", "--package", "convengine-core", "--lib", "--", "--exact", name]);
                 (["test", "--quiet", "--no-run", "--package", "convengine-core", "--lib"].as_slice(), test)
+            }
+            Proof::Server(name) => {
+                let test = copy.cargo(&["test", "--package", "convengine-server", "--lib", "--", "--exact", name]);
+                (["test", "--quiet", "--no-run", "--package", "convengine-server", "--lib"].as_slice(), test)
             }
             Proof::Suite(name) => {
                 let test = copy.cargo(&["test", "--package", "convengine-tests", "--test", "suite", "--", "--exact", name]);

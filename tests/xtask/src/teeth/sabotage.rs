@@ -16,8 +16,8 @@ pub struct Sabotage {
     pub noticed_by: Proof,
 }
 
-/// All of them, from the protocol of turns up to the steps.
-pub const SABOTAGES: [Sabotage; 27] = [
+/// All of them, from the protocol of turns up to the steps, and then the server.
+pub const SABOTAGES: [Sabotage; 30] = [
     Sabotage {
         name: "notice_dropped",
         file: "core/src/turn/door.rs",
@@ -206,5 +206,26 @@ pub const SABOTAGES: [Sabotage; 27] = [
         find: "if t.config.policy_unavailable().is_some() {",
         replace: "if false && t.config.policy_unavailable().is_some() {",
         noticed_by: Proof::Pack("packs/pipeline/policy_bad_row_fails_closed.json"),
+    },
+    Sabotage {
+        name: "half_answer_taken",
+        file: "host-native/src/fulfil/llm/said.rs",
+        find: "if !self.complete {",
+        replace: "if false && !self.complete {",
+        noticed_by: Proof::Server("fulfil::llm::tests::streams::half_an_answer_of_anthropic_is_none"),
+    },
+    Sabotage {
+        name: "key_shown_in_pieces",
+        file: "host-native/src/fulfil/llm/deltas.rs",
+        find: "self.held.split_off(self.secrets.settled(&self.held))",
+        replace: "self.held.split_off(self.held.len())",
+        noticed_by: Proof::Server("fulfil::llm::tests::secrets::a_key_that_comes_in_two_pieces_is_struck_out"),
+    },
+    Sabotage {
+        name: "wait_past_the_deadline",
+        file: "host-native/src/fulfil/llm/patience.rs",
+        find: "|| self.attempts == 0 || !in_time {",
+        replace: "|| self.attempts == 0 {",
+        noticed_by: Proof::Server("fulfil::llm::patience::tests::no_wait_begins_that_would_pass_the_deadline"),
     },
 ];

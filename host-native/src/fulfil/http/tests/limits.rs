@@ -1,14 +1,12 @@
 //! How long an answer may take and how much of it is taken.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use axum::Router;
 use axum::http::StatusCode;
 use convengine_core::turn::{EffectErrorKind, HttpReply, HttpRequest};
-use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 use serde_json::Value;
 
-use super::super::retry_after;
 use super::{Script, ask, echo, get, http, raw, scripted, sent, serve};
 
 fn hurried(port: u16) -> HttpRequest {
@@ -98,22 +96,4 @@ async fn an_answer_is_taken_as_it_is() {
     assert_eq!(reply, HttpReply { status: 404, body: "a\u{fffd}z".into(), retry_after_ms: Some(7000) });
     let head = HttpRequest { method: "HEAD".into(), max_bytes: 0, ..get(format!("http://127.0.0.1:{port}/")) };
     assert_eq!(ask(&http, &head).await.expect("an answer").body, "");
-}
-
-#[test]
-fn a_wait_is_given_in_seconds_or_as_a_date() {
-    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-    for (value, wait) in [
-        ("0", Some(0)),
-        (" 120 ", Some(120_000)),
-        ("Sun, 06 Nov 1994 08:49:40 GMT", Some(3000)),
-        ("Sun, 06 Nov 1994 08:49:30 GMT", Some(0)),
-        ("99999999999999999999", None),
-        ("-1", None),
-        ("soon", None),
-    ] {
-        let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(value))]);
-        assert_eq!(retry_after(&headers, now), wait, "{value}");
-    }
-    assert_eq!(retry_after(&HeaderMap::new(), now), None);
 }

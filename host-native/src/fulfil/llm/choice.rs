@@ -1,0 +1,189 @@
+//! Reads `--llm`: which model answers which calls.
+
+use std::sync::atomic::AtomicBool;
+
+use reqwest::Client;
+
+use super::purpose::{EMBED, is_known, known};
+use super::remote::{Protocol, Remote};
+use super::scripted::Script;
+use crate::exit::Failure;
+use crate::settings::{Access, Llm};
+use crate::tls;
+
+const KINDS: &str = "scripted:FILE, openai[:MODEL], anthropic[:MODEL], ollama:MODEL or off";
+const OPENAI: &str = "https://api.openai.com/v1";
+const ANTHROPIC: &str = "https://api.anthropic.com";
+const OLLAMA: &str = "http://127.0.0.1:11434";
+
+/// Who answers.
+#[derive(Debug)]
+pub enum Model {
+    /// Nobody.
+    Off,
+    /// Rules from a file.
+    Scripted(Script),
+    /// A model behind an address.
+    Remote(Box<Remote>),
+}
+
+/// A model with the calls that it answers.
+#[derive(Debug)]
+pub struct Seat {
+    /// A purpose or a group; without one, all calls that nobody else is named for.
+    pub duty: Option<String>,
+    /// Who answers.
+    pub model: Model,
+}
+
+/// Reads the values of `--llm`.
+///
+/// # Errors
+/// A usage failure with a line for each value that cannot be used.
+pub fn seats(llm: &Llm) -> Result<Vec<Seat>, Failure> {
+    let (seats, problems): (Vec<_>, Vec<_>) = llm.words.iter().map(|it| seat(it, llm)).partition(Result::is_ok);
+    let seats: Vec<Seat> = seats.into_iter().filter_map(Result::ok).collect();
+    let mut problems: Vec<String> = problems.into_iter().filter_map(Result::err).collect();
+    for off in seats.iter().filter(|it| matches!(it.model, Model::Off)) {
+        if seats.iter().filter(|it| it.duty == off.duty).count() > 1 {
+            let calls = off.duty.as_deref().unwrap_or("all calls");
+            problems.push(format!("--llm off: there is also a model for {calls}: leave out one of them"));
+        }
+    }
+    problems.dedup();
+    if problems.is_empty() { Ok(seats) } else { Err(Failure { code: 2, lines: problems }) }
+}
+
+fn seat(word: &str, llm: &Llm) -> Result<Seat, String> {
+    // A sign behind the first colon belongs to the name of a file or a model.
+    let (duty, model) = match word.split_once('=') {
+        Some((duty, model)) if !duty.contains(':') => (Some(duty.trim()), model.trim()),
+        Some(_) | None => (None, word.trim()),
+    };
+    if let Some(duty) = duty.filter(|it| !is_known(it)) {
+        let known: Vec<&str> = known().collect();
+        return Err(format!("--llm {word}: the purpose '{duty}' is not known: use one of {}", known.join(", ")));
+    }
+    let (kind, name) = model.split_once(':').map_or((model, None), |it| (it.0, Some(it.1).filter(|it| !it.is_empty())));
+    let model = match (kind, name) {
+        ("off", None) => Model::Off,
+        ("scripted", Some(file)) => Model::Scripted(Script::read(file)?),
+        ("openai", name) => remote(Protocol::OpenAi, name, &llm.openai)?,
+        ("anthropic", _) if duty == Some(EMBED) => {
+            return Err(format!("--llm {word}: this provider has no embeddings: name openai or ollama"));
+        }
+        ("anthropic", name) => remote(Protocol::Anthropic, name, &llm.anthropic)?,
+        ("ollama", name) => remote(Protocol::Ollama, name, &llm.ollama)?,
+        _ => return Err(format!("--llm {word}: the model '{model}' is not known: use {KINDS}")),
+    };
+    Ok(Seat { duty: duty.map(str::to_owned), model })
+}
+
+fn remote(protocol: Protocol, name: Option<&str>, access: &Access) -> Result<Model, String> {
+    let kind = protocol.name();
+    let Some(model) = name.map(str::to_owned).or_else(|| access.model.clone()) else {
+        let variable = if protocol == Protocol::Ollama { String::new() } else { format!(" or set {}_MODEL", kind.to_uppercase()) };
+        return Err(format!("--llm {kind}: no model is named: write {kind}:MODEL{variable}"));
+    };
+    let address = address(protocol, access.address.as_deref())?;
+    if access.key.is_none() && [OPENAI, ANTHROPIC].contains(&address.as_str()) {
+        let kind = kind.to_uppercase();
+        return Err(format!("{kind}_API_KEY is not set: set it, or {kind}_BASE_URL for a server that needs no key"));
+    }
+    let client = client(&address)?;
+    let (takes_no_temperature, wants_completion_tokens) = (AtomicBool::new(false), AtomicBool::new(false));
+    let key = access.key.clone();
+    Ok(Model::Remote(Box::new(Remote { protocol, model, address, key, client, takes_no_temperature, wants_completion_tokens })))
+}
+
+fn address(protocol: Protocol, given: Option<&str>) -> Result<String, String> {
+    let (variable, public) = match protocol {
+        Protocol::OpenAi => ("OPENAI_BASE_URL", OPENAI),
+        Protocol::Anthropic => ("ANTHROPIC_BASE_URL", ANTHROPIC),
+        Protocol::Ollama => ("OLLAMA_HOST", OLLAMA),
+    };
+    let given = given.unwrap_or(public).trim_end_matches('/');
+    let address = match protocol {
+        Protocol::OpenAi => given.to_owned(),
+        Protocol::Anthropic => given.trim_end_matches("/v1").to_owned(),
+        // What Ollama itself takes for its own variable.
+        Protocol::Ollama if !given.contains("://") => {
+            let port = if given.rsplit_once(':').is_some_and(|it| it.1.parse::<u16>().is_ok()) { "" } else { ":11434" };
+            format!("http://{given}{port}")
+        }
+        Protocol::Ollama => given.to_owned(),
+    };
+    let is_address = reqwest::Url::parse(&address).is_ok_and(|it| ["http", "https"].contains(&it.scheme()) && it.has_host());
+    // What was given is not shown: it may hold a password.
+    if is_address { Ok(address) } else { Err(format!("{variable}: it is no address: write http://HOST:PORT or https://HOST")) }
+}
+
+fn client(address: &str) -> Result<Client, String> {
+    let client = tls::client_for(address).connect_timeout(super::CONNECT).build();
+    client.map_err(|it| format!("no connection to a model can be made: {}", super::failed::Failed::unreachable(it).error.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(llm: &Llm, words: &[&str]) -> Vec<String> {
+        let words = words.iter().map(|it| (*it).to_owned()).collect();
+        seats(&Llm { words, ..llm.clone() }).map_or_else(|it| it.lines, |_| Vec::new())
+    }
+
+    #[test]
+    fn what_is_not_known_is_answered_with_what_is() {
+        let none = Llm::default();
+        for (word, words) in [
+            ("oracle", vec!["'oracle'", "scripted:FILE", "ollama:MODEL"]),
+            ("", vec!["openai[:MODEL]"]),
+            ("scripted", vec!["scripted:FILE"]),
+            ("policy=", vec!["openai[:MODEL]"]),
+            ("policies=off", vec!["'policies'", "policy", "sql_repair", "agent", "extraction", "embed"]),
+            ("=off", vec!["extraction"]),
+            ("scripted:none=x.json", vec!["none=x.json"]),
+            ("openai", vec!["openai:MODEL", "OPENAI_MODEL"]),
+            ("openai:", vec!["openai:MODEL"]),
+            ("ollama", vec!["write ollama:MODEL"]),
+            ("openai:x", vec!["OPENAI_API_KEY", "OPENAI_BASE_URL"]),
+            ("anthropic:x", vec!["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]),
+            ("embed=anthropic:x", vec!["no embeddings"]),
+        ] {
+            let found = problems(&none, &[word]);
+            assert_eq!(found.len(), 1, "{word}: {found:?}");
+            assert!(words.iter().all(|it| found[0].contains(it)), "{word}: {words:?} in {found:?}");
+        }
+        assert_eq!(problems(&none, &["policy=off", "agent=off"]), [""; 0]);
+        assert_eq!(problems(&none, &["off", "ollama:x"]).len(), 1);
+        assert_eq!(problems(&none, &["oracle", "policies=off", "openai:x"]).len(), 3, "a line each");
+    }
+
+    #[test]
+    fn addresses_are_taken_as_each_provider_writes_them() {
+        for (protocol, given, address_of) in [
+            (Protocol::OpenAi, None, OPENAI),
+            (Protocol::OpenAi, Some("http://127.0.0.1:1/v1/"), "http://127.0.0.1:1/v1"),
+            (Protocol::Anthropic, Some("https://proxy/anthropic/v1/"), "https://proxy/anthropic"),
+            (Protocol::Ollama, None, OLLAMA),
+            (Protocol::Ollama, Some("elsewhere"), "http://elsewhere:11434"),
+            (Protocol::Ollama, Some("elsewhere:1"), "http://elsewhere:1"),
+            (Protocol::Ollama, Some("https://elsewhere/"), "https://elsewhere"),
+        ] {
+            assert_eq!(address(protocol, given).as_deref(), Ok(address_of));
+        }
+        for given in ["ftp://user:hidden@x", "nowhere", "http://", "/v1"] {
+            let line = address(Protocol::OpenAi, Some(given)).expect_err("no address");
+            assert!(line.starts_with("OPENAI_BASE_URL: ") && !line.contains("hidden"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_server_of_ones_own_needs_no_key() {
+        let mut llm = Llm::default();
+        (llm.openai.address, llm.openai.model) = (Some("http://127.0.0.1:1".to_owned()), Some("x".to_owned()));
+        assert_eq!(problems(&llm, &["openai", "extraction=openai:y", "ollama:z"]), [""; 0]);
+        llm.openai.address = Some("nowhere".to_owned());
+        assert_eq!(problems(&llm, &["openai", "extraction=openai:y"]).len(), 1, "one cause, one line");
+    }
+}

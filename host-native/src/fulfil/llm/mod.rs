@@ -1,0 +1,184 @@
+//! Language models: who answers which call, who is asked when nobody does, and what may leave of the answers.
+
+mod anthropic;
+mod choice;
+mod deltas;
+mod failed;
+mod ollama;
+mod openai;
+mod patience;
+mod purpose;
+mod remote;
+mod said;
+mod scripted;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use convengine_core::turn::{Answer, EffectError, EffectErrorKind, EmbedRequest, LlmReply, LlmRequest, Millis, Reply, Request, TurnInput};
+use tokio::time::{Instant, timeout_at};
+
+use crate::exit::Failure;
+use crate::secrets::Secrets;
+use crate::settings::Llm;
+use crate::stream::Tokens;
+use choice::{Model, Seat};
+use deltas::Deltas;
+use failed::{Failed, Then};
+use patience::{FIRST_WAIT, Patience};
+use scripted::Script;
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Characters of an error that the core gets.
+const LONGEST_MESSAGE: usize = 500;
+
+/// All models of a server.
+#[derive(Debug)]
+pub struct Models {
+    seats: Vec<Seat>,
+    llm: Llm,
+    secrets: Arc<Secrets>,
+    first_wait: Duration,
+}
+
+/// What a model is asked.
+enum Asked<'a> {
+    Llm(&'a LlmRequest, Option<Deltas<'a>>),
+    Embed(&'a EmbedRequest),
+}
+
+impl Models {
+    /// Reads who answers.
+    ///
+    /// # Errors
+    /// A usage failure that says what to write.
+    pub fn new(llm: &Llm, secrets: Arc<Secrets>) -> Result<Models, Failure> {
+        Ok(Models { seats: choice::seats(llm)?, llm: llm.clone(), secrets, first_wait: FIRST_WAIT })
+    }
+
+    /// The answer that the turn of a script brings, and after how many milliseconds.
+    pub fn bound(&self, request: &Request) -> Option<(Answer, u64)> {
+        self.scripts().find_map(|it| it.bound(request))
+    }
+
+    /// Tells the scripts that a turn begins; returns the turn's time when one of them sets it.
+    pub fn begins(&self, input: &TurnInput) -> Option<Millis> {
+        let times: Vec<Option<Millis>> = self.scripts().map(|it| it.begins(input)).collect();
+        times.into_iter().flatten().next()
+    }
+
+    /// Answers a model call by a moment, and shows the pieces of the answer to who listens.
+    pub async fn llm(&self, request: &LlmRequest, tokens: Option<&Tokens>, by: Instant) -> Answer {
+        let order = self.order(&request.purpose, |_| true);
+        let deltas = tokens.map(|it| Deltas::new(it, &self.secrets));
+        self.first(&order, Asked::Llm(request, deltas), by, "no language model is set up: start the server with --llm").await
+    }
+
+    /// Embeds texts by a moment.
+    pub async fn embed(&self, request: &EmbedRequest, by: Instant) -> Answer {
+        let order = self.order(purpose::EMBED, |it| matches!(it, Model::Scripted(_)));
+        self.first(&order, Asked::Embed(request), by, "no model for embeddings is set up").await
+    }
+
+    fn scripts(&self) -> impl Iterator<Item = &Script> {
+        self.seats.iter().filter_map(|it| if let Model::Scripted(script) = &it.model { Some(script) } else { None })
+    }
+
+    /// Who is asked, one after the other: those of the purpose, else of its group, else those without a purpose that `otherwise` takes.
+    fn order(&self, purpose: &str, otherwise: impl Fn(&Model) -> bool) -> Vec<&Model> {
+        let of = |duty: &str| self.seats.iter().filter(|it| it.duty.as_deref() == Some(duty)).map(|it| &it.model).collect::<Vec<_>>();
+        let named = [Some(purpose), purpose::group_of(purpose)].into_iter().flatten().map(of).find(|it| !it.is_empty());
+        let others = || self.seats.iter().filter(|it| it.duty.is_none()).map(|it| &it.model).filter(|it| otherwise(it)).collect();
+        named.unwrap_or_else(others)
+    }
+
+    /// The first answer. One who takes too long leaves the others their share of the time.
+    async fn first(&self, order: &[&Model], mut asked: Asked<'_>, by: Instant, nobody: &str) -> Answer {
+        let mut error = EffectError::new(EffectErrorKind::Unsupported, nobody);
+        for (index, model) in order.iter().enumerate() {
+            let left = u32::try_from(order.len() - index).unwrap_or(u32::MAX);
+            let share = by.saturating_duration_since(Instant::now()) / left;
+            let failed = match self.patiently(model, &mut asked, Instant::now() + share, left == 1).await {
+                Ok(reply) => return Answer::Ok(self.scrubbed(reply)),
+                Err(Some(failed)) => failed,
+                Err(None) => break,
+            };
+            let then = failed.then;
+            error = self.told(model, failed.error);
+            if then == Then::Stop {
+                break;
+            }
+            if left > 1 {
+                tracing::warn!(error = %error.message, "the next model is asked");
+            }
+        }
+        Answer::Error(error)
+    }
+
+    /// Asks one model until its answer or the end of the patience; nothing is asked of nobody.
+    async fn patiently(&self, model: &Model, asked: &mut Asked<'_>, by: Instant, is_last: bool) -> Result<Reply, Option<Failed>> {
+        let mut patience = Patience::new(self.llm.max_attempts, self.first_wait, by);
+        loop {
+            let answer = self.once(model, asked);
+            // How long the last may take is up to the effect's deadline.
+            let answer = if is_last { answer.await } else { timeout_at(by, answer).await.unwrap_or_else(|_| Err(Some(late()))) };
+            match answer {
+                Ok(reply) => return Ok(reply),
+                Err(None) => return Err(None),
+                Err(Some(failed)) => patience.after(self.without_secrets(failed)).await.map_err(Some)?,
+            }
+        }
+    }
+
+    async fn once(&self, model: &Model, asked: &mut Asked<'_>) -> Result<Reply, Option<Failed>> {
+        if let Asked::Llm(_, Some(deltas)) = asked {
+            deltas.begin();
+        }
+        match (model, asked) {
+            (Model::Off, _) => Err(None),
+            (Model::Scripted(script), Asked::Llm(request, _)) => of_script(script.llm(request).await),
+            (Model::Scripted(script), Asked::Embed(request)) => of_script(script.embed(request)),
+            (Model::Remote(remote), Asked::Llm(request, deltas)) => {
+                remote.ask(request, &self.llm, deltas.as_mut()).await.map(Reply::Llm).map_err(Some)
+            }
+            (Model::Remote(remote), Asked::Embed(request)) => remote.embed(request).await.map(Reply::Embed).map_err(Some),
+        }
+    }
+
+    fn scrubbed(&self, reply: Reply) -> Reply {
+        let Reply::Llm(reply) = reply else { return reply };
+        let scrub = |text: &str| self.secrets.scrub(text).into_owned();
+        Reply::Llm(LlmReply { text: scrub(&reply.text), provider: reply.provider, model: scrub(&reply.model), usage: reply.usage })
+    }
+
+    fn without_secrets(&self, mut failed: Failed) -> Failed {
+        failed.error.message = self.secrets.scrub(&failed.error.message).into_owned();
+        failed
+    }
+
+    /// An error of a model behind an address says who it is from, and not more than is good for a row.
+    fn told(&self, model: &Model, mut error: EffectError) -> EffectError {
+        if let Model::Remote(remote) = model {
+            let message: String = error.message.chars().take(LONGEST_MESSAGE).collect();
+            error.message = format!("{}: {message}", remote.name());
+        }
+        error
+    }
+}
+
+fn late() -> Failed {
+    Failed::new(EffectErrorKind::Timeout, Then::Next, "no answer in its share of the time")
+}
+
+/// A script is never asked twice for one call: its rules count their uses.
+fn of_script(answer: Answer) -> Result<Reply, Option<Failed>> {
+    match answer {
+        Answer::Ok(reply) => Ok(reply),
+        Answer::Error(error) => Err(Some(Failed { error, then: Then::Next })),
+    }
+}

@@ -1,0 +1,104 @@
+//! Chat completions and embeddings as OpenAI and the many servers like it speak them.
+
+use reqwest::RequestBuilder;
+use serde_json::{Value, json};
+
+use super::failed::Failed;
+use super::said::{Call, Ending, Said};
+
+/// Signs a call.
+pub fn sign(call: RequestBuilder, key: &str) -> RequestBuilder {
+    call.bearer_auth(key)
+}
+
+/// What is sent.
+pub fn body(call: &Call<'_>) -> Value {
+    let strict = call.strict_schema();
+    let instruction = if strict.is_some() { None } else { call.instruction() };
+    let mut body = json!({"model": call.model, "messages": call.messages(instruction.clone())});
+    let limit = if call.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
+    body[limit] = json!(call.max_tokens);
+    if let Some(temperature) = call.temperature {
+        body["temperature"] = json!(temperature);
+    }
+    if let Some(schema) = strict {
+        let schema = json!({"name": call.name(), "strict": true, "schema": schema});
+        body["response_format"] = json!({"type": "json_schema", "json_schema": schema});
+    } else if instruction.is_some() {
+        body["response_format"] = json!({"type": "json_object"});
+    }
+    if call.stream {
+        body["stream"] = json!(true);
+        body["stream_options"] = json!({"include_usage": true});
+    }
+    body
+}
+
+/// Reads a whole answer.
+///
+/// # Errors
+/// It reports an error, or has another form.
+pub fn whole(body: &Value) -> Result<Said, Failed> {
+    let mut said = Said { complete: true, ..Said::default() };
+    take(&mut said, body, "message")?;
+    if body.pointer("/choices/0/message").is_none() {
+        return Err(Failed::unreadable("it has no choices[0].message"));
+    }
+    Ok(said)
+}
+
+/// Takes up the data of an event.
+///
+/// # Errors
+/// It reports an error, or is no JSON.
+pub fn part(said: &mut Said, data: &str) -> Result<(), Failed> {
+    if data.trim() == "[DONE]" {
+        said.complete = true;
+        return Ok(());
+    }
+    let body: Value = serde_json::from_str(data).map_err(Failed::unreadable)?;
+    take(said, &body, "delta")
+}
+
+fn take(said: &mut Said, body: &Value, message: &str) -> Result<(), Failed> {
+    if body.get("error").is_some_and(|it| !it.is_null()) {
+        return Err(Failed::reported(body));
+    }
+    said.by(body.get("model"));
+    if let Some(usage) = body.get("usage").filter(|it| it.is_object()) {
+        said.input_tokens = usage.get("prompt_tokens").and_then(Value::as_u64);
+        said.output_tokens = usage.get("completion_tokens").and_then(Value::as_u64);
+    }
+    // The piece with the usage has no choices.
+    let Some(choice) = body.pointer("/choices/0") else { return Ok(()) };
+    let text = |member: &str| choice.get(message).and_then(|it| it.get(member)).and_then(Value::as_str).unwrap_or_default();
+    said.text.push_str(text("content"));
+    said.refusal.push_str(text("refusal"));
+    match choice.get("finish_reason").and_then(Value::as_str) {
+        Some("length") => said.ending = Ending::Cut,
+        Some("content_filter") => said.ending = Ending::Refused,
+        Some(_) | None => {}
+    }
+    Ok(())
+}
+
+/// What is sent for embeddings.
+pub fn embed(model: &str, texts: &[String]) -> Value {
+    json!({"model": model, "input": texts, "encoding_format": "float"})
+}
+
+/// Reads embeddings; each says which text it belongs to.
+///
+/// # Errors
+/// Another form.
+pub fn vectors(body: &Value) -> Result<Vec<Vec<f64>>, Failed> {
+    let Some(data) = body.get("data").and_then(Value::as_array) else { return Err(Failed::unreadable("it has no data")) };
+    let mut vectors = Vec::with_capacity(data.len());
+    for (position, entry) in data.iter().enumerate() {
+        let index = entry.get("index").and_then(Value::as_u64).unwrap_or(position as u64);
+        let vector = entry.get("embedding").cloned().unwrap_or_default();
+        vectors.push((index, serde_json::from_value(vector).map_err(Failed::unreadable)?));
+    }
+    vectors.sort_by_key(|it| it.0);
+    Ok(vectors.into_iter().map(|it| it.1).collect())
+}

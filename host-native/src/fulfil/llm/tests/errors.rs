@@ -1,0 +1,154 @@
+//! What providers answer instead of an answer.
+
+use std::time::Duration;
+
+use convengine_core::turn::{EffectError, EffectErrorKind, LlmMode};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::time::Instant;
+
+use super::provider::{ALL, Provider};
+use super::server::{Sent, Server, chunked, until_the_end, whole};
+use super::{Listener, ask, call, far, models, reply, settings};
+use crate::fulfil::llm::wire::LONGEST;
+
+/// The error that an answer becomes.
+async fn error(provider: Provider, mode: LlmMode, answer: Sent) -> EffectError {
+    let server = Server::new(vec![answer]).await;
+    let models = models(&settings(&server.address, &[provider.word()]));
+    let error = ask(&models, &call("response_json", mode)).await.expect_err("no answer");
+    assert_eq!(server.got().len(), 1);
+    error
+}
+
+#[tokio::test]
+async fn each_error_has_its_kind_its_status_and_the_words_of_the_provider() {
+    for provider in ALL {
+        for (status, name, kind) in [
+            (400, "invalid_request_error", EffectErrorKind::Refused),
+            (401, "authentication_error", EffectErrorKind::Denied),
+            (403, "permission_error", EffectErrorKind::Denied),
+            (404, "not_found_error", EffectErrorKind::NotFound),
+            (429, "rate_limit_error", EffectErrorKind::Limited),
+            (500, "api_error", EffectErrorKind::Unavailable),
+            (529, "overloaded_error", EffectErrorKind::Unavailable),
+        ] {
+            let headers = if status == 429 { "Retry-After: 7\r\n" } else { "" };
+            let found = error(provider, LlmMode::Text, whole(status, headers, &provider.error(name, "not like this"))).await;
+            assert_eq!((found.kind, found.status), (kind, Some(status)), "{provider:?}");
+            assert_eq!(found.message, format!("{}: status {status}: not like this", provider.word()));
+            assert_eq!(found.retry_after_ms, (status == 429).then_some(7000));
+        }
+        for body in ["<html><h1>502 Bad\r\nGateway</h1></html>", "", "[]", "\u{1}"] {
+            let found = error(provider, LlmMode::Text, whole(502, "", body)).await;
+            assert_eq!((found.kind, found.status), (EffectErrorKind::Unavailable, Some(502)));
+            assert!(!found.message.contains('\n') && found.message.contains("status 502"), "{found}");
+        }
+        let found = error(provider, LlmMode::Text, whole(400, "", &provider.error("x", &"é".repeat(5000)))).await;
+        assert_eq!(found.message.chars().count(), provider.word().len() + 2 + 500);
+        let found = error(provider, LlmMode::Text, whole(400, "", &"x".repeat(LONGEST + 1))).await;
+        assert_eq!(found.message, format!("{}: status 400", provider.word()), "as much is no message");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_in_another_form_cannot_be_used() {
+    for provider in ALL {
+        for body in ["{}", "[]", "null", "42", "hello", "\u{feff}", r#"{"choices":[],"content":7,"message":null,"done":true}"#] {
+            let found = error(provider, LlmMode::Text, whole(200, "", body)).await;
+            assert_eq!(found.kind, EffectErrorKind::Invalid, "{provider:?} {body}: {found}");
+        }
+        let found = error(provider, LlmMode::Text, whole(200, "", &provider.answer(""))).await;
+        assert_eq!(found.message, format!("{}: the answer cannot be used: it is empty", provider.word()));
+        let found = error(provider, LlmMode::Text, Sent { bytes: b"nonsense\r\n\r\n".to_vec(), hangs: false }).await;
+        assert_eq!(found.kind, EffectErrorKind::Unavailable);
+        let found = error(provider, LlmMode::Text, whole(302, "Location: /elsewhere\r\n", "")).await;
+        assert_eq!((found.kind, found.status), (EffectErrorKind::Refused, Some(302)), "a key is carried to nobody else");
+    }
+}
+
+#[tokio::test]
+async fn half_a_body_is_no_answer() {
+    for provider in ALL {
+        let (body, sent) = (provider.answer("{\"a\":1}"), |bytes: &[u8]| Sent { bytes: bytes.to_vec(), hangs: false });
+        let (with_length, without) = (whole(200, "", &body).bytes, until_the_end(body.as_bytes()).bytes);
+        for cut in (1..=body.len()).step_by(7) {
+            for bytes in [&with_length, &without] {
+                let found = error(provider, LlmMode::Text, sent(&bytes[..bytes.len() - cut])).await;
+                assert_eq!(found.kind, EffectErrorKind::Unavailable, "{provider:?}, without {cut}: {found}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_body_is_longer_than_the_limit() {
+    for provider in ALL {
+        let too_long = "x".repeat(LONGEST);
+        let found = error(provider, LlmMode::Text, whole(200, "", &provider.answer(&too_long))).await;
+        assert_eq!(found.kind, EffectErrorKind::Invalid);
+        assert!(found.message.contains("longer than"), "{found}");
+        let server = Server::new(vec![chunked(&[provider.stream(&[&too_long]).as_bytes()])]).await;
+        let listener = Listener::new();
+        let models = models(&settings(&server.address, &[provider.word()]));
+        let found = reply(models.llm(&call("response_text", LlmMode::Text), Some(&listener.tokens), far()).await).expect_err("too long");
+        assert!(found.message.contains("longer than"), "{found}");
+    }
+}
+
+#[tokio::test]
+async fn json_that_was_cut_off_and_refusals_are_no_answers() {
+    for provider in ALL {
+        let cut = if provider == Provider::Anthropic { "max_tokens" } else { "length" };
+        let half = provider.ended("{\"a\":", cut).to_string();
+        for mode in [LlmMode::Json, LlmMode::JsonStrict] {
+            let found = error(provider, mode, whole(200, "", &half)).await;
+            assert_eq!(found.kind, EffectErrorKind::Invalid);
+            assert!(found.message.contains("convengine.llm.max-tokens"), "{found}");
+        }
+        let server = Server::new(vec![whole(200, "", &half)]).await;
+        let models = models(&settings(&server.address, &[provider.word()]));
+        assert_eq!(ask(&models, &call("response_text", LlmMode::Text)).await.expect("a text").text, "{\"a\":", "a text may end anywhere");
+    }
+    let mut refused = Provider::OpenAi.ended("", "stop");
+    refused["choices"][0]["message"]["content"] = json!(null);
+    refused["choices"][0]["message"]["refusal"] = json!("I cannot help with that.");
+    let found = error(Provider::OpenAi, LlmMode::Json, whole(200, "", &refused.to_string())).await;
+    assert_eq!(found.kind, EffectErrorKind::Refused);
+    assert!(found.message.ends_with("refuses to answer: I cannot help with that."), "{found}");
+    for (provider, reason) in [(Provider::OpenAi, "content_filter"), (Provider::Anthropic, "refusal")] {
+        let found = error(provider, LlmMode::Text, whole(200, "", &provider.ended("Well", reason).to_string())).await;
+        assert_eq!(found.kind, EffectErrorKind::Refused, "{found}");
+    }
+    let reported = json!({"error": {"message": "no capacity", "code": 503}}).to_string();
+    let found = error(Provider::OpenAi, LlmMode::Text, whole(200, "", &reported)).await;
+    assert!(found.kind == EffectErrorKind::Unavailable && found.message.contains("no capacity"), "{found}");
+}
+
+#[tokio::test]
+async fn an_address_where_nobody_listens_is_said_to_be_one() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = format!("http://user:password@{}", listener.local_addr().expect("an address"));
+    drop(listener);
+    for provider in ALL {
+        let found = ask(&models(&settings(&address, &[provider.word()])), &call("agent", LlmMode::Text)).await.expect_err("nobody");
+        assert_eq!(found.kind, EffectErrorKind::Unavailable);
+        assert!(found.message.contains("cannot be reached: ") && !found.message.contains("password"), "{found}");
+    }
+}
+
+#[tokio::test]
+async fn one_who_takes_too_long_leaves_time_for_the_next() {
+    let slow = Sent { hangs: true, ..until_the_end(&Provider::OpenAi.stream(&["He"]).as_bytes()[..300]) };
+    let (slow, quick) = (Server::new(vec![slow]).await, Server::new(vec![whole(200, "", &Provider::Ollama.answer("quick"))]).await);
+    let mut llm = settings(&slow.address, &["openai:slow", "ollama:quick"]);
+    llm.ollama.address = Some(quick.address.clone());
+    let (models, listener, start) = (models(&llm), Listener::new(), Instant::now());
+    let by = start + Duration::from_secs(2);
+    let request = call("response_json", LlmMode::Json);
+    assert_eq!(reply(models.llm(&request, None, by).await).expect("an answer").text, "quick");
+    assert!(start.elapsed() < Duration::from_secs(2), "in time");
+    let alone = super::models(&settings(&slow.address, &["openai:slow"]));
+    let late = tokio::time::timeout(Duration::from_millis(50), alone.llm(&request, Some(&listener.tokens), far()));
+    assert!(late.await.is_err(), "the last one has all the time that the effect has");
+}

@@ -1,0 +1,120 @@
+//! A server on loopback that gives the answers it was told to give, byte by byte.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// One answer.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    pub bytes: Vec<u8>,
+    /// Whether the connection stays open after the last byte, for ever.
+    pub hangs: bool,
+}
+
+/// A call as it came in.
+#[derive(Debug, Clone)]
+pub struct Got {
+    pub head: String,
+    pub body: Value,
+}
+
+impl Got {
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let value = |line: &'_ str| line.split_once(": ").filter(|it| it.0.eq_ignore_ascii_case(name)).map(|it| it.0.len() + 2);
+        self.head.lines().find_map(|it| value(it).and_then(|at| it.get(at..)))
+    }
+
+    /// Where the call went.
+    pub fn path(&self) -> &str {
+        self.head.split(' ').nth(1).expect("a path")
+    }
+}
+
+/// The server; it ends with the runtime of its test.
+pub struct Server {
+    pub address: String,
+    got: Arc<Mutex<Vec<Got>>>,
+}
+
+impl Server {
+    /// Gives the first answer to the first call, and so on; the last is given again and again.
+    pub async fn new(answers: Vec<Sent>) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = format!("http://{}", listener.local_addr().expect("an address"));
+        let got = Arc::new(Mutex::new(Vec::new()));
+        let calls = Arc::clone(&got);
+        tokio::spawn(async move {
+            let mut open = Vec::new();
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let Some(call) = read(&mut stream).await else { continue };
+                let number = {
+                    let mut calls = calls.lock().expect("a list");
+                    calls.push(call);
+                    calls.len() - 1
+                };
+                let answer = answers.get(number).or(answers.last()).expect("an answer");
+                // Who asks may have hung up.
+                let _ = stream.write_all(&answer.bytes).await;
+                if answer.hangs {
+                    open.push(stream);
+                } else {
+                    let _ = stream.shutdown().await;
+                }
+            }
+        });
+        Server { address, got }
+    }
+
+    /// The calls so far.
+    pub fn got(&self) -> Vec<Got> {
+        self.got.lock().expect("a list").clone()
+    }
+}
+
+async fn read(stream: &mut TcpStream) -> Option<Got> {
+    let mut bytes = Vec::new();
+    let end = loop {
+        if let Some(at) = bytes.windows(4).position(|it| it == b"\r\n\r\n") {
+            break at + 4;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8(bytes[..end].to_vec()).expect("text");
+    let mut got = Got { head, body: Value::Null };
+    let length: usize = got.header("content-length").expect("a length").parse().expect("a number");
+    while bytes.len() < end + length {
+        stream.read_buf(&mut bytes).await.expect("the rest");
+    }
+    got.body = serde_json::from_slice(&bytes[end..]).expect("JSON");
+    Some(got)
+}
+
+/// An answer with its length.
+pub fn whole(status: u16, headers: &str, body: &str) -> Sent {
+    let head = format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+    Sent { bytes: [head.as_bytes(), body.as_bytes()].concat(), hangs: false }
+}
+
+/// An answer that ends with its connection, so that nothing but its own end marker tells whether it is whole.
+pub fn until_the_end(body: &[u8]) -> Sent {
+    let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+    Sent { bytes: [head, body].concat(), hangs: false }
+}
+
+/// An answer in chunks.
+pub fn chunked(pieces: &[&[u8]]) -> Sent {
+    let mut bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n".to_vec();
+    for piece in pieces.iter().filter(|it| !it.is_empty()) {
+        bytes.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+        bytes.extend_from_slice(piece);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes.extend_from_slice(b"0\r\n\r\n");
+    Sent { bytes, hangs: false }
+}

@@ -1,0 +1,239 @@
+//! Language models: who they are, how they are reached, and what is asked of all of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::secrets::Secrets;
+
+/// A shorter key is the stand-in that a local server wants to see; striking it out would spoil ordinary texts.
+const SHORTEST_SECRET: usize = 8;
+
+/// What `--llm`, the environment and `convengine.llm` say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Llm {
+    /// The values of `--llm` in their order.
+    pub words: Vec<String>,
+    /// OpenAI, or a server that speaks like it.
+    pub openai: Access,
+    /// Anthropic, or a server that speaks like it.
+    pub anthropic: Access,
+    /// Ollama.
+    pub ollama: Access,
+    /// How often one model is asked at most.
+    pub max_attempts: u32,
+    /// Tokens that an answer may have.
+    pub max_tokens: u64,
+    /// Sent to models that take it; nothing leaves it to the model.
+    pub temperature: Option<f64>,
+    /// What models cost.
+    pub prices: BTreeMap<String, Price>,
+}
+
+/// How a provider is reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Its address, when it is not the public one.
+    pub address: Option<String>,
+    /// What to sign in with.
+    pub key: Option<Key>,
+    /// The model, where none is named.
+    pub model: Option<String>,
+}
+
+/// A key; printing does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key(pub String);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[key]")
+    }
+}
+
+/// What a million tokens cost, in millionths of the currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Price {
+    /// Of the prompt.
+    pub input: u64,
+    /// Of the answer.
+    pub output: u64,
+}
+
+impl Default for Llm {
+    fn default() -> Self {
+        let (openai, anthropic, ollama) = (Access::default(), Access::default(), Access::default());
+        Llm {
+            words: Vec::new(),
+            openai,
+            anthropic,
+            ollama,
+            max_attempts: 3,
+            max_tokens: 4096,
+            temperature: Some(0.0),
+            prices: BTreeMap::new(),
+        }
+    }
+}
+
+impl Llm {
+    /// Reads `convengine.llm` from a normalised tree, and the environment; its keys become secrets.
+    pub fn read(tree: &Value, variable: &dyn Fn(&str) -> Option<String>, secrets: &mut Secrets, problems: &mut Vec<String>) -> Llm {
+        let variable = |name: &str| variable(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+        let mut key = |name: &str| {
+            let key = variable(name)?;
+            if key.len() >= SHORTEST_SECRET {
+                secrets.know(name, &key);
+            }
+            Some(Key(key))
+        };
+        let none = Llm::default();
+        let mut reader = Reader { group: tree.get("llm"), problems };
+        Llm {
+            words: Vec::new(),
+            openai: Access { key: key("OPENAI_API_KEY"), address: variable("OPENAI_BASE_URL"), model: variable("OPENAI_MODEL") },
+            anthropic: Access {
+                key: key("ANTHROPIC_API_KEY"),
+                address: variable("ANTHROPIC_BASE_URL"),
+                model: variable("ANTHROPIC_MODEL"),
+            },
+            ollama: Access { key: None, address: variable("OLLAMA_HOST"), model: None },
+            max_attempts: u32::try_from(reader.count("max-attempts", none.max_attempts.into(), 100)).unwrap_or(none.max_attempts),
+            max_tokens: reader.count("max-tokens", none.max_tokens, 10_000_000),
+            temperature: reader.temperature(none.temperature),
+            prices: reader.prices(),
+        }
+    }
+}
+
+/// The values of `--llm`: the option wins over `CONVENGINE_LLM` and that over the settings file, each as a whole.
+pub(super) fn words(option: &[String], file: Vec<String>) -> Vec<String> {
+    let apart =
+        |text: &str| -> Vec<String> { text.split([',', '\n']).map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect() };
+    if !option.is_empty() {
+        return option.iter().map(|it| it.trim().to_owned()).collect();
+    }
+    let variable = apart(&std::env::var("CONVENGINE_LLM").unwrap_or_default());
+    if variable.is_empty() { file.iter().flat_map(|it| apart(it)).collect() } else { variable }
+}
+
+struct Reader<'r> {
+    group: Option<&'r Value>,
+    problems: &'r mut Vec<String>,
+}
+
+impl<'r> Reader<'r> {
+    fn member(&self, key: &str) -> Option<&'r Value> {
+        self.group?.get(key).filter(|it| !it.is_null())
+    }
+
+    fn count(&mut self, key: &str, default: u64, most: u64) -> u64 {
+        let Some(value) = self.member(key) else { return default };
+        let count = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|it| (1..=most).contains(it));
+        count.unwrap_or_else(|| {
+            self.problems.push(format!("convengine.llm.{key}: {value} is not a whole number from 1 to {most}: correct the value"));
+            default
+        })
+    }
+
+    fn temperature(&mut self, default: Option<f64>) -> Option<f64> {
+        let Some(value) = self.member("temperature") else { return default };
+        if value.as_str().is_some_and(|it| it.trim() == "none") {
+            return None;
+        }
+        let found = number(value).filter(|it| (0.0..=2.0).contains(it));
+        if found.is_none() {
+            let line = format!("convengine.llm.temperature: {value} is not a number from 0 to 2: correct it, or write none to send none");
+            self.problems.push(line);
+        }
+        found.or(default)
+    }
+
+    fn prices(&mut self) -> BTreeMap<String, Price> {
+        let Some(value) = self.member("prices") else { return BTreeMap::new() };
+        let entries = value.as_object().cloned().unwrap_or_default();
+        let mut prices = BTreeMap::new();
+        for (model, value) in entries {
+            let part = |name: &str| value.get(name).and_then(number).and_then(millionths);
+            match (part("input"), part("output")) {
+                (Some(input), Some(output)) => _ = prices.insert(model, Price { input, output }),
+                _ => self.problems.push(format!(
+                    "convengine.llm.prices.{model}: {value} is no price: write {{\"input\": NUMBER, \"output\": NUMBER}}, per million tokens"
+                )),
+            }
+        }
+        prices
+    }
+}
+
+/// From a settings file of the original a number may come as text.
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+fn millionths(number: f64) -> Option<u64> {
+    let millionths = (number * 1e6).round();
+    // Far below the numbers from which on a float leaves integers out.
+    if (0.0..=1e15).contains(&millionths) { Some(millionths as u64) } else { None }
+}
+
+impl Price {
+    /// What a call costs in millionths, rounded half up.
+    pub fn of(self, input_tokens: u64, output_tokens: u64) -> u64 {
+        let part = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
+        let cost = part(input_tokens, self.input).saturating_add(part(output_tokens, self.output)).saturating_add(500_000) / 1_000_000;
+        u64::try_from(cost).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(tree: &Value, variables: &[(&str, &str)]) -> (Llm, Secrets, Vec<String>) {
+        let (mut secrets, mut problems) = (Secrets::default(), Vec::new());
+        let variable = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| it.1.to_owned());
+        let llm = Llm::read(tree, &variable, &mut secrets, &mut problems);
+        (llm, secrets, problems)
+    }
+
+    #[test]
+    fn keys_are_secrets_and_stand_ins_for_keys_are_not() {
+        let variables = [("OPENAI_API_KEY", " sk-0123456789\n"), ("ANTHROPIC_API_KEY", "none"), ("OPENAI_BASE_URL", " ")];
+        let (llm, secrets, _) = read(&json!({}), &variables);
+        assert_eq!(secrets.scrub("sk-0123456789 or none"), "[secret OPENAI_API_KEY] or none");
+        assert_eq!((llm.openai.key, llm.anthropic.key), (Some(Key("sk-0123456789".to_owned())), Some(Key("none".to_owned()))));
+        assert_eq!(llm.openai.address, None);
+        assert_eq!(format!("{:?}", Key("sk".to_owned())), "[key]");
+    }
+
+    #[test]
+    fn settings_have_defaults_and_a_bad_one_has_its_line() {
+        assert_eq!(read(&json!({}), &[]).0, Llm::default());
+        let price = json!({"Model-X": {"input": 0.15, "output": "0.6"}, "y": {"input": -1, "output": 1}});
+        let tree = json!({"llm": {"max-attempts": "2", "max-tokens": 0, "temperature": "none", "prices": price}});
+        let (llm, _, problems) = read(&tree, &[]);
+        assert_eq!((llm.max_attempts, llm.max_tokens, llm.temperature), (2, 4096, None));
+        assert_eq!(llm.prices, BTreeMap::from([("Model-X".to_owned(), Price { input: 150_000, output: 600_000 })]));
+        let paths: Vec<&str> = problems.iter().filter_map(|it| it.split(": ").next()).collect();
+        assert_eq!(paths, ["convengine.llm.max-tokens", "convengine.llm.prices.y"]);
+        assert_eq!(read(&json!({"llm": {"temperature": 7}}), &[]).2.len(), 1);
+    }
+
+    #[test]
+    fn costs_are_rounded_half_up() {
+        let price = Price { input: 150_000, output: 600_000 };
+        assert_eq!([(10, 0), (3, 0), (4, 0), (0, 1), (1_000_000, 1_000_000)].map(|it| price.of(it.0, it.1)), [2, 0, 1, 1, 750_000]);
+        assert_eq!(Price { input: u64::MAX, output: u64::MAX }.of(u64::MAX, u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn a_list_of_the_option_wins_as_a_whole() {
+        let option = ["openai:a".to_owned(), "scripted:x,y.json".to_owned()];
+        let file = || vec!["policy=off, ollama:b\nopenai".to_owned(), "off".to_owned()];
+        assert_eq!(words(&option, file()), option);
+        assert_eq!(words(&[], file()), ["policy=off", "ollama:b", "openai", "off"]);
+    }
+}

@@ -1,0 +1,205 @@
+//! A server with a model of a provider's: what is shown of its answers, what is stored of them, and what is said when there is none.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+use serde_json::{Value, json};
+
+use crate::running::{ANYWHERE, Place, Server, one_line, orders};
+use crate::stream::{Event, ID, Listener};
+
+const KEY: &str = "sk-suite-0123456789abcdef";
+
+/// The prices of these tests, per million tokens.
+const PRICES: &str = r#"convengine.llm.prices={"test-model":{"input":0.15,"output":0.6}}"#;
+
+type Answer = Box<dyn FnOnce(&mut TcpStream) + Send>;
+
+/// A provider that answers each call with the next of the answers; what it was asked comes back at its end.
+fn provider(answers: Vec<Answer>) -> (String, JoinHandle<Vec<Value>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/v1", listener.local_addr().unwrap());
+    let asked = thread::spawn(move || answers.into_iter().map(|answer| exchange(listener.accept().unwrap().0, answer)).collect());
+    (address, asked)
+}
+
+fn exchange(mut stream: TcpStream, answer: Answer) -> Value {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut head, mut length) = (String::new(), 0);
+    while !head.ends_with("\r\n\r\n") {
+        let mut line = String::new();
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the call has a head: {head}");
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        head += &line;
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    assert!(head.starts_with("POST /v1/chat/completions "), "{head}");
+    assert!(head.contains(&format!("Bearer {KEY}")), "it is signed");
+    answer(&mut stream);
+    serde_json::from_slice(&body).unwrap()
+}
+
+fn begin(stream: &mut TcpStream) {
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n").unwrap();
+}
+
+/// The event of a piece of an answer.
+fn piece(text: &str) -> String {
+    format!("data: {}\n\n", json!({"model": "test-model", "choices": [{"index": 0, "delta": {"content": text}}]}))
+}
+
+/// The last events of an answer.
+fn end() -> String {
+    let done = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+    let usage = json!({"choices": [], "usage": {"prompt_tokens": 1001, "completion_tokens": 20}});
+    format!("data: {done}\n\ndata: {usage}\n\ndata: [DONE]\n\n")
+}
+
+/// `orders`, where a model writes the answer about orders.
+fn written() -> Value {
+    let mut pack = orders();
+    let row = &mut pack["tables"]["ce_response"][0];
+    row["response_type"] = json!("DERIVED");
+    row.as_object_mut().unwrap().remove("exact_text");
+    pack["tables"]["ce_prompt_template"] = json!([
+        {"template_id": 1, "intent_code": "ORDERS", "state_code": "ANY", "output_format": "TEXT",
+         "system_prompt": "Answer kindly.", "user_prompt": "The customer writes: {{user_input}}"}
+    ]);
+    pack
+}
+
+/// Arguments of a server with this model.
+fn with(model: &str) -> Vec<String> {
+    let words = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_ONLY", "--set", PRICES, "--llm", model];
+    ANYWHERE.iter().chain(&words).map(|it| (*it).to_owned()).collect()
+}
+
+fn serve(place: &Place, address: &str) -> Server {
+    let arguments = with("openai:test-model");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    place.start(place.command(&arguments).env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
+}
+
+fn shown(events: &[Event]) -> String {
+    events.iter().filter(|it| it.name == "TOKEN").filter_map(|it| it.data["text"].as_str()).collect()
+}
+
+fn is_last(event: &Event) -> bool {
+    event.name == "STEP_EXIT" && event.data["payload"]["step"] == "PipelineEndGuardStep"
+}
+
+#[test]
+fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
+    let (go, gone) = mpsc::channel::<()>();
+    let answer = move |stream: &mut TcpStream| {
+        begin(stream);
+        stream.write_all(format!("{}{}", piece("It is "), piece(&KEY[..9])).as_bytes()).unwrap();
+        gone.recv().unwrap();
+        stream.write_all(format!("{}{}{}", piece(&KEY[9..]), piece(" on its way 🙂"), end()).as_bytes()).unwrap();
+    };
+    let (address, asked) = provider(vec![Box::new(answer)]);
+    let place = Place::with(&written());
+    let server = serve(&place, &address);
+    let mut listener = Listener::open(&server);
+    let events = thread::scope(|scope| {
+        let turn = scope.spawn(|| server.say(ID, "my order"));
+        let before = listener.until(|it| it.name == "TOKEN");
+        assert_eq!(shown(&before), "It is ");
+        assert!(!turn.is_finished(), "the model has not ended yet");
+        go.send(()).unwrap();
+        let rest = listener.until(is_last);
+        assert_eq!(turn.join().unwrap()["payload"], json!({"type": "TEXT", "value": "It is [secret OPENAI_API_KEY] on its way 🙂"}));
+        [before, rest].concat()
+    });
+    let asked = asked.join().unwrap();
+    assert_eq!(asked[0]["messages"][1]["content"], "The customer writes: my order\n\n");
+    assert_eq!((&asked[0]["model"], &asked[0]["stream"]), (&json!("test-model"), &json!(true)));
+    assert_eq!(shown(&events), "It is [secret OPENAI_API_KEY] on its way 🙂");
+    let (tokens, numbered): (Vec<&Event>, Vec<&Event>) = events.iter().partition(|it| it.name == "TOKEN");
+    assert!(tokens.iter().all(|it| it.id.is_empty() && it.data["effect"] == 0 && it.data["turn"] == numbered[0].turn()));
+    assert!(numbered.iter().enumerate().all(|(index, it)| it.seq() == index), "the other events are counted as ever");
+    assert!(events.iter().position(|it| it.name == "RESOLVE_RESPONSE_LLM_OUTPUT") > events.iter().rposition(|it| it.name == "TOKEN"));
+    let columns = "concat_ws('|', provider, model, success, input_tokens, output_tokens, cost_micros, response_text)";
+    let log = place.sql().texts(&format!("select {columns} from ce_llm_call_log"));
+    assert_eq!(log, ["openai|test-model|1|1001|20|162|It is [secret OPENAI_API_KEY] on its way 🙂"]);
+    let ran = place.run(&["replay", "--conversation", ID]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let everything = place.sql().everything().join("\n") + &server.log() + &ran.out;
+    assert!(!everything.contains(KEY) && !everything.contains("\"TOKEN\""), "neither the key nor a piece is stored");
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_taken_back_and_written_again() {
+    let broken: Answer = Box::new(|stream| {
+        begin(stream);
+        stream.write_all((piece("It was ") + &piece("lost")).as_bytes()).unwrap();
+    });
+    let whole: Answer = Box::new(|stream| {
+        begin(stream);
+        stream.write_all((piece("It is here.") + &end()).as_bytes()).unwrap();
+    });
+    let (address, asked) = provider(vec![broken, whole]);
+    let place = Place::with(&written());
+    // A table of the original has no room for usage and cost.
+    for column in ["input_tokens", "output_tokens", "cost_micros"] {
+        place.sql().run(&format!("alter table ce_llm_call_log drop column {column}"));
+    }
+    let server = serve(&place, &address);
+    let mut listener = Listener::open(&server);
+    assert_eq!(server.say(ID, "my order")["payload"]["value"], "It is here.");
+    assert_eq!(asked.join().unwrap().len(), 2);
+    let events = listener.until(is_last);
+    let reset = events.iter().position(|it| it.data["reset"] == true).expect("a reset");
+    assert_eq!((shown(&events[..reset]).as_str(), shown(&events[reset..]).as_str()), ("It was lost", "It is here."));
+    assert_eq!(place.sql().texts("select response_text from ce_llm_call_log"), ["It is here."]);
+}
+
+#[test]
+fn a_model_that_fails_fails_the_turn_and_its_words_stay_inside() {
+    let body = json!({"error": {"message": format!("Incorrect API key provided: {KEY}"), "code": "invalid_api_key"}}).to_string();
+    let refuses: Answer = Box::new(move |stream| {
+        write!(stream, "HTTP/1.1 401 X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).unwrap();
+    });
+    let (address, asked) = provider(vec![refuses]);
+    let place = Place::with(&written());
+    let server = serve(&place, &address);
+    let answer = server.say(ID, "my order");
+    assert_eq!((&answer["success"], &answer["errorCode"]), (&json!(false), &json!("LLM_CALL_FAILED")), "{answer}");
+    assert!(!answer.to_string().contains("API key"), "{answer}");
+    assert_eq!(asked.join().unwrap().len(), 1, "a key does not become right by being sent again");
+    let log = place.sql().texts("select concat_ws('|', provider, success, error_message) from ce_llm_call_log");
+    assert_eq!(log, ["UNKNOWN|0|openai:test-model: status 401: Incorrect API key provided: [secret OPENAI_API_KEY]"]);
+    let everything = place.sql().everything().join("\n") + &server.log();
+    assert!(!everything.contains(KEY));
+}
+
+#[test]
+fn models_that_cannot_be_used_are_named_at_the_start() {
+    let place = Place::with(&orders());
+    let ran = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command: Command = place.command(&[&ANYWHERE[..], arguments].concat());
+        for variable in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY", "CONVENGINE_LLM"] {
+            command.env_remove(variable);
+        }
+        place.end(command.envs(variables.iter().copied()))
+    };
+    one_line(&ran(&["--llm", "openai:x"], &[]), 2, &["OPENAI_API_KEY", "OPENAI_BASE_URL"]);
+    one_line(&ran(&["--llm", "anthropic:x"], &[]), 2, &["ANTHROPIC_API_KEY"]);
+    one_line(&ran(&["--llm", "openai"], &[("OPENAI_API_KEY", KEY)]), 2, &["openai:MODEL", "OPENAI_MODEL"]);
+    one_line(&ran(&["--llm", "polite=off"], &[]), 2, &["'polite'", "policy", "extraction", "embed"]);
+    one_line(&ran(&["--llm", "policy=oracle"], &[]), 2, &["'oracle'", "anthropic[:MODEL]"]);
+    one_line(&ran(&["--llm", "openai:x"], &[("OPENAI_BASE_URL", "nowhere")]), 2, &["OPENAI_BASE_URL"]);
+    one_line(&ran(&[], &[("CONVENGINE_LLM", "policy=off, oracle")]), 2, &["'oracle'"]);
+    one_line(&ran(&["--set", "convengine.llm.max-attempts=0"], &[]), 2, &["convengine.llm.max-attempts"]);
+    let file = place.write("settings.toml", "llm = [\"policy=off\", \"sibyl\"]\n");
+    one_line(&ran(&["--settings", &file], &[]), 2, &["'sibyl'"]);
+    one_line(&ran(&["--settings", &file], &[("CONVENGINE_LLM", "oracle")]), 2, &["'oracle'"]);
+    let file = place.write("settings.toml", "llm = [5]\n");
+    one_line(&ran(&["--settings", &file], &[]), 2, &["list of texts"]);
+}
