@@ -1,7 +1,7 @@
 //! `convengine export`: the authors' rows and the scripted answers of a database as a pack.
 
 use convengine_core::config::Tables;
-use convengine_core::pack::{PackExtension, StandIns};
+use convengine_core::pack::{StandIns, stored_extension};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteConnection;
@@ -58,7 +58,7 @@ async fn extensions(connection: &mut SqliteConnection, tables: &mut Tables) -> s
         let text = |column: &str| row.get(column).and_then(Value::as_str).unwrap_or_default();
         match modules.get(text("module")) {
             Some(module) => {
-                extensions.insert(text("name").to_owned(), json!(PackExtension::stored(&row, module)));
+                extensions.insert(text("name").to_owned(), stored_extension(&row, module));
             }
             None => left.push(row),
         }

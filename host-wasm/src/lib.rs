@@ -87,12 +87,12 @@ impl Engine {
         self.pack.modules.get(sha256).cloned()
     }
 
-    /// The answer to a call of an extension, which JavaScript runs: what it said, or else `{kind, message}`; as `answer` otherwise.
-    pub fn extended(&self, effect: &str, said: Option<Vec<u8>>, error: &str, at: Option<f64>) -> Result<String, JsValue> {
+    /// The answer to a call of an extension, which JavaScript runs: what it said, or else `{"error": …}`; as `answer` otherwise.
+    pub fn extended(&self, effect: &str, said: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
         let effect: Effect = parse("effect", effect)?;
         let outcome = match (&effect.request, said) {
             (Request::Extension(request), Some(said)) => request.heard(&said),
-            _ => Answer::Error(parse("error", error)?),
+            _ => parse("failure", failure)?,
         };
         self.completion(&effect, outcome, 0, at)
     }

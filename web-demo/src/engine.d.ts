@@ -19,8 +19,8 @@ declare module 'convengine-wasm' {
     answer(effect: string, at?: number): string;
     /** Gives the bytes of an extension's module. */
     module(sha256: string): Uint8Array | undefined;
-    /** Answers a call of an extension with what it said, or with an error as JSON; in the form of `answer`. */
-    extended(effect: string, said: Uint8Array | undefined, error: string, at?: number): string;
+    /** Answers a call of an extension with what it said, or else with `{"error": …}`; in the form of `answer`. */
+    extended(effect: string, said: Uint8Array | undefined, failure: string, at?: number): string;
     /** Goes on with a list of completions and gives the next slice. */
     resume(completions: string): string;
     /** Gives the session before and after every step of the turn. */

@@ -14,7 +14,7 @@ export interface Told {
 }
 
 /** Members that the title and the chips already say. */
-const SAID = ['kind', 'purpose', 'mode', 'task', 'called_for', 'tool_code', 'tool_group', 'ms', 'pageId', 'sectionId', 'containerId'];
+const SAID = ['kind', 'purpose', 'mode', 'task', 'called_for', 'tool_code', 'tool_group', 'extension', 'ms', 'pageId', 'sectionId', 'containerId'];
 
 /** Parts with a name of their own, in the order in which people read them. */
 const ASKED: [member: string, name: string, folded: boolean][] = [
@@ -30,6 +30,7 @@ const ASKED: [member: string, name: string, folded: boolean][] = [
 const ANSWERED: [member: string, name: string, folded: boolean][] = [
   ['text', '', false],
   ['result', '', false],
+  ['said', '', false],
   ['data', '', false],
   ['set_params', 'Sets params', false],
   ['set_context', 'Sets context', false],
@@ -43,7 +44,7 @@ export function title({ request }: Effect): string {
   if (kind === 'container') return `${request['pageId']}/${request['sectionId']}/${request['containerId']}`;
   if (kind === 'embed' && Array.isArray(texts)) return texts.length === 1 ? '1 text' : `${texts.length} texts`;
   if (kind === 'sleep') return `${request['ms']} ms`;
-  return text('purpose') || text('task') || text('tool_code') || text('tool_group') || kind;
+  return text('purpose') || text('task') || text('tool_code') || text('tool_group') || text('extension') || kind;
 }
 
 /** Says in a few words each what kind of an effect it is. */
@@ -54,7 +55,7 @@ export function kinds({ request }: Effect): string[] {
 
 /** Says what is waited for. */
 export function awaited(effect: Effect): string {
-  const names: Record<string, string> = { llm: 'the model', task: 'the task', tool: 'the tool', container: 'the container' };
+  const names: Record<string, string> = { llm: 'the model', task: 'the task', tool: 'the tool', container: 'the container', extension: 'the extension' };
   const name = names[effect.request.kind];
   return name ? `Waiting for ${name}: ${title(effect)}` : 'Working';
 }

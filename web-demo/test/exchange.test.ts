@@ -12,12 +12,13 @@ const tool = effect({ kind: 'tool', tool_code: 'parcel.find', tool_group: 'HTTP_
 const group = effect({ kind: 'tool', tool_code: null, tool_group: 'FAQ', args: {} });
 const container = effect({ kind: 'container', pageId: 1, sectionId: 2, containerId: 3, userId: 'u', inputParams: { q: 'x' } });
 const embed = effect({ kind: 'embed', texts: ['a', 'b'] });
+const extension = effect({ kind: 'extension', extension: 'fee', module: 'ab', messages: [{}], memory_bytes: 1, timeout_ms: 1 });
 const sleep = effect({ kind: 'sleep', ms: 200 });
 
 describe('an effect', () => {
   it('is named by what it is about', () => {
-    const all = [model, task, tool, group, container, embed, sleep];
-    expect(all.map(title)).toEqual(['extract', 'desk:file', 'parcel.find', 'FAQ', '1/2/3', '2 texts', '200 ms']);
+    const all = [model, task, tool, group, container, embed, extension, sleep];
+    expect(all.map(title)).toEqual(['extract', 'desk:file', 'parcel.find', 'FAQ', '1/2/3', '2 texts', 'fee', '200 ms']);
     expect([model, task, tool, group].map(kinds)).toEqual([['llm', 'json'], ['task', 'rule'], ['tool', 'HTTP_API'], ['tool']]);
     expect([model, tool, sleep].map(awaited)).toEqual(['Waiting for the model: extract', 'Waiting for the tool: parcel.find', 'Working']);
   });

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -14,60 +13,20 @@ use crate::turn::Map;
 /// The table of the manifests.
 const TABLE: &str = "cv_extension";
 
-/// An extension as a pack has it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PackExtension {
-    /// The module in Base64.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wasm: Option<String>,
-    /// The module as a file beside the pack; whoever reads the pack puts `wasm` in its place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// Kinds of requests that it may make.
-    #[serde(default)]
-    pub requests: Vec<String>,
-    /// Hosts that it may reach, each as `host:port`.
-    #[serde(default)]
-    pub hosts: Vec<String>,
-    /// Names of the secrets that it may use.
-    #[serde(default)]
-    pub secrets: Vec<String>,
-    /// How much memory it may have.
-    #[serde(default = "memory_mib")]
-    pub memory_mib: u32,
-    /// How long a call may take.
-    #[serde(default = "timeout_ms")]
-    pub timeout_ms: u32,
-    /// Whether it may be called.
-    #[serde(default = "enabled")]
-    pub enabled: bool,
-    /// What it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-}
+/// Members whose values a row has as JSON text.
+const LISTS: [&str; 3] = ["requests", "hosts", "secrets"];
 
-fn memory_mib() -> u32 {
-    16
-}
-
-fn timeout_ms() -> u32 {
-    1000
-}
-
-fn enabled() -> bool {
-    true
-}
+/// Members whose values a row has as they are.
+const PLAIN: [&str; 4] = ["memory_mib", "timeout_ms", "enabled", "description"];
 
 /// Makes of each extension its row, as a database holds it, and lays its module aside; returns the modules by their SHA-256.
 pub(super) fn take_up(pack: &mut Pack) -> Result<BTreeMap<String, Vec<u8>>, PackError> {
     let mut modules = BTreeMap::new();
     let mut manifests = Vec::new();
     for (name, extension) in &pack.extensions {
-        let bytes = extension.bytes().map_err(|reason| PackError::pack(format!("extensions.{name}: {reason}")))?;
-        let module = sha256(&bytes);
-        manifests.push(extension.row(name, &module));
-        modules.insert(module, bytes);
+        let (row, bytes) = read(name, extension).map_err(|reason| PackError::pack(format!("extensions.{name}: {reason}")))?;
+        modules.extend(row.get("module").and_then(Value::as_str).map(|it| (it.to_owned(), bytes)));
+        manifests.push(row);
     }
     if !manifests.is_empty() {
         let rows = pack.tables.0.entry(TABLE.to_owned()).or_default();
@@ -78,52 +37,45 @@ pub(super) fn take_up(pack: &mut Pack) -> Result<BTreeMap<String, Vec<u8>>, Pack
     Ok(modules)
 }
 
-impl PackExtension {
-    fn bytes(&self) -> Result<Vec<u8>, String> {
-        match (&self.wasm, &self.file) {
-            (Some(wasm), _) => STANDARD.decode(wasm).map_err(|it| format!("the module is not Base64: {it}")),
-            (None, Some(file)) => Err(format!("its module is the file '{file}', which is not here: drop it onto the page")),
-            (None, None) => Err("it has no module: name its 'file', or write it in Base64 as 'wasm'".to_owned()),
-        }
+/// An extension as a pack has it, of the row and the module that a database holds.
+pub fn stored_extension(row: &Map, module: &[u8]) -> Value {
+    let mut extension = Map::from_iter([("wasm".to_owned(), Value::from(STANDARD.encode(module)))]);
+    for name in LISTS {
+        let list = row.get(name).and_then(Value::as_str).and_then(|it| serde_json::from_str(it).ok());
+        extension.insert(name.to_owned(), list.unwrap_or_else(|| json!([])));
     }
+    extension.extend(PLAIN.iter().filter_map(|name| Some(((*name).to_owned(), row.get(*name)?.clone()))));
+    Value::Object(extension)
+}
 
-    /// An extension as a database holds it: its row and the bytes of its module.
-    pub fn stored(row: &Map, module: &[u8]) -> PackExtension {
-        let text = |column: &str| row.get(column).and_then(Value::as_str);
-        let number = |column: &str| row.get(column).and_then(Value::as_u64).and_then(|it| it.try_into().ok());
-        let list = |column: &str| text(column).and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
-        PackExtension {
-            wasm: Some(STANDARD.encode(module)),
-            file: None,
-            requests: list("requests"),
-            hosts: list("hosts"),
-            secrets: list("secrets"),
-            memory_mib: number("memory_mib").unwrap_or_else(memory_mib),
-            timeout_ms: number("timeout_ms").unwrap_or_else(timeout_ms),
-            enabled: row.get("enabled").and_then(Value::as_bool).unwrap_or(true),
-            description: text("description").map(str::to_owned),
-        }
+fn read(name: &str, extension: &Value) -> Result<(Map, Vec<u8>), String> {
+    let members = extension.as_object().ok_or("is no object with the module as 'wasm', in Base64")?;
+    let known = |it: &str| ["wasm", "file"].contains(&it) || LISTS.contains(&it) || PLAIN.contains(&it);
+    if let Some(other) = members.keys().find(|it| !known(it)) {
+        let names = [&LISTS[..], &PLAIN[..]].concat().join(", ");
+        return Err(format!("has the unknown member '{other}'; use wasm, file, {names}"));
     }
+    let bytes = module(members)?;
+    let mut row: Map = [("name", json!(name)), ("module", json!(sha256(&bytes)))].map(|it| (it.0.to_owned(), it.1)).into_iter().collect();
+    for name in LISTS {
+        let list = members.get(name).filter(|it| !it.is_null()).map_or_else(|| "[]".to_owned(), Value::to_string);
+        row.insert(name.to_owned(), Value::from(list));
+    }
+    // As the table has them when they are left out.
+    let defaults = [json!(16), json!(1000), json!(true), Value::Null];
+    for (name, default) in PLAIN.into_iter().zip(defaults) {
+        let value = members.get(name).cloned().unwrap_or(default);
+        row.extend((!value.is_null()).then(|| (name.to_owned(), value)));
+    }
+    Ok((row, bytes))
+}
 
-    fn row(&self, name: &str, module: &str) -> Map {
-        let list = |it: &[String]| json!(it).to_string();
-        let mut row: Map = [
-            ("name", json!(name)),
-            ("module", json!(module)),
-            ("requests", Value::from(list(&self.requests))),
-            ("hosts", Value::from(list(&self.hosts))),
-            ("secrets", Value::from(list(&self.secrets))),
-            ("memory_mib", json!(self.memory_mib)),
-            ("timeout_ms", json!(self.timeout_ms)),
-            ("enabled", json!(self.enabled)),
-        ]
-        .map(|(column, value)| (column.to_owned(), value))
-        .into_iter()
-        .collect();
-        if let Some(description) = &self.description {
-            row.insert("description".to_owned(), json!(description));
-        }
-        row
+fn module(members: &Map) -> Result<Vec<u8>, String> {
+    let text = |name: &str| members.get(name).and_then(Value::as_str);
+    match (text("wasm"), text("file")) {
+        (Some(wasm), _) => STANDARD.decode(wasm).map_err(|_| "the module is not Base64: write the bytes of the file so".to_owned()),
+        (None, Some(file)) => Err(format!("its module is the file '{file}', which is not here: drop it onto the page")),
+        (None, None) => Err("it has no module: name its 'file', or write it in Base64 as 'wasm'".to_owned()),
     }
 }
 
@@ -148,6 +100,9 @@ mod tests {
         assert_eq!(json!(pack.tables), json!({"cv_extension": [row]}));
         assert_eq!(pack.modules, BTreeMap::from([(hash.to_owned(), b"\0asm".to_vec())]));
         let again = Pack::parse(&serde_json::to_string(&pack).unwrap()).unwrap();
+        assert_eq!((&again.tables, &again.modules), (&pack.tables, &pack.modules));
+        let stored = stored_extension(&pack.tables.0["cv_extension"][0], &pack.modules[hash]);
+        let again = parse(json!({"fee": stored})).unwrap();
         assert_eq!((again.tables, again.modules), (pack.tables, pack.modules));
     }
 
@@ -157,7 +112,8 @@ mod tests {
             (json!({}), "extensions.fee: it has no module"),
             (json!({"file": "fee.wasm"}), "extensions.fee: its module is the file 'fee.wasm'"),
             (json!({"wasm": "?"}), "extensions.fee: the module is not Base64"),
-            (json!({"wasm": "", "host": []}), "unknown field `host`"),
+            (json!({"wasm": "", "host": []}), "extensions.fee: has the unknown member 'host'; use wasm, file, requests"),
+            (json!([]), "extensions.fee: is no object"),
         ] {
             let error = parse(json!({"fee": extension})).unwrap_err();
             assert!(error.contains(words), "{words} in {error}");

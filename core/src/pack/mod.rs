@@ -18,7 +18,7 @@ mod tool_rows;
 pub use answer::{Asked, PackAnswer};
 pub use check::{Check, PackCheck};
 pub use conversations::{Conversations, SliceHash};
-pub use extension::PackExtension;
+pub use extension::stored_extension;
 pub use message::Message;
 pub use scripted::{ScriptRule, Scripted};
 pub use stand_in::StandIns;
@@ -65,9 +65,9 @@ pub struct Pack {
     /// The service at `${STUB}`.
     #[serde(default)]
     pub http: Vec<HttpRule>,
-    /// Extensions by name; `parse` makes their rows of them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub extensions: BTreeMap<String, PackExtension>,
+    /// Extensions by name: the module with what it may do; `parse` makes their rows of them.
+    #[serde(default, deserialize_with = "null_is_empty")]
+    pub extensions: Map,
     /// The modules of the extensions by their SHA-256.
     #[serde(skip)]
     pub modules: BTreeMap<String, Vec<u8>>,

@@ -6,7 +6,7 @@ import type { Answered, Asked } from './guest-worker';
 /** What calling an extension needs of the engine. */
 export interface ExtensionEngine {
   module(sha256: string): Uint8Array | undefined;
-  extended(effect: string, said: Uint8Array | undefined, error: string, at?: number): string;
+  extended(effect: string, said: Uint8Array | undefined, failure: string, at?: number): string;
 }
 
 /** A request for a call, as the core writes it. */
@@ -51,8 +51,8 @@ export class Extensions {
     const messages = elementTexts(memberText(text, 'request') ?? '{}', 'messages');
     const answered = await this.call(engine, request, messages);
     const said = answered.type === 'said' ? answered.said : undefined;
-    const error = answered.type === 'failed' ? JSON.stringify(answered.error) : '';
-    return now ? engine.extended(text, said, error, now()) : engine.extended(text, said, error);
+    const failure = answered.type === 'failed' ? JSON.stringify({ error: answered.error }) : '';
+    return now ? engine.extended(text, said, failure, now()) : engine.extended(text, said, failure);
   }
 
   private async call(engine: ExtensionEngine, request: Request, messages: string[]): Promise<Answered> {

@@ -27,7 +27,8 @@ pub struct ExtensionRequest {
 impl ExtensionRequest {
     /// What a module said, as the answer to this request: each host hands the bytes in here, so that all of them answer alike.
     pub fn heard(&self, said: &[u8]) -> Answer {
-        match serde_json::from_slice(said) {
+        let text = std::str::from_utf8(said).unwrap_or_default();
+        match serde_json::from_str(text) {
             Ok(said) => Answer::Ok(Reply::Extension(ExtensionReply { said })),
             Err(_) => {
                 let message = format!("the extension '{}' did not answer with JSON: check what it returns", self.extension);
