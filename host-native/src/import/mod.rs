@@ -28,8 +28,7 @@ pub async fn command(settings: &Settings, file: &Path, strict: bool) -> Result<(
     let (pack, scripts) = read_all(file)?;
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
     let mut connection = store::connect_ready(&settings.database).await?;
-    // Replacing a table must not delete rows of another one through a foreign key.
-    sqlx::query("pragma foreign_keys = off").execute(&mut connection).await.map_err(unusable)?;
+    unbind(&mut connection).await.map_err(unusable)?;
     sqlx::query("begin immediate").execute(&mut connection).await.map_err(unusable)?;
     let mut problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
     problems.extend(modules::store(&mut connection, &pack).await.map_err(unusable)?);
@@ -86,11 +85,17 @@ fn broken(error: sqlx::Error) -> Failure {
     Failure::service(format!("cannot use a database in memory: {error}"))
 }
 
+/// Replacing a table must not delete rows of another one through a foreign key.
+async fn unbind(connection: &mut SqliteConnection) -> sqlx::Result<()> {
+    sqlx::query("pragma foreign_keys = off").execute(connection).await.map(|_| ())
+}
+
 /// Imports a pack's rows into a database that has our tables.
 ///
 /// # Errors
 /// What cannot be stored, or what SQLite says.
 pub async fn rows(connection: &mut SqliteConnection, pack: &Pack) -> anyhow::Result<()> {
+    unbind(connection).await?;
     let problems = replace(connection, &pack.tables).await?;
     if problems.is_empty() { Ok(()) } else { Err(anyhow::anyhow!(problems.join("; "))) }
 }
