@@ -3,14 +3,15 @@
 //! JSON crosses the boundary as text. Plain objects would lose the difference between `1` and `1.0`, and with it the promise
 //! that a turn has the same bytes here as on the server.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash};
-use convengine_core::turn::{Answer, Completion, Effect, Journal, Millis, Request, Slice, Turn};
+use convengine_core::turn::{Answer, Completion, Effect, EffectId, Journal, Millis, Request, Slice, Turn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 /// A configuration with its conversations, and the turn in progress.
@@ -22,6 +23,8 @@ pub struct Engine {
     scripted: Scripted,
     conversations: Conversations,
     turn: Option<Turn>,
+    /// What the turn has asked for, by number.
+    asked: BTreeMap<EffectId, Effect>,
     hash: SliceHash,
     finished: String,
 }
@@ -40,6 +43,7 @@ impl Engine {
             pack,
             conversations: Conversations::default(),
             turn: None,
+            asked: BTreeMap::new(),
             hash: SliceHash::default(),
             finished: String::new(),
         })
@@ -77,9 +81,9 @@ impl Engine {
 
     /// The pack's scripted answer to an effect, with how long it takes; without a time the turn's own clock runs on.
     pub fn answer(&mut self, effect: &str, at: Option<f64>) -> Result<String, JsValue> {
-        let effect: Effect = parse("effect", effect)?;
+        let effect = self.effect(effect)?;
         let (outcome, delay_ms) = self.scripted.answer(&effect.request);
-        self.completion(&effect, outcome, delay_ms, at)
+        self.completion(effect.id, outcome, delay_ms, at)
     }
 
     /// The bytes of an extension's module, by their SHA-256.
@@ -89,12 +93,12 @@ impl Engine {
 
     /// The answer to a call of an extension, which JavaScript runs: what it said, or else `{"error": …}`; as `answer` otherwise.
     pub fn extended(&self, effect: &str, said: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
-        let effect: Effect = parse("effect", effect)?;
+        let effect = self.effect(effect)?;
         let outcome = match (&effect.request, said) {
             (Request::Extension(request), Some(said)) => request.heard(&said),
             _ => parse("failure", failure)?,
         };
-        self.completion(&effect, outcome, 0, at)
+        self.completion(effect.id, outcome, 0, at)
     }
 
     /// Continues with a JSON list of completions; returns the next slice.
@@ -133,22 +137,31 @@ impl Engine {
         self.finished.clone()
     }
 
-    fn completion(&self, effect: &Effect, outcome: Answer, delay_ms: u64, at: Option<f64>) -> Result<String, JsValue> {
+    fn completion(&self, id: EffectId, outcome: Answer, delay_ms: u64, at: Option<f64>) -> Result<String, JsValue> {
         let delay = Millis::try_from(delay_ms).unwrap_or(Millis::MAX);
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
         let asked_at = at.map_or_else(|| self.turn.as_ref().map_or(0, Turn::now), |it| it as Millis);
-        let completion = Completion { id: effect.id, at: asked_at.saturating_add(delay), outcome };
+        let completion = Completion { id, at: asked_at.saturating_add(delay), outcome };
         text(&json!({"completion": completion, "delay_ms": delay_ms}))
     }
 
     fn begin(&mut self, turn: Turn, slice: &Slice) -> Result<String, JsValue> {
         self.turn = Some(turn);
+        self.asked.clear();
         self.hash = SliceHash::default();
         self.finished.clear();
         self.took(slice)
     }
 
+    /// The effect that JavaScript hands back; its number says which one it is.
+    fn effect(&self, text: &str) -> Result<Effect, JsValue> {
+        let id = parse::<Value>("effect", text)?.get("id").and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
+        let effect = id.and_then(|it| self.asked.get(&EffectId(it)).cloned());
+        effect.ok_or_else(|| thrown("BAD_INPUT", "this is not an effect of the turn: hand in one of its slices'"))
+    }
+
     fn took(&mut self, slice: &Slice) -> Result<String, JsValue> {
+        self.asked.extend(slice.effects.iter().map(|it| (it.id, it.clone())));
         self.hash.add(slice);
         if let Some(outcome) = &slice.end {
             self.conversations.commit(outcome);

@@ -8,9 +8,15 @@ use serde_json::Value;
 pub struct HttpRule {
     /// The beginning of the path, query included.
     pub path_prefix: String,
-    /// What is answered, when there is no sequence.
-    #[serde(flatten)]
-    pub answer: HttpAnswer,
+    /// The status code, when there is no sequence.
+    #[serde(default = "ok")]
+    pub status: u16,
+    /// The body as JSON, when there is no sequence.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub json: Value,
+    /// The body as text, when there is no sequence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     /// What is answered to the first, second, … request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sequence: Vec<HttpAnswer>,
@@ -41,9 +47,10 @@ impl HttpRule {
     /// Status and body of the answer after so many others.
     pub fn answer(&self, uses: usize) -> (u16, String) {
         let nth = if self.repeat && !self.sequence.is_empty() { uses % self.sequence.len() } else { uses };
-        let answer = self.sequence.get(nth).or_else(|| self.sequence.last()).unwrap_or(&self.answer);
-        let json = || if answer.json.is_null() { String::new() } else { answer.json.to_string() };
-        (answer.status, answer.text.clone().unwrap_or_else(json))
+        let of_sequence = self.sequence.get(nth).or_else(|| self.sequence.last());
+        let (status, json, text) = of_sequence.map_or((self.status, &self.json, &self.text), |it| (it.status, &it.json, &it.text));
+        let json = || if json.is_null() { String::new() } else { json.to_string() };
+        (status, text.clone().unwrap_or_else(json))
     }
 }
 

@@ -9,7 +9,6 @@ use super::Millis;
 use super::effect::{Answer, Completion, Effect, EffectId};
 use super::error::{Diverged, TurnError};
 use super::input::TurnInput;
-use super::request::Request;
 use crate::json::{canon, diff};
 
 /// The shape of journals that this build writes and reads.
@@ -35,8 +34,8 @@ pub struct Entry {
     pub at: Millis,
     /// 64-bit hash of the request, in hexadecimal.
     pub fingerprint: String,
-    /// The request itself, so that a difference can be shown.
-    pub request: Option<Request>,
+    /// The request itself, so that a difference can be shown. Nothing else reads it, so it stays JSON.
+    pub request: Option<Value>,
     /// The reply or the error.
     pub outcome: Answer,
 }
@@ -58,7 +57,7 @@ pub struct Journal {
     pub entries: Vec<Entry>,
     /// Requests that were asked, answered or not.
     #[serde(skip)]
-    pub(super) requests: BTreeMap<EffectId, Request>,
+    pub(super) requests: BTreeMap<EffectId, Value>,
 }
 
 impl Journal {
@@ -79,7 +78,7 @@ impl Journal {
     }
 
     pub(super) fn asked(&mut self, effects: &[Effect]) {
-        self.requests.extend(effects.iter().map(|it| (it.id, it.request.clone())));
+        self.requests.extend(effects.iter().map(|it| (it.id, serde_json::to_value(&it.request).unwrap_or_default())));
     }
 
     pub(super) fn record(&mut self, completion: &Completion, at: Millis) {
@@ -89,14 +88,14 @@ impl Journal {
     }
 }
 
-fn fingerprint(request: &Request) -> String {
+fn fingerprint(request: &Value) -> String {
     let mut hash = canon::Hasher::default();
-    hash.value(request);
+    hash.json(request);
     hash.finish().chars().take(16).collect()
 }
 
 /// Compares what a replay asks with what was recorded.
-pub(super) fn same_request(index: usize, entry: &Entry, asked: Option<&Request>, step: &str) -> Result<(), TurnError> {
+pub(super) fn same_request(index: usize, entry: &Entry, asked: Option<&Value>, step: &str) -> Result<(), TurnError> {
     let diverged =
         |difference: String| TurnError::Diverged(Box::new(Diverged { index, effect: entry.effect, step: step.to_owned(), difference }));
     let Some(asked) = asked else {
@@ -108,7 +107,6 @@ pub(super) fn same_request(index: usize, entry: &Entry, asked: Option<&Request>,
     let Some(recorded) = &entry.request else {
         return Err(diverged("the request has another fingerprint; the recorded one was not kept".to_owned()));
     };
-    let value = |it: &Request| serde_json::to_value(it).unwrap_or(Value::Null);
-    let lines: Vec<String> = diff::leaves(&value(recorded), &value(asked)).iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = diff::leaves(recorded, asked).iter().map(ToString::to_string).collect();
     Err(diverged(lines.join("\n")))
 }

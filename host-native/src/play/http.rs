@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use convengine_core::config::Config;
 use convengine_core::pack::{Asked, Pack, PackRequest};
-use convengine_core::turn::{Request, STUB, Turn};
+use convengine_core::turn::{Entry, Request, STUB, Turn};
 use serde_json::{Value, json};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{Row, SqlitePool};
@@ -173,12 +173,13 @@ async fn look(pool: &SqlitePool, config: &Arc<Config>, id: &str, seen: &mut Seen
         let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
         played.verbose.extend(slice.notices.iter().filter_map(verbose_row));
         // The journal has them in the order of their answers.
-        let mut asked: Vec<_> = journal.entries.iter().filter_map(|it| Some((it.effect, Asked::of(it.request.as_ref()?)?))).collect();
+        let request = |it: &Entry| it.request.clone().and_then(|it| serde_json::from_value::<Request>(it).ok());
+        let mut asked: Vec<_> = journal.entries.iter().filter_map(|it| Some((it.effect, Asked::of(&request(it)?)?))).collect();
         asked.sort_by_key(|it| it.0);
         played.asked.extend(asked.into_iter().map(|it| it.1));
         for entry in journal.entries {
-            if let Some(Request::Llm(request)) = &entry.request {
-                played.llm.push(call(request, &entry.outcome));
+            if let Some(Request::Llm(request)) = request(&entry) {
+                played.llm.push(call(&request, &entry.outcome));
             }
         }
     }

@@ -58,7 +58,14 @@ fn call(id: u32, extension: &str, pack: &Pack, messages: &Value) -> Effect {
         memory_bytes: 4 << 20,
         timeout_ms: 500,
     };
-    Effect { id: EffectId(id), key: format!("t/{id}"), class: Class::Pure, deadline_ms: 500, stream: false, request: Request::Extension(request) }
+    Effect {
+        id: EffectId(id),
+        key: format!("t/{id}"),
+        class: Class::Pure,
+        deadline_ms: 500,
+        stream: false,
+        request: Request::Extension(request),
+    }
 }
 
 #[test]

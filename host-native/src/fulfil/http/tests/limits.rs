@@ -1,6 +1,5 @@
 //! How long an answer may take and how much of it is taken.
 
-
 use axum::Router;
 use axum::http::StatusCode;
 use convengine_core::turn::{EffectErrorKind, HttpReply, HttpRequest};
