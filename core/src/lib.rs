@@ -52,6 +52,7 @@ mod program;
 mod respond;
 mod rules;
 mod schema;
+mod service;
 mod session;
 pub mod text;
 mod tool;

@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use super::Call;
 use crate::config::{HttpCall, Script, TASK_MEMBERS};
-use crate::tool::{Filled, http};
+use crate::service::{self, Filled};
 use crate::turn::{EffectError, EffectErrorKind, HttpCaller, Map, TaskReply};
 use crate::turning::Turning;
 
 /// Has a service carry a task out. Unless the binding says otherwise, it gets the task, its input and the session as rules see it.
-pub(super) async fn service(t: &Turning<'_>, service: &HttpCall, call: &Call) -> Result<TaskReply, EffectError> {
+pub(super) async fn remote(t: &Turning<'_>, remote: &HttpCall, call: &Call) -> Result<TaskReply, EffectError> {
     let message = serde_json::to_value(call.request(&t.session)).ok().and_then(|it| it.as_object().cloned()).unwrap_or_default();
-    let answered = http::call(t, HttpCaller::Task(call.task.clone()), service, &call.values(), &message).await?;
+    let answered = service::call(t, HttpCaller::Task(call.task.clone()), remote, &call.values(), &message).await?;
     reply(answered.mapped)
 }
 

@@ -51,7 +51,7 @@ async fn ask(t: &mut Turning<'_>, call: Call) -> Result<Value, EffectError> {
     let config = t.config;
     let reply = match config.bindings.find(&call.task) {
         None => t.door.perform(call.request(&t.session)).await?,
-        Some(Binding::Http(service)) => bound::service(t, service, &call).await?,
+        Some(Binding::Http(remote)) => bound::remote(t, remote, &call).await?,
         Some(Binding::Script(script)) => bound::script(t, script, &call)?,
         Some(Binding::Extension(name)) => guest::call(t, name, &call).await?,
     };

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Filled, ToolCall};
+use super::ToolCall;
 use crate::config::same_code;
 use crate::json::canon;
 use crate::json::path::JsonPath;
+use crate::service::Filled;
 use crate::session::Session;
 use crate::turn::Map;
 use crate::turning::Turning;

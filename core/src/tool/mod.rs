@@ -1,13 +1,10 @@
 //! Tools: how they are asked for, called and told about, for both steps that use them.
 
 mod by_table;
-mod fill;
-pub mod http;
 mod request;
 mod sql;
 
 pub use by_table::{TableRequest, remember, wanted};
-pub use fill::Filled;
 pub use request::ToolCall;
 
 use std::sync::Arc;
@@ -17,9 +14,10 @@ use serde_json::{Value, json};
 use crate::audit::Stage;
 use crate::config::{Executor, Tool};
 use crate::extension;
+use crate::service::{self, Filled};
 use crate::session::{Session, truthy};
 use crate::text::template::Formula;
-use crate::turn::{EffectError, EffectErrorKind, Map, TaskUse, ToolRequest};
+use crate::turn::{EffectError, EffectErrorKind, HttpCaller, Map, TaskUse, ToolRequest};
 use crate::turning::Turning;
 use crate::verbose::{Progress, publish};
 
@@ -43,7 +41,10 @@ pub async fn call(t: &mut Turning<'_>, tool: Option<&Tool>, group: &str, args: &
     match &tool.executor {
         Executor::Host => of_host(t, Some(tool), group, args, None).await,
         Executor::Spec(spec) => of_host(t, Some(tool), group, args, Some(Arc::clone(spec))).await,
-        Executor::Http(call) => http::tool(t, &tool.code, call, args).await.map(|it| it.to_string()),
+        Executor::Http(call) => {
+            let answered = service::call(t, HttpCaller::Tool(tool.code.clone()), call, &of_args(args), args).await?;
+            Ok(answered.envelope.to_string())
+        }
         Executor::Sql(template) => sql::call(t, tool, template, args).await.map(|it| it.to_string()),
         Executor::Calculator(formulas) => calculate(&t.session, formulas, args).map(|it| it.to_string()),
         Executor::Task(task) => {
@@ -58,9 +59,16 @@ async fn of_host(t: &Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map, 
     t.door.perform(request).await.map(|it| as_json(&it.text))
 }
 
+/// The values that the templates of a tool can name: each argument, and all of them as `args`.
+fn of_args(args: &Map) -> Map {
+    let mut values = args.clone();
+    values.insert("args".to_owned(), Value::Object(args.clone()));
+    values
+}
+
 /// The values of formulas; of a single one without a name, its value alone.
 fn calculate(session: &Session, formulas: &[(String, Formula)], args: &Map) -> Result<Value, EffectError> {
-    let values = fill::of_args(args);
+    let values = of_args(args);
     let document = Filled { session, values: &values }.named();
     let value = |(name, formula): &(String, Formula)| match formula.value(&|it| document.get(it)) {
         Ok(value) => Ok((name.clone(), value)),

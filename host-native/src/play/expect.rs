@@ -126,7 +126,7 @@ pub fn differences(expect: &Value, played: &Played) -> Vec<Difference> {
             "json" => members("json", expected, &played.json, &mut found),
             "steps" => whole("steps", expected, &json!(steps(played)), &mut found),
             "audit" => audit(expected, played, &mut found),
-            "llm" => list("llm", expected, &played.llm, &mut found),
+            "llm" => calls(expected, &played.llm, &mut found),
             "conversation" => members("conversation", expected, &played.conversation, &mut found),
             "history" => list("history", expected, &played.history, &mut found),
             "verbose" => list("verbose", expected, &played.verbose, &mut found),
@@ -155,6 +155,15 @@ fn members(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Differen
     };
     for (key, value) in expected {
         leaves(&format!("{field}.{key}"), Some(value), ours.get(key), found);
+    }
+}
+
+/// Compares model calls. Of one that the expectation does not have, it matters that it was made; its prompt has dates in it.
+fn calls(expected: &Value, ours: &[Value], found: &mut Vec<Difference>) {
+    let begin = found.len();
+    list("llm", expected, ours, found);
+    for extra in found.iter_mut().skip(begin).filter(|it| it.left.is_none()).filter_map(|it| it.right.as_mut()?.as_object_mut()) {
+        extra.remove("prompt");
     }
 }
 
@@ -221,8 +230,9 @@ fn audit(expected: &Value, played: &Played, found: &mut Vec<Difference>) {
             (Some(i), Some(j)) => audit_row(i, &rows[i], ours[j], found),
             (Some(i), None) => found.push(Difference { field: format!("audit[{i}]"), left: Some(rows[i].clone()), right: None }),
             (None, Some(j)) => {
-                let whole = UNRECORDED.iter().any(|it| it.0 == ours[j].0 && it.1 == "*");
-                let payload = if whole { Value::Null } else { stripped(&ours[j].1) };
+                let mut payload = stripped(&ours[j].1);
+                payload.as_object_mut().into_iter().for_each(|it| it.retain(|name, _| !is_unrecorded(&ours[j].0, name)));
+                let payload = if is_unrecorded(&ours[j].0, "*") { Value::Null } else { payload };
                 let row = json!({"stage": ours[j].0, "payload": payload});
                 found.push(Difference { field: format!("audit[ours {j}]"), left: None, right: Some(row) });
             }
@@ -233,6 +243,10 @@ fn audit(expected: &Value, played: &Played, found: &mut Vec<Difference>) {
 
 fn key(stage: &str, payload: &Value) -> String {
     format!("{stage} {}", payload.get("ruleId").unwrap_or(&Value::Null))
+}
+
+fn is_unrecorded(stage: &str, member: &str) -> bool {
+    UNRECORDED.iter().any(|it| it.0 == stage && (it.1 == member || it.1 == "*"))
 }
 
 fn stripped(payload: &Value) -> Value {
@@ -249,8 +263,7 @@ fn audit_row(index: usize, expected: &Value, ours: &(String, Value), found: &mut
     let Some(payload) = expected.get("payload") else { return };
     let mut right = stripped(&ours.1);
     if let (Some(members), Some(recorded)) = (right.as_object_mut(), payload.as_object()) {
-        let unrecorded = |name: &str| UNRECORDED.iter().any(|it| it.0 == ours.0 && (it.1 == name || it.1 == "*"));
-        members.retain(|name, _| recorded.contains_key(name) || !unrecorded(name));
+        members.retain(|name, _| recorded.contains_key(name) || !is_unrecorded(&ours.0, name));
     }
     leaves(&field, Some(payload), Some(&right), found);
 }

@@ -17,9 +17,15 @@ fn rich() -> Value {
     let more = json!({
         "ce_config": [{"config_id": 7, "config_type": "DialogueActStep", "config_key": "RESOLUTE", "config_value": "REGEX_ONLY", "created_at": 1735787045678_i64}],
         "ce_container_config": scope(json!({"page_id": 1, "section_id": 2, "container_id": 3, "input_param_name": "p"})),
-        "ce_mcp_db_tool": [{"tool_id": 1, "dialect": "SQLITE", "sql_template": "select 1", "param_schema": {"a": [1.0]}, "allowed_identifiers": ["x"]}],
+        "ce_mcp_db_tool": [{"tool_id": 1, "dialect": "SQLITE", "sql_template": "select 1", "param_schema": {"a": [1.0]}, "allowed_identifiers": {"x": ["y"]}}],
         "ce_mcp_planner": scope(json!({"system_prompt": "s", "user_prompt": "u"})),
-        "ce_mcp_tool": scope(json!({"tool_code": "t", "tool_group": "DB", "enabled": false})),
+        "ce_mcp_tool": [
+            {"tool_id": 1, "tool_code": "t", "tool_group": "DB", "intent_code": "ORDERS", "state_code": "ANY", "enabled": false},
+            {"tool_id": 2, "tool_code": "rates", "tool_group": "CALC", "intent_code": "ORDERS", "state_code": "ANY"},
+            {"tool_id": 3, "tool_code": "http", "tool_group": "API", "intent_code": "ORDERS", "state_code": "ANY"},
+        ],
+        "ce_http_tool": [{"tool_id": 3, "url_template": "${STUB}/a", "headers": {"X-A": "b"}, "policy": {"maxAttempts": 1}}],
+        "cv_tool_spec": [{"tool_id": 3, "input_schema": {"type": "object"}}],
         "ce_output_schema": scope(json!({"json_schema": {"type": "object", "properties": {"number": {"type": "string"}}}, "priority": 1})),
         "ce_pending_action": scope(json!({"action_key": "k", "bean_name": "b", "method_names": "m"})),
         "ce_policy": [{"policy_id": 4, "rule_type": "CONTAINS", "pattern": "é \"\n", "response_text": "No.", "priority": 1}],
@@ -34,6 +40,7 @@ fn rich() -> Value {
     });
     pack["tables"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     pack["tasks"] = json!({"cards:issue": {"set_params": {"ref": "R-1"}, "result": {"a": 1.0}}, "cards:fail": {"error": "down"}});
+    pack["http"] = json!([{"path_prefix": "/a", "status": 503, "repeat": false}]);
     pack["tools"] = json!({"rates": {"expression": {"x": "a * 2"}}, "plain": {"text": "p"}});
     pack["containers"] = json!({"1/2/3": [{"a": null}]});
     pack
@@ -58,10 +65,13 @@ fn what_is_exported_is_the_same_configuration_elsewhere() {
     let text = export(&place);
     let pack: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(pack["settings"], json!({"flow": {"dialogue-act": {"resolute": "REGEX_ONLY"}}}));
-    assert_eq!(pack["tables"].as_object().unwrap().len(), 17, "all tables that authors write");
-    for member in ["tasks", "tools", "containers"] {
+    assert_eq!(pack["tables"].as_object().unwrap().len(), 19, "all tables that authors write");
+    for member in ["tasks", "containers", "http"] {
         assert_eq!(pack[member], rich()[member], "{member}");
     }
+    // A tool that the pack sets up has become a row.
+    assert_eq!(pack["tools"], json!({"plain": {"text": "p"}}));
+    assert_eq!(pack["tables"]["cv_tool_spec"][0]["spec"], json!("{\"expression\":{\"x\":\"a * 2\"}}"));
     let lines = text.lines().filter(|it| it.starts_with("      {\"")).count();
     assert_eq!(lines, pack["tables"].as_object().unwrap().values().map(|it| it.as_array().unwrap().len()).sum::<usize>());
     let file = place.write("export.json", &text);
@@ -70,7 +80,7 @@ fn what_is_exported_is_the_same_configuration_elsewhere() {
 
     let elsewhere = Place::new();
     let imported = elsewhere.run(&["import", &file]);
-    assert_eq!((imported.code, imported.out.as_str()), (0, "imported 21 rows into 17 tables\n"), "{imported:?}");
+    assert_eq!((imported.code, imported.out.as_str()), (0, "imported 26 rows into 19 tables\n"), "{imported:?}");
     assert_eq!(export(&elsewhere), text);
     assert_eq!(hash(&elsewhere.serve(&WORDS_ALONE)), hash(&server));
 }

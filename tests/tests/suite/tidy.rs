@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 22] = [
+const LAYERS: [(&str, u32); 23] = [
     ("text", 0),
     ("json", 1),
     ("turn", 2),
@@ -19,16 +19,17 @@ const LAYERS: [(&str, u32); 22] = [
     ("turning", 7),
     ("verbose", 8),
     ("llm", 8),
-    ("extension", 9),
-    ("rules", 10),
-    ("schema", 11),
-    ("tool", 11),
-    ("action", 11),
-    ("intent", 12),
-    ("agent", 12),
-    ("respond", 12),
-    ("pipeline", 13),
-    ("program", 14),
+    ("service", 9),
+    ("extension", 10),
+    ("rules", 11),
+    ("schema", 12),
+    ("tool", 12),
+    ("action", 12),
+    ("intent", 13),
+    ("agent", 13),
+    ("respond", 13),
+    ("pipeline", 14),
+    ("program", 15),
 ];
 
 /// Lines that a source file may have.

@@ -42,13 +42,6 @@ impl Filled<'_> {
     }
 }
 
-/// The values that the templates of a tool can name: each argument, and all of them as `args`.
-pub(super) fn of_args(args: &Map) -> Map {
-    let mut values = args.clone();
-    values.insert("args".to_owned(), Value::Object(args.clone()));
-    values
-}
-
 /// A path of filled parts. A value that is blank or that names another folder is refused, not sent.
 pub(super) fn path(parts: &[Template], filled: &Filled<'_>) -> Result<String, String> {
     let mut path = String::new();

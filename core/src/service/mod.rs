@@ -1,8 +1,11 @@
-//! Tools and tasks that a service carries out: the call is rendered, tried as often as its policy says, and mapped. (D7 of the design)
+//! Calls of services, for tools and tasks: the call is rendered, tried as often as its policy says, and mapped. (D7 of the design)
+
+mod fill;
+
+pub use fill::Filled;
 
 use serde_json::{Value, json};
 
-use super::fill::{self, Filled};
 use crate::config::{HttpCall, Mapping, Values};
 use crate::json::path::JsonPath;
 use crate::turn::{Breaker, Class, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Millis, Retries, SleepRequest};
@@ -21,14 +24,6 @@ pub struct Answered {
     pub envelope: Value,
     /// The mapped answer alone.
     pub mapped: Value,
-}
-
-/// Calls the service of a tool; its answer is the envelope `{status, attempt, latencyMs, mapped}`.
-///
-/// # Errors
-/// As [`call`].
-pub(super) async fn tool(t: &Turning<'_>, code: &str, call: &HttpCall, args: &Map) -> Result<Value, EffectError> {
-    self::call(t, HttpCaller::Tool(code.to_owned()), call, &fill::of_args(args), args).await.map(|it| it.envelope)
 }
 
 /// Calls a service.
