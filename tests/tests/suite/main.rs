@@ -21,3 +21,4 @@ mod server;
 mod settings;
 mod stream;
 mod tidy;
+mod tools;
