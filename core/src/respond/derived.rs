@@ -6,11 +6,12 @@ use super::answer;
 use crate::audit::Stage;
 use crate::config::{OutputFormat, Response};
 use crate::fault::{Fault, FaultCode};
+use crate::json::members;
 use crate::llm;
 use crate::text::template::Template;
 use crate::turn::{LlmMode, Map};
 use crate::turning::Turning;
-use crate::verbose::{Progress, publish};
+use crate::verbose::{Progress, publish, tell};
 
 /// What a model is told to make an answer.
 struct Order<'o> {
@@ -104,22 +105,19 @@ async fn ask(t: &mut Turning<'_>, order: &Order<'_>, template: Option<i64>) -> R
         }
         input
     };
-    publish(t, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_INPUT"), || input.as_object().cloned().unwrap_or_default());
+    publish(t, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_INPUT"), || members(input.clone()));
     t.audit(Stage::ResolveResponseLlmInput, |session| with_session(input, session.facts()));
     let mode = if order.format == OutputFormat::Json { LlmMode::Json } else { LlmMode::Text };
     let text = match llm::ask(t, purpose, mode, prompts, order.schema.clone()).await {
         Ok(reply) if order.format == OutputFormat::Json => repaired(reply.text),
         Ok(reply) => reply.text,
         Err(error) => {
-            let facts = json!({"error": error.message});
-            let metadata = || facts.as_object().cloned().unwrap_or_default();
-            publish(t, Progress::error(resolver, "RESOLVE_RESPONSE_LLM_ERROR"), metadata);
+            publish(t, Progress::error(resolver, "RESOLVE_RESPONSE_LLM_ERROR"), || members(json!({"error": error.message})));
             return Err(Fault::of_llm());
         }
     };
     let output = json!({"output": text});
-    publish(t, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_OUTPUT"), || output.as_object().cloned().unwrap_or_default());
-    t.audit(Stage::ResolveResponseLlmOutput, |_| output);
+    tell(t, Stage::ResolveResponseLlmOutput, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_OUTPUT"), output);
     let source = if order.format == OutputFormat::Json { "RESPONSE_JSON" } else { "RESPONSE_TEXT" };
     answer(t, order.format, source, text.clone());
     Ok(text)

@@ -9,6 +9,7 @@ use crate::audit::Stage;
 use crate::config::{Making, OutputFormat, Response};
 use crate::extension;
 use crate::fault::{Fault, FaultCode};
+use crate::json::members;
 use crate::respond;
 use crate::turning::Turning;
 use crate::verbose::{Progress, publish};
@@ -55,7 +56,7 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
 
 fn announce(t: &Turning<'_>, response: &Response) {
     let facts = json!({"responseId": response.id, "intent": t.session.intent, "state": t.session.state});
-    let metadata = || facts.as_object().cloned().unwrap_or_default();
+    let metadata = || members(facts.clone());
     t.audit(Stage::ResolveResponse, |_| facts.clone());
     publish(t, Progress::new(STEP, "RESOLVE_RESPONSE"), metadata);
     publish(t, Progress::new(STEP, "RESOLVE_RESPONSE_SELECTED"), metadata);
