@@ -9,6 +9,7 @@ use crate::audit::Stage;
 use crate::config::{Act, OutputSchema};
 use crate::json::members;
 use crate::schema;
+use crate::text::on_one_line;
 use crate::turning::Turning;
 use crate::verbose::{Progress, tell};
 
@@ -52,7 +53,7 @@ fn begin(t: &mut Turning<'_>) {
 
 fn asks_to_retry(text: &str) -> bool {
     let text = text.trim_end_matches(|c: char| c.is_whitespace() || ['.', '!', '?'].contains(&c)).to_lowercase();
-    RETRIES.contains(&text.split_whitespace().collect::<Vec<_>>().join(" ").as_str())
+    RETRIES.contains(&on_one_line(&text).as_str())
 }
 
 /// Keeps the intent and what was collected.

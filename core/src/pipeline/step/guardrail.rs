@@ -9,6 +9,7 @@ use crate::action;
 use crate::audit::Stage;
 use crate::config::Decision;
 use crate::fault::{Fault, FaultCode};
+use crate::text::on_one_line;
 use crate::turning::Turning;
 
 const REASON: &str = "SENSITIVE_ACTION_APPROVAL_REQUIRED";
@@ -18,7 +19,7 @@ pub(super) fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     if !settings.enabled {
         return Ok(Flow::Continue);
     }
-    let text = action::sanitized(t.session.working_text().unwrap_or_default());
+    let text = on_one_line(t.session.working_text().unwrap_or_default());
     if settings.sanitize_input {
         t.session.set_param("sanitized_user_text", text.clone());
     }

@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 use super::Flow;
 use crate::audit::Stage;
 use crate::config::settings::Summarizer;
+use crate::json::change;
 use crate::llm;
 use crate::session::Session;
+use crate::text::on_one_line;
 use crate::turn::{Exchange, LlmMode, Map, MemoryRow, PayloadKind};
 use crate::turning::Turning;
 use crate::verbose::{Progress, tell};
@@ -52,13 +54,9 @@ fn remember(t: &mut Turning<'_>, summary: &str) {
 
 fn share(t: &mut Turning<'_>, summary: &str) {
     t.session.set_param("memory_session_summary", summary);
-    let memory = t.session.context.entry("memory").or_insert_with(|| json!({}));
-    if !memory.is_object() {
-        *memory = json!({});
-    }
-    if let Some(memory) = memory.as_object_mut() {
+    change(&mut t.session.context, "memory", |memory| {
         memory.insert("session_summary".to_owned(), Value::from(summary));
-    }
+    });
 }
 
 /// The turn in one line, with the newest exchanges before it.
@@ -74,10 +72,6 @@ fn formula(session: &Session, recent: usize) -> String {
         summary += &format!(", response={}", payload.value);
     }
     summary
-}
-
-fn on_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The beginning of a text, of at most so many UTF-16 units.
