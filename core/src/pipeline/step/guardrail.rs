@@ -8,7 +8,7 @@ use super::Flow;
 use crate::action;
 use crate::audit::Stage;
 use crate::config::Decision;
-use crate::fault::{Fault, FaultCode};
+use crate::fault::Fault;
 use crate::text::on_one_line;
 use crate::turning::Turning;
 
@@ -23,7 +23,7 @@ pub(super) fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     if settings.sanitize_input {
         t.session.set_param("sanitized_user_text", text.clone());
     }
-    let approval = action::approval(t).map_err(|_| unavailable())?;
+    let approval = action::approval(t).map_err(|_| Fault::policy_unavailable())?;
     let required = settings.require_approval && approval.sensitive;
     if required && !approval.granted {
         deny(t, &text);
@@ -56,8 +56,4 @@ fn deny(t: &mut Turning<'_>, text: &str) {
             "intent": session.intent, "state": session.state,
         })
     });
-}
-
-fn unavailable() -> Fault {
-    Fault::new(FaultCode::PolicyUnavailable, "messages cannot be answered at the moment, because a policy cannot be checked")
 }
