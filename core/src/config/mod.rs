@@ -184,7 +184,7 @@ impl Config {
         &self.source
     }
 
-    /// Why no turn can run, when a policy row cannot be compiled, or a sensitive pattern that messages need an approval by.
+    /// Why no turn can run, when a policy row cannot be compiled.
     pub fn policy_unavailable(&self) -> Option<&str> {
         self.policies.unavailable.as_deref()
     }

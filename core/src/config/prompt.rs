@@ -102,11 +102,6 @@ impl PromptTemplates {
         around(intent, state).into_iter().find_map(newest).and_then(|it| it.interaction.as_ref())
     }
 
-    /// Whether any template of a format exists for an intent in a state.
-    pub fn has_answer(&self, format: &str, intent: &str, state: &str) -> bool {
-        self.answer(format, intent, state).is_some()
-    }
-
     fn of_format(&self, format: &str, intent: &str, state: &str) -> impl Iterator<Item = &PromptTemplate> {
         self.0.at(intent, state).iter().filter(move |it| it.format == format)
     }

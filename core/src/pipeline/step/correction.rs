@@ -25,7 +25,7 @@ pub(super) fn run(t: &mut Turning<'_>) -> Flow {
     if terms.may_retry() && asks_to_retry(t.session.text()) {
         route(t, "RETRY_IN_PLACE");
         told(t, Stage::CorrectionStepRetryRequested, "RETRY_REQUESTED", json!({"routingDecision": "RETRY_IN_PLACE"}));
-    } else if terms.may_affirm() && act == Act::Affirm && schema::facts(schema, &t.session.context).complete {
+    } else if terms.may_affirm() && act == Act::Affirm && schema::complete(schema, &t.session.context) {
         schema::note_and_lock(t, schema);
         route(t, "PROCEED_CONFIRMED");
         told(t, Stage::CorrectionStepConfirmAccept, "CONFIRM_ACCEPT", json!({"routingDecision": "PROCEED_CONFIRMED"}));
