@@ -67,6 +67,11 @@ impl Fault {
         Fault::recoverable(FaultCode::LlmCallFailed, message)
     }
 
+    /// A policy or a sensitive pattern that cannot be decided.
+    pub fn policy_unavailable() -> Fault {
+        Fault::new(FaultCode::PolicyUnavailable, "messages cannot be answered at the moment, because a policy cannot be checked")
+    }
+
     /// A failed task whose result the turn cannot do without.
     pub fn of_task() -> Fault {
         Fault::recoverable(FaultCode::ResponseResolutionFailed, "a task failed while the answer was made; please send the message again")

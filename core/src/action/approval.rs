@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::config::{Act, Undecided};
 use crate::session::Session;
+use crate::text::on_one_line;
 use crate::turning::Turning;
 
 /// Where a denied message waits.
@@ -23,11 +24,6 @@ pub struct Approval {
     pub granted: bool,
 }
 
-/// The text on one line, without spare white space.
-pub fn sanitized(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// Judges the message that the turn works on.
 ///
 /// # Errors
@@ -37,7 +33,7 @@ pub fn approval(t: &Turning<'_>) -> Result<Approval, Undecided> {
         return Ok(Approval { sensitive: true, granted: true });
     }
     let settings = &t.config.settings.guardrail;
-    let found = t.config.sensitive.find(&sanitized(t.session.user_text.as_deref().unwrap_or_default()));
+    let found = t.config.sensitive.find(&on_one_line(t.session.user_text.as_deref().unwrap_or_default()));
     let sensitive = match found {
         Ok(sensitive) => sensitive || (settings.fail_closed && t.config.sensitive.is_broken()),
         Err(Undecided) if settings.fail_closed => true,
@@ -70,7 +66,7 @@ pub fn take_answer(t: &mut Turning<'_>) -> bool {
 fn is_approved(t: &Turning<'_>) -> bool {
     let settings = &t.config.settings.guardrail;
     let plain_yes = t.config.acts.named(t.session.text()) == Some(Act::Affirm);
-    let sensitive = t.config.sensitive.find(&sanitized(t.session.text())) != Ok(false);
+    let sensitive = t.config.sensitive.find(&on_one_line(t.session.text())) != Ok(false);
     let yes = settings.affirm_approves && t.session.act() == Act::Affirm;
     (yes && (plain_yes || !sensitive)) || (is_granted(&t.session, settings.fail_closed) && !sensitive)
 }

@@ -6,8 +6,8 @@ mod lifecycle;
 mod registry;
 mod runtime;
 
-pub use approval::{approval, sanitized, take_answer, wait};
+pub use approval::{approval, take_answer, wait};
 pub use choice::choose;
 pub use lifecycle::{decision, open_late, proceed, put_back, start};
-pub use registry::{Choice, Named, has_value, is_pending, named};
+pub use registry::{Choice, Named, is_pending, named};
 pub use runtime::{Runtime, Status};

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Runtime;
 use crate::config::PendingAction;
+use crate::json::{has_content, trimmed};
 use crate::session::Session;
 use crate::text::task::TaskName;
 use crate::turning::Turning;
@@ -62,9 +63,9 @@ pub fn named<'c>(t: &Turning<'c>) -> Choice<'c> {
 /// Whether something waits for a yes or a no: a session that names an action, or a row for a resolved intent and state.
 pub fn is_pending(t: &Turning<'_>) -> bool {
     let session = &t.session;
-    let in_context = ["pending_action", "pendingAction"].iter().any(|it| has_value(session.context.get(*it)));
+    let in_context = ["pending_action", "pendingAction"].iter().any(|it| session.context.get(*it).is_some_and(has_content));
     let keys = ["pending_action", "pendingAction", "pending_action_key", "pending_action_task"];
-    let claimed = in_context || keys.iter().any(|it| has_value(session.params.get(*it)));
+    let claimed = in_context || keys.iter().any(|it| session.params.get(*it).is_some_and(has_content));
     let in_registry = || session.is_resolved() && !t.config.pending_actions.eligible(&session.intent, &session.state).is_empty();
     if !claimed && !in_registry() {
         return false;
@@ -73,27 +74,15 @@ pub fn is_pending(t: &Turning<'_>) -> bool {
     !(Runtime::of(session).has_closed(&session.intent, &session.state) && matches!(named(t), Choice::None))
 }
 
-/// Whether a value says anything.
-pub fn has_value(value: Option<&Value>) -> bool {
-    match value {
-        None | Some(Value::Null) => false,
-        Some(Value::String(text)) => !text.trim().is_empty(),
-        Some(Value::Array(items)) => !items.is_empty(),
-        Some(Value::Object(members)) => !members.is_empty(),
-        Some(Value::Bool(_) | Value::Number(_)) => true,
-    }
-}
-
 /// The key that names a row. An action that is open is what a turn without a key is about, as long as the registry offers it.
 fn key(session: &Session, runtime: &Runtime, eligible: &[&PendingAction]) -> Option<String> {
-    let of = |value: Option<&Value>| text(value);
-    let in_context = || of(session.context.get("pending_action_key")).or_else(|| of(session.context.get("pendingActionKey")));
-    let in_object = || KEYS.iter().find_map(|it| of(pending(session)?.get(*it)));
+    let in_context = || trimmed(session.context.get("pending_action_key")).or_else(|| trimmed(session.context.get("pendingActionKey")));
+    let in_object = || KEYS.iter().find_map(|it| trimmed(pending(session)?.get(*it)));
     let open = || {
         let key = runtime.key().filter(|_| runtime.is_open())?;
         eligible.iter().any(|it| same_key(it, Some(key))).then(|| key.to_owned())
     };
-    of(session.params.get("pending_action_key")).or_else(in_context).or_else(in_object).or_else(open)
+    trimmed(session.params.get("pending_action_key")).or_else(in_context).or_else(in_object).or_else(open)
 }
 
 fn same_key(row: &PendingAction, key: Option<&str>) -> bool {
@@ -102,7 +91,7 @@ fn same_key(row: &PendingAction, key: Option<&str>) -> bool {
 
 /// The action that a rule or a task named by its task, else the one of the context.
 fn of_session(session: &Session, key: Option<String>, closed: impl Fn(Option<&str>, &str) -> bool) -> Choice<'static> {
-    let by_rule = text(session.params.get("pending_action_task"));
+    let by_rule = trimmed(session.params.get("pending_action_task"));
     let Some(reference) = by_rule.or_else(|| reference(pending(session)?)) else { return Choice::None };
     if closed(key.as_deref(), &reference) {
         return Choice::None;
@@ -111,7 +100,7 @@ fn of_session(session: &Session, key: Option<String>, closed: impl Fn(Option<&st
 }
 
 fn pending(session: &Session) -> Option<&Value> {
-    ["pending_action", "pendingAction"].iter().find_map(|it| session.context.get(*it).filter(|it| has_value(Some(it))))
+    ["pending_action", "pendingAction"].iter().find_map(|it| session.context.get(*it).filter(|it| has_content(it)))
 }
 
 /// The task that `context.pending_action` names: as a text, as one member, or as bean and methods.
@@ -119,13 +108,9 @@ fn reference(pending: &Value) -> Option<String> {
     if let Value::String(whole) = pending {
         return Some(whole.trim().to_owned());
     }
-    let member = |names: &[&str]| names.iter().find_map(|it| text(pending.get(*it)));
+    let member = |names: &[&str]| names.iter().find_map(|it| trimmed(pending.get(*it)));
     member(&TASKS).or_else(|| {
         let bean = member(&["bean", "bean_name", "beanName"])?;
         Some(format!("{bean}:{}", member(&["method", "method_name", "methodName", "methods", "method_names"])?))
     })
-}
-
-fn text(value: Option<&Value>) -> Option<String> {
-    value?.as_str().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned)
 }

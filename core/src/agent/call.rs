@@ -9,23 +9,20 @@ use super::run::{Loop, Next, end, fail};
 use super::{STEP, semantic};
 use crate::audit::Stage;
 use crate::config::{Phase, Tool};
+use crate::json::members;
 use crate::rules;
 use crate::session::Session;
-use crate::tool::{self, tell};
-use crate::turn::{EffectError, EffectErrorKind, Map, SleepRequest};
+use crate::tool;
+use crate::turn::{EffectError, EffectErrorKind, SleepRequest};
 use crate::turning::Turning;
-use crate::verbose::{Progress, publish};
+use crate::verbose::{Progress, publish, tell};
 
 /// Calls of a turn that may fail; with the last of them the loop ends.
 const ERRORS: usize = 2;
 
 /// Publishes that a call is about to be made.
 pub(super) fn told(t: &Turning<'_>, code: &str, payload: &Value) {
-    publish(t, Progress { tool_code: Some(code), ..Progress::new(STEP, "MCP_TOOL_CALL") }, || members(payload));
-}
-
-fn members(payload: &Value) -> Map {
-    payload.as_object().cloned().unwrap_or_default()
+    publish(t, Progress { tool_code: Some(code), ..Progress::new(STEP, "MCP_TOOL_CALL") }, || members(payload.clone()));
 }
 
 /// Makes a call that nothing speaks against.
@@ -66,8 +63,8 @@ async fn succeeded(t: &mut Turning<'_>, run: &mut Loop<'_>, plan: &Plan, tool: &
         node.shift_remove("toolExecutionError");
     });
     lifecycle::note(&mut t.session, Moment { group: Some(&tool.group), ..Moment::of(Standing::InProgress, plan) });
-    let facts = json!({"tool_code": code, "tool_group": tool.group});
-    publish(t, Progress { tool_code: Some(code), ..Progress::new(STEP, "MCP_TOOL_RESULT") }, || members(&facts));
+    let progress = Progress { tool_code: Some(code), ..Progress::new(STEP, "MCP_TOOL_RESULT") };
+    publish(t, progress, || members(json!({"tool_code": code, "tool_group": tool.group})));
     t.audit(Stage::McpToolResult, |_| json!({"tool_code": code, "tool_group": tool.group, "rows": json}));
     if semantic::is(code, semantic::INTERPRET) {
         rules::pass(t, Phase::PostSemanticInterpret, "McpToolStep PostSemanticInterpret").await;
@@ -113,7 +110,7 @@ fn failed(t: &mut Turning<'_>, run: &mut Loop<'_>, plan: &Plan, tool: Option<&To
             "toolCode": code, "toolGroup": group, "errorMessage": message, "rootCauseMessage": message, "rootCauseClass": error.kind,
             "args": args,
         });
-        node.insert("toolExecutionError".to_owned(), Value::Object(members(&facts).into_iter().filter(|it| !it.1.is_null()).collect()));
+        node.insert("toolExecutionError".to_owned(), Value::Object(members(facts).into_iter().filter(|it| !it.1.is_null()).collect()));
     });
     t.audit(Stage::McpToolError, |_| {
         json!({
@@ -130,7 +127,7 @@ fn failed(t: &mut Turning<'_>, run: &mut Loop<'_>, plan: &Plan, tool: Option<&To
         Next::Plan
     };
     let facts = json!({"tool_code": code, "tool_group": group, "args": args, "error": message});
-    publish(t, Progress { tool_code: Some(code), ..Progress::error(STEP, "MCP_TOOL_CALL") }, || members(&facts));
+    publish(t, Progress { tool_code: Some(code), ..Progress::error(STEP, "MCP_TOOL_CALL") }, || members(facts));
     t.audit(Stage::McpToolRootCause, |_| {
         json!({
             "tool_code": code, "tool_group": group, "error_message": message, "root_cause_message": message,

@@ -6,6 +6,7 @@ use super::lifecycle::{self, Moment, Standing};
 use crate::audit::Stage;
 use crate::config::{Act, same_code};
 use crate::session::Session;
+use crate::text::on_one_line;
 use crate::tool;
 use crate::turning::Turning;
 
@@ -83,7 +84,7 @@ fn is_other_act(session: &Session) -> bool {
 /// Whether the whole message is a greeting.
 fn greets(text: &str) -> bool {
     let words: String = text.to_lowercase().chars().map(|it| if it.is_alphanumeric() { it } else { ' ' }).collect();
-    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = on_one_line(&words);
     GREETINGS.iter().filter_map(|it| words.strip_prefix(it)).any(|rest| {
         let word = rest.strip_prefix(' ');
         rest.is_empty() || word.is_some_and(|it| ADDRESSED.contains(&it))

@@ -6,12 +6,12 @@ use super::observe::{self, Observation, Shown};
 use super::plan::Plan;
 use crate::audit::Stage;
 use crate::config::{Planner, Tool};
+use crate::json::members;
 use crate::llm;
 use crate::text::date::Date;
-use crate::tool::tell;
 use crate::turn::{EffectError, LlmMode, Map};
 use crate::turning::Turning;
-use crate::verbose::{Progress, publish};
+use crate::verbose::{Progress, publish, tell};
 
 /// The name in progress messages.
 const NAME: &str = "McpPlanner";
@@ -72,7 +72,7 @@ async fn ask(
             Ok(reply.text)
         }
         Err(error) => {
-            publish(t, Progress::error(NAME, "MCP_PLAN_LLM_ERROR"), || Map::from_iter([("error".to_owned(), json!(error.message))]));
+            publish(t, Progress::error(NAME, "MCP_PLAN_LLM_ERROR"), || members(json!({"error": error.message})));
             t.audit(Stage::McpPlanLlmError, |_| json!({"error": error.message}));
             Err(error)
         }

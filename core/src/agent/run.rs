@@ -10,9 +10,8 @@ use crate::audit::Stage;
 use crate::config::{Phase, Tool};
 use crate::json::canon;
 use crate::rules;
-use crate::tool::tell;
 use crate::turning::Turning;
-use crate::verbose::Progress;
+use crate::verbose::{Progress, tell};
 
 /// The answer when a call may not follow the one before it.
 const BLOCKED: &str = "I cannot take that step here. Please put it another way, or tell me what is missing.";

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::lifecycle::{Moment, Standing};
 use super::observe::Observation;
+use crate::json::{change, trimmed};
 use crate::session::Session;
 use crate::turn::Map;
 
@@ -101,16 +102,15 @@ impl Said {
     fn read(result: &Value) -> Said {
         let member = |name: &str| result.get(name).filter(|it| !it.is_null()).or_else(|| result.get("meta")?.get(name));
         let is = |name: &str, wanted: bool| member(name).and_then(Value::as_bool) == Some(wanted);
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned);
         let ambiguities = member("ambiguities").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let code = |it: &&Value| it.get("code").and_then(Value::as_str).is_some_and(|it| it.to_uppercase().contains("UNSUPPORTED"));
         let ambiguity = ambiguities.iter().find(code);
-        let of_ambiguity = ambiguity.and_then(|it| text(it.get("message")));
+        let of_ambiguity = ambiguity.and_then(|it| trimmed(it.get("message")));
         Said {
             needs_clarification: is("needsClarification", true),
-            question: text(member("clarificationQuestion")),
+            question: trimmed(member("clarificationQuestion")),
             unsupported: is("operationSupported", false) || is("unsupported", true) || ambiguity.is_some(),
-            message: text(member("unsupportedMessage")).or(of_ambiguity),
+            message: trimmed(member("unsupportedMessage")).or(of_ambiguity),
         }
     }
 }
@@ -223,14 +223,6 @@ fn place(code: &str) -> &'static str {
 
 fn of_tool(semantic: &mut Map, code: &str, edit: impl FnOnce(&mut Map)) {
     change(semantic, "tools", |tools| change(tools, place(code), edit));
-}
-
-/// Changes the object at a key; it is made when there is none.
-fn change(of: &mut Map, key: &str, edit: impl FnOnce(&mut Map)) {
-    let node = of.get_mut(key).map(Value::take);
-    let mut node = if let Some(Value::Object(node)) = node { node } else { Map::new() };
-    edit(&mut node);
-    of.insert(key.to_owned(), Value::Object(node));
 }
 
 fn members<const N: usize>(members: [(&str, Value); N]) -> Map {

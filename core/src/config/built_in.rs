@@ -1,6 +1,9 @@
 //! Prompts and numbers that the engine brings along and that `ce_config` may replace. (`spec/data-and-api.md` 2.1)
 
+use serde_json::Value;
+
 use super::issue::Issue;
+use super::settings;
 use super::tables::ConfigRows;
 use crate::text::template::Template;
 
@@ -60,15 +63,11 @@ impl Component<'_> {
 
     /// True or false.
     pub fn boolean(&mut self, key: &str, default: bool) -> bool {
-        match self.rows.value(self.name, key).map(|it| it.trim().to_ascii_lowercase()).as_deref() {
-            None => default,
-            Some("true" | "1" | "yes" | "on") => true,
-            Some("false" | "0" | "no" | "off") => false,
-            Some(other) => {
-                self.left_out(key, format!("'{other}' is not true or false"));
-                default
-            }
-        }
+        let Some(text) = self.rows.value(self.name, key).map(|it| it.trim().to_ascii_lowercase()) else { return default };
+        settings::boolean(&Value::from(text.as_str())).unwrap_or_else(|| {
+            self.left_out(key, format!("'{text}' is not true or false"));
+            default
+        })
     }
 
     fn left_out(&mut self, key: &str, reason: String) {

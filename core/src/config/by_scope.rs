@@ -19,8 +19,13 @@ impl<T> Default for ByScope<T> {
 impl<T> ByScope<T> {
     /// Adds what was compiled from a row to the row's scope; a code that is blank stands for any.
     pub fn add(&mut self, row: &Row<'_>, compiled: T) {
-        let scope = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
-        self.0.entry(scope("intent_code")).or_default().entry(scope("state_code")).or_default().push(compiled);
+        let states = self.0.entry(row.code_or_any("intent_code")).or_default();
+        states.entry(row.code_or_any("state_code")).or_default().push(compiled);
+    }
+
+    /// Whether an intent has rows of its own, in whatever state.
+    pub fn has_intent(&self, intent: &str) -> bool {
+        self.0.contains_key(&*key(intent))
     }
 
     /// The rows of exactly this scope.

@@ -1,12 +1,10 @@
 //! `ce_intent_classifier`: intents by the wording of the message.
 
-use std::collections::BTreeSet;
-
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
 use super::row::Row;
-use super::scope::{Scopes, UNKNOWN, upper};
+use super::scope::{Scopes, UNKNOWN, enabled_intents, upper};
 use super::tables::Tables;
 
 /// A classifier row.
@@ -40,8 +38,7 @@ pub struct Classifiers {
 
 impl Classifiers {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Classifiers {
-        let intents = tables.enabled("ce_intent");
-        let enabled: BTreeSet<String> = intents.iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it)).collect();
+        let enabled = enabled_intents(tables);
         let mut rows = scopes.rows(tables, "ce_intent_classifier", issues);
         rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
         let mut classifiers = Classifiers::default();

@@ -1,10 +1,9 @@
 //! `ce_container_config`: data that is fetched before values are extracted. (`spec/pipeline.md` 2.16)
 
-use std::collections::BTreeMap;
-
+use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, Scopes, upper};
+use super::scope::{ANY, Scopes};
 use super::tables::Tables;
 
 /// A container row.
@@ -20,9 +19,9 @@ pub struct Container {
     pub param: String,
 }
 
-/// Containers by intent and state, both in upper case; each list by priority.
+/// Containers by intent and state; each list by priority.
 #[derive(Debug, Clone, Default)]
-pub struct Containers(BTreeMap<(String, String), Vec<Container>>);
+pub struct Containers(ByScope<Container>);
 
 impl Containers {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Containers {
@@ -31,7 +30,7 @@ impl Containers {
         let mut containers = Containers::default();
         for row in rows {
             match compile(&row) {
-                Ok((scope, container)) => containers.0.entry(scope).or_default().push(container),
+                Ok(container) => containers.0.add(&row, container),
                 Err(issue) => issues.push(issue),
             }
         }
@@ -40,25 +39,18 @@ impl Containers {
 
     /// The rows of an intent and a state; without any, those of the state in any intent; without any, those of any.
     pub fn of(&self, intent: &str, state: &str) -> &[Container] {
-        if self.0.is_empty() {
-            return &[];
-        }
-        let (intent, state, any) = (upper(intent), upper(state), ANY.to_owned());
-        let levels = [(intent, state.clone()), (any.clone(), state), (any.clone(), any)];
-        levels.iter().find_map(|it| self.0.get(it)).map(Vec::as_slice).unwrap_or_default()
+        let levels = [(intent, state), (ANY, state), (ANY, ANY)].map(|(intent, state)| self.0.at(intent, state));
+        levels.into_iter().find(|it| !it.is_empty()).unwrap_or_default()
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<((String, String), Container), Issue> {
+fn compile(row: &Row<'_>) -> Result<Container, Issue> {
     let number =
         |column: &str| row.integer(column).ok_or_else(|| row.error(column, "is no whole number", "it has the number of the container"));
     let Some(param) = row.code("input_param_name") else {
         return Err(row.error("input_param_name", "is blank", "it names the parameter of the container"));
     };
-    let code = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
-    let container =
-        Container { page_id: number("page_id")?, section_id: number("section_id")?, container_id: number("container_id")?, param };
-    Ok(((code("intent_code"), code("state_code")), container))
+    Ok(Container { page_id: number("page_id")?, section_id: number("section_id")?, container_id: number("container_id")?, param })
 }
 
 #[cfg(test)]

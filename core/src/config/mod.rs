@@ -60,8 +60,8 @@ pub(crate) use row::Row;
 pub use rule::{Action, Condition, Phase, Rule, Rules, SetDialogueAct};
 pub use schema::{Field, Kind, OutputSchema, Schemas, Shape};
 use scope::Scopes;
-pub(crate) use scope::upper;
 pub use scope::{ANY, UNKNOWN, same_code};
+pub(crate) use scope::{around, upper};
 pub use script::{MEMBERS as TASK_MEMBERS, Script};
 pub use settings::{Decision, DialogueActMode, Settings};
 pub use state_graph::StateEdges;
@@ -184,7 +184,7 @@ impl Config {
         &self.source
     }
 
-    /// Why no turn can run, when a policy row cannot be compiled, or a sensitive pattern that messages need an approval by.
+    /// Why no turn can run, when a policy row cannot be compiled.
     pub fn policy_unavailable(&self) -> Option<&str> {
         self.policies.unavailable.as_deref()
     }

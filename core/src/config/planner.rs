@@ -1,11 +1,12 @@
 //! `ce_mcp_planner`: prompts of the planner by scope; `ce_config` and built-in ones where no row fits. (`spec/mcp-and-semantic.md` 2.4)
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::built_in::{Component, PromptPair};
+use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, Scopes, narrowing, upper};
+use super::scope::{ANY, Scopes, around};
 use super::tables::{ConfigRows, Tables};
 use crate::text::template::Template;
 
@@ -23,21 +24,18 @@ pub struct Planner {
 /// Planner rows by scope.
 #[derive(Debug, Clone)]
 pub struct Planners {
-    rows: BTreeMap<(String, String), Planner>,
+    rows: ByScope<Planner>,
     otherwise: Planner,
 }
 
 impl Planners {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, config: &ConfigRows, issues: &mut Vec<Issue>) -> Planners {
         let mut rows = scopes.rows(tables, "ce_mcp_planner", issues);
-        // Of several rows of a scope the last one stays: the one with the highest id.
         rows.sort_by_key(Row::id);
-        let mut planners = BTreeMap::new();
+        let mut planners = ByScope::default();
         for row in rows {
             match compile(&row) {
-                Ok((scope, planner)) => {
-                    planners.insert(scope, planner);
-                }
+                Ok(planner) => planners.add(&row, planner),
                 Err(issue) => issues.push(issue),
             }
         }
@@ -45,9 +43,10 @@ impl Planners {
         Planners { rows: planners, otherwise: Planner::new(prompts, "ce_config(SYSTEM_PROMPT,USER_PROMPT)".to_owned()) }
     }
 
-    /// The planner for an intent and a state: the narrowest row, else the one without a row.
+    /// The planner for an intent and a state: of the narrowest scope the row with the highest id, else the one without a row.
     pub fn select(&self, intent: &str, state: &str) -> &Planner {
-        narrowing(intent, state).iter().find_map(|it| self.rows.get(it)).unwrap_or(&self.otherwise)
+        let last = |(intent, state)| self.rows.at(intent, state).last();
+        around(intent, state).into_iter().find_map(last).unwrap_or(&self.otherwise)
     }
 }
 
@@ -67,7 +66,7 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).filter(code)
 }
 
-fn compile(row: &Row<'_>) -> Result<((String, String), Planner), Issue> {
+fn compile(row: &Row<'_>) -> Result<Planner, Issue> {
     let template = |column: &str| {
         let source = row.text(column).filter(|it| !it.trim().is_empty());
         let source = source.ok_or_else(|| row.error(column, "is blank", "it has a prompt"))?;
@@ -77,7 +76,7 @@ fn compile(row: &Row<'_>) -> Result<((String, String), Planner), Issue> {
     let code = |column| row.code(column).unwrap_or_else(|| ANY.to_owned());
     let (intent, state) = (code("intent_code"), code("state_code"));
     let source = format!("ce_mcp_planner(planner_id={}, intent_code={intent}, state_code={state})", row.id());
-    Ok(((upper(&intent), upper(&state)), Planner::new(prompts, source)))
+    Ok(Planner::new(prompts, source))
 }
 
 const SYSTEM: &str = "You decide, one step at a time, how a service chat gets the facts that it needs to answer the customer. Either call \

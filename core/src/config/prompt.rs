@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, Scopes, upper};
+use super::scope::{ANY, Scopes, around, upper};
 use super::tables::Tables;
 use crate::text::template::Template;
 
@@ -90,8 +90,7 @@ impl PromptTemplates {
 
     /// The template of an answer in a format: of the intent, else of any intent; the state's own before that of any state.
     pub fn answer(&self, format: &str, intent: &str, state: &str) -> Option<&PromptTemplate> {
-        let scopes = [(intent, state), (intent, ANY), (ANY, state), (ANY, ANY)];
-        scopes.into_iter().find_map(|(intent, state)| self.of_format(format, intent, state).next())
+        around(intent, state).into_iter().find_map(|(intent, state)| self.of_format(format, intent, state).next())
     }
 
     /// What the user may do in an intent and a state: the closest row that says something of it, the newest of several.
@@ -100,13 +99,7 @@ impl PromptTemplates {
             return None;
         }
         let newest = |(intent, state)| self.0.at(intent, state).iter().filter(|it| it.interaction.is_some()).max_by_key(|it| it.newness);
-        let scopes = [(intent, state), (intent, ANY), (ANY, state), (ANY, ANY)];
-        scopes.into_iter().find_map(newest).and_then(|it| it.interaction.as_ref())
-    }
-
-    /// Whether any template of a format exists for an intent in a state.
-    pub fn has_answer(&self, format: &str, intent: &str, state: &str) -> bool {
-        self.answer(format, intent, state).is_some()
+        around(intent, state).into_iter().find_map(newest).and_then(|it| it.interaction.as_ref())
     }
 
     fn of_format(&self, format: &str, intent: &str, state: &str) -> impl Iterator<Item = &PromptTemplate> {
@@ -123,11 +116,10 @@ fn compile(row: &Row<'_>) -> Result<PromptTemplate, Issue> {
         let source = row.text(column).unwrap_or_default();
         Template::compile(&source).map_err(|reason| row.error(column, reason, "the template is corrected"))
     };
-    let code = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
     Ok(PromptTemplate {
         id: row.id(),
-        intent: code("intent_code"),
-        state: code("state_code"),
+        intent: row.code_or_any("intent_code"),
+        state: row.code_or_any("state_code"),
         system: template("system_prompt")?,
         user: template("user_prompt")?,
         interaction: interaction(row),

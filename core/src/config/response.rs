@@ -100,11 +100,10 @@ fn compile(row: &Row<'_>) -> Result<Response, Issue> {
         "JSON" => OutputFormat::Json,
         _ => return Err(row.error("output_format", format!("'{output_format}' is not TEXT or JSON"), "the format is one of these")),
     };
-    let code = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
     Ok(Response {
         id: row.id(),
-        intent: code("intent_code"),
-        state: code("state_code"),
+        intent: row.code_or_any("intent_code"),
+        state: row.code_or_any("state_code"),
         format,
         format_name: output_format,
         type_name: row.code("response_type").unwrap_or_default(),

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::issue::Issue;
+use super::scope::{ANY, upper};
 use crate::turn::Map;
 
 /// A row with the names that its issues need.
@@ -43,6 +44,11 @@ impl<'r> Row<'r> {
     /// A text column without white space around it; nothing for null and blank.
     pub fn code(&self, column: &str) -> Option<String> {
         self.text(column).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty())
+    }
+
+    /// A text column in upper case; ANY for null and blank.
+    pub fn code_or_any(&self, column: &str) -> String {
+        self.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it))
     }
 
     /// A number column; nothing for null and for text that is no number.

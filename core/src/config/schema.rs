@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::row::Row;
 use super::scope::{ANY, Scopes, upper};
@@ -95,7 +96,7 @@ impl OutputSchema {
 /// Schema rows by intent and state, and by id.
 #[derive(Debug, Clone, Default)]
 pub struct Schemas {
-    scoped: BTreeMap<(String, String), Vec<Arc<OutputSchema>>>,
+    scoped: ByScope<Arc<OutputSchema>>,
     ids: BTreeMap<i64, Arc<OutputSchema>>,
 }
 
@@ -120,7 +121,7 @@ impl Schemas {
         }
         let schema = Arc::new(schema);
         self.ids.insert(schema.id, Arc::clone(&schema));
-        self.scoped.entry((schema.intent.clone(), schema.state.clone())).or_default().push(schema);
+        self.scoped.add(row, schema);
     }
 
     /// The schema whose values are extracted for an intent in a state, else in any state; the lowest priority, then the first.
@@ -140,16 +141,12 @@ impl Schemas {
 
     /// Whether an intent has schemas at all, so that its values are collected by them.
     pub fn has_intent(&self, intent: &str) -> bool {
-        let intent = upper(intent);
-        self.scoped.range((intent.clone(), String::new())..).next().is_some_and(|it| it.0.0 == intent)
+        self.scoped.has_intent(intent)
     }
 
     fn first(&self, intent: &str, state: &str, fits: impl Fn(&OutputSchema) -> bool) -> Option<&OutputSchema> {
-        let of = |state: String| {
-            let rows = self.scoped.get(&(upper(intent), state))?;
-            rows.iter().map(Arc::as_ref).find(|it| fits(it))
-        };
-        of(upper(state)).or_else(|| of(ANY.to_owned()))
+        let of = |state| self.scoped.at(intent, state).iter().map(Arc::as_ref).find(|it| fits(it));
+        of(state).or_else(|| of(ANY))
     }
 }
 
@@ -163,11 +160,10 @@ fn compile(row: &Row<'_>) -> Result<OutputSchema, Issue> {
     } else {
         definition::read(text).map_err(bad)?
     };
-    let code = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
     Ok(OutputSchema {
         id: row.id(),
-        intent: code("intent_code"),
-        state: code("state_code"),
+        intent: row.code_or_any("intent_code"),
+        state: row.code_or_any("state_code"),
         schema_type: row.code("schema_type").map_or_else(|| SCHEMA_JSON.to_owned(), |it| upper(&it)),
         description: row.text("description").unwrap_or_default().into(),
         definition: Arc::new(definition),

@@ -23,17 +23,14 @@ pub(crate) fn upper(code: &str) -> String {
     code.trim().to_uppercase()
 }
 
-/// The scopes whose rows count for an intent and a state, in upper case, the narrowest first.
-pub(super) fn narrowing(intent: &str, state: &str) -> Vec<(String, String)> {
-    let (intent, state) = (upper(intent), upper(state));
-    let mut scopes = Vec::with_capacity(4);
-    for (intent, state) in [(intent.as_str(), state.as_str()), (intent.as_str(), ANY), (ANY, state.as_str()), (ANY, ANY)] {
-        let scope = (intent.to_owned(), state.to_owned());
-        if !scopes.contains(&scope) {
-            scopes.push(scope);
-        }
-    }
-    scopes
+/// The scopes that an intent and a state are in, the narrowest first.
+pub(crate) fn around<'c>(intent: &'c str, state: &'c str) -> [(&'c str, &'c str); 4] {
+    [(intent, state), (intent, ANY), (ANY, state), (ANY, ANY)]
+}
+
+/// The codes of enabled intents, in upper case.
+pub(super) fn enabled_intents(tables: &Tables) -> BTreeSet<String> {
+    tables.enabled("ce_intent").into_iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it)).collect()
 }
 
 /// The intents and states that rows may name.
@@ -45,7 +42,9 @@ pub(super) struct Scopes {
 impl Scopes {
     /// Reads the intents and the states of rules.
     pub fn of(tables: &Tables) -> Scopes {
-        Scopes { intents: intents(tables), states: states(tables) }
+        let mut intents = enabled_intents(tables);
+        intents.extend([ANY.to_owned(), UNKNOWN.to_owned()]);
+        Scopes { intents, states: states(tables) }
     }
 
     /// The enabled rows of a table whose scope is right; a row of an unknown intent is kept with a warning.
@@ -87,11 +86,6 @@ fn check_row(row: &Row<'_>, intents: &BTreeSet<String>, states: &BTreeSet<String
         return Some(Issue::error(row.path("state_code"), reason, hint));
     }
     None
-}
-
-fn intents(tables: &Tables) -> BTreeSet<String> {
-    let codes = tables.enabled("ce_intent").into_iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it));
-    codes.chain([ANY.to_owned(), UNKNOWN.to_owned()]).collect()
 }
 
 fn states(tables: &Tables) -> BTreeSet<String> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, same_code, upper};
+use super::scope::{ANY, enabled_intents, same_code, upper};
 use super::tables::Tables;
 
 /// States by the state before, in upper case.
@@ -21,8 +21,7 @@ impl StateEdges {
             // A state without a successor is an end; it is listed all the same.
             edges.0.entry(ANY.to_owned()).or_default().entry(upper(from)).or_default().extend(states.iter().map(|it| upper(it)));
         }
-        let intents: BTreeSet<String> =
-            tables.enabled("ce_intent").iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it)).collect();
+        let intents = enabled_intents(tables);
         for row in tables.enabled("ce_state_graph") {
             match edge(&row) {
                 Ok((intent, from, to)) => {
@@ -51,6 +50,6 @@ impl StateEdges {
 
 fn edge(row: &Row<'_>) -> Result<(String, String, String), Issue> {
     let state = |column: &str| row.code(column).map(|it| upper(&it)).ok_or_else(|| row.error(column, "is blank", "it names a state"));
-    let intent = row.code("intent_code").map_or_else(|| ANY.to_owned(), |it| upper(&it));
+    let intent = row.code_or_any("intent_code");
     Ok((intent, state("from_state")?, state("to_state")?))
 }

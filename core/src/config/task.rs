@@ -123,16 +123,15 @@ fn compile(row: &Row<'_>) -> Result<(TaskPlace, String, PlacedTask), Issue> {
     if !parts.is_some_and(|(bean, method)| !bean.is_empty() && !method.is_empty()) {
         return Err(row.error("task", format!("'{name}' is not bean:method"), "it names a bean and a method"));
     }
-    let code = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
-    let place = place(&code("kind"), &code("stage"));
+    let place = place(&row.code_or_any("kind"), &row.code_or_any("stage"));
     let Some(place) = place else {
-        let reason = format!("'{}' with stage '{}' is no place for a task", code("kind"), code("stage"));
+        let reason = format!("'{}' with stage '{}' is no place for a task", row.code_or_any("kind"), row.code_or_any("stage"));
         let hint = "the kind is TASK, HOOK (stage BEFORE, AFTER or ERROR), CONTAINER_REQUEST, CONTAINER_RESPONSE, CONTAINER_TRANSFORMER or \
                     RESPONSE_TRANSFORMER (stage LLM or FINAL)";
         return Err(row.error("kind", reason, hint));
     };
     // Only hooks have a step.
-    let step = if matches!(place, TaskPlace::Hook(_)) { code("step") } else { ANY.to_owned() };
+    let step = if matches!(place, TaskPlace::Hook(_)) { row.code_or_any("step") } else { ANY.to_owned() };
     Ok((place, step, PlacedTask { name }))
 }
 

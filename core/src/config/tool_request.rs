@@ -2,11 +2,10 @@
 
 mod args;
 
-use std::collections::BTreeMap;
-
+use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{Scopes, narrowing, upper};
+use super::scope::Scopes;
 use super::tables::Tables;
 use super::tool::tool_group;
 use crate::json::path::JsonPath;
@@ -30,7 +29,7 @@ pub struct ToolRow {
 
 /// Rows by scope, each scope's by priority.
 #[derive(Debug, Clone, Default)]
-pub struct ToolRows(BTreeMap<(String, String), Vec<ToolRow>>);
+pub struct ToolRows(ByScope<ToolRow>);
 
 impl ToolRows {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> ToolRows {
@@ -38,9 +37,8 @@ impl ToolRows {
         let mut rows = scopes.rows(tables, "ce_tool", issues);
         rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
         for row in rows {
-            let scope = |column| row.code(column).map(|it| upper(&it)).unwrap_or_default();
             match compile(&row) {
-                Ok(tool) => found.0.entry((scope("intent_code"), scope("state_code"))).or_default().push(tool),
+                Ok(tool) => found.0.add(&row, tool),
                 Err(issue) => issues.push(issue),
             }
         }
@@ -48,8 +46,8 @@ impl ToolRows {
     }
 
     /// The rows for an intent and a state: the narrower scope first, then by priority.
-    pub fn of(&self, intent: &str, state: &str) -> impl Iterator<Item = &ToolRow> {
-        narrowing(intent, state).into_iter().filter_map(|it| self.0.get(&it)).flatten()
+    pub fn of(&self, intent: &str, state: &str) -> impl Iterator<Item = &ToolRow> + use<'_> {
+        self.0.fitting(intent, state)
     }
 }
 

@@ -135,8 +135,8 @@ fn compile(row: &Row<'_>) -> Result<Verbose, Issue> {
     };
     Ok(Verbose {
         id: row.id(),
-        intent: row.code("intent_code").map_or_else(|| ANY.to_owned(), |it| upper(&it)),
-        state: row.code("state_code").map_or_else(|| ANY.to_owned(), |it| upper(&it)),
+        intent: row.code_or_any("intent_code"),
+        state: row.code_or_any("state_code"),
         determinant: upper(&need("determinant")?),
         step,
         rule_id: row.integer("rule_id"),

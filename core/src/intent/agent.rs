@@ -8,12 +8,13 @@ use super::reply::AgentReply;
 use crate::audit::Stage;
 use crate::config::Phase;
 use crate::fault::Fault;
+use crate::json::members;
 use crate::llm;
 use crate::rules;
 use crate::schema;
 use crate::turn::{LlmMode, Map, Payload, PayloadKind};
 use crate::turning::Turning;
-use crate::verbose::{Progress, publish};
+use crate::verbose::{Progress, publish, tell};
 
 const RESOLVER: &str = "AgentIntentResolver";
 
@@ -23,7 +24,7 @@ const RESOLVER: &str = "AgentIntentResolver";
 /// The model does not answer.
 pub async fn ask(t: &mut Turning<'_>) -> Result<Option<String>, Fault> {
     let config = t.config;
-    tell(t, Progress::new(RESOLVER, "AGENT_INTENT_START"), json!({"allowedIntentCount": config.agent.intents.len()}));
+    publish(t, Progress::new(RESOLVER, "AGENT_INTENT_START"), || members(json!({"allowedIntentCount": config.agent.intents.len()})));
     if config.agent.intents.is_empty() {
         t.audit(Stage::IntentAgentSkipped, |_| json!({"reason": "no allowed intents"}));
         return Ok(None);
@@ -47,12 +48,11 @@ async fn call(t: &mut Turning<'_>) -> Result<String, Fault> {
         "systemPrompt": prompts.system,
         "userPrompt": prompts.user,
     });
-    tell(t, Progress::new(RESOLVER, "INTENT_AGENT_LLM_INPUT"), input.clone());
-    t.audit(Stage::IntentAgentLlmInput, |_| input);
+    tell(t, Stage::IntentAgentLlmInput, Progress::new(RESOLVER, "INTENT_AGENT_LLM_INPUT"), input);
     let reply = match llm::ask(t, "intent_agent", LlmMode::Json, prompts, None).await {
         Ok(reply) => reply.text,
         Err(error) => {
-            tell(t, Progress::error(RESOLVER, "INTENT_AGENT_LLM_ERROR"), json!({"error": error.message}));
+            publish(t, Progress::error(RESOLVER, "INTENT_AGENT_LLM_ERROR"), || members(json!({"error": error.message})));
             return Err(Fault::of_llm());
         }
     };
@@ -60,8 +60,7 @@ async fn call(t: &mut Turning<'_>) -> Result<String, Fault> {
     t.session.last_assistant = Some(reply.clone());
     t.session.payload = Some(Payload { kind: PayloadKind::Json, value: reply.clone() });
     let output = json!({"json": reply});
-    tell(t, Progress::new(RESOLVER, "INTENT_AGENT_LLM_OUTPUT"), output.clone());
-    t.audit(Stage::IntentAgentLlmOutput, |_| output);
+    tell(t, Stage::IntentAgentLlmOutput, Progress::new(RESOLVER, "INTENT_AGENT_LLM_OUTPUT"), output);
     Ok(reply)
 }
 
@@ -116,8 +115,7 @@ fn collide(t: &mut Turning<'_>, reply: &mut AgentReply) {
     let payload = json!({
         "intent": reply.intent, "state": reply.state, "question": reply.question, "candidates": reply.candidates(), "scores": reply.top(),
     });
-    tell(t, Progress::new(RESOLVER, "AGENT_INTENT_COLLISION"), payload.clone());
-    t.audit(Stage::IntentAgentCollision, |_| payload);
+    tell(t, Stage::IntentAgentCollision, Progress::new(RESOLVER, "AGENT_INTENT_COLLISION"), payload);
 }
 
 /// Asks the user; an intent that may not be chosen is not taken over with the question.
@@ -131,8 +129,7 @@ fn clarify(t: &mut Turning<'_>, reply: &AgentReply) -> Option<String> {
     t.session.ask(question, "AGENT");
     take(t, reply);
     let payload = json!({"intent": reply.intent, "state": reply.state, "question": question, "followups": reply.followups});
-    tell(t, Progress::new(RESOLVER, "AGENT_INTENT_NEEDS_CLARIFICATION"), payload.clone());
-    t.audit(Stage::IntentAgentNeedsClarification, |_| payload);
+    tell(t, Stage::IntentAgentNeedsClarification, Progress::new(RESOLVER, "AGENT_INTENT_NEEDS_CLARIFICATION"), payload);
     Some(t.session.intent.clone())
 }
 
@@ -155,8 +152,7 @@ async fn accept(t: &mut Turning<'_>, reply: AgentReply) -> Option<String> {
     }
     let state = reply.state.as_ref().unwrap_or(&t.session.state);
     let payload = json!({"intent": intent, "state": state, "confidence": reply.confidence, "scores": reply.top()});
-    tell(t, Progress::new(RESOLVER, "AGENT_INTENT_ACCEPTED"), payload.clone());
-    t.audit(Stage::IntentAgentAccepted, |_| payload);
+    tell(t, Stage::IntentAgentAccepted, Progress::new(RESOLVER, "AGENT_INTENT_ACCEPTED"), payload);
     Some(t.session.intent.clone())
 }
 
@@ -171,11 +167,6 @@ fn take(t: &mut Turning<'_>, reply: &AgentReply) {
 }
 
 fn reject(t: &Turning<'_>, payload: Value) -> Option<String> {
-    tell(t, Progress::error(RESOLVER, "AGENT_INTENT_REJECTED"), payload.clone());
-    t.audit(Stage::IntentAgentRejected, |_| payload);
+    tell(t, Stage::IntentAgentRejected, Progress::error(RESOLVER, "AGENT_INTENT_REJECTED"), payload);
     None
-}
-
-fn tell(t: &Turning<'_>, progress: Progress<'_>, facts: Value) {
-    publish(t, progress, || facts.as_object().cloned().unwrap_or_default());
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::config::{Agent, same_code};
+use crate::json::trimmed;
 use crate::turn::Map;
 
 /// How well an intent fits.
@@ -39,11 +40,11 @@ impl AgentReply {
     pub fn read(reply: &Map, agent: &Agent) -> AgentReply {
         let scores = scores(reply.get("intentScores").or_else(|| reply.get("intent_scores")), agent);
         let mut read = AgentReply {
-            intent: words(reply.get("intent")),
-            state: words(reply.get("state")),
+            intent: trimmed(reply.get("intent")),
+            state: trimmed(reply.get("state")),
             confidence: reply.get("confidence").and_then(number).unwrap_or(0.0),
             needs_clarification: reply.get("needsClarification").and_then(Value::as_bool).unwrap_or(false),
-            question: words(reply.get("clarificationQuestion")),
+            question: trimmed(reply.get("clarificationQuestion")),
             followups: followups(reply.get("followups").or_else(|| reply.get("follow_ups"))),
             scores,
         };
@@ -63,10 +64,6 @@ impl AgentReply {
     pub fn candidates(&self) -> Vec<Value> {
         self.top().iter().map(|it| json!({"code": it.intent, "confidence": it.confidence})).collect()
     }
-}
-
-fn words(value: Option<&Value>) -> Option<String> {
-    value?.as_str().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned)
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -91,7 +88,7 @@ fn scores(value: Option<&Value>, agent: &Agent) -> Vec<Score> {
 }
 
 fn score(item: &Value) -> Option<Score> {
-    let intent = words(item.get("intent")).or_else(|| words(item.get("code")))?;
+    let intent = trimmed(item.get("intent")).or_else(|| trimmed(item.get("code")))?;
     let of = |key: &str| item.get(key).and_then(number);
     let confidence = of("confidence").filter(|it| *it > 0.0).or_else(|| of("score")).unwrap_or(0.0);
     Some(Score { intent, confidence })
@@ -99,8 +96,8 @@ fn score(item: &Value) -> Option<Score> {
 
 fn followups(value: Option<&Value>) -> Vec<String> {
     match value {
-        Some(Value::Array(items)) => items.iter().filter_map(|it| words(Some(it))).collect(),
-        Some(Value::String(_)) => words(value).into_iter().collect(),
+        Some(Value::Array(items)) => items.iter().filter_map(|it| trimmed(Some(it))).collect(),
+        Some(Value::String(_)) => trimmed(value).into_iter().collect(),
         None | Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => Vec::new(),
     }
 }

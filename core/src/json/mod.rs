@@ -1,6 +1,36 @@
-//! JSON beyond the library: canonical form and hashes, differences, paths.
+//! JSON beyond the library: canonical form and hashes, differences, paths, schemas.
 
 pub mod canon;
 pub mod diff;
 pub mod path;
 pub mod schema;
+
+use serde_json::{Map, Value};
+
+/// The members of an object; none of any other value.
+pub fn members(value: Value) -> Map<String, Value> {
+    if let Value::Object(members) = value { members } else { Map::new() }
+}
+
+/// Changes the object at a key; it is made when there is none.
+pub fn change(of: &mut Map<String, Value>, key: &str, edit: impl FnOnce(&mut Map<String, Value>)) {
+    let mut node = members(of.get_mut(key).map(Value::take).unwrap_or_default());
+    edit(&mut node);
+    of.insert(key.to_owned(), Value::Object(node));
+}
+
+/// Whether a value says something: null, blank texts, empty lists and empty objects do not.
+pub fn has_content(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+    }
+}
+
+/// The text of a value without white space around it; nothing when it is blank, and of a value that is no text.
+pub fn trimmed(value: Option<&Value>) -> Option<String> {
+    value?.as_str().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned)
+}

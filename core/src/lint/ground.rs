@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::{ANY, Issue, Phase, Row, Tables, UNKNOWN, same_code, upper};
+use crate::config::{ANY, Issue, Phase, Row, Tables, UNKNOWN, around, same_code, upper};
 
 /// The tables that are looked at.
 const TABLES: [&str; 14] = [
@@ -154,18 +154,12 @@ fn rule<'t>(row: &Row<'t>) -> Option<Rule<'t>> {
 
 /// Intent and state of a row in upper case; ANY where it names none.
 pub(super) fn scope(row: &Row<'_>) -> (String, String) {
-    let code = |column| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
-    (code("intent_code"), code("state_code"))
+    (row.code_or_any("intent_code"), row.code_or_any("state_code"))
 }
 
 /// The state that a classifier gives.
 pub(super) fn classifier_state(row: &Row<'_>) -> String {
     row.code("state_code").map_or_else(|| UNKNOWN.to_owned(), |it| upper(&it))
-}
-
-/// The scopes that an intent and a state are in.
-pub(super) fn around<'c>(intent: &'c str, state: &'c str) -> [(&'c str, &'c str); 4] {
-    [(intent, state), (intent, ANY), (ANY, state), (ANY, ANY)]
 }
 
 /// Whether something of a scope can meet something of another one.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ground::{Ground, Rule, around, classifier_state, meet, scope};
-use crate::config::{ANY, Issue, Phase, UNKNOWN, upper};
+use super::ground::{Ground, Rule, classifier_state, meet, scope};
+use crate::config::{ANY, Issue, Phase, UNKNOWN, around, upper};
 
 /// States that the engine or a model gives without any row: no intent, a fresh intent, several intents.
 const GIVEN: [&str; 4] = [UNKNOWN, ANY, "IDLE", "INTENT_COLLISION"];

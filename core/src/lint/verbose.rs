@@ -52,14 +52,13 @@ fn old_step(row: &Row<'_>) -> Option<Issue> {
 
 fn ranked<'r, 't>(row: &'r Row<'t>) -> (Scope, Rank, &'r Row<'t>) {
     let (intent, state) = scope(row);
-    let text = |column: &str| row.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it));
     let value = row.code("step_value").unwrap_or_default();
-    let (step, of_step) = match text("step_match").as_str() {
+    let (step, of_step) = match row.code_or_any("step_match").as_str() {
         "REGEX" => (format!("REGEX {value}"), 150),
         "JSON_PATH" => (format!("JSON_PATH {value}"), 100),
         _ => (upper(&value), 225),
     };
-    let scope = [intent, state, text("determinant"), step, text("rule_id"), text("tool_code")];
+    let scope = [intent, state, row.code_or_any("determinant"), step, row.code_or_any("rule_id"), row.code_or_any("tool_code")];
     let points: i64 = scope.iter().zip([400, 300, 250, of_step, 200, 150]).filter(|it| *it.0 != ANY).map(|it| it.1).sum();
     let priority = row.integer("priority").unwrap_or(NO_PRIORITY);
     (scope, (priority.saturating_sub(points), priority, row.id()), row)

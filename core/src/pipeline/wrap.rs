@@ -8,6 +8,7 @@ use crate::audit::Stage;
 use crate::config::HookMoment;
 use crate::extension;
 use crate::fault::Fault;
+use crate::json::members;
 use crate::session::{StepInfo, StepLeft};
 use crate::turn::Millis;
 use crate::turning::Turning;
@@ -56,19 +57,12 @@ fn leave(t: &Turning<'_>, name: &'static str, duration: Millis, flow: Flow) {
 }
 
 fn fail(t: &Turning<'_>, name: &'static str, duration: Millis, fault: &Fault) {
-    let error = || json!({"errorType": fault.code.name(), "errorMessage": fault.message});
-    tell(t, Progress::error(name, "STEP_ERROR"), error);
-    t.audit(Stage::StepError, |_| {
-        let mut payload = json!({"step": name, "stepClass": name, "durationMs": duration});
-        merge(&mut payload, &error());
-        payload
-    });
-}
-
-fn merge(object: &mut Value, change: &Value) {
-    if let (Some(members), Some(change)) = (object.as_object_mut(), change.as_object()) {
-        members.extend(change.clone());
-    }
+    let (error, message) = (fault.code.name(), &fault.message);
+    tell(t, Progress::error(name, "STEP_ERROR"), || json!({"errorType": error, "errorMessage": message}));
+    t.audit(
+        Stage::StepError,
+        |_| json!({"step": name, "stepClass": name, "durationMs": duration, "errorType": error, "errorMessage": message}),
+    );
 }
 
 /// Publishes progress of a step, for the rule and tool that the parameters name.
@@ -78,8 +72,8 @@ fn tell(t: &Turning<'_>, progress: Progress<'_>, more: impl FnOnce() -> Value) {
     let tool = ["mcp_tool_code", "tool_code"].iter().find_map(|it| params.get(*it)?.as_str());
     let progress = Progress { rule_id: params.get("rule_id").and_then(number), tool_code: tool, ..progress };
     publish(t, progress, || {
-        let mut metadata = json!({"stepName": progress.step, "intent": t.session.intent, "state": t.session.state});
-        merge(&mut metadata, &more());
-        metadata.as_object().cloned().unwrap_or_default()
+        let mut metadata = members(json!({"stepName": progress.step, "intent": t.session.intent, "state": t.session.state}));
+        metadata.extend(members(more()));
+        metadata
     });
 }

@@ -6,11 +6,12 @@ use super::answer;
 use crate::audit::Stage;
 use crate::config::{OutputFormat, Response};
 use crate::fault::{Fault, FaultCode};
+use crate::json::members;
 use crate::llm;
 use crate::text::template::Template;
 use crate::turn::{LlmMode, Map};
 use crate::turning::Turning;
-use crate::verbose::{Progress, publish};
+use crate::verbose::{Progress, publish, tell};
 
 /// What a model is told to make an answer.
 struct Order<'o> {
@@ -94,33 +95,28 @@ async fn ask(t: &mut Turning<'_>, order: &Order<'_>, template: Option<i64>) -> R
     let variables = llm::variables(t, &Value::Null);
     let mut prompts = llm::prompts(t, order.system, order.user, &variables);
     prompts.hint = Some(order.hint.to_owned());
-    let mut input = json!({"system_prompt": prompts.system, "user_prompt": prompts.user, "derivation_hint": order.hint});
-    if let (Some(input), OutputFormat::Json) = (input.as_object_mut(), order.format) {
+    let is_json = order.format == OutputFormat::Json;
+    let mut input = members(json!({"system_prompt": prompts.system, "user_prompt": prompts.user, "derivation_hint": order.hint}));
+    if is_json {
         input.insert("schema".to_owned(), json!(order.schema));
     }
-    let with_session = |mut input: Value, facts: Value| {
-        if let Some(input) = input.as_object_mut() {
-            input.insert("session".to_owned(), facts);
-        }
-        input
-    };
-    publish(t, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_INPUT"), || input.as_object().cloned().unwrap_or_default());
-    t.audit(Stage::ResolveResponseLlmInput, |session| with_session(input, session.facts()));
-    let mode = if order.format == OutputFormat::Json { LlmMode::Json } else { LlmMode::Text };
+    publish(t, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_INPUT"), || input.clone());
+    t.audit(Stage::ResolveResponseLlmInput, |session| {
+        input.insert("session".to_owned(), session.facts());
+        Value::Object(input)
+    });
+    let mode = if is_json { LlmMode::Json } else { LlmMode::Text };
     let text = match llm::ask(t, purpose, mode, prompts, order.schema.clone()).await {
-        Ok(reply) if order.format == OutputFormat::Json => repaired(reply.text),
+        Ok(reply) if is_json => repaired(reply.text),
         Ok(reply) => reply.text,
         Err(error) => {
-            let facts = json!({"error": error.message});
-            let metadata = || facts.as_object().cloned().unwrap_or_default();
-            publish(t, Progress::error(resolver, "RESOLVE_RESPONSE_LLM_ERROR"), metadata);
+            publish(t, Progress::error(resolver, "RESOLVE_RESPONSE_LLM_ERROR"), || members(json!({"error": error.message})));
             return Err(Fault::of_llm());
         }
     };
     let output = json!({"output": text});
-    publish(t, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_OUTPUT"), || output.as_object().cloned().unwrap_or_default());
-    t.audit(Stage::ResolveResponseLlmOutput, |_| output);
-    let source = if order.format == OutputFormat::Json { "RESPONSE_JSON" } else { "RESPONSE_TEXT" };
+    tell(t, Stage::ResolveResponseLlmOutput, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_OUTPUT"), output);
+    let source = if is_json { "RESPONSE_JSON" } else { "RESPONSE_TEXT" };
     answer(t, order.format, source, text.clone());
     Ok(text)
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::config::{Field, Kind, OutputSchema, Shape};
+use crate::json::has_content;
 use crate::session::SchemaFacts;
 use crate::turn::Map;
 
@@ -16,7 +17,7 @@ use crate::turn::Map;
 pub fn facts(schema: &OutputSchema, context: &Map) -> SchemaFacts {
     let missing = missing(schema, context);
     let options = |it: &String| {
-        let options = schema.details.get(it)?.get("enumOptions").filter(|it| is_value(it))?;
+        let options = schema.details.get(it)?.get("enumOptions").filter(|it| has_content(it))?;
         Some((it.clone(), options.clone()))
     };
     SchemaFacts {
@@ -26,7 +27,7 @@ pub fn facts(schema: &OutputSchema, context: &Map) -> SchemaFacts {
         details: Arc::clone(&schema.details),
         properties: Arc::clone(&schema.names),
         complete: missing.is_empty(),
-        has_any: schema.fields.iter().any(|it| context.get(&it.name).is_some_and(is_value)),
+        has_any: schema.fields.iter().any(|it| context.get(&it.name).is_some_and(has_content)),
         options: missing.iter().filter_map(options).collect(),
         missing,
     }
@@ -35,17 +36,6 @@ pub fn facts(schema: &OutputSchema, context: &Map) -> SchemaFacts {
 /// Whether nothing is missing.
 pub fn complete(schema: &OutputSchema, context: &Map) -> bool {
     schema.fields.iter().all(|it| is_there(it, context))
-}
-
-/// Whether a value says something: null, blank texts, empty lists and empty objects do not.
-pub fn is_value(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(_) | Value::Number(_) => true,
-        Value::String(text) => !text.trim().is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(members) => !members.is_empty(),
-    }
 }
 
 fn missing(schema: &OutputSchema, context: &Map) -> Vec<String> {
@@ -62,7 +52,7 @@ fn is_there(field: &Field, members: &Map) -> bool {
 fn is_as_declared(shape: &Shape, value: &Value) -> bool {
     let chosen = shape.options.is_empty() || shape.options.iter().any(|it| same(it, value));
     let gap = |members: &Map| shape.fields.iter().any(|it| !is_there(it, members));
-    is_value(value)
+    has_content(value)
         && chosen
         && (shape.kinds.is_empty() || shape.kinds.iter().any(|it| is(*it, value)))
         && !value.as_object().is_some_and(gap)

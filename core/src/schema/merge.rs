@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::facts::is_value;
 use crate::config::OutputSchema;
+use crate::json::has_content;
 use crate::turn::Map;
 
 /// Takes the schema's own values from a reply; returns whether there were any.
@@ -20,8 +20,8 @@ pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
 /// Takes values that the parameters have and the context lacks.
 pub fn seed(schema: &OutputSchema, context: &mut Map, params: &Map) {
     for field in &schema.fields {
-        let lacks = !context.get(&field.name).is_some_and(is_value);
-        if let Some(value) = params.get(&field.name).filter(|it| lacks && is_value(it)) {
+        let lacks = !context.get(&field.name).is_some_and(has_content);
+        if let Some(value) = params.get(&field.name).filter(|it| lacks && has_content(it)) {
             context.insert(field.name.clone(), value.clone());
         }
     }
@@ -29,7 +29,7 @@ pub fn seed(schema: &OutputSchema, context: &mut Map, params: &Map) {
 
 /// ConvEngine: nulls, blank texts and empty lists are dropped, an empty object is stored. (recording `s28_schema_types`)
 fn says_something(value: &Value) -> bool {
-    is_value(value) || value.is_object()
+    has_content(value) || value.is_object()
 }
 
 /// Objects are merged member by member, anything else replaces what was there; null says nothing.

@@ -5,7 +5,7 @@ mod facts;
 mod merge;
 mod patch;
 
-pub use facts::facts;
+pub use facts::{complete, facts};
 pub use merge::{merge, seed};
 pub use patch::patch;
 
@@ -19,7 +19,7 @@ pub const SCHEMA_INCOMPLETE: &str = "SCHEMA_INCOMPLETE";
 
 /// Whether the values of the intent are still being collected, so that the intent is held.
 pub fn collecting(t: &Turning<'_>) -> bool {
-    of_turn(t).is_some_and(|it| !facts::complete(it, &t.session.context))
+    of_turn(t).is_some_and(|it| !complete(it, &t.session.context))
 }
 
 /// Whether an intent collects values at all, in whatever state.
@@ -60,10 +60,9 @@ pub fn note(t: &mut Turning<'_>, schema: &OutputSchema) {
 
 /// The same, and the intent is held until nothing is missing.
 pub fn note_and_lock(t: &mut Turning<'_>, schema: &OutputSchema) {
-    let found = facts(schema, &t.session.context);
-    t.session.lock = (!found.complete).then(|| SCHEMA_INCOMPLETE.to_owned());
-    t.session.schema = Some(found);
-    t.session.share_schema();
+    note(t, schema);
+    let complete = t.session.schema.as_ref().is_some_and(|it| it.complete);
+    t.session.lock = (!complete).then(|| SCHEMA_INCOMPLETE.to_owned());
 }
 
 /// What audits and progress messages tell after an extraction.

@@ -157,16 +157,17 @@ impl Session {
 
     /// Copies the schema's facts to the parameters.
     pub fn share_schema(&mut self) {
-        let schema = self.schema.clone();
-        let schema = schema.as_ref();
-        let details = schema.map(|it| (*it.details).clone()).unwrap_or_default();
-        let options = schema.map(|it| it.options.clone()).unwrap_or_default();
-        self.set_param("missing_fields", schema.map(|it| it.missing.clone()).unwrap_or_default());
-        self.set_param("missing_field_options", options);
-        self.set_param("schema_description", schema.map(|it| it.description.to_string()).unwrap_or_default());
-        self.set_param("schema_field_details", details);
-        let id = schema.map(|it| it.id);
-        self.set_param("schema_id", id);
+        let schema = self.schema.as_ref();
+        let shared = [
+            ("missing_fields", Value::from(schema.map(|it| it.missing.clone()).unwrap_or_default())),
+            ("missing_field_options", Value::from(schema.map(|it| it.options.clone()).unwrap_or_default())),
+            ("schema_description", Value::from(schema.map(|it| &*it.description).unwrap_or_default())),
+            ("schema_field_details", Value::from(schema.map(|it| (*it.details).clone()).unwrap_or_default())),
+            ("schema_id", Value::from(schema.map(|it| it.id))),
+        ];
+        for (key, value) in shared {
+            self.set_param(key, value);
+        }
     }
 
     /// Whether a rule or a task has named a pending action that is not done yet.

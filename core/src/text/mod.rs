@@ -16,3 +16,8 @@ pub fn plain_text(value: &Value) -> String {
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     }
 }
+
+/// The text on one line, without spare white space.
+pub fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -4,6 +4,8 @@
 
 use fancy_regex::RegexBuilder;
 
+use super::on_one_line;
+
 /// Steps that a pattern with look-around or back-references may take on one text.
 const STEP_LIMIT: usize = 200_000;
 
@@ -27,7 +29,7 @@ impl Regex {
             .backtrack_limit(STEP_LIMIT)
             .build()
             .map(Regex)
-            .map_err(|error| one_line(&error.to_string()))
+            .map_err(|error| on_one_line(&error.to_string()))
     }
 
     /// Compiles a pattern that has to match a whole text.
@@ -81,10 +83,6 @@ fn java(pattern: &str) -> String {
     }
     out.push_str(rest);
     out
-}
-
-fn one_line(message: &str) -> String {
-    message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

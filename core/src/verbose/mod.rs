@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::audit::Stage;
 use crate::config::{ANY, Occasion, StepMatch, Verbose, same_code};
+use crate::json::members;
 use crate::text::template::Template;
 use crate::turn::{Level, Map, NoticeBody, VerboseNotice};
 use crate::turning::Turning;
@@ -37,6 +39,12 @@ impl<'e> Progress<'e> {
     pub fn of_rule(self, rule_id: i64) -> Self {
         Progress { rule_id: Some(rule_id), ..self }
     }
+}
+
+/// Publishes the message for what happened, and audits the same facts.
+pub fn tell(t: &Turning<'_>, stage: Stage, progress: Progress<'_>, facts: Value) {
+    publish(t, progress, || members(facts.clone()));
+    t.audit(stage, |_| facts);
 }
 
 /// Publishes the message for what happened; nothing when no row speaks for it.
@@ -119,7 +127,7 @@ fn holds(value: Option<&Value>) -> bool {
 
 /// The row's message; `None` when both of its texts are blank.
 fn of_row(t: &Turning<'_>, progress: Progress<'_>, row: &Verbose, facts: &Value) -> Option<VerboseNotice> {
-    let own = || facts.as_object().cloned().unwrap_or_default();
+    let own = || members(facts.clone());
     // ConvEngine: a row's text that is missing is an empty one; pinned by the recording `s16_verbose`.
     let render = |it: &Option<Template>| it.as_ref().map(|it| t.session.render(it, own).text).unwrap_or_default();
     let (message, error_message) = (render(&row.message), render(&row.error_message));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use convengine_core::config::settings::boolean;
 use serde_json::Value;
 
 use crate::exit::Failure;
@@ -62,14 +63,6 @@ impl Stream {
 
 fn at<'t>(tree: &'t Value, key: &str) -> Option<&'t Value> {
     key.split('.').try_fold(tree, |node, part| node.get(part)).filter(|it| !it.is_null())
-}
-
-fn boolean(value: &Value) -> Option<bool> {
-    match value.as_str().map(|it| it.trim().to_ascii_lowercase()).as_deref() {
-        Some("true" | "1" | "yes" | "on") => Some(true),
-        Some("false" | "0" | "no" | "off") => Some(false),
-        Some(_) | None => value.as_bool(),
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Keys may be in kebab-case, camelCase or snake_case and joined by dots; a key in brackets is data and stays as it is. Of several
 //! documents a later one wins; those for a profile are left out.
 
-use convengine_core::config::settings::normalise;
+use convengine_core::config::settings::kebab;
 use serde_json::{Map, Value};
 use serde_saphyr::UserMessageFormatter;
 
@@ -99,8 +99,7 @@ fn spelling(part: &str) -> String {
     if !part.starts_with(|it: char| it.is_ascii_lowercase()) {
         return part.to_owned();
     }
-    let key = Value::Object(Map::from_iter([(part.replace('_', "-"), Value::Null)]));
-    normalise(&key).as_object().and_then(|it| it.keys().next().cloned()).unwrap_or_default()
+    kebab(&part.replace('_', "-"))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::config::issue::Issue;
 use crate::config::row::Row;
 use crate::config::scope::upper;
 use crate::json::path::JsonPath;
+use crate::json::trimmed;
 use crate::text::task::TaskName;
 use crate::turn::Map;
 
@@ -86,7 +87,7 @@ fn set_dialogue_act(text: &str) -> Result<SetDialogueAct, String> {
     let name = if object.is_some() { member(["dialogueAct", "dialogue_act"]) } else { Some(Value::from(text)) };
     let name = name.as_ref().and_then(Value::as_str).unwrap_or_default().trim().to_owned();
     let Some(act) = Act::parse(&name) else { return Err(format!("'{name}' is no dialogue act")) };
-    let words = |value: Value| value.as_str().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned);
+    let words = |value: Value| trimmed(Some(&value));
     Ok(SetDialogueAct {
         act,
         confidence: member(["confidence", "confidence"]).and_then(|it| it.as_f64()),
@@ -118,8 +119,8 @@ fn assignments(text: &str) -> Result<Vec<(String, Value)>, String> {
 
 fn of_object(object: Map) -> Result<Vec<(String, Value)>, String> {
     if let Some(key) = object.get("key") {
-        let key = key.as_str().map(str::trim).filter(|it| !it.is_empty()).ok_or("the member 'key' is no name")?;
-        return Ok(vec![(key.to_owned(), object.get("value").cloned().unwrap_or(Value::Null))]);
+        let key = trimmed(Some(key)).ok_or("the member 'key' is no name")?;
+        return Ok(vec![(key, object.get("value").cloned().unwrap_or(Value::Null))]);
     }
     Ok(object.into_iter().filter(|it| !it.0.trim().is_empty()).map(|(key, value)| (key.trim().to_owned(), value)).collect())
 }

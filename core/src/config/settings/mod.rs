@@ -97,7 +97,8 @@ fn member(key: &str, value: &Value) -> (String, Value) {
     (key, value)
 }
 
-fn kebab(key: &str) -> String {
+/// A key in kebab-case; one in capitals stays.
+pub fn kebab(key: &str) -> String {
     if !key.starts_with(|c: char| c.is_ascii_lowercase()) {
         return key.to_owned();
     }
@@ -108,6 +109,15 @@ fn kebab(key: &str) -> String {
         out.push(c.to_ascii_lowercase());
         out
     })
+}
+
+/// True or false, also as a word or a digit.
+pub fn boolean(value: &Value) -> Option<bool> {
+    match value.as_str().map(|it| it.trim().to_ascii_lowercase()).as_deref() {
+        Some("true" | "1" | "yes" | "on") => Some(true),
+        Some("false" | "0" | "no" | "off") => Some(false),
+        Some(_) | None => value.as_bool(),
+    }
 }
 
 /// The groups of a tree that change what a turn does.

@@ -88,12 +88,7 @@ impl Reader<'_> {
 
     /// True or false.
     pub fn boolean(&mut self, key: &'static str, step: &str, default: bool) -> bool {
-        let parse = |value: &Value| match value.as_str().map(|it| it.trim().to_ascii_lowercase()).as_deref() {
-            Some("true" | "1" | "yes" | "on") => Some(true),
-            Some("false" | "0" | "no" | "off") => Some(false),
-            Some(_) | None => value.as_bool(),
-        };
-        self.read(key, step, "true or false", parse).unwrap_or(default)
+        self.read(key, step, "true or false", super::boolean).unwrap_or(default)
     }
 
     /// A number.

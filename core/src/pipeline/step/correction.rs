@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use super::Flow;
 use crate::audit::Stage;
 use crate::config::{Act, OutputSchema};
+use crate::json::members;
 use crate::schema;
+use crate::text::on_one_line;
 use crate::turning::Turning;
-use crate::verbose::{Progress, publish};
+use crate::verbose::{Progress, tell};
 
 /// Messages that ask to try again.
 const RETRIES: [&str; 5] = ["retry", "try again", "retry please", "please retry", "again"];
@@ -22,11 +24,11 @@ pub(super) fn run(t: &mut Turning<'_>) -> Flow {
     let act = t.session.act();
     if terms.may_retry() && asks_to_retry(t.session.text()) {
         route(t, "RETRY_IN_PLACE");
-        tell(t, Stage::CorrectionStepRetryRequested, "RETRY_REQUESTED", &json!({"routingDecision": "RETRY_IN_PLACE"}));
-    } else if terms.may_affirm() && act == Act::Affirm && schema::facts(schema, &t.session.context).complete {
+        told(t, Stage::CorrectionStepRetryRequested, "RETRY_REQUESTED", json!({"routingDecision": "RETRY_IN_PLACE"}));
+    } else if terms.may_affirm() && act == Act::Affirm && schema::complete(schema, &t.session.context) {
         schema::note_and_lock(t, schema);
         route(t, "PROCEED_CONFIRMED");
-        tell(t, Stage::CorrectionStepConfirmAccept, "CONFIRM_ACCEPT", &json!({"routingDecision": "PROCEED_CONFIRMED"}));
+        told(t, Stage::CorrectionStepConfirmAccept, "CONFIRM_ACCEPT", json!({"routingDecision": "PROCEED_CONFIRMED"}));
     } else if terms.may_edit() && act == Act::Edit {
         correct(t, schema);
     }
@@ -51,7 +53,7 @@ fn begin(t: &mut Turning<'_>) {
 
 fn asks_to_retry(text: &str) -> bool {
     let text = text.trim_end_matches(|c: char| c.is_whitespace() || ['.', '!', '?'].contains(&c)).to_lowercase();
-    RETRIES.contains(&text.split_whitespace().collect::<Vec<_>>().join(" ").as_str())
+    RETRIES.contains(&on_one_line(&text).as_str())
 }
 
 /// Keeps the intent and what was collected.
@@ -69,13 +71,12 @@ fn correct(t: &mut Turning<'_>, schema: &OutputSchema) {
     t.session.set_param("correction_applied", true);
     t.session.set_param("correction_target_field", field);
     let facts = json!({"field": field, "value": value, "routingDecision": "APPLY_CORRECTION"});
-    tell(t, Stage::CorrectionStepCorrectionPatchApplied, "CORRECTION_PATCH_APPLIED", &facts);
+    told(t, Stage::CorrectionStepCorrectionPatchApplied, "CORRECTION_PATCH_APPLIED", facts);
 }
 
-fn tell(t: &Turning<'_>, stage: Stage, determinant: &str, facts: &Value) {
-    let mut facts = facts.as_object().cloned().unwrap_or_default();
+fn told(t: &Turning<'_>, stage: Stage, determinant: &str, facts: Value) {
+    let mut facts = members(facts);
     facts.insert("intent".to_owned(), json!(t.session.intent));
     facts.insert("state".to_owned(), json!(t.session.state));
-    publish(t, Progress::new("CorrectionStep", determinant), || facts.clone());
-    t.audit(stage, |_| Value::Object(facts));
+    tell(t, stage, Progress::new("CorrectionStep", determinant), Value::Object(facts));
 }

@@ -7,12 +7,13 @@ use super::{Flow, reset};
 use crate::audit::Stage;
 use crate::config::{Act, Acts, DialogueActMode, Phase};
 use crate::fault::Fault;
+use crate::json::members;
 use crate::llm;
 use crate::rules;
 use crate::session::Session;
 use crate::turn::{LlmMode, Map};
 use crate::turning::Turning;
-use crate::verbose::{Progress, publish};
+use crate::verbose::{Progress, publish, tell};
 
 const STEP: &str = "DialogueActStep";
 
@@ -94,19 +95,13 @@ async fn ask(t: &mut Turning<'_>) -> Option<Guess> {
     let reply = match llm::ask(t, "dialogue_act", LlmMode::Json, rendered, Some(schema)).await {
         Ok(reply) => reply.text,
         Err(error) => {
-            let facts = json!({"error": error.message});
-            publish(t, Progress::error(STEP, "DIALOGUE_ACT_LLM_ERROR"), || facts.as_object().cloned().unwrap_or_default());
+            publish(t, Progress::error(STEP, "DIALOGUE_ACT_LLM_ERROR"), || members(json!({"error": error.message})));
             t.audit(Stage::DialogueActLlmError, |_| json!({"message": error.message, "exception": error.kind}));
             return None;
         }
     };
     tell(t, Stage::DialogueActLlmOutput, Progress::new(STEP, "DIALOGUE_ACT_LLM_OUTPUT"), json!({"json": reply}));
     parse(&reply)
-}
-
-fn tell(t: &Turning<'_>, stage: Stage, progress: Progress<'_>, payload: Value) {
-    publish(t, progress, || payload.as_object().cloned().unwrap_or_default());
-    t.audit(stage, |_| payload);
 }
 
 fn parse(reply: &str) -> Option<Guess> {

@@ -8,6 +8,7 @@ use super::Flow;
 use crate::action::{self, Choice, Runtime, Status, choose};
 use crate::audit::Stage;
 use crate::config::{Act, Decision, PendingAction};
+use crate::json::has_content;
 use crate::llm;
 use crate::session::{Clarification, ClarificationOption};
 use crate::turn::{LlmMode, Map};
@@ -93,8 +94,8 @@ fn decide(t: &mut Turning<'_>, decision: Decision) {
 }
 
 async fn ask(t: &mut Turning<'_>) {
-    if action::decision(&t.session) != Some(Decision::ExecutePendingAction) || action::has_value(t.session.params.get("pending_action_key"))
-    {
+    let is_named = t.session.params.get("pending_action_key").is_some_and(has_content);
+    if is_named || action::decision(&t.session) != Some(Decision::ExecutePendingAction) {
         return;
     }
     let Choice::Several(rows) = action::named(t) else { return };

@@ -8,7 +8,8 @@ use super::Flow;
 use crate::action;
 use crate::audit::Stage;
 use crate::config::Decision;
-use crate::fault::{Fault, FaultCode};
+use crate::fault::Fault;
+use crate::text::on_one_line;
 use crate::turning::Turning;
 
 const REASON: &str = "SENSITIVE_ACTION_APPROVAL_REQUIRED";
@@ -18,11 +19,11 @@ pub(super) fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     if !settings.enabled {
         return Ok(Flow::Continue);
     }
-    let text = action::sanitized(t.session.working_text().unwrap_or_default());
+    let text = on_one_line(t.session.working_text().unwrap_or_default());
     if settings.sanitize_input {
         t.session.set_param("sanitized_user_text", text.clone());
     }
-    let approval = action::approval(t).map_err(|_| unavailable())?;
+    let approval = action::approval(t).map_err(|_| Fault::policy_unavailable())?;
     let required = settings.require_approval && approval.sensitive;
     if required && !approval.granted {
         deny(t, &text);
@@ -55,8 +56,4 @@ fn deny(t: &mut Turning<'_>, text: &str) {
             "intent": session.intent, "state": session.state,
         })
     });
-}
-
-fn unavailable() -> Fault {
-    Fault::new(FaultCode::PolicyUnavailable, "messages cannot be answered at the moment, because a policy cannot be checked")
 }

@@ -9,6 +9,7 @@ use crate::audit::Stage;
 use crate::config::{Act, Phase, same_code};
 use crate::fault::Fault;
 use crate::intent;
+use crate::json::members;
 use crate::rules;
 use crate::schema::{self, SCHEMA_INCOMPLETE};
 use crate::session::{Session, truthy};
@@ -97,8 +98,5 @@ fn resolved(t: &Turning<'_>, source: &str, classifier: Option<&str>, agent: Opti
     let stage = if agent.is_some() { Stage::IntentResolvedByAgent } else { Stage::IntentResolvedByClassifier };
     let intent = &t.session.intent;
     t.audit(stage, |_| json!({"resolvedIntent": intent, "source": source, "classifierIntent": classifier, "agentIntent": agent}));
-    publish(t, Progress::new(STEP, "INTENT_RESOLVED"), || {
-        let facts = json!({"source": source, "resolvedIntent": intent});
-        facts.as_object().cloned().unwrap_or_default()
-    });
+    publish(t, Progress::new(STEP, "INTENT_RESOLVED"), || members(json!({"source": source, "resolvedIntent": intent})));
 }

@@ -10,6 +10,7 @@ use crate::action;
 use crate::audit::Stage;
 use crate::config::settings::Interaction;
 use crate::config::{Act, Decision};
+use crate::json::has_content;
 use crate::turning::Turning;
 
 pub(super) fn run(t: &mut Turning<'_>) -> Flow {
@@ -17,7 +18,7 @@ pub(super) fn run(t: &mut Turning<'_>) -> Flow {
     let act = t.session.act();
     let pending = !answers_denial && action::is_pending(t);
     // Only a slot that the application keeps open is filled; a question of the schema extraction is held by the intent lock.
-    let slot = ["pending_slot", "pendingSlot"].iter().any(|it| action::has_value(t.session.context.get(*it)));
+    let slot = ["pending_slot", "pendingSlot"].iter().any(|it| t.session.context.get(*it).is_some_and(has_content));
     let settings = &t.config.settings.interaction;
     let may_decide = !settings.require_resolved || t.session.is_resolved();
     let found = if may_decide { decide(settings, act, pending, slot) } else { None };

@@ -7,11 +7,13 @@ use serde_json::{Value, json};
 use super::Flow;
 use crate::audit::Stage;
 use crate::config::settings::Summarizer;
+use crate::json::change;
 use crate::llm;
 use crate::session::Session;
+use crate::text::on_one_line;
 use crate::turn::{Exchange, LlmMode, Map, MemoryRow, PayloadKind};
 use crate::turning::Turning;
-use crate::verbose::{Progress, publish};
+use crate::verbose::{Progress, tell};
 
 const STEP: &str = "MemoryStep";
 
@@ -52,13 +54,9 @@ fn remember(t: &mut Turning<'_>, summary: &str) {
 
 fn share(t: &mut Turning<'_>, summary: &str) {
     t.session.set_param("memory_session_summary", summary);
-    let memory = t.session.context.entry("memory").or_insert_with(|| json!({}));
-    if !memory.is_object() {
-        *memory = json!({});
-    }
-    if let Some(memory) = memory.as_object_mut() {
+    change(&mut t.session.context, "memory", |memory| {
         memory.insert("session_summary".to_owned(), Value::from(summary));
-    }
+    });
 }
 
 /// The turn in one line, with the newest exchanges before it.
@@ -74,10 +72,6 @@ fn formula(session: &Session, recent: usize) -> String {
         summary += &format!(", response={}", payload.value);
     }
     summary
-}
-
-fn on_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The beginning of a text, of at most so many UTF-16 units.
@@ -103,7 +97,7 @@ async fn by_model(t: &mut Turning<'_>) -> Option<String> {
     let variables = variables(t, passed, most);
     let prompts = llm::prompts(t, &config.memory.system, &config.memory.user, &variables);
     let input = json!({"system_prompt": prompts.system, "user_prompt": prompts.user});
-    tell(t, Stage::MemoryLlmInput, "MEMORY_LLM_INPUT", input);
+    tell(t, Stage::MemoryLlmInput, Progress::new(STEP, "MEMORY_LLM_INPUT"), input);
     let text = match llm::ask(t, "memory_summary", LlmMode::Text, prompts, None).await {
         Ok(reply) => reply.text.trim().to_owned(),
         Err(error) => {
@@ -111,7 +105,7 @@ async fn by_model(t: &mut Turning<'_>) -> Option<String> {
             return None;
         }
     };
-    tell(t, Stage::MemoryLlmOutput, "MEMORY_LLM_OUTPUT", json!({"text": text}));
+    tell(t, Stage::MemoryLlmOutput, Progress::new(STEP, "MEMORY_LLM_OUTPUT"), json!({"text": text}));
     let summary = Some(cut(&text, most)).filter(|it| !it.is_empty())?;
     remember(t, &summary);
     Some(summary)
@@ -132,9 +126,4 @@ fn variables(t: &Turning<'_>, passed: usize, most: usize) -> Map {
     let mut variables = llm::variables(t, &Value::Null);
     variables.extend(own.map(|(key, value)| (key.to_owned(), value)));
     variables
-}
-
-fn tell(t: &Turning<'_>, stage: Stage, determinant: &str, payload: Value) {
-    publish(t, Progress::new(STEP, determinant), || payload.as_object().cloned().unwrap_or_default());
-    t.audit(stage, |_| payload);
 }

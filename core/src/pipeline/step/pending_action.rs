@@ -9,6 +9,7 @@ use crate::action::{self, Choice, Named, Runtime, Status};
 use crate::audit::Stage;
 use crate::config::Decision;
 use crate::extension;
+use crate::json::has_content;
 use crate::session::Session;
 use crate::turn::{Map, TaskUse};
 use crate::turning::Turning;
@@ -103,7 +104,7 @@ fn finish(t: &mut Turning<'_>, status: Status) {
 }
 
 fn nothing_found(session: &Session) -> &'static str {
-    if action::has_value(session.params.get("pending_action_key")) {
+    if session.params.get("pending_action_key").is_some_and(has_content) {
         "pending action reference not found"
     } else {
         "pending action reference not found or ambiguous registry mapping"

@@ -16,12 +16,12 @@ const QUESTION: &str = "You check one message of a customer against one rule. Th
 
 pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     if t.config.policy_unavailable().is_some() {
-        return Err(unavailable());
+        return Err(Fault::policy_unavailable());
     }
     let Some(text) = t.session.user_text.clone() else { return Ok(Flow::Continue) };
     let config = t.config;
     // A pattern that cannot be decided must not let anything through.
-    if let Some(policy) = config.policies.forbidding(&text).map_err(|_| unavailable())? {
+    if let Some(policy) = config.policies.forbidding(&text).map_err(|_| Fault::policy_unavailable())? {
         return Ok(block(t, policy));
     }
     for policy in &config.policies.questions {
@@ -30,10 +30,6 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
         }
     }
     Ok(Flow::Continue)
-}
-
-fn unavailable() -> Fault {
-    Fault::new(FaultCode::PolicyUnavailable, "messages cannot be answered at the moment, because a policy cannot be checked")
 }
 
 async fn asks(t: &mut Turning<'_>, policy: &Policy, text: &str) -> Result<bool, Fault> {

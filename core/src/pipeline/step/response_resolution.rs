@@ -6,17 +6,16 @@ use serde_json::json;
 
 use super::Flow;
 use crate::audit::Stage;
-use crate::config::{Making, OutputFormat, Response};
+use crate::config::{Making, Response};
 use crate::extension;
 use crate::fault::{Fault, FaultCode};
+use crate::intent::INTENT_COLLISION;
+use crate::json::members;
 use crate::respond;
 use crate::turning::Turning;
 use crate::verbose::{Progress, publish};
 
 const STEP: &str = "ResponseResolutionStep";
-
-/// The state in which two intents fit equally well.
-const INTENT_COLLISION: &str = "INTENT_COLLISION";
 
 pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     if t.session.state == INTENT_COLLISION {
@@ -55,12 +54,12 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
 
 fn announce(t: &Turning<'_>, response: &Response) {
     let facts = json!({"responseId": response.id, "intent": t.session.intent, "state": t.session.state});
-    let metadata = || facts.as_object().cloned().unwrap_or_default();
+    let metadata = || members(facts.clone());
     t.audit(Stage::ResolveResponse, |_| facts.clone());
     publish(t, Progress::new(STEP, "RESOLVE_RESPONSE"), metadata);
     publish(t, Progress::new(STEP, "RESOLVE_RESPONSE_SELECTED"), metadata);
     publish(t, Progress::new("ResponseTypeResolverFactory", "RESPONSE_TYPE_RESOLVER_SELECTED"), metadata);
-    if let (Making::Derived { .. }, OutputFormat::Text | OutputFormat::Json) = (&response.making, response.format) {
+    if matches!(response.making, Making::Derived { .. }) {
         publish(t, Progress::new("OutputFormatResolverFactory", "OUTPUT_FORMAT_RESOLVER_SELECTED"), metadata);
     }
 }

@@ -9,12 +9,13 @@ use super::Flow;
 use crate::audit::Stage;
 use crate::config::{OutputSchema, Phase, PromptTemplate};
 use crate::fault::{Fault, FaultCode};
+use crate::json::members;
 use crate::llm;
 use crate::rules;
 use crate::schema;
 use crate::turn::{LlmMode, Map};
 use crate::turning::Turning;
-use crate::verbose::{Progress, publish};
+use crate::verbose::{Progress, publish, tell};
 
 const STEP: &str = "SchemaExtractionStep";
 
@@ -57,7 +58,7 @@ async fn extract(t: &mut Turning<'_>, schema: &OutputSchema) -> Result<(), Fault
         look(t, Some(schema));
         return Ok(());
     }
-    tell(t, Stage::SchemaExtractionStart, "SCHEMA_EXTRACTION_START", json!({"schemaId": schema.id}));
+    tell(t, Stage::SchemaExtractionStart, Progress::new(STEP, "SCHEMA_EXTRACTION_START"), json!({"schemaId": schema.id}));
     let Some(template) = template else {
         let message = format!("no prompt extracts values for intent {}, state {}", t.session.intent, t.session.state);
         return Err(Fault::new(FaultCode::PromptContextMissing, message));
@@ -67,7 +68,7 @@ async fn extract(t: &mut Turning<'_>, schema: &OutputSchema) -> Result<(), Fault
     let reply = ask(t, schema, template).await?;
     take(t, schema, &reply);
     schema::note_and_lock(t, schema);
-    tell(t, Stage::SchemaStatus, "SCHEMA_STATUS", schema::status(t));
+    tell(t, Stage::SchemaStatus, Progress::new(STEP, "SCHEMA_STATUS"), schema::status(t));
     rules::pass(t, Phase::PostSchemaExtraction, STEP).await;
     t.session.write_context();
     Ok(())
@@ -91,18 +92,16 @@ async fn ask(t: &mut Turning<'_>, schema: &OutputSchema, template: &PromptTempla
         "schema": definition,
         "userInput": t.session.working_text(),
     });
-    tell(t, Stage::SchemaExtractionLlmInput, "SCHEMA_EXTRACTION_LLM_INPUT", input);
+    tell(t, Stage::SchemaExtractionLlmInput, Progress::new(STEP, "SCHEMA_EXTRACTION_LLM_INPUT"), input);
     let text = match llm::ask(t, "schema_extraction", LlmMode::Json, prompts, Some(definition)).await {
         Ok(reply) => reply.text,
         Err(error) => {
-            let facts = json!({"error": error.message});
-            let metadata = || facts.as_object().cloned().unwrap_or_default();
-            publish(t, Progress::error(STEP, "SCHEMA_EXTRACTION_LLM_ERROR"), metadata);
+            publish(t, Progress::error(STEP, "SCHEMA_EXTRACTION_LLM_ERROR"), || members(json!({"error": error.message})));
             return Err(Fault::of_llm());
         }
     };
     t.session.last_output = Some(("SCHEMA_EXTRACTION", text.clone()));
-    tell(t, Stage::SchemaExtractionLlmOutput, "SCHEMA_EXTRACTION_LLM_OUTPUT", json!({"json": text}));
+    tell(t, Stage::SchemaExtractionLlmOutput, Progress::new(STEP, "SCHEMA_EXTRACTION_LLM_OUTPUT"), json!({"json": text}));
     Ok(text)
 }
 
@@ -112,9 +111,4 @@ fn take(t: &mut Turning<'_>, schema: &OutputSchema, reply: &str) {
     if schema::merge(schema, &mut t.session.context, &reply) && !schema.names.iter().any(|it| it == "mcp") {
         t.session.context.shift_remove("mcp");
     }
-}
-
-fn tell(t: &Turning<'_>, stage: Stage, determinant: &str, payload: Value) {
-    publish(t, Progress::new(STEP, determinant), || payload.as_object().cloned().unwrap_or_default());
-    t.audit(stage, |_| payload);
 }

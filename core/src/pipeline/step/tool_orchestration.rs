@@ -10,10 +10,10 @@ use crate::config::{Phase, Tool};
 use crate::fault::Fault;
 use crate::rules;
 use crate::session::Session;
-use crate::tool::{self, TableRequest, ToolCall, tell};
+use crate::tool::{self, TableRequest, ToolCall};
 use crate::turn::Map;
 use crate::turning::Turning;
-use crate::verbose::Progress;
+use crate::verbose::{Progress, tell};
 
 const STEP: &str = "ToolOrchestrationStep";
 

@@ -35,8 +35,8 @@ pub const SABOTAGES: [Sabotage; 30] = [
     Sabotage {
         name: "effect_key_off_by_one",
         file: "core/src/turn/door.rs",
-        find: "format!(\"{}/{}\", port.turn, id.0)",
-        replace: "format!(\"{}/{}\", port.turn, id.0 + 1)",
+        find: "format!(\"{}/{}\", self.turn, self.next_effect)",
+        replace: "format!(\"{}/{}\", self.turn, self.next_effect + 1)",
         noticed_by: Proof::Suite("protocol::keys_name_turn_and_effect"),
     },
     Sabotage {
