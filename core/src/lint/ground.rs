@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::config::{ANY, Issue, Phase, Row, Tables, UNKNOWN, around, same_code, upper};
 
 /// The tables that are looked at.
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 18] = [
     "ce_config",
     "ce_intent",
     "ce_intent_classifier",
@@ -20,6 +20,10 @@ const TABLES: [&str; 14] = [
     "ce_mcp_planner",
     "ce_tool",
     "ce_task",
+    "ce_http_tool",
+    "ce_mcp_db_tool",
+    "cv_tool_spec",
+    "cv_extension",
 ];
 
 /// Patterns of rules that fit every message.

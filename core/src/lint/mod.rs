@@ -3,6 +3,7 @@
 //! A finding is an error only when the row certainly cannot work. Nothing is reported of rows that are left out already. Checks
 //! group rows by scope before they compare them, so that they stay fast on tens of thousands of rows.
 
+mod binding;
 mod condition;
 mod fact;
 mod ground;
@@ -34,6 +35,7 @@ pub fn check(tables: &Tables, issues: &[Issue]) -> Vec<Issue> {
         variable::check,
         schema::check,
         tool::check,
+        binding::check,
         verbose::check,
     ] {
         check(&ground, &mut found);

@@ -313,6 +313,29 @@ fn tools_that_are_not_there_and_actions_that_tie() {
 }
 
 #[test]
+fn tools_and_tasks_that_are_set_up_wrong() {
+    let tools = |id: u32, headers: Value| {
+        json!({
+            "ce_mcp_tool": [scoped(json!({"tool_id": 1, "tool_code": "a.b", "tool_group": "HTTP_API"}), "LOAN", "ANY")],
+            "ce_http_tool": [{"tool_id": id, "url_template": "https://a.example/", "headers": headers}],
+        })
+    };
+    let good = || tools(1, json!({"Authorization": "{{inputParams.token}}", "X-Source": "desk"}));
+    told(tools(2, json!({})), &["setup-without-tool ce_http_tool[2].tool_id"], good());
+    told(tools(1, json!({"authorization": "Bearer abc"})), &["credential-in-row ce_http_tool[1].headers"], good());
+    let task = |binding: Value, name: &str| {
+        json!({
+            "ce_task": [{"task_id": 1, "kind": "TASK", "task": "a:b", "binding": binding}],
+            "cv_extension": [{"name": name, "module": "a".repeat(64)}],
+        })
+    };
+    let at = "ce_task[1].binding";
+    told(task(json!({"extension": "fee"}), "fees"), &[&format!("unknown-extension {at}")], task(json!({"extension": "fee"}), "fee"));
+    let call = |headers: Value| task(json!({"http": {"url": "https://a.example/", "headers": headers}}), "fee");
+    told(call(json!({"X-Api-Key": "k-1"})), &[&format!("credential-in-row {at}")], call(json!({"X-Id": "k-1"})));
+}
+
+#[test]
 fn progress_messages_that_are_never_shown() {
     let rows = |priority: u32, step: &str, determinant: &str| {
         let row = |id: u32, intent: &str, step: &str, determinant: &str, priority: u32| {
