@@ -6,30 +6,7 @@ use super::super::{Asked, PackAnswer, PackError};
 use super::line::{self, Line};
 use super::time;
 use crate::config::TASK_MEMBERS;
-use crate::turn::{EffectError, EffectErrorKind, TaskReply};
-
-/// What a model is asked for. (`interface.md` 3)
-const PURPOSES: [&str; 19] = [
-    "policy",
-    "dialogue_act",
-    "intent_agent",
-    "intent_collision",
-    "schema_extraction",
-    "response_text",
-    "response_json",
-    "disambiguation",
-    "mcp_plan",
-    "memory_summary",
-    "semantic_interpret",
-    "semantic_query",
-    "sql_repair",
-    "intent_verify",
-    "intent_match",
-    "extract",
-    "synthesis",
-    "summary",
-    "agent",
-];
+use crate::turn::{EffectError, EffectErrorKind, PURPOSES, TaskReply};
 
 /// Words that stand for a failure.
 const KINDS: [(&str, EffectErrorKind); 11] = [

@@ -6,6 +6,29 @@ use serde_json::Value;
 use super::{Reply, Request};
 use crate::turn::{Class, Operation};
 
+/// What models are called for. (`interface.md` 3)
+pub const PURPOSES: [&str; 19] = [
+    "policy",
+    "dialogue_act",
+    "intent_agent",
+    "intent_collision",
+    "schema_extraction",
+    "response_text",
+    "response_json",
+    "disambiguation",
+    "mcp_plan",
+    "memory_summary",
+    "semantic_interpret",
+    "semantic_query",
+    "sql_repair",
+    "intent_verify",
+    "intent_match",
+    "extract",
+    "synthesis",
+    "summary",
+    "agent",
+];
+
 /// Milliseconds that a model has for an answer.
 const DEADLINE_MS: u32 = 60_000;
 

@@ -14,7 +14,7 @@ pub use container::{ContainerReply, ContainerRequest};
 pub use embed::{EmbedReply, EmbedRequest};
 pub use extension::{ExtensionReply, ExtensionRequest};
 pub use http::{Breaker, HttpCaller, HttpReply, HttpRequest, Retries, STUB, SecretHeader};
-pub use llm::{LlmMode, LlmReply, LlmRequest, Usage};
+pub use llm::{LlmMode, LlmReply, LlmRequest, PURPOSES, Usage};
 pub use sleep::SleepRequest;
 pub use sql::{SqlReply, SqlRequest};
 pub use task::{Patch, Publication, TaskReply, TaskRequest, TaskUse};

@@ -1,28 +1,6 @@
 //! What models are called for, as `--llm PURPOSE=MODEL` names it. (`interface.md` 3)
 
-/// The purposes, and `embed` for embeddings.
-pub const PURPOSES: [&str; 20] = [
-    "policy",
-    "dialogue_act",
-    "intent_agent",
-    "intent_collision",
-    "schema_extraction",
-    "response_text",
-    "response_json",
-    "disambiguation",
-    "mcp_plan",
-    "memory_summary",
-    "semantic_interpret",
-    "semantic_query",
-    "sql_repair",
-    "intent_verify",
-    "intent_match",
-    "extract",
-    "synthesis",
-    "summary",
-    "agent",
-    EMBED,
-];
+use convengine_core::turn::PURPOSES;
 
 /// Embeddings are no calls of a model that talks: only models that are named for them make them.
 pub const EMBED: &str = "embed";
@@ -40,7 +18,7 @@ pub fn is_known(word: &str) -> bool {
     known().any(|it| it == word)
 }
 
-/// All purposes and groups.
+/// All purposes, with `embed` for embeddings, and groups.
 pub fn known() -> impl Iterator<Item = &'static str> {
-    PURPOSES.into_iter().chain(GROUPS.iter().map(|it| it.0))
+    PURPOSES.into_iter().chain([EMBED]).chain(GROUPS.iter().map(|it| it.0))
 }
