@@ -72,6 +72,8 @@ fn compile(row: &Row<'_>) -> Result<Extension, Issue> {
         Some(Ok(texts)) => Ok(texts),
         Some(Err(_)) => Err(row.error(column, "is no JSON list of texts", "it is one, such as [\"http\"]")),
     };
+    // An address of a stub service comes with its scheme.
+    let host = |it: String| it.trim_start_matches("https://").trim_start_matches("http://").to_owned();
     let within = |column: &'static str, default: i64, most: i64| {
         let value = row.integer(column).unwrap_or(default);
         let hint = format!("it is a number from 1 to {most}");
@@ -81,7 +83,7 @@ fn compile(row: &Row<'_>) -> Result<Extension, Issue> {
         name,
         module,
         requests: list("requests")?,
-        hosts: list("hosts")?,
+        hosts: list("hosts")?.into_iter().map(host).collect(),
         secrets: list("secrets")?,
         memory_bytes: within("memory_mib", 16, LARGEST_MIB)?.saturating_mul(1 << 20),
         timeout_ms: within("timeout_ms", 1000, LONGEST_MS)?,
@@ -97,7 +99,7 @@ mod tests {
     fn an_extension_has_its_rights_and_limits() {
         let module = "A".repeat(64);
         let tables = json!({"cv_extension": [
-            {"name": "fee", "module": module, "requests": "[\"http\"]", "hosts": ["rates.example:443", "other.example"], "timeout_ms": 50},
+            {"name": "fee", "module": module, "requests": "[\"http\"]", "hosts": ["https://rates.example:443", "other.example"], "timeout_ms": 50},
             {"name": "short", "module": "abc"}, {"name": "list", "module": module, "hosts": "rates"},
             {"name": "slow", "module": module, "timeout_ms": 60000}, {"name": "off", "module": module, "enabled": false},
         ]});
