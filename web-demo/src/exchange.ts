@@ -14,7 +14,7 @@ export interface Told {
 }
 
 /** Members that the title and the chips already say. */
-const SAID = ['kind', 'caller', 'method', 'status', 'purpose', 'mode', 'task', 'called_for', 'tool_code', 'tool_group', 'extension', 'ms', 'pageId', 'sectionId', 'containerId'];
+const SAID = ['kind', 'caller', 'method', 'purpose', 'mode', 'task', 'called_for', 'tool_code', 'tool_group', 'extension', 'ms', 'pageId', 'sectionId', 'containerId'];
 
 /** Parts with a name of their own, in the order in which people read them. */
 const ASKED: [member: string, name: string, folded: boolean][] = [
@@ -31,7 +31,8 @@ const ASKED: [member: string, name: string, folded: boolean][] = [
 
 const ANSWERED: [member: string, name: string, folded: boolean][] = [
   ['text', '', false],
-  ['body', '', false],
+  ['status', 'Status', false],
+  ['body', 'Body', false],
   ['result', '', false],
   ['said', '', false],
   ['data', '', false],

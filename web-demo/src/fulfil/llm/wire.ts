@@ -42,7 +42,7 @@ export async function document(response: Response, time: Time): Promise<string> 
   let text = '';
   for await (const piece of texts(response, time)) text += piece;
   // An answer is an object, so one that cannot be read was not sent to its end.
-  if (/^\s*(\{|$)/.test(text) && !isJson(text)) throw Failed.truncated();
+  if (/^[ \t\r\n]*(\{|$)/.test(text) && !isJson(text)) throw Failed.truncated();
   return text;
 }
 
