@@ -50,7 +50,7 @@ await withPage(base, { ...options, before: listen }, async (page) => {
 
   await page.locator('.composer summary').click();
   await page.locator('#params').fill('{"tool_request": {"tool_code": "crm.file", "args": {"id": "7"}}}');
-  await type(page, 'go');
+  await type(page, 'file a case');
   print({ chat: await reply(page, 1) });
   await area(page, 'inspector');
   await page.getByRole('tab', { name: /Effects/ }).click();
