@@ -1,3 +1,4 @@
+import type { Reach } from './fulfil/live';
 import type { Failure, Loaded, Message, PlayedTurn, Progress, Reply, Request } from './protocol';
 import type { TurnRecord } from './types';
 
@@ -37,9 +38,9 @@ export class EngineClient {
     return this.ask({ type: 'load', pack, strict }, 'loaded');
   }
 
-  /** Runs one turn. */
-  async send(message: Message, follow: Follow): Promise<TurnRecord> {
-    return (await this.ask({ type: 'send', ...message }, 'done', follow)).turn;
+  /** Runs one turn, which may reach so much of the world. */
+  async send(message: Message, reach: Reach, follow: Follow): Promise<TurnRecord> {
+    return (await this.ask({ type: 'send', reach, ...message }, 'done', follow)).turn;
   }
 
   /** Plays all turns of a pack; `keep` lets the conversation go on from there. */
@@ -115,5 +116,5 @@ export class EngineClient {
 }
 
 function isProgress(message: Reply | Progress): message is Progress {
-  return message.type === 'notices' || message.type === 'effect' || message.type === 'answer' || message.type === 'turn';
+  return ['notices', 'effect', 'token', 'answer', 'turn'].includes(message.type);
 }

@@ -1,5 +1,5 @@
 import { elementTexts, memberText } from './json-text';
-import type { Completion, Effect, Exchange, Notice, Outcome, Slice } from './types';
+import type { Completion, Effect, Exchange, Notice, Outcome, Slice, Token } from './types';
 
 /** What driving a turn needs of the engine. */
 export interface TurnEngine {
@@ -22,6 +22,8 @@ export interface Watch {
   notices(notices: Notice[]): void;
   effect(effect: Effect): void;
   answer(exchange: Exchange): void;
+  /** A piece of an answer that is still being made. */
+  token?: (token: Token) => void;
 }
 
 /** What a driven turn leaves behind. */

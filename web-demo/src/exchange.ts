@@ -14,13 +14,15 @@ export interface Told {
 }
 
 /** Members that the title and the chips already say. */
-const SAID = ['kind', 'purpose', 'mode', 'task', 'called_for', 'tool_code', 'tool_group', 'extension', 'ms', 'pageId', 'sectionId', 'containerId'];
+const SAID = ['kind', 'caller', 'method', 'purpose', 'mode', 'task', 'called_for', 'tool_code', 'tool_group', 'extension', 'ms', 'pageId', 'sectionId', 'containerId'];
 
 /** Parts with a name of their own, in the order in which people read them. */
 const ASKED: [member: string, name: string, folded: boolean][] = [
   ['user', 'User prompt', false],
   ['system', 'System prompt', true],
   ['args', 'Arguments', false],
+  ['url', 'Address', false],
+  ['body', 'Body', false],
   ['input', 'Input', false],
   ['texts', 'Texts', false],
   ['inputParams', 'Input params', false],
@@ -29,6 +31,8 @@ const ASKED: [member: string, name: string, folded: boolean][] = [
 
 const ANSWERED: [member: string, name: string, folded: boolean][] = [
   ['text', '', false],
+  ['status', 'Status', false],
+  ['body', 'Body', false],
   ['result', '', false],
   ['said', '', false],
   ['data', '', false],
@@ -44,18 +48,19 @@ export function title({ request }: Effect): string {
   if (kind === 'container') return `${request['pageId']}/${request['sectionId']}/${request['containerId']}`;
   if (kind === 'embed' && Array.isArray(texts)) return texts.length === 1 ? '1 text' : `${texts.length} texts`;
   if (kind === 'sleep') return `${request['ms']} ms`;
+  if (kind === 'http') return Object.values(request['caller'] ?? {}).join() || kind;
   return text('purpose') || text('task') || text('tool_code') || text('tool_group') || text('extension') || kind;
 }
 
 /** Says in a few words each what kind of an effect it is. */
 export function kinds({ request }: Effect): string[] {
-  const more = [request['mode'], request['called_for'], request['tool_code'] ? request['tool_group'] : null];
+  const more = [request['mode'], request['method'], request['called_for'], request['tool_code'] ? request['tool_group'] : null];
   return [request.kind, ...more.filter((it) => typeof it === 'string')];
 }
 
 /** Says what is waited for. */
 export function awaited(effect: Effect): string {
-  const names: Record<string, string> = { llm: 'the model', task: 'the task', tool: 'the tool', container: 'the container', extension: 'the extension' };
+  const names: Record<string, string> = { llm: 'the model', task: 'the task', tool: 'the tool', container: 'the container', http: 'the service', extension: 'the extension' };
   const name = names[effect.request.kind];
   return name ? `Waiting for ${name}: ${title(effect)}` : 'Working';
 }

@@ -1,3 +1,4 @@
+import { base64 } from './base64';
 import { spans, type Span } from './json-text';
 
 /** What the page tells of a module that was dropped onto it. */
@@ -71,11 +72,4 @@ function insert(text: string, object: Span, member: string): string {
   const at = object.start + 1;
   const more = (object.members?.size ?? 0) > 0;
   return `${text.slice(0, at)}\n  ${member}${more ? ',' : '\n'}${text.slice(at)}`;
-}
-
-function base64(bytes: Uint8Array): string {
-  let text = '';
-  // In parts: a call takes only so many arguments.
-  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-  return btoa(text);
 }

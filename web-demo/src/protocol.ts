@@ -1,9 +1,10 @@
-import type { Effect, Exchange, Issue, Json, Notice, Outcome, TurnRecord } from './types';
+import type { Reach } from './fulfil/live';
+import type { Effect, Exchange, Issue, Json, Notice, Outcome, Token, TurnRecord } from './types';
 
 /** What the page asks of the worker. */
 export type Request =
   | { id: number; type: 'load'; pack: string; strict: boolean }
-  | ({ id: number; type: 'send' } & Message)
+  | ({ id: number; type: 'send'; reach: Reach } & Message)
   | { id: number; type: 'play'; pack: string; keep: boolean }
   | { id: number; type: 'extend'; pack: string; effects: string[] }
   | { id: number; type: 'check'; extension: string; bytes: Uint8Array<ArrayBuffer> };
@@ -20,6 +21,7 @@ export interface Message {
 export type Progress =
   | { id: number; type: 'notices'; notices: Notice[] }
   | { id: number; type: 'effect'; effect: Effect }
+  | { id: number; type: 'token'; token: Token }
   | { id: number; type: 'answer'; exchange: Exchange }
   | { id: number; type: 'turn'; turn: TurnRecord };
 

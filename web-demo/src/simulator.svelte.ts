@@ -4,6 +4,7 @@ import { locate, type Place } from './locate';
 import { boundTasks, extensionName, refusal, sha256, withModule, type Taken } from './pack-extension';
 import { packs } from './packs';
 import type { Loaded, PlayedTurn } from './protocol';
+import { ReachState } from './reach.svelte';
 import { Turn } from './turn.svelte';
 import type { Issue } from './types';
 
@@ -44,6 +45,8 @@ export class Simulator {
   extension = $state.raw<Taken>();
 
   readonly ready: Promise<void>;
+  /** What the chat may reach of the world. */
+  readonly reach = new ReachState();
   private readonly client = new EngineClient((error) => this.recover(error));
   private running: { pack: string; loaded?: Loaded } = { pack: this.text };
   private loading: Promise<void> = Promise.resolve();
@@ -120,7 +123,7 @@ export class Simulator {
     const turn = this.begin(new Turn(++this.turnCount, message, this.conversationId, inputParams));
     await this.working(async () => {
       const said = { message, conversationId: turn.conversationId, reset, inputParams };
-      turn.finish(await this.client.send(said, (progress) => turn.follow(progress)));
+      turn.finish(await this.client.send(said, this.reach.plain(), (progress) => turn.follow(progress)));
     }, turn);
   }
 

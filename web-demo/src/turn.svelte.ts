@@ -1,15 +1,19 @@
 import type { Progress } from './protocol';
 import type { EngineError } from './client';
 import { awaited } from './exchange';
-import type { Effect, Exchange, Notice, TurnRecord } from './types';
+import type { Effect, Exchange, Notice, Token, TurnRecord } from './types';
 
 /** A turn of the chat while it runs and after it ended. */
 export class Turn {
   notices = $state.raw<Notice[]>([]);
   exchanges = $state.raw<Exchange[]>([]);
   waiting = $state.raw<Effect[]>([]);
+  /** What a model has written so far. */
+  writing = $state('');
   record = $state.raw<TurnRecord>();
   error = $state.raw<EngineError>();
+
+  private writer: number | undefined;
 
   constructor(
     readonly number: number,
@@ -35,6 +39,7 @@ export class Turn {
   follow(progress: Progress): void {
     if (progress.type === 'notices') this.notices = [...this.notices, ...progress.notices];
     else if (progress.type === 'effect') this.waiting = [...this.waiting, progress.effect];
+    else if (progress.type === 'token') this.write(progress.token);
     else if (progress.type === 'answer') {
       this.waiting = this.waiting.filter((it) => it.id !== progress.exchange.effect.id);
       this.exchanges = [...this.exchanges, progress.exchange];
@@ -53,5 +58,12 @@ export class Turn {
   fail(error: EngineError): void {
     this.waiting = [];
     this.error = error;
+  }
+
+  /** Another answer, or another attempt at this one, begins anew. */
+  private write(token: Token): void {
+    const goesOn = token.effect === this.writer && !('reset' in token);
+    this.writer = token.effect;
+    this.writing = (goesOn ? this.writing : '') + ('text' in token ? token.text : '');
   }
 }

@@ -21,8 +21,13 @@ export interface Effect {
   key: string;
   class: 'pure' | 'read' | 'write' | 'irreversible';
   deadline_ms: number;
+  /** Whether the answer may be shown while it is made. */
+  stream?: boolean;
   request: JsonObject & { kind: string };
 }
+
+/** A piece of an answer that is being made, or that an attempt at it failed and a new one begins. */
+export type Token = { effect: number; text: string } | { effect: number; reset: true };
 
 /** What came of one effect. */
 export interface Completion {

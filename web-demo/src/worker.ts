@@ -1,6 +1,7 @@
 import init, { Engine } from 'convengine-wasm';
-import { drive, type Clock, type Watch } from './drive';
+import { drive, type Clock, type Elsewhere, type Watch } from './drive';
 import { Extensions } from './fulfil/extension';
+import { Live, type Reach } from './fulfil/live';
 import { memberText } from './json-text';
 import { messageText, type Failure, type Message, type PlayedTurn, type Progress, type Reply, type Request } from './protocol';
 import type { Effect, Issue, TurnRecord } from './types';
@@ -15,6 +16,7 @@ const LIVE: Clock = {
 const extensions = new Extensions();
 const started = Promise.all([init(), extensions.ready]);
 let engine: Engine | undefined;
+let lately: { reach: string; live: Live } | undefined;
 let queue: Promise<void> = Promise.resolve();
 
 // One request after the other: the engine runs one turn at a time.
@@ -36,7 +38,7 @@ function perform(request: Request): Reply | Promise<Reply> {
     case 'load':
       return load(request.id, request.pack, request.strict);
     case 'send':
-      return send(request.id, request);
+      return send(request.id, request, request.reach);
     case 'play':
       return play(request.id, request.pack, request.keep);
     case 'extend':
@@ -57,15 +59,16 @@ function load(id: number, pack: string, strict: boolean): Reply {
   return { id, type: 'loaded', accepted, issues, hash, turns };
 }
 
-async function send(id: number, message: Message): Promise<Reply> {
+async function send(id: number, message: Message, reach: Reach): Promise<Reply> {
   if (!engine) throw new Error('no pack is loaded: choose one');
   const seed = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
   const watch: Watch = {
     notices: (notices) => say({ id, type: 'notices', notices }),
     effect: (effect) => say({ id, type: 'effect', effect }),
+    token: (token) => say({ id, type: 'token', token }),
     answer: (exchange) => say({ id, type: 'answer', exchange }),
   };
-  return { id, type: 'done', turn: await turn(engine, messageText(message, Date.now(), seed), watch, LIVE) };
+  return { id, type: 'done', turn: await turn(engine, messageText(message, Date.now(), seed), watch, LIVE, living(reach)) };
 }
 
 async function play(id: number, pack: string, keep: boolean): Promise<Reply> {
@@ -97,9 +100,18 @@ async function check(id: number, extension: string, bytes: Uint8Array<ArrayBuffe
   return { id, type: 'checked', refused: await extensions.check(extension, bytes) };
 }
 
-async function turn(on: Engine, message: string, watch: Watch, clock?: Clock): Promise<TurnRecord> {
+/** The same as before while nothing changed, because it learns which model takes what. */
+function living(reach: Reach): Live {
+  const text = JSON.stringify(reach);
+  if (lately?.reach !== text) lately = { reach: text, live: new Live(reach) };
+  return lately.live;
+}
+
+async function turn(on: Engine, message: string, watch: Watch, clock?: Clock, live?: Live): Promise<TurnRecord> {
+  const elsewhere: Elsewhere = (effect, text, now) =>
+    extensions.answer(on, effect, text, now) ?? (now && live?.answer(on, effect, text, now, watch));
   const begin = performance.now();
-  const driven = await drive(on, message, watch, clock, (effect, text, now) => extensions.answer(on, effect, text, now));
+  const driven = await drive(on, message, watch, clock, elsewhere);
   const durationMs = performance.now() - begin;
   return { ...driven, message: spoken(message), hash: on.turn_hash(), views: on.views(), durationMs };
 }

@@ -17,11 +17,11 @@ const FLAGS = [
 const LOADED_WITHIN_MS = 30_000;
 
 /**
- * Opens the page, waits for its engine and hands it to `run`.
+ * Opens the page, waits for its engine and hands it to `run`; `before` may prepare it before it is opened.
  *
  * Ends with exit code 1 and a line on standard error when anything fails or the page writes an error to its console.
  */
-export async function withPage(base, { size = '1440x900', dark = false }, run) {
+export async function withPage(base, { size = '1440x900', dark = false, before = async () => {} }, run) {
   const profile = await mkdtemp(join(tmpdir(), 'convengine-page-'));
   let context;
   try {
@@ -38,7 +38,9 @@ export async function withPage(base, { size = '1440x900', dark = false }, run) {
     const complaints = [];
     page.on('console', (it) => it.type() === 'error' && complaints.push(it.text()));
     page.on('pageerror', (it) => complaints.push(it.message));
-    page.on('requestfailed', (it) => complaints.push(`${it.url()} could not be fetched`));
+    // What the page itself has heard enough of has not failed.
+    page.on('requestfailed', (it) => it.failure()?.errorText !== 'net::ERR_ABORTED' && complaints.push(`${it.url()} could not be fetched`));
+    await before(page);
     const response = await page.goto(base, { waitUntil: 'load', timeout: LOADED_WITHIN_MS });
     if (!response?.ok()) throw new Error(`${base} answered with status ${response?.status()}`);
     await within(LOADED_WITHIN_MS, 'the engine to be ready', page.evaluate(() => globalThis.convengine.ready));

@@ -13,13 +13,15 @@ const group = effect({ kind: 'tool', tool_code: null, tool_group: 'FAQ', args: {
 const container = effect({ kind: 'container', pageId: 1, sectionId: 2, containerId: 3, userId: 'u', inputParams: { q: 'x' } });
 const embed = effect({ kind: 'embed', texts: ['a', 'b'] });
 const extension = effect({ kind: 'extension', extension: 'fee', module: 'ab', messages: [{}], memory_bytes: 1, timeout_ms: 1 });
+const service = effect({ kind: 'http', caller: { tool: 'crm.file' }, method: 'POST', url: 'http://a/b', headers: [], body: '{}', max_bytes: 9 });
 const sleep = effect({ kind: 'sleep', ms: 200 });
 
 describe('an effect', () => {
   it('is named by what it is about', () => {
-    const all = [model, task, tool, group, container, embed, extension, sleep];
-    expect(all.map(title)).toEqual(['extract', 'desk:file', 'parcel.find', 'FAQ', '1/2/3', '2 texts', 'fee', '200 ms']);
+    const all = [model, task, tool, group, container, embed, extension, service, sleep];
+    expect(all.map(title)).toEqual(['extract', 'desk:file', 'parcel.find', 'FAQ', '1/2/3', '2 texts', 'fee', 'crm.file', '200 ms']);
     expect([model, task, tool, group].map(kinds)).toEqual([['llm', 'json'], ['task', 'rule'], ['tool', 'HTTP_API'], ['tool']]);
+    expect([kinds(service), awaited(service)]).toEqual([['http', 'POST'], 'Waiting for the service: crm.file']);
     expect([model, tool, sleep].map(awaited)).toEqual(['Waiting for the model: extract', 'Waiting for the tool: parcel.find', 'Working']);
   });
 
@@ -38,6 +40,11 @@ describe('an effect', () => {
       ['Input params', { q: 'x' }, false],
       ['Rest of the request', { userId: 'u' }, true],
     ]);
+    expect(parts(asked(service))).toEqual([
+      ['Address', 'http://a/b', false],
+      ['Body', '{}', false],
+      ['Rest of the request', { max_bytes: 9 }, true],
+    ]);
     expect(parts(asked(sleep))).toEqual([]);
   });
 
@@ -50,6 +57,7 @@ describe('an effect', () => {
     ]);
     expect(parts(answered(reply({ kind: 'embed', vectors: [[1, 0]] })))).toEqual([['Vectors', [[1, 0]], true]]);
     expect(parts(answered(reply({ kind: 'slept' })))).toEqual([]);
+    expect(parts(answered(reply({ kind: 'http', status: 200, body: 'x' })))).toEqual([['Status', 200, false], ['Body', 'x', false]]);
     const failed = answered({ id: 0, at: 1, outcome: { error: { kind: 'timeout', message: 'no answer in time' } } });
     expect([failed.failed, ...parts(failed)]).toEqual([true, ['', 'timeout: no answer in time', false]]);
   });

@@ -10,6 +10,7 @@ mod export;
 mod extension;
 mod http;
 mod lint;
+mod live;
 mod models;
 mod protocol;
 mod readme;

@@ -1,0 +1,68 @@
+//! A chat of the page with a model and a service outside of its pack: what is shown, what is sent, and where no key may be.
+
+use std::process::Command;
+
+use convengine_tests::root;
+use serde_json::{Value, json};
+
+use crate::running::Place;
+
+/// A desk whose answers about orders a model writes, and which files cases with a service. The page is given the service's address.
+fn desk() -> Value {
+    let filed = "[(${inputParams.tool_status})] [(${inputParams.tool_result.result?.mapped})]";
+    json!({
+        "name": "desk",
+        "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}},
+        "tables": {
+            "ce_intent": [{"intent_code": "ORDERS", "description": "Questions about orders"}, {"intent_code": "CASES", "description": "Cases"}],
+            "ce_intent_classifier": [
+                {"classifier_id": 1, "rule_type": "CONTAINS", "pattern": "order", "intent_code": "ORDERS", "priority": 10},
+                {"classifier_id": 2, "rule_type": "STARTS_WITH", "pattern": "file", "intent_code": "CASES", "state_code": "OPEN", "priority": 20}
+            ],
+            "ce_rule": [
+                {"rule_id": 1, "phase": "PRE_RESPONSE_RESOLUTION", "intent_code": "CASES", "state_code": "CLOSED", "rule_type": "EXACT",
+                 "match_pattern": "never", "action": "SET_STATE", "action_value": "OPEN"}
+            ],
+            "ce_prompt_template": [
+                {"template_id": 1, "intent_code": "ORDERS", "state_code": "ANY", "output_format": "TEXT",
+                 "system_prompt": "Answer kindly.", "user_prompt": "The customer writes: {{user_input}}"}
+            ],
+            "ce_response": [
+                {"response_id": 1, "intent_code": "ORDERS", "state_code": "ANY", "output_format": "TEXT", "response_type": "DERIVED"},
+                {"response_id": 2, "intent_code": "CASES", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": filed}
+            ],
+            "ce_mcp_tool": [
+                {"tool_id": 1, "tool_code": "crm.file", "tool_group": "HTTP", "intent_code": "CASES", "state_code": "OPEN", "description": "Files a case"}
+            ],
+            "ce_http_tool": [{"tool_id": 1, "method": "POST", "url_template": "http://SERVICE/cases/{{id}}", "auth_ref": "crm"}]
+        }
+    })
+}
+
+/// Chats in the page; answers the lines that its script prints, by their only members.
+fn chat(place: &Place) -> Vec<(String, Value)> {
+    let server = place.serve(&[]);
+    let mut command = Command::new("node");
+    command.arg(root().join("web-demo/test/live.mjs")).arg(format!("http://{}", server.address)).arg(place.pack("desk.json", &desk()));
+    let output = command.output().expect("node cannot be started");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    let line = |it: &str| serde_json::from_str::<serde_json::Map<String, Value>>(it).unwrap().into_iter().next().unwrap();
+    printed.lines().map(line).collect()
+}
+
+#[test]
+fn a_live_chat_in_the_browser_shows_what_a_model_writes_and_keeps_its_key_in_memory() {
+    let lines = chat(&Place::new());
+    let of = |name: &str| lines.iter().filter(|it| it.0 == name).map(|it| &it.1).collect::<Vec<_>>();
+    assert_eq!(of("writing"), ["It is"], "before the model has ended");
+    let filed = r#"SUCCESS {"filed":7,"echo":"Bearer [secret crm]","base64":"[secret crm]"}"#;
+    assert_eq!(of("chat"), ["It is [secret key of openai] on its way 🙂", filed]);
+    let asked = of("asked");
+    assert_eq!(asked[0]["signed"], "Bearer sk-live-0123456789abcdef");
+    assert_eq!((&asked[0]["url"], &asked[0]["call"]["stream"]), (&json!("/v1/chat/completions"), &json!(true)));
+    assert_eq!(asked[0]["call"]["messages"][1]["content"], "The customer writes: my order\n\n");
+    assert_eq!((&asked[1]["url"], &asked[1]["signed"]), (&json!("/cases/7"), &json!("Bearer crm-9876543210-\"q\"")));
+    assert_eq!((&asked[1]["call"], asked[1]["key"].as_str().map(|it| it.ends_with("/0"))), (&json!({"id": "7"}), Some(true)));
+    assert_eq!(of("seen"), [&json!([])], "neither the key nor the secret is anywhere but where it was written");
+}

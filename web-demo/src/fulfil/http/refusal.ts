@@ -1,0 +1,11 @@
+import type { EffectError, ErrorKind } from '../answer';
+
+/** A call without a reply. */
+export class Refusal extends Error {
+  readonly error: EffectError;
+
+  constructor(kind: ErrorKind, message: string, status?: number) {
+    super(message);
+    this.error = { kind, message, ...(status === undefined ? {} : { status }) };
+  }
+}

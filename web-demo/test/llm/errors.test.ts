@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import type { EffectError } from '../../src/fulfil/answer';
+import type { Provider } from '../../src/fulfil/llm/access';
+import { LONGEST } from '../../src/fulfil/llm/wire';
+import { retryAfter } from '../../src/fulfil/retry-after';
+import { sent, untilTheEnd, type Sent } from '../loopback.mjs';
+import { access, call, failure, models, reply, server } from './asking';
+import { ALL, answer, ended, errorOf, stream } from './provider';
+
+/** The error that an answer becomes. */
+async function failed(provider: Provider, mode: string, answer: Sent): Promise<EffectError> {
+  const { address, got } = await server([answer]);
+  const error = failure(await models(1, access(provider, address)).answer(call(mode)));
+  expect(got.length).toBe(1);
+  return error;
+}
+
+describe.each(ALL)('an error of %s', (provider) => {
+  it.each([
+    [400, 'invalid_request_error', 'refused'],
+    [401, 'authentication_error', 'denied'],
+    [403, 'permission_error', 'denied'],
+    [404, 'not_found_error', 'not_found'],
+    [429, 'rate_limit_error', 'limited'],
+    [500, 'api_error', 'unavailable'],
+    [529, 'overloaded_error', 'unavailable'],
+  ])('with the status %i has its kind and the words of the provider', async (status, type, kind) => {
+    const headers: Record<string, string> = status === 429 ? { 'Retry-After': '7' } : {};
+    const error = await failed(provider, 'text', sent(status, errorOf(provider, type, 'not\n like this'), headers));
+    const wait = status === 429 ? { retry_after_ms: 7000 } : {};
+    expect(error).toEqual({ kind, status, message: `${provider}:test-model: status ${status}: not like this`, ...wait });
+  });
+
+  it('that is no JSON says what it says, up to a length', async () => {
+    for (const body of ['<html><h1>502 Bad\r\nGateway</h1></html>', '', '[]', '\u0001']) {
+      const { kind, status, message } = await failed(provider, 'text', sent(502, body));
+      expect([kind, status, message.includes('status 502'), message.includes('\n')]).toEqual(['unavailable', 502, true, false]);
+    }
+    const { message } = await failed(provider, 'text', sent(400, errorOf(provider, 'x', 'é'.repeat(5000))));
+    expect(message.length).toBe(`${provider}:test-model: `.length + 500);
+    expect((await failed(provider, 'text', sent(400, 'x'.repeat(1 << 17)))).message).toBe(`${provider}:test-model: status 400`);
+  });
+
+  it('comes of an answer in another form', async () => {
+    for (const body of ['[]', '{}', 'null', '42', 'hello', '\ufeff', '{"choices":[],"content":7,"message":null,"done":true}']) {
+      expect((await failed(provider, 'text', sent(200, body))).kind, body).toBe('invalid');
+    }
+    expect((await failed(provider, 'text', sent(200, answer(provider, '')))).message).toMatch(/cannot be used: it is empty$/);
+    expect((await failed(provider, 'text', { bytes: new TextEncoder().encode('nonsense\r\n\r\n') })).kind).toBe('unavailable');
+    const moved = await failed(provider, 'text', sent(302, '', { Location: '/elsewhere' }));
+    expect([moved.kind, moved.status], 'a key is carried to nobody else').toEqual(['refused', 302]);
+  });
+
+  it('comes of half an answer', async () => {
+    const body = answer(provider, '{"a":1}');
+    for (let cut = 1; cut <= body.length; cut += 7) {
+      for (const { bytes } of [sent(200, body), untilTheEnd(body)]) {
+        const { kind } = await failed(provider, 'text', { bytes: bytes.subarray(0, bytes.length - cut) });
+        expect(kind, `without ${cut}`).toBe('unavailable');
+      }
+    }
+  });
+
+  it('comes of an answer that is too long, whole or in pieces', async () => {
+    const long = 'x'.repeat(LONGEST);
+    const { address } = await server([sent(200, answer(provider, long)), sent(200, stream(provider, [long]))]);
+    for (const tell of [undefined, () => {}]) {
+      const error = failure(await models(1, access(provider, address)).answer(call('text'), tell));
+      expect([error.kind, error.message.includes('longer than')]).toEqual(['invalid', true]);
+    }
+  });
+
+  it('comes of JSON that was cut off, while a text may end anywhere', async () => {
+    const half = sent(200, JSON.stringify(ended(provider, '{"a":', provider === 'anthropic' ? 'max_tokens' : 'length')));
+    for (const mode of ['json', 'json_strict']) expect((await failed(provider, mode, half)).message).toMatch(/cut off/);
+    const { address } = await server([half]);
+    expect(reply(await models(1, access(provider, address)).answer(call('text')))['text']).toBe('{"a":');
+  });
+
+  it('comes of a model that takes too long', async () => {
+    for (const bytes of [new Uint8Array(), untilTheEnd(stream(provider, ['He'])).bytes.subarray(0, 120)]) {
+      const { address } = await server([{ bytes, stays: true }]);
+      const error = failure(await models(3, access(provider, address)).answer(call('text', {}, 150), () => {}));
+      expect([error.kind, error.message]).toEqual(['timeout', expect.stringMatching(/no answer within 1\d\d ms$/)]);
+    }
+  });
+});
+
+it('takes a refusal for one, and asks nobody else', async () => {
+  const refused = { choices: [{ message: { content: null, refusal: 'I cannot help with that.' }, finish_reason: 'stop' }] };
+  const bodies = [refused, ended('openai', 'Well', 'content_filter')];
+  for (const body of bodies) {
+    const { address, got } = await server([sent(200, JSON.stringify(body))]);
+    const model = access('openai', address);
+    const error = failure(await models(3, model, model).answer(call('json')));
+    expect([error.kind, error.message.includes('refuses to answer'), got.length]).toEqual(['refused', true, 1]);
+  }
+  const { kind } = await failed('anthropic', 'text', sent(200, JSON.stringify(ended('anthropic', 'Well', 'refusal'))));
+  expect(kind).toBe('refused');
+});
+
+it('says what may be wrong where nobody answers', async () => {
+  const { address, close } = await server([]);
+  close();
+  const { kind, message } = failure(await models(1, access('openai', address)).answer(call('text')));
+  expect([kind, message]).toEqual(['unavailable', expect.stringMatching(/cannot be reached: .*CORS/)]);
+});
+
+it('reads the header Retry-After', () => {
+  const now = 784_111_777_000;
+  const of = (text: string) => retryAfter(new Headers({ 'retry-after': text }), now);
+  expect(['7', ' 1.5 ', '0', 'Sun, 06 Nov 1994 08:49:40 GMT', 'Sun, 06 Nov 1994 08:49:00 GMT'].map(of)).toEqual([7000, 1500, 0, 3000, 0]);
+  expect(['-3', '1e99', 'soon', '0x10', ''].map(of)).toEqual(Array.from({ length: 5 }));
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { Secrets } from '../src/fulfil/secrets';
+
+describe('a secret', () => {
+  it('is struck out in every spelling', () => {
+    const secrets = new Secrets([
+      { name: 'crm', value: 'sk-1/2&<3>_4"\'é?>~' },
+      { name: 'longer', value: 'sk-1/2&<3>_4"\'é?>~-and-more' },
+      { name: 'empty', value: '' },
+    ]);
+    const plain = 'sk-1/2&<3>_4"\'é?>~';
+    const json = JSON.stringify(plain).slice(1, -1);
+    const spellings = [
+      plain,
+      json,
+      json.replace('/', '\\/'),
+      json.replace('&', '\\u0026').replace('<', '\\u003c').replaceAll('>', '\\u003e'),
+      encodeURIComponent(plain),
+      encodeURIComponent(plain).toLowerCase(),
+      'sk-1%2F2%26%3C3%3E_4%22%27%C3%A9%3F%3E~',
+      'sk%2D1%2F2%26%3C3%3E%5F4%22%27%C3%A9%3F%3E%7E',
+      'c2stMS8yJjwzPl80IifDqT8+fg==',
+      'c2stMS8yJjwzPl80IifDqT8+fg',
+      'c2stMS8yJjwzPl80IifDqT8-fg',
+    ];
+    for (const spelling of spellings) expect(secrets.scrub(`x ${spelling} y`), spelling).toBe('x [secret crm] y');
+    expect(secrets.scrub(`${plain}-and-more`)).toBe('[secret longer]');
+    expect(new Secrets([]).scrub('nothing')).toBe('nothing');
+  });
+
+  it('is struck out however a text is cut', () => {
+    const secrets = new Secrets([
+      { name: 'key', value: 'sk-12345' },
+      { name: 'short', value: 'ab12' },
+      { name: 'long', value: 'ab12é34cd' },
+    ]);
+    expect(['a task', 'a risk-2', 'sk-1', 'sk-12345'].map((it) => secrets.settled(it))).toEqual([4, 8, 0, 8]);
+    expect(new Secrets([]).settled('all of it')).toBe(9);
+    const text = 'xab12é34cdab1ab12ééab12é34cab12y';
+    for (let size = 1; size <= text.length; size++) {
+      let [shown, held] = ['', ''];
+      for (let at = 0; at < text.length; at += size) {
+        held += text.slice(at, at + size);
+        const end = secrets.settled(held);
+        shown += secrets.scrub(held.slice(0, end));
+        held = held.slice(end);
+      }
+      expect(shown + secrets.scrub(held), `${size}`).toBe(secrets.scrub(text));
+    }
+  });
+});
