@@ -20,9 +20,13 @@ pub struct Turning<'c> {
 impl Turning<'_> {
     /// Publishes an audit event; the payload is built only when the event is kept.
     pub fn audit(&self, stage: Stage, payload: impl FnOnce(&Session) -> Value) {
-        let stage = stage.text();
-        if keeps(&self.config.settings.audit, &stage, &self.session.intent) {
+        if let Some(stage) = self.kept(stage) {
             self.door.notice(NoticeBody::Audit { stage, payload: payload(&self.session) });
         }
+    }
+
+    fn kept(&self, stage: Stage) -> Option<String> {
+        let stage = stage.text();
+        keeps(&self.config.settings.audit, &stage, &self.session.intent).then_some(stage)
     }
 }

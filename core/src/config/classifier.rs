@@ -3,7 +3,7 @@
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
-use super::row::Row;
+use super::row::{Row, by_priority};
 use super::scope::{Scopes, UNKNOWN, enabled_intents, upper};
 use super::tables::Tables;
 
@@ -39,8 +39,7 @@ pub struct Classifiers {
 impl Classifiers {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Classifiers {
         let enabled = enabled_intents(tables);
-        let mut rows = scopes.rows(tables, "ce_intent_classifier", issues);
-        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        let rows = by_priority(scopes.rows(tables, "ce_intent_classifier", issues));
         let mut classifiers = Classifiers::default();
         for row in rows {
             match compile(&row) {

@@ -2,7 +2,7 @@
 
 use super::by_scope::ByScope;
 use super::issue::Issue;
-use super::row::Row;
+use super::row::{Row, by_priority};
 use super::scope::{ANY, Scopes};
 use super::tables::Tables;
 
@@ -25,8 +25,7 @@ pub struct Containers(ByScope<Container>);
 
 impl Containers {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Containers {
-        let mut rows = scopes.rows(tables, "ce_container_config", issues);
-        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        let rows = by_priority(scopes.rows(tables, "ce_container_config", issues));
         let mut containers = Containers::default();
         for row in rows {
             match compile(&row) {

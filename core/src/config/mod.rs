@@ -56,7 +56,7 @@ pub use planner::{Planner, Planners};
 pub use policy::{Policies, Policy};
 pub use prompt::{InteractionTerms, PromptTemplate, PromptTemplates};
 pub use response::{Making, OutputFormat, Response, Responses};
-pub(crate) use row::Row;
+pub(crate) use row::{Row, by_priority};
 pub use rule::{Action, Condition, Phase, Rule, Rules, SetDialogueAct};
 pub use schema::{Field, Kind, OutputSchema, Schemas, Shape};
 use scope::Scopes;

@@ -3,7 +3,7 @@
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
-use super::row::Row;
+use super::row::{Row, by_priority};
 use super::scope::upper;
 use super::tables::Tables;
 use crate::text::regex::StepLimit;
@@ -36,8 +36,7 @@ pub struct Policies {
 impl Policies {
     pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Policies {
         let mut policies = Policies::default();
-        let mut rows = tables.enabled("ce_policy");
-        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        let rows = by_priority(tables.enabled("ce_policy"));
         for row in rows {
             match compile(&row) {
                 Ok((Some(matcher), policy)) => policies.patterns.push((matcher, policy)),

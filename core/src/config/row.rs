@@ -16,6 +16,12 @@ pub(crate) struct Row<'r> {
     map: &'r Map,
 }
 
+/// Rows by priority, those without one last; of equals the lower id comes first.
+pub(crate) fn by_priority(mut rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+    rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+    rows
+}
+
 impl<'r> Row<'r> {
     /// Names a row for its issues.
     pub fn new(table: &'static str, key: &'static str, position: usize, map: &'r Map) -> Self {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::by_scope::ByScope;
 use super::issue::Issue;
-use super::row::Row;
+use super::row::{Row, by_priority};
 use super::scope::{ANY, Scopes, same_code, upper};
 use super::tables::Tables;
 use crate::json::path::JsonPath;
@@ -115,8 +115,7 @@ pub struct Rules(BTreeMap<Phase, ByScope<Rule>>);
 impl Rules {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Rules {
         let mut rules = Rules::default();
-        let mut rows = scopes.rows(tables, "ce_rule", issues);
-        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        let rows = by_priority(scopes.rows(tables, "ce_rule", issues));
         for row in rows {
             match compile(&row) {
                 Ok((phase, rule)) => rules.0.entry(phase).or_default().add(&row, rule),

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::by_scope::ByScope;
 use super::issue::Issue;
-use super::row::Row;
+use super::row::{Row, by_priority};
 use super::scope::{ANY, Scopes, upper};
 use super::tables::Tables;
 use crate::turn::Map;
@@ -103,8 +103,7 @@ pub struct Schemas {
 impl Schemas {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Schemas {
         let mut schemas = Schemas::default();
-        let mut rows = scopes.rows(tables, "ce_output_schema", issues);
-        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        let rows = by_priority(scopes.rows(tables, "ce_output_schema", issues));
         for row in rows {
             match compile(&row) {
                 Ok(schema) => schemas.add(schema, &row, issues),

@@ -47,12 +47,13 @@ pub(super) struct ConfigRows(Vec<(String, String, String)>);
 impl Tables {
     /// The compiled tables in the form that equal tables have: without time stamps, of which only the order of templates stays.
     pub(crate) fn compiled(&self) -> Tables {
-        let settled = |table: &str, key: &str| {
-            let mut rows = self.0.get(table)?.iter().map(|row| settled(table, row)).collect::<Vec<Map>>();
+        let mut tables = Tables::default();
+        for (table, key) in COMPILED {
+            let Some(rows) = self.0.get(table) else { continue };
+            let mut rows: Vec<Map> = rows.iter().map(|row| settled(table, row)).collect();
             in_key_order(&mut rows, key);
-            Some((table.to_owned(), rows))
-        };
-        let mut tables = Tables(COMPILED.iter().filter_map(|it| settled(it.0, it.1)).collect());
+            tables.0.insert(table.to_owned(), rows);
+        }
         if let Some(rows) = tables.0.get_mut(TEMPLATES) {
             age::rank(rows);
         }
@@ -87,15 +88,16 @@ impl ConfigRows {
 
 /// Puts rows into the order of their key, as the database gives them; rows that a pack gave no id stay as they are.
 fn in_key_order(rows: &mut [Map], key: &str) {
-    if rows.iter().all(|it| it.get(key).is_some_and(Value::is_i64)) {
-        rows.sort_by_key(|it| it.get(key).and_then(Value::as_i64));
-    } else if rows.iter().all(|it| it.get(key).is_some_and(Value::is_string)) {
-        rows.sort_by(|a, b| text_of(a, key).cmp(text_of(b, key)));
+    let all = |is: fn(&Value) -> bool| rows.iter().all(|it| it.get(key).is_some_and(is));
+    if all(Value::is_i64) || all(Value::is_string) {
+        rows.sort_by(|a, b| number_and_text(a, key).cmp(&number_and_text(b, key)));
     }
 }
 
-fn text_of<'r>(row: &'r Map, key: &str) -> &'r str {
-    row.get(key).and_then(Value::as_str).unwrap_or_default()
+/// One of the two is nothing in all rows.
+fn number_and_text<'r>(row: &'r Map, key: &str) -> (Option<i64>, Option<&'r str>) {
+    let value = row.get(key);
+    (value.and_then(Value::as_i64), value.and_then(Value::as_str))
 }
 
 fn settled(table: &str, row: &Map) -> Map {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::by_scope::ByScope;
 use super::issue::Issue;
-use super::row::Row;
+use super::row::{Row, by_priority};
 use super::scope::{ANY, Scopes, upper};
 use super::tables::Tables;
 
@@ -78,8 +78,7 @@ pub struct PlacedTasks {
 
 impl PlacedTasks {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> PlacedTasks {
-        let mut rows = scopes.rows(tables, "ce_task", issues);
-        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        let rows = by_priority(scopes.rows(tables, "ce_task", issues));
         let mut placed = PlacedTasks::default();
         // A row of the kind TASK has no place: it only says who carries the task out.
         for row in rows.iter().filter(|it| it.code("kind").is_none_or(|it| !it.eq_ignore_ascii_case("TASK"))) {

@@ -4,7 +4,7 @@ mod args;
 
 use super::by_scope::ByScope;
 use super::issue::Issue;
-use super::row::Row;
+use super::row::{Row, by_priority};
 use super::scope::Scopes;
 use super::tables::Tables;
 use super::tool::tool_group;
@@ -34,8 +34,7 @@ pub struct ToolRows(ByScope<ToolRow>);
 impl ToolRows {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> ToolRows {
         let mut found = ToolRows::default();
-        let mut rows = scopes.rows(tables, "ce_tool", issues);
-        rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+        let rows = by_priority(scopes.rows(tables, "ce_tool", issues));
         for row in rows {
             match compile(&row) {
                 Ok(tool) => found.0.add(&row, tool),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::{ANY, Issue, Phase, Row, Tables, UNKNOWN, around, same_code, upper};
+use crate::config::{ANY, Issue, Phase, Row, Tables, UNKNOWN, around, by_priority, same_code, upper};
 
 /// The tables that are looked at.
 const TABLES: [&str; 18] = [
@@ -137,9 +137,7 @@ impl Rule<'_> {
 }
 
 fn rules<'t>(rows: &[Row<'t>]) -> Vec<Rule<'t>> {
-    let mut rules: Vec<Rule<'t>> = rows.iter().filter_map(rule).collect();
-    rules.sort_by_key(|it| (it.row.integer("priority").unwrap_or(i64::MAX), it.row.id()));
-    rules
+    by_priority(rows.to_vec()).iter().filter_map(rule).collect()
 }
 
 fn rule<'t>(row: &Row<'t>) -> Option<Rule<'t>> {

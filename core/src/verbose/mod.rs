@@ -49,6 +49,13 @@ pub fn tell(t: &Turning<'_>, stage: Stage, progress: Progress<'_>, facts: Value)
 
 /// Publishes the message for what happened; nothing when no row speaks for it.
 pub fn publish(t: &Turning<'_>, progress: Progress<'_>, metadata: impl FnOnce() -> Map) {
+    let rows = candidates(t, progress);
+    if !rows.is_empty() || progress.error {
+        speak(t, progress, &rows, metadata());
+    }
+}
+
+fn candidates<'t>(t: &'t Turning<'_>, progress: Progress<'t>) -> Vec<&'t Verbose> {
     let occasion = Occasion {
         determinant: progress.determinant,
         rule_id: progress.rule_id,
@@ -56,12 +63,12 @@ pub fn publish(t: &Turning<'_>, progress: Progress<'_>, metadata: impl FnOnce() 
         intent: &t.session.intent,
         state: &t.session.state,
     };
-    let rows: Vec<&Verbose> = t.config.verbose.candidates(occasion).collect();
-    if rows.is_empty() && !progress.error {
-        return;
-    }
-    let facts = Value::Object(facts(t, progress, metadata()));
-    let notice = select(&rows, progress, &facts).and_then(|row| of_row(t, progress, row, &facts));
+    t.config.verbose.candidates(occasion).collect()
+}
+
+fn speak(t: &Turning<'_>, progress: Progress<'_>, rows: &[&Verbose], metadata: Map) {
+    let facts = Value::Object(facts(t, progress, metadata));
+    let notice = select(rows, progress, &facts).and_then(|row| of_row(t, progress, row, &facts));
     let notice = match notice {
         Some(notice) => notice,
         None if progress.error => default(t, progress, facts),

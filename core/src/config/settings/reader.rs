@@ -138,8 +138,11 @@ impl Reader<'_> {
             let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
             let members = of_text.as_ref().unwrap_or(value).as_object()?;
             let name = |it: &str| it.trim_matches(['[', ']']).trim().to_uppercase();
-            let list = |it: &Value| texts(it).map(|it| it.iter().map(|it| it.trim().to_uppercase()).collect());
-            members.iter().map(|(from, to)| Some((name(from), list(to)?))).collect()
+            let mut lists = BTreeMap::new();
+            for (from, to) in members {
+                lists.insert(name(from), texts(to)?.iter().map(|it| it.trim().to_uppercase()).collect());
+            }
+            Some(lists)
         };
         self.read(key, step, "a map of lists such as {\"DRAFT\": [\"SENT\"]}", parse).unwrap_or_default()
     }
@@ -149,7 +152,12 @@ impl Reader<'_> {
         let parse = |value: &Value| -> Option<BTreeMap<String, Decision>> {
             let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
             let members = of_text.as_ref().unwrap_or(value).as_object()?;
-            members.iter().map(|(name, decision)| cell(name, decision)).collect()
+            let mut matrix = BTreeMap::new();
+            for (name, decision) in members {
+                let (name, decision) = cell(name, decision)?;
+                matrix.insert(name, decision);
+            }
+            Some(matrix)
         };
         let expected = "a map such as {\"PENDING_ACTION:AFFIRM\": \"EXECUTE_PENDING_ACTION\"}";
         self.read(key, step, expected, parse).unwrap_or_default()
