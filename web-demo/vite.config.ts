@@ -6,7 +6,10 @@ const POLICY =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; " +
   "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
-/** Pack text is foreign text: the built page may load and contact nothing but its own files. */
+/**
+ * Pack text is foreign text: the built page may load and contact nothing but its own files. The engine's worker, which shows nothing,
+ * is not bound by the policy of the page; it alone calls the models and services of a live chat.
+ */
 function contentPolicy(): Plugin {
   return {
     name: 'content-policy',

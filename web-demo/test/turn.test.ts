@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { Turn } from '../src/turn.svelte';
+import type { Token } from '../src/types';
+
+describe('what a model writes', () => {
+  it('is shown as it comes, and anew for another attempt or another answer', () => {
+    const turn = new Turn(1, 'hi', 'c');
+    const tokens: Token[] = [
+      { effect: 1, text: 'a' },
+      { effect: 1, text: 'b' },
+      { effect: 1, reset: true },
+      { effect: 1, text: 'c' },
+      { effect: 2, text: 'd' },
+      { effect: 2, text: 'e' },
+    ];
+    const shown = tokens.map((token) => {
+      turn.follow({ id: 1, type: 'token', token });
+      return turn.writing;
+    });
+    expect(shown).toEqual(['a', 'ab', '', 'c', 'd', 'de']);
+  });
+});
