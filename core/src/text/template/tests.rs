@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::{Rendered, Template};
-use crate::turn::Rng;
 
 fn variables() -> Value {
     json!({
@@ -338,8 +337,11 @@ fn mutated_templates_never_break_the_engine() {
         "{{((((a['b'][1]['c d']))))}} {{-1 eq -1.0 ? 1 : not yes}} {{context.agent.x}}",
     ];
     let variables = variables();
-    let mut rng = Rng::new(7);
-    let mut random = |below: usize| usize::try_from(rng.next_u64() >> 33).unwrap() % below.max(1);
+    let mut state: u64 = 7;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below.max(1)
+    };
     let mut compiled = 0;
     for round in 0..6_000 {
         let mut text: Vec<char> = SEEDS[round % SEEDS.len()].chars().collect();
