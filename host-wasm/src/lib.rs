@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash};
-use convengine_core::turn::{Answer, Completion, Effect, EffectId, Journal, Millis, Request, Slice, Turn};
+use convengine_core::turn::{Answer, Completion, Effect, EffectId, ExtensionRequest, Journal, Millis, Slice, Turn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -93,12 +93,14 @@ impl Engine {
 
     /// The answer to a call of an extension, which JavaScript runs: what it said, or else `{"error": …}`; as `answer` otherwise.
     pub fn extended(&self, effect: &str, said: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
-        let effect = self.effect(effect)?;
-        let outcome = match (&effect.request, said) {
-            (Request::Extension(request), Some(said)) => request.heard(&said),
+        let effect: Value = parse("effect", effect)?;
+        let request = effect.get("request").cloned().and_then(|it| serde_json::from_value::<ExtensionRequest>(it).ok());
+        let outcome = match (request, said) {
+            (Some(request), Some(said)) => request.heard(&said),
             _ => parse("failure", failure)?,
         };
-        self.completion(effect.id, outcome, 0, at)
+        let id = number(&effect).ok_or_else(|| thrown("BAD_INPUT", "this is not an effect: it has no number"))?;
+        self.completion(id, outcome, 0, at)
     }
 
     /// Continues with a JSON list of completions; returns the next slice.
@@ -155,8 +157,7 @@ impl Engine {
 
     /// The effect that JavaScript hands back; its number says which one it is.
     fn effect(&self, text: &str) -> Result<Effect, JsValue> {
-        let id = parse::<Value>("effect", text)?.get("id").and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
-        let effect = id.and_then(|it| self.asked.get(&EffectId(it)).cloned());
+        let effect = number(&parse("effect", text)?).and_then(|it| self.asked.get(&it).cloned());
         effect.ok_or_else(|| thrown("BAD_INPUT", "this is not an effect of the turn: hand in one of its slices'"))
     }
 
@@ -169,6 +170,10 @@ impl Engine {
         }
         text(slice)
     }
+}
+
+fn number(effect: &Value) -> Option<EffectId> {
+    effect.get("id").and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok()).map(EffectId)
 }
 
 fn text<T: Serialize>(value: &T) -> Result<String, JsValue> {
