@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::built_in::{Component, PromptPair};
 use super::issue::Issue;
 use super::tables::ConfigRows;
+use crate::json::members;
 use crate::text::regex::Regex;
 use crate::text::template::Template;
 
@@ -91,26 +93,21 @@ impl Acts {
     }
 
     pub(super) fn compile(rows: &ConfigRows, issues: &mut Vec<Issue>) -> Acts {
-        let words = WORDS.iter().filter_map(|(act, key, default)| Some((*act, words(rows, key, default, issues)?))).collect();
-        Acts { words, plain: prompts(rows, "", &PLAIN, issues), rewrite: prompts(rows, "QUERY_REWRITE_", &REWRITE, issues) }
+        let mut step = Component { rows, name: "DialogueActStep", issues };
+        let words = WORDS.iter().filter_map(|(act, key, default)| Some((*act, words(&mut step, key, default)?))).collect();
+        Acts { words, plain: prompts(&mut step, "", &PLAIN), rewrite: prompts(&mut step, "QUERY_REWRITE_", &REWRITE) }
     }
 }
 
-fn words(rows: &ConfigRows, key: &str, default: &str, issues: &mut Vec<Issue>) -> Option<Regex> {
-    if let Some(pattern) = rows.value(STEP, key) {
+fn words(step: &mut Component<'_>, key: &str, default: &str) -> Option<Regex> {
+    if let Some(pattern) = step.rows.value(step.name, key) {
         match Regex::whole(pattern) {
             Ok(regex) => return Some(regex),
-            Err(reason) => issues.push(left_out(key, reason)),
+            Err(reason) => step.left_out(key, reason),
         }
     }
     Regex::whole(default).ok()
 }
-
-fn left_out(key: &str, reason: String) -> Issue {
-    Issue::error(format!("ce_config[{STEP}/{key}].config_value"), reason, "the built-in value is used until it is corrected")
-}
-
-const STEP: &str = "DialogueActStep";
 
 struct BuiltIn {
     system: &'static str,
@@ -140,49 +137,27 @@ const REWRITE: BuiltIn = BuiltIn {
     rewrites: true,
 };
 
-fn prompts(rows: &ConfigRows, prefix: &str, built_in: &BuiltIn, issues: &mut Vec<Issue>) -> ActPrompts {
-    let mut template = |name: &str, default: &str| {
-        let key = format!("{prefix}{name}");
-        if let Some(source) = rows.value(STEP, &key) {
-            match Template::compile(source) {
-                Ok(template) => return template,
-                Err(reason) => issues.push(left_out(&key, reason)),
-            }
-        }
-        Template::compile(default).unwrap_or_default()
-    };
-    let system = template("SYSTEM_PROMPT", built_in.system);
-    let user = template("USER_PROMPT", built_in.user);
-    ActPrompts { system, user, schema: schema(rows, prefix, built_in.rewrites, issues) }
+fn prompts(step: &mut Component<'_>, prefix: &str, built_in: &BuiltIn) -> ActPrompts {
+    let PromptPair { system, user } = step.pair(prefix, built_in.system, built_in.user);
+    ActPrompts { system, user, schema: schema(step, &format!("{prefix}SCHEMA_PROMPT"), built_in.rewrites) }
 }
 
-fn schema(rows: &ConfigRows, prefix: &str, rewrites: bool, issues: &mut Vec<Issue>) -> Value {
-    let key = format!("{prefix}SCHEMA_PROMPT");
-    if let Some(source) = rows.value(STEP, &key) {
+fn schema(step: &mut Component<'_>, key: &str, rewrites: bool) -> Value {
+    if let Some(source) = step.rows.value(step.name, key) {
         match serde_json::from_str(source) {
             Ok(schema @ Value::Object(_)) => return schema,
-            Ok(_) => issues.push(left_out(&key, "is no JSON object".to_owned())),
-            Err(error) => issues.push(left_out(&key, error.to_string())),
+            Ok(_) => step.left_out(key, "is no JSON object".to_owned()),
+            Err(error) => step.left_out(key, error.to_string()),
         }
     }
     let names: Vec<&str> = ACTS.iter().map(|it| it.0).collect();
-    let mut schema = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["dialogueAct", "confidence"],
-        "properties": {"dialogueAct": {"type": "string", "enum": names}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}},
-    });
+    let mut properties = members(json!({
+        "dialogueAct": {"type": "string", "enum": names},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    }));
     if rewrites {
-        schema = json!({
-            "type": "object",
-            "additionalProperties": false,
-            "required": ["dialogueAct", "confidence", "standaloneQuery"],
-            "properties": {
-                "dialogueAct": {"type": "string", "enum": names},
-                "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-                "standaloneQuery": {"type": "string"},
-            },
-        });
+        properties.insert("standaloneQuery".to_owned(), json!({"type": "string"}));
     }
-    schema
+    let required: Vec<&String> = properties.keys().collect();
+    json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties})
 }

@@ -70,7 +70,8 @@ impl Component<'_> {
         })
     }
 
-    fn left_out(&mut self, key: &str, reason: String) {
+    /// Reports a row that cannot be used.
+    pub fn left_out(&mut self, key: &str, reason: String) {
         let path = format!("ce_config[{}/{key}].config_value", self.name);
         self.issues.push(Issue::error(path, reason, "the built-in value is used until it is corrected"));
     }

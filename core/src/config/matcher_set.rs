@@ -62,12 +62,14 @@ impl MatcherSet {
 
 /// Of each pattern the demand that fewest patterns share; a pattern without one is always tried.
 fn sharpest(regexes: Vec<(usize, Vec<Demand>)>, always: &mut Vec<usize>) -> Vec<(String, Place)> {
-    let mut shared: BTreeMap<String, usize> = BTreeMap::new();
-    for piece in regexes.iter().flat_map(|it| it.1.iter().flatten()) {
-        *shared.entry(piece.clone()).or_default() += 1;
+    let mut sharers: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (position, demands) in &regexes {
+        for piece in demands.iter().flatten() {
+            sharers.entry(piece.clone()).or_default().push(*position);
+        }
     }
     let bluntness = |demand: &Demand| {
-        let sharing: usize = demand.iter().filter_map(|it| shared.get(it)).sum();
+        let sharing: usize = demand.iter().filter_map(|it| sharers.get(it)).map(Vec::len).sum();
         (sharpness(demand) < SHORT, sharing, Reverse(sharpness(demand)))
     };
     let mut pieces = Vec::new();
@@ -105,7 +107,8 @@ impl Pieces {
         if by_piece.is_empty() {
             return Pieces::default();
         }
-        match NFA::new(by_piece.keys()) {
+        let bytes: Vec<&[u8]> = by_piece.keys().map(String::as_bytes).collect();
+        match NFA::new(bytes.as_slice()) {
             Ok(automaton) => Pieces { automaton: Some(automaton), places: by_piece.into_values().collect() },
             Err(_) => {
                 always.extend(by_piece.values().flatten().map(|it| it.position));

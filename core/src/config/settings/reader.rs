@@ -54,26 +54,38 @@ pub(super) struct Reader<'r> {
     pub known: Vec<&'static str>,
 }
 
-impl Reader<'_> {
+impl<'r> Reader<'r> {
     /// The value of the row of `ce_config` when there is one that can be read, else of the tree.
     fn read<T>(&mut self, key: &'static str, step: &str, expected: &str, parse: impl Fn(&Value) -> Option<T>) -> Option<T> {
         self.known.push(key);
-        let name = key.rsplit('.').next().unwrap_or(key).replace('-', "_").to_uppercase();
-        if let Some(row) = self.rows.value(step, &name).map(Value::from) {
+        if let Some((path, row)) = self.of_row(key, step) {
             let parsed = parse(&row);
             if parsed.is_some() {
                 return parsed;
             }
-            let path = format!("ce_config[{step}/{name}].config_value");
-            self.issues.push(Issue::error(path, format!("{row} is not {expected}"), "the settings count until it is corrected"));
+            self.bad(path, &row, expected, "the settings count until it is corrected");
         }
-        let value = key.split('.').try_fold(self.tree, |node, part| node.get(part)).filter(|it| !it.is_null())?;
+        let value = self.of_tree(key)?;
         let parsed = parse(value);
         if parsed.is_none() {
-            let reason = format!("{value} is not {expected}");
-            self.issues.push(Issue::error(format!("convengine.{key}"), reason, "correct the value"));
+            self.bad(format!("convengine.{key}"), value, expected, "correct the value");
         }
         parsed
+    }
+
+    /// The row's path and its value.
+    fn of_row(&self, key: &str, step: &str) -> Option<(String, Value)> {
+        let name = key.rsplit('.').next().unwrap_or(key).replace('-', "_").to_uppercase();
+        let value = self.rows.value(step, &name)?;
+        Some((format!("ce_config[{step}/{name}].config_value"), Value::from(value)))
+    }
+
+    fn of_tree(&self, key: &str) -> Option<&'r Value> {
+        key.split('.').try_fold(self.tree, |node, part| node.get(part)).filter(|it| !it.is_null())
+    }
+
+    fn bad(&mut self, path: String, value: &Value, expected: &str, hint: &str) {
+        self.issues.push(Issue::error(path, format!("{value} is not {expected}"), hint));
     }
 
     /// One of a few words.

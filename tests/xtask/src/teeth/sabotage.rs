@@ -196,8 +196,8 @@ pub const SABOTAGES: [Sabotage; 30] = [
     Sabotage {
         name: "settings_row_loses",
         file: "core/src/config/settings/reader.rs",
-        find: "            if parsed.is_some() {\n                return parsed;\n            }\n            let path = format!(\"ce_config[{step}",
-        replace: "            let path = format!(\"ce_config[{step}",
+        find: "            if parsed.is_some() {\n                return parsed;\n            }\n            self.bad(path,",
+        replace: "            self.bad(path,",
         noticed_by: Proof::Pack("packs/pipeline/settings_row_wins.json"),
     },
     Sabotage {
