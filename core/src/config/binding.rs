@@ -1,6 +1,7 @@
 //! `ce_task.binding`: who carries a task out, when it is not the host.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -46,10 +47,11 @@ impl Bindings {
     }
 
     fn add(&mut self, row: &Row<'_>, task: String, binding: Binding, issues: &mut Vec<Issue>) {
-        if self.0.contains_key(&task) {
-            issues.push(row.error("binding", format!("binds '{task}', which another row binds"), "a task has one binding"));
-        } else {
-            self.0.insert(task, binding);
+        match self.0.entry(task) {
+            Entry::Vacant(place) => drop(place.insert(binding)),
+            Entry::Occupied(place) => {
+                issues.push(row.error("binding", format!("binds '{}' a second time", place.key()), "a task has one binding"));
+            }
         }
     }
 }

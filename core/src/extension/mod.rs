@@ -12,6 +12,7 @@ pub use transform::{container_data, container_request, final_payload, hook, payl
 use serde_json::{Value, json};
 
 use crate::config::Binding;
+use crate::json::members;
 use crate::session::Session;
 use crate::text::task::TaskName;
 use crate::turn::{EffectError, Map, Patch, TaskReply, TaskRequest, TaskUse};
@@ -80,8 +81,7 @@ impl Call {
 
     /// What the templates of a binding can name beside the session.
     fn values(&self) -> Map {
-        let values = json!({"task": self.task, "input": self.input});
-        values.as_object().cloned().unwrap_or_default()
+        members(json!({"task": self.task, "input": self.input}))
     }
 }
 

@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::audit::Stage;
 use crate::config::{Executor, Tool};
 use crate::extension;
 use crate::service::{self, Filled};
@@ -19,7 +18,6 @@ use crate::session::{Session, truthy};
 use crate::text::template::Formula;
 use crate::turn::{EffectError, EffectErrorKind, HttpCaller, Map, TaskUse, ToolRequest};
 use crate::turning::Turning;
-use crate::verbose::{Progress, publish};
 
 /// Whether tools are held back in this turn.
 pub fn held_back(session: &Session) -> bool {
@@ -97,12 +95,6 @@ pub fn change(session: &mut Session, edit: impl FnOnce(&mut Map)) {
     } else {
         session.context.insert("mcp".to_owned(), Value::Object(node));
     }
-}
-
-/// Publishes and audits the same payload.
-pub fn tell(t: &Turning<'_>, stage: Stage, progress: Progress<'_>, payload: Value) {
-    publish(t, progress, || payload.as_object().cloned().unwrap_or_default());
-    t.audit(stage, |_| payload);
 }
 
 #[cfg(test)]

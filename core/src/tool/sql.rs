@@ -3,13 +3,12 @@
 
 use serde_json::{Value, json};
 
-use super::tell;
 use crate::audit::Stage;
 use crate::config::{SqlTemplate, Tool};
 use crate::llm::{self, Prompts};
 use crate::turn::{EffectError, EffectErrorKind, LlmMode, Map, SqlReply, SqlRequest};
 use crate::turning::Turning;
-use crate::verbose::Progress;
+use crate::verbose::{Progress, tell};
 
 /// The name in progress messages.
 const NAME: &str = "McpDbExecutor";

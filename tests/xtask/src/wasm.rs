@@ -81,7 +81,8 @@ fn compile(project: &Project, compiler: &WasmCompiler, package: &str, last: &[&s
 
 fn debian_cargo(project: &Project, build: &[&str]) -> Command {
     let mut command = project.command("/usr/bin/cargo");
-    command.args(build).args(["-Z", "build-std=std,panic_abort"]);
+    // The standard library is built here anyway, so it is built for size as well.
+    command.args(build).args(["-Z", "build-std=std,panic_abort", "-Z", "build-std-features=optimize_for_size"]);
     for name in ACTIVE_ONLY {
         command.env_remove(name);
     }

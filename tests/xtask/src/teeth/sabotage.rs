@@ -17,7 +17,7 @@ pub struct Sabotage {
 }
 
 /// All of them, from the protocol of turns up to the steps, and then the server.
-pub const SABOTAGES: [Sabotage; 30] = [
+pub const SABOTAGES: [Sabotage; 36] = [
     Sabotage {
         name: "notice_dropped",
         file: "core/src/turn/door.rs",
@@ -227,5 +227,47 @@ pub const SABOTAGES: [Sabotage; 30] = [
         find: "|| self.attempts == 0 || !in_time {",
         replace: "|| self.attempts == 0 {",
         noticed_by: Proof::Server("fulfil::llm::patience::tests::no_wait_begins_that_would_pass_the_deadline"),
+    },
+    Sabotage {
+        name: "arguments_unchecked",
+        file: "core/src/tool/mod.rs",
+        find: "schema.check(&Value::Object(args.clone()))",
+        replace: "schema.check(&Value::Object(args.clone())).filter(|_| false)",
+        noticed_by: Proof::Pack("packs/tools/calculator.json"),
+    },
+    Sabotage {
+        name: "writes_repeated",
+        file: "core/src/service/mod.rs",
+        find: "Some(status) => call.idempotent && policy",
+        replace: "Some(status) => policy",
+        noticed_by: Proof::Pack("packs/tools/http_calls.json"),
+    },
+    Sabotage {
+        name: "extension_without_rights",
+        file: "core/src/config/extension.rs",
+        find: "it.eq_ignore_ascii_case(host) || it.eq_ignore_ascii_case(name)",
+        replace: "!it.is_empty() || it.eq_ignore_ascii_case(name)",
+        noticed_by: Proof::Core("config::extension::tests::an_extension_has_its_rights_and_limits"),
+    },
+    Sabotage {
+        name: "private_names_called",
+        file: "host-native/src/fulfil/http/target.rs",
+        find: "if found.iter().all(|it| allowed",
+        replace: "if true || found.iter().all(|it| allowed",
+        noticed_by: Proof::Server("fulfil::http::tests::targets::a_name_that_changes_its_address_never_leads_inside"),
+    },
+    Sabotage {
+        name: "secret_comes_back",
+        file: "host-native/src/fulfil/http/mod.rs",
+        find: "http.secrets.scrub(&reply.body).into_owned()",
+        replace: "reply.body.clone()",
+        noticed_by: Proof::Suite("tools::a_secret_that_a_service_gives_back_is_in_no_byte"),
+    },
+    Sabotage {
+        name: "sql_as_it_was_written",
+        file: "host-native/src/fulfil/sql/guard.rs",
+        find: "let sql = reprint::print(&statement);",
+        replace: "let sql = sql.to_owned();",
+        noticed_by: Proof::Server("fulfil::sql::guard::tests::what_is_run_is_what_was_read"),
     },
 ];
