@@ -152,7 +152,11 @@ impl<'r> Reader<'r> {
 
     fn prices(&mut self) -> BTreeMap<String, Price> {
         let Some(value) = self.member("prices") else { return BTreeMap::new() };
-        let entries = value.as_object().cloned().unwrap_or_default();
+        let Some(entries) = value.as_object().cloned() else {
+            self.problems
+                .push(format!("convengine.llm.prices: {value} is no object: write {{MODEL: {{\"input\": NUMBER, \"output\": NUMBER}}}}"));
+            return BTreeMap::new();
+        };
         let mut prices = BTreeMap::new();
         for (model, value) in entries {
             let part = |name: &str| value.get(name).and_then(number).and_then(millionths);
@@ -219,7 +223,9 @@ mod tests {
         assert_eq!(llm.prices, BTreeMap::from([("Model-X".to_owned(), Price { input: 150_000, output: 600_000 })]));
         let paths: Vec<&str> = problems.iter().filter_map(|it| it.split(": ").next()).collect();
         assert_eq!(paths, ["convengine.llm.max-tokens", "convengine.llm.prices.y"]);
-        assert_eq!(read(&json!({"llm": {"temperature": 7}}), &[]).2.len(), 1);
+        for tree in [json!({"llm": {"temperature": 7}}), json!({"llm": {"prices": "cheap"}})] {
+            assert_eq!(read(&tree, &[]).2.len(), 1, "{tree}");
+        }
     }
 
     #[test]

@@ -113,9 +113,15 @@ fn address(protocol: Protocol, given: Option<&str>) -> Result<String, String> {
         }
         Protocol::Ollama => given.to_owned(),
     };
-    let is_address = reqwest::Url::parse(&address).is_ok_and(|it| ["http", "https"].contains(&it.scheme()) && it.has_host());
     // What was given is not shown: it may hold a password.
-    if is_address { Ok(address) } else { Err(format!("{variable}: it is no address: write http://HOST:PORT or https://HOST")) }
+    let wrong = |reason: &str| Err(format!("{variable}: {reason}: write http://HOST:PORT or https://HOST"));
+    match reqwest::Url::parse(&address) {
+        Ok(it) if !["http", "https"].contains(&it.scheme()) || !it.has_host() => wrong("it is no address"),
+        // It would take the place of the key, and nobody would strike it out of what comes back.
+        Ok(it) if !it.username().is_empty() || it.password().is_some() => wrong("it holds a user or a password"),
+        Ok(_) => Ok(address),
+        Err(_) => wrong("it is no address"),
+    }
 }
 
 fn client(address: &str) -> Result<Client, String> {
@@ -172,7 +178,7 @@ mod tests {
         ] {
             assert_eq!(address(protocol, given).as_deref(), Ok(address_of));
         }
-        for given in ["ftp://user:hidden@x", "nowhere", "http://", "/v1"] {
+        for given in ["ftp://user:hidden@x", "https://user:hidden@x", "https://hidden@x", "nowhere", "http://", "/v1"] {
             let line = address(Protocol::OpenAi, Some(given)).expect_err("no address");
             assert!(line.starts_with("OPENAI_BASE_URL: ") && !line.contains("hidden"), "{line}");
         }

@@ -2,6 +2,7 @@
 
 use axum::body::Bytes;
 use eventsource_stream::{Event, EventStream, EventStreamError};
+use futures_util::future::ready;
 use futures_util::stream::{Stream, StreamExt, try_unfold};
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
@@ -10,6 +11,9 @@ use super::failed::Failed;
 
 /// The longest answer in bytes.
 pub const LONGEST: usize = 8 * 1024 * 1024;
+
+/// The longest line of a stream of events; its reader looks at the whole line again with each piece.
+const LONGEST_LINE: usize = 256 * 1024;
 
 /// The longest error that is read.
 const LONGEST_ERROR: usize = 64 * 1024;
@@ -62,7 +66,24 @@ pub fn chunks(response: Response) -> impl Stream<Item = Result<Bytes, Failed>> +
 
 /// The events of a body; one that the body breaks off in does not come.
 pub fn events(chunks: impl Stream<Item = Result<Bytes, Failed>> + Send) -> impl Stream<Item = Result<Event, Failed>> + Send {
+    let chunks = chunks.scan(0, |line, chunk| ready(Some(chunk.and_then(|it| if fits(line, &it) { Ok(it) } else { Err(too_long()) }))));
     EventStream::new(chunks).map(|it| it.map_err(bad_event))
+}
+
+/// Whether no line of a piece is too long; `line` is what has come of its first one, and of its last one then.
+fn fits(line: &mut usize, piece: &[u8]) -> bool {
+    let mut lines = piece.split(|it| *it == b'\n');
+    let first = *line + lines.next().map_or(0, <[u8]>::len);
+    *line = first;
+    let longest = lines.fold(first, |longest, it| {
+        *line = it.len();
+        longest.max(it.len())
+    });
+    longest <= LONGEST_LINE
+}
+
+fn too_long() -> Failed {
+    Failed::unreadable(format!("a line of it is longer than {LONGEST_LINE} bytes"))
 }
 
 fn bad_event(error: EventStreamError<Failed>) -> Failed {
