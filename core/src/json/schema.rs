@@ -3,16 +3,35 @@
 //! The library for it does not fit the browser engine's limit of bytes. A keyword that is not known here is refused when the schema is
 //! compiled, so that nothing is taken for checked that is not.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Number, Value};
 
 use crate::text::regex::Regex;
 
 /// Keywords that describe and demand nothing.
-const WORDS: [&str; 11] =
-    ["$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "deprecated", "readOnly", "writeOnly"];
+const WORDS: [&str; 13] = [
+    "$schema",
+    "$id",
+    "$comment",
+    "$defs",
+    "definitions",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "format",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+];
 
 /// How deeply schemas may nest.
 const DEPTH: usize = 32;
+
+/// How many schemas one may be made of, those counted each time that are referred to.
+const SCHEMAS: usize = 1_000;
 
 /// A compiled schema.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +48,7 @@ enum Rule {
     /// What members may be that are not among the named ones.
     Additional(Vec<String>, JsonSchema),
     Items(JsonSchema),
+    Distinct,
     Length(Measure, Bound, u64),
     Pattern(String, Regex),
     Number(Bound, Number),
@@ -83,7 +103,7 @@ impl JsonSchema {
     /// # Errors
     /// Which keyword is not known or has a value that it cannot have.
     pub fn compile(schema: &Value) -> Result<JsonSchema, String> {
-        compile(schema, 0)
+        Compiler { whole: schema, left: Cell::new(SCHEMAS) }.schema(schema, 0)
     }
 
     /// What is wrong with a value, the first thing that is; nothing when it fits.
@@ -92,68 +112,85 @@ impl JsonSchema {
     }
 }
 
-fn compile(schema: &Value, depth: usize) -> Result<JsonSchema, String> {
-    if depth > DEPTH {
-        return Err(format!("nests more than {DEPTH} deep"));
-    }
-    let members = match schema {
-        Value::Bool(true) => return Ok(JsonSchema::default()),
-        Value::Bool(false) => return Ok(JsonSchema(vec![Rule::Never])),
-        Value::Object(members) => members,
-        Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => return Err("is no schema: it is no object".to_owned()),
-    };
-    let mut rules = Vec::new();
-    for (keyword, value) in members {
-        rules.extend(rule(members, keyword, value, depth).map_err(|it| if it.contains('\'') { it } else { format!("'{keyword}' {it}") })?);
-    }
-    Ok(JsonSchema(rules))
+struct Compiler<'s> {
+    whole: &'s Value,
+    left: Cell<usize>,
 }
 
-fn rule(members: &Map<String, Value>, keyword: &str, value: &Value, depth: usize) -> Result<Option<Rule>, String> {
-    let inner = |it: &Value| compile(it, depth + 1);
-    let list = |it: &Value| it.as_array().ok_or("is no list".to_owned())?.iter().map(inner).collect::<Result<Vec<_>, _>>();
-    let length = |measure, bound| value.as_u64().map(|it| Rule::Length(measure, bound, it)).ok_or("is no whole number from 0".to_owned());
-    let number = |bound| value.as_number().map(|it| Rule::Number(bound, it.clone())).ok_or("is no number".to_owned());
-    let rule = match keyword {
-        "type" => Rule::Types(types(value)?),
-        "enum" => Rule::OneOf(value.as_array().ok_or("is no list")?.clone()),
-        "const" => Rule::OneOf(vec![value.clone()]),
-        "properties" => {
-            let named = value.as_object().ok_or("is no object")?;
-            let at = |name: &str, it: String| format!("the member '{name}': {it}");
-            let compiled = named.iter().map(|(name, it)| Ok((name.clone(), inner(it).map_err(|error| at(name, error))?)));
-            Rule::Properties(compiled.collect::<Result<_, String>>()?)
+impl Compiler<'_> {
+    fn schema(&self, schema: &Value, depth: usize) -> Result<JsonSchema, String> {
+        if depth > DEPTH {
+            return Err(format!("nests more than {DEPTH} deep"));
         }
-        "required" => Rule::Required(texts(value)?),
-        "additionalProperties" => {
-            let named = members.get("properties").and_then(Value::as_object).map(|it| it.keys().cloned().collect()).unwrap_or_default();
-            Rule::Additional(named, inner(value)?)
+        self.left.set(self.left.get().checked_sub(1).ok_or_else(|| format!("is made of more than {SCHEMAS} schemas"))?);
+        let members = match schema {
+            Value::Bool(true) => return Ok(JsonSchema::default()),
+            Value::Bool(false) => return Ok(JsonSchema(vec![Rule::Never])),
+            Value::Object(members) => members,
+            Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => return Err("is no schema: it is no object".to_owned()),
+        };
+        let mut rules = Vec::new();
+        for (keyword, value) in members {
+            rules.extend(
+                self.rule(members, keyword, value, depth).map_err(|it| if it.contains('\'') { it } else { format!("'{keyword}' {it}") })?,
+            );
         }
-        "items" => Rule::Items(inner(value)?),
-        "minLength" => length(Measure::Characters, Bound::AtLeast)?,
-        "maxLength" => length(Measure::Characters, Bound::AtMost)?,
-        "minItems" => length(Measure::Items, Bound::AtLeast)?,
-        "maxItems" => length(Measure::Items, Bound::AtMost)?,
-        "minProperties" => length(Measure::Members, Bound::AtLeast)?,
-        "maxProperties" => length(Measure::Members, Bound::AtMost)?,
-        // Unlike the patterns of rules, those of schemas tell capitals from small letters.
-        "pattern" => {
-            let source = value.as_str().ok_or("is no text")?;
-            Rule::Pattern(source.to_owned(), Regex::new(&format!("(?-i:{source})"))?)
-        }
-        "minimum" => number(Bound::AtLeast)?,
-        "maximum" => number(Bound::AtMost)?,
-        "exclusiveMinimum" => number(Bound::Above)?,
-        "exclusiveMaximum" => number(Bound::Below)?,
-        "multipleOf" => Rule::Multiple(value.as_f64().filter(|it| *it > 0.0).ok_or("is no number above 0")?),
-        "allOf" => Rule::All(list(value)?),
-        "anyOf" => Rule::Some(list(value)?),
-        "oneOf" => Rule::Exactly(list(value)?),
-        "not" => Rule::Not(inner(value)?),
-        _ if WORDS.contains(&keyword) => return Ok(None),
-        _ => return Err("is not checked here: remove it, or write the demand with other keywords".to_owned()),
-    };
-    Ok(Some(rule))
+        Ok(JsonSchema(rules))
+    }
+
+    fn rule(&self, members: &Map<String, Value>, keyword: &str, value: &Value, depth: usize) -> Result<Option<Rule>, String> {
+        let inner = |it: &Value| self.schema(it, depth + 1);
+        let list = |it: &Value| it.as_array().ok_or("is no list".to_owned())?.iter().map(inner).collect::<Result<Vec<_>, _>>();
+        let length =
+            |measure, bound| value.as_u64().map(|it| Rule::Length(measure, bound, it)).ok_or("is no whole number from 0".to_owned());
+        let number = |bound| value.as_number().map(|it| Rule::Number(bound, it.clone())).ok_or("is no number".to_owned());
+        let rule = match keyword {
+            "type" => Rule::Types(types(value)?),
+            "enum" => Rule::OneOf(value.as_array().ok_or("is no list")?.clone()),
+            "const" => Rule::OneOf(vec![value.clone()]),
+            "properties" => {
+                let named = value.as_object().ok_or("is no object")?;
+                let at = |name: &str, it: String| format!("the member '{name}': {it}");
+                let compiled = named.iter().map(|(name, it)| Ok((name.clone(), inner(it).map_err(|error| at(name, error))?)));
+                Rule::Properties(compiled.collect::<Result<_, String>>()?)
+            }
+            "required" => Rule::Required(texts(value)?),
+            "additionalProperties" => {
+                let named = members.get("properties").and_then(Value::as_object).map(|it| it.keys().cloned().collect()).unwrap_or_default();
+                Rule::Additional(named, inner(value)?)
+            }
+            "items" => Rule::Items(inner(value)?),
+            "uniqueItems" if value.as_bool().ok_or("is neither true nor false")? => Rule::Distinct,
+            "uniqueItems" => return Ok(None),
+            "$ref" => {
+                let place = value.as_str().and_then(|it| it.strip_prefix('#')).ok_or("leads out of the schema")?;
+                Rule::All(vec![inner(self.whole.pointer(place).ok_or("leads nowhere")?)?])
+            }
+            "minLength" => length(Measure::Characters, Bound::AtLeast)?,
+            "maxLength" => length(Measure::Characters, Bound::AtMost)?,
+            "minItems" => length(Measure::Items, Bound::AtLeast)?,
+            "maxItems" => length(Measure::Items, Bound::AtMost)?,
+            "minProperties" => length(Measure::Members, Bound::AtLeast)?,
+            "maxProperties" => length(Measure::Members, Bound::AtMost)?,
+            // Unlike the patterns of rules, those of schemas tell capitals from small letters.
+            "pattern" => {
+                let source = value.as_str().ok_or("is no text")?;
+                Rule::Pattern(source.to_owned(), Regex::new(&format!("(?-i:{source})"))?)
+            }
+            "minimum" => number(Bound::AtLeast)?,
+            "maximum" => number(Bound::AtMost)?,
+            "exclusiveMinimum" => number(Bound::Above)?,
+            "exclusiveMaximum" => number(Bound::Below)?,
+            "multipleOf" => Rule::Multiple(value.as_f64().filter(|it| *it > 0.0).ok_or("is no number above 0")?),
+            "allOf" => Rule::All(list(value)?),
+            "anyOf" => Rule::Some(list(value)?),
+            "oneOf" => Rule::Exactly(list(value)?),
+            "not" => Rule::Not(inner(value)?),
+            _ if WORDS.contains(&keyword) => return Ok(None),
+            _ => return Err("is not checked here: remove it, or write the demand with other keywords".to_owned()),
+        };
+        Ok(Some(rule))
+    }
 }
 
 fn types(value: &Value) -> Result<Vec<Type>, String> {
@@ -204,6 +241,11 @@ impl Rule {
             }
             Rule::Items(schema) => {
                 value.as_array()?.iter().enumerate().find_map(|(at, item)| check(schema, item, &format!("{path}[{at}]")))
+            }
+            // By their text: comparing each with each takes too long for the lists that callers may send.
+            Rule::Distinct => {
+                let mut seen = BTreeSet::new();
+                demand(value.as_array()?.iter().all(|it| seen.insert(it.to_string())), &|| "has an item more than once".to_owned())
             }
             Rule::Length(measure, bound, limit) => {
                 let (length, what) = measure.of(value)?;
@@ -339,13 +381,22 @@ mod tests {
         assert!(breach(&json!({"allOf": [{"minLength": 2}, {"maxLength": 3}]}), &json!("four")).is_some());
         assert_eq!(breach(&json!(true), &json!(1)), None);
         assert_eq!(breach(&json!({"enum": [2]}), &json!(2.0)), None);
+        let referred = json!({"$defs": {"id": {"minimum": 1}}, "properties": {"a": {"$ref": "#/$defs/id"}, "b": {"$ref": "#/$defs/id"}}});
+        assert_eq!(breach(&referred, &json!({"a": 1, "b": 0})).as_deref(), Some("'b' has to be at least 1"));
+        let unique = json!({"uniqueItems": true});
+        assert_eq!((breach(&unique, &json!([1, "1", [1]])), breach(&unique, &json!([1, 2, 1])).is_some()), (None, true));
     }
 
     #[test]
     fn what_is_not_checked_is_refused() {
         for (schema, expected) in [
             (json!([]), "no schema"),
-            (json!({"$ref": "#/x"}), "'$ref' is not checked here"),
+            (json!({"$dynamicRef": "#x"}), "'$dynamicRef' is not checked here"),
+            (json!({"$ref": "#/x"}), "'$ref' leads nowhere"),
+            (json!({"$ref": "other.json"}), "'$ref' leads out of the schema"),
+            (json!({"items": {"$ref": "#"}}), "nests more than 32 deep"),
+            (json!({"$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}}, "$ref": "#/$defs/a"}), "nests more than"),
+            (json!({"allOf": vec![json!({}); 1_000]}), "more than 1000 schemas"),
             (json!({"properties": {"a": {"type": "text"}}}), "the member 'a': the type 'text' is not known"),
             (json!({"required": "a"}), "'required' is no list of texts"),
             (json!({"pattern": "("}), "'pattern'"),

@@ -27,7 +27,7 @@ impl Filled<'_> {
     /// Filled arguments: texts are templates, other values are taken from what a template can name.
     pub fn args(&self, args: &Args) -> Map {
         let document = OnceCell::new();
-        let take = |it: &JsonPath| it.first(document.get_or_init(|| self.named()));
+        let take = |it: &JsonPath| it.value(document.get_or_init(|| self.named()));
         args.render(&|it| self.text(it), &take)
     }
 

@@ -153,7 +153,7 @@ fn map(mapping: &Mapping, body: &str) -> Result<Value, String> {
         text => serde_json::from_str(text).unwrap_or_else(|_| json!({"text": body})),
     };
     let at = |path: &JsonPath, document: &Value| {
-        path.first(document).ok_or_else(|| "the answer has nothing at a path of its mapping".to_owned())
+        path.value(document).ok_or_else(|| "the answer has nothing at a path of its mapping".to_owned())
     };
     match mapping {
         Mapping::RawJson => Ok(raw()),

@@ -50,6 +50,11 @@ impl JsonPath {
         self.path.find(document, document).into_iter().next().map(std::borrow::Cow::into_owned)
     }
 
+    /// What the path leads to: a value, or with wildcards, slices, descendants and filters the list of what they find.
+    pub fn value(&self, document: &Value) -> Option<Value> {
+        self.path.value(document)
+    }
+
     /// Whether the path finds a value other than null.
     pub fn present(&self, document: &Value) -> bool {
         self.path.find(document, document).iter().any(|it| !it.is_null())

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use jsonpath_rust::parser::model::JpQuery;
+use jsonpath_rust::parser::model::{self, JpQuery, Selector};
 use jsonpath_rust::query::js_path_process;
 use serde_json::Value;
 
@@ -51,6 +51,12 @@ impl Path {
         }
     }
 
+    /// The value of the path: of one that can lead to a single place what stands there, of any other the list of what it finds.
+    pub fn value(&self, document: &Value) -> Option<Value> {
+        let found = self.find(document, document).into_iter().map(Cow::into_owned);
+        if self.segments.iter().all(Segment::is_definite) { { found }.next() } else { Some(found.collect()) }
+    }
+
     /// The value of the path as an operand of a comparison.
     pub fn operand<'v>(&self, document: &'v Value, current: &'v Value) -> Option<Cow<'v, Value>> {
         if let Some((Segment::Length, front)) = self.segments.split_last() {
@@ -71,7 +77,11 @@ impl Path {
 
 impl Segment {
     fn is_definite(&self) -> bool {
-        matches!(self, Segment::Name(_) | Segment::Names(_) | Segment::Length)
+        match self {
+            Segment::Name(_) | Segment::Names(_) | Segment::Length => true,
+            Segment::Library(query) => query.segments.iter().all(|it| matches!(it, model::Segment::Selector(Selector::Index(_)))),
+            Segment::Filter(_) => false,
+        }
     }
 
     fn step<'v>(&self, document: &'v Value, node: &'v Value) -> Vec<&'v Value> {
