@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::value::{Val, by_key, equal, kind, null, print};
+use super::value::{Val, by_key, decimal, equal, kind, null, print};
 
 /// A method of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl Utility {
             Utility::StringsListJoin => joined(&first, &second.unwrap_or_else(null))?,
             Utility::ListsSize => return Method::Size.call(first, Vec::new()),
             Utility::MapsContainsKey => return Method::ContainsKey.call(first, second.into_iter().collect()),
-            Utility::NumbersAbs => decimal(number(&first)?.abs())?,
+            Utility::NumbersAbs => result(number(&first)?.abs())?,
             Utility::NumbersMax | Utility::NumbersMin => {
                 let second = second.unwrap_or_else(null);
                 let above = number(&first)? > number(&second)?;
@@ -185,8 +185,8 @@ fn number(value: &Value) -> Result<f64, String> {
     value.as_f64().ok_or_else(|| format!("a number is needed, not {}", kind(value)))
 }
 
-fn decimal(number: f64) -> Result<Value, String> {
-    serde_json::Number::from_f64(number).map(Value::Number).ok_or_else(|| "the result is too large".to_owned())
+fn result(number: f64) -> Result<Value, String> {
+    decimal(number).map(Value::Number).ok_or_else(|| "the result is too large".to_owned())
 }
 
 /// A number with so many digits after the point; a half goes away from zero.
@@ -200,7 +200,7 @@ fn round(number: f64, digits: &Value) -> Result<Value, String> {
         unit *= 10.0;
         left -= 1.0;
     }
-    decimal((number * unit).round() / unit)
+    result((number * unit).round() / unit)
 }
 
 fn same(left: &str, right: &str) -> bool {
