@@ -11,12 +11,13 @@ use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
 use serde_json::Value;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection};
-use sqlx::{Arguments, AssertSqlSafe, Row};
+use sqlx::{AssertSqlSafe, Row};
 
 use scripts::Scripts;
 
 use crate::exit::Failure;
 use crate::settings::Settings;
+use crate::store::bind;
 use crate::store::config::is_control_table;
 use crate::{config, pack_file, store};
 
@@ -237,19 +238,6 @@ async fn insert(connection: &mut SqliteConnection, table: &str, row: &Map) -> sq
             Ok(Some(format!("breaks a rule of the table ({rule}); correct the value")))
         }
         Err(error) => Err(error),
-    }
-}
-
-fn bind(arguments: &mut SqliteArguments, value: &Value) -> Result<(), sqlx::error::BoxDynError> {
-    match value {
-        Value::Null => Ok(()),
-        Value::Bool(on) => arguments.add(*on),
-        Value::Number(number) => match number.as_i64() {
-            Some(number) => arguments.add(number),
-            None => arguments.add(number.as_f64()),
-        },
-        Value::String(text) => arguments.add(text.clone()),
-        Value::Array(_) | Value::Object(_) => arguments.add(value.to_string()),
     }
 }
 

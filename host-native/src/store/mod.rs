@@ -16,8 +16,12 @@ pub mod turn;
 use std::str::FromStr;
 use std::time::Duration;
 
-use sqlx::ConnectOptions;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use serde_json::Value;
+use sqlx::error::BoxDynError;
+use sqlx::sqlite::{
+    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{Arguments, ConnectOptions};
 
 use crate::exit::Failure;
 
@@ -31,6 +35,23 @@ pub struct Place {
     pub url: String,
     /// Whether the last turns must survive a power cut.
     pub full_sync: bool,
+}
+
+/// Binds a JSON value; lists and objects are JSON text.
+///
+/// # Errors
+/// A value that the database cannot take.
+pub fn bind(arguments: &mut SqliteArguments, value: &Value) -> Result<(), BoxDynError> {
+    match value {
+        Value::Null => arguments.add(None::<i64>),
+        Value::Bool(on) => arguments.add(*on),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => arguments.add(number),
+            None => arguments.add(number.as_f64()),
+        },
+        Value::String(text) => arguments.add(text.clone()),
+        Value::Array(_) | Value::Object(_) => arguments.add(value.to_string()),
+    }
 }
 
 /// Opens one connection, for commands and for the writer.

@@ -36,8 +36,17 @@ pub enum Dialect {
 pub struct Guarded {
     /// The statement printed anew; its values are `$1`, `$2`, …
     pub sql: String,
-    /// The names of the values, in the order of their numbers.
-    pub params: Vec<String>,
+    /// The values, in the order of their numbers.
+    pub params: Vec<Param>,
+}
+
+/// A value of a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Whether it stands alone after `in`, where a list means its items; it is bound as a JSON list then.
+    pub list: bool,
 }
 
 /// Lets one query through that does nothing but read; `safe` limits it to functions that are known to have no effect.

@@ -282,9 +282,15 @@ fn what_is_run_is_what_was_read() {
 fn values_are_named_and_get_numbers() {
     let guarded = sqlite("select a from t where b = :b and c > :c_2 + :b and d in (:d, upper(:e)) limit :limit").unwrap();
     assert_eq!(guarded.sql, "SELECT a FROM t WHERE b = $1 AND c > $2 + $1 AND d IN ($3, upper($4)) LIMIT $5");
-    assert_eq!(guarded.params, ["b", "c_2", "d", "e", "limit"]);
+    let names: Vec<&str> = guarded.params.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["b", "c_2", "d", "e", "limit"]);
     assert_eq!(postgres("select :a::text").unwrap().sql, "SELECT $1::TEXT");
-    assert_eq!(sqlite("select ':a', \":b\" from t").unwrap().params, [""; 0]);
+    assert_eq!(sqlite("select ':a', \":b\" from t").unwrap().params, []);
+    let guarded = sqlite("select a from t where a not in (:a) and b = :a").unwrap();
+    assert_eq!(guarded.sql, "SELECT a FROM t WHERE a NOT IN (SELECT value FROM json_each($1)) AND b = $2");
+    let param = |list| Param { name: "a".to_owned(), list };
+    assert_eq!(guarded.params, [param(true), param(false)]);
+    assert_eq!(postgres("select a from t where a in (:a)").unwrap().params, [param(false)]);
     assert_eq!(sqlite("select * from t where a = ?").unwrap_err(), "the value '?' has no name: write it as :name");
     for sql in ["select ?1", "select $1", "select @x", "select :1"] {
         refuses(sql, &[Dialect::Sqlite]);

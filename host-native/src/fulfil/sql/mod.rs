@@ -16,13 +16,14 @@ use std::time::{Duration, Instant};
 
 use convengine_core::turn::{Answer, EffectError, EffectErrorKind, Reply, SqlReply, SqlRequest};
 use futures_util::TryStreamExt;
-use serde_json::Value;
+use serde_json::json;
 use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqlitePool, SqlitePoolOptions};
-use sqlx::{Acquire, Arguments, AssertSqlSafe, ConnectOptions};
+use sqlx::{Acquire, AssertSqlSafe, ConnectOptions};
 
 use crate::exit::Failure;
 use crate::secrets::Secrets;
-use guard::{Dialect, Guarded, guard};
+use crate::store::bind;
+use guard::{Dialect, Guarded, Param, guard};
 use rows::Rows;
 
 /// Queries that run at the same time.
@@ -99,18 +100,9 @@ async fn run(queries: &Queries, secrets: &Secrets, request: &SqlRequest) -> Resu
 fn arguments(guarded: &Guarded, request: &SqlRequest) -> Result<SqliteArguments, EffectError> {
     let invalid = |message: String| EffectError::new(EffectErrorKind::Invalid, message);
     let mut arguments = SqliteArguments::default();
-    for name in &guarded.params {
+    for Param { name, list } in &guarded.params {
         let value = request.params.get(name).ok_or_else(|| invalid(format!("the query needs a value for ':{name}': give '{name}'")))?;
-        let added = match value {
-            Value::Null => arguments.add(None::<i64>),
-            Value::Bool(on) => arguments.add(*on),
-            Value::Number(number) => match number.as_i64() {
-                Some(number) => arguments.add(number),
-                None => arguments.add(number.as_f64()),
-            },
-            Value::String(text) => arguments.add(text.clone()),
-            Value::Array(_) | Value::Object(_) => arguments.add(value.to_string()),
-        };
+        let added = if *list && !value.is_array() { bind(&mut arguments, &json!([value])) } else { bind(&mut arguments, value) };
         added.map_err(|it| invalid(format!("the value of ':{name}' cannot be used: {it}")))?;
     }
     Ok(arguments)

@@ -2,15 +2,17 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Ident, Query, Select, SetExpr, Statement, Value, ValueWithSpan, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Ident, Query, Select, SetExpr, Statement, Value, ValueWithSpan, VisitMut, VisitorMut};
+use sqlparser::dialect::SQLiteDialect;
+use sqlparser::parser::{Parser, ParserError};
 
-use super::guard::Dialect;
+use super::guard::{Dialect, Param};
 
 /// Brings a statement to its plainest form: values by number, one form of quotes, no hints. Answers the names of the values.
 ///
 /// # Errors
 /// A value that is written in another way than `:name`.
-pub fn settle(statement: &mut Statement, dialect: Dialect) -> Result<Vec<String>, String> {
+pub fn settle(statement: &mut Statement, dialect: Dialect) -> Result<Vec<Param>, String> {
     if let Statement::Query(query) = statement {
         unwrap(query);
     }
@@ -39,19 +41,38 @@ fn unwrap(query: &mut Query) {
     }
 }
 
+/// Marks a placeholder whose value may be a list.
+const LIST: &str = "[]";
+
 struct Plain {
     dialect: Dialect,
-    params: Vec<String>,
+    params: Vec<Param>,
 }
 
 impl Plain {
     /// The number of a value, the same for each use of its name.
-    fn number(&mut self, name: &str) -> usize {
-        let known = self.params.iter().position(|it| it == name);
+    fn number(&mut self, param: Param) -> usize {
+        let known = self.params.iter().position(|it| *it == param);
         known.unwrap_or_else(|| {
-            self.params.push(name.to_owned());
+            self.params.push(param);
             self.params.len() - 1
         }) + 1
+    }
+
+    /// The items of a list that is bound as one value, as SQLite reads them; absent when this is no such list.
+    fn items(&self, list: &[Expr]) -> Option<Result<Box<Query>, ParserError>> {
+        let number = lone(list)?.strip_prefix('$')?.parse::<usize>().ok()?;
+        let param = self.params.get(number.checked_sub(1)?)?;
+        let parse = || Parser::new(&SQLiteDialect {}).try_with_sql(&format!("select value from json_each(${number})"))?.parse_query();
+        param.list.then(parse)
+    }
+}
+
+/// The placeholder that stands alone in a list.
+fn lone(list: &[Expr]) -> Option<&str> {
+    match list {
+        [Expr::Value(ValueWithSpan { value: Value::Placeholder(placeholder), .. })] => Some(placeholder),
+        _ => None,
     }
 }
 
@@ -72,15 +93,37 @@ impl VisitorMut for Plain {
         ControlFlow::Continue(())
     }
 
+    /// A value that stands alone in a list may be one itself; it is marked as no name can be.
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+        if let (Expr::InList { list, .. }, Dialect::Sqlite) = (expr, self.dialect)
+            && lone(list).is_some_and(|it| name_of(it).is_some())
+            && let [Expr::Value(ValueWithSpan { value: Value::Placeholder(placeholder), .. })] = list.as_mut_slice()
+        {
+            placeholder.push_str(LIST);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+        let Expr::InList { expr: left, list, negated } = &*expr else { return ControlFlow::Continue(()) };
+        match self.items(list) {
+            Some(Ok(subquery)) => *expr = Expr::InSubquery { expr: left.clone(), subquery, negated: *negated },
+            Some(Err(error)) => return ControlFlow::Break(error.to_string()),
+            None => {}
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_value(&mut self, value: &mut ValueWithSpan) -> ControlFlow<String> {
         let text = match &value.value {
             Value::Placeholder(placeholder) => {
-                let Some(name) = placeholder.strip_prefix(':').filter(|it| is_name(it)) else {
+                let (plain, list) = placeholder.strip_suffix(LIST).map_or((placeholder.as_str(), false), |it| (it, true));
+                let Some(name) = name_of(plain) else {
                     let reason = format!("the value '{placeholder}' has no name: write it as :name");
                     return ControlFlow::Break(reason);
                 };
-                let name = name.to_owned();
-                value.value = Value::Placeholder(format!("${}", self.number(&name)));
+                let param = Param { name: name.to_owned(), list };
+                value.value = Value::Placeholder(format!("${}", self.number(param)));
                 return ControlFlow::Continue(());
             }
             Value::DollarQuotedString(text) => text.value.clone(),
@@ -90,6 +133,11 @@ impl VisitorMut for Plain {
         value.value = Value::SingleQuotedString(text);
         ControlFlow::Continue(())
     }
+}
+
+/// The name of a value that is written `:name`.
+fn name_of(placeholder: &str) -> Option<&str> {
+    placeholder.strip_prefix(':').filter(|it| is_name(it))
 }
 
 fn is_name(text: &str) -> bool {

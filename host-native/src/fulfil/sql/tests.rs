@@ -2,7 +2,7 @@
 
 use super::*;
 use convengine_core::turn::Map;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A database with a few rows, which somebody else has open for writing.
@@ -52,6 +52,24 @@ impl Shop {
 fn request(sql: &str, params: Value) -> SqlRequest {
     let params: Map = serde_json::from_value(params).expect("an object");
     SqlRequest { tool_code: "inventory.lookup".to_owned(), sql: sql.to_owned(), params, max_rows: 200, timeout_ms: 10_000, safe: true }
+}
+
+#[tokio::test]
+async fn lists_of_values_are_looked_for_item_by_item() {
+    let shop = Shop::open().await;
+    let count = "select count(*) n from stock where";
+    for (condition, items, expected) in [
+        ("item in (:items)", json!(["sandals", "running shoes"]), 3),
+        ("item in (:items) and count in (:counts)", json!(["sandals", "running shoes"]), 2),
+        ("item in (:items)", json!("sandals"), 1),
+        ("item in (:items)", json!([]), 0),
+        ("item not in (:items)", json!([]), 3),
+        ("item not in (:items)", json!(["sandals"]), 2),
+        ("item in (:items, 'running shoes')", json!("sandals"), 3),
+    ] {
+        let rows = shop.rows(&format!("{count} {condition}"), json!({"items": items, "counts": [12, 7]})).await;
+        assert_eq!(rows, json!([{"n": expected}]), "{condition}: {items}");
+    }
 }
 
 #[tokio::test]
