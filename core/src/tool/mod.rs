@@ -49,6 +49,7 @@ pub async fn call(t: &mut Turning<'_>, tool: Option<&Tool>, group: &str, args: &
             let result = extension::call(t, task, TaskUse::Tool, None, Some(Value::Object(args.clone()))).await?;
             Ok(result.as_str().map_or_else(|| result.to_string(), as_json))
         }
+        Executor::Nobody(reason) => Err(EffectError::new(EffectErrorKind::Invalid, format!("the tool is not set up: {reason}"))),
     }
 }
 
@@ -70,7 +71,10 @@ fn calculate(session: &Session, formulas: &[(String, Formula)], args: &Map) -> R
     let document = Filled { session, values: &values }.named();
     let value = |(name, formula): &(String, Formula)| match formula.value(&|it| document.get(it)) {
         Ok(value) => Ok((name.clone(), value)),
-        Err(reason) => Err(EffectError::new(EffectErrorKind::Invalid, format!("the formula '{name}' has no value: {reason}"))),
+        Err(reason) => {
+            let of = if name.is_empty() { String::new() } else { format!(" '{name}'") };
+            Err(EffectError::new(EffectErrorKind::Invalid, format!("the formula{of} has no value: {reason}")))
+        }
     };
     let mut values = formulas.iter().map(value).collect::<Result<Map, _>>()?;
     Ok(values.shift_remove("").unwrap_or(Value::Object(values)))

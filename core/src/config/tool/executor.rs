@@ -33,6 +33,8 @@ pub enum Executor {
     Calculator(Arc<[(String, Formula)]>),
     /// A task.
     Task(TaskName),
+    /// Nobody: a row that sets the tool up is left out, for this reason.
+    Nobody(Arc<str>),
 }
 
 /// A row of `ce_mcp_db_tool`.
@@ -55,6 +57,8 @@ pub(super) struct Set {
     sql: BTreeMap<i64, Arc<SqlTemplate>>,
     specs: BTreeMap<i64, Arc<Value>>,
     arguments: BTreeMap<i64, Arguments>,
+    /// Why a row was left out. Without what it demands its tool is not called at all.
+    left_out: BTreeMap<i64, Arc<str>>,
 }
 
 /// What the arguments of a tool have to be.
@@ -73,7 +77,7 @@ impl Set {
         for row in tables.enabled("ce_http_tool") {
             match HttpCall::compile(&source(&row), defaults) {
                 Ok(call) => drop(set.http.insert(row.id(), Arc::new(call))),
-                Err((column, reason)) => issues.push(row.error(column, reason, "it is corrected")),
+                Err((column, reason)) => set.leave_out(&row, column, &reason, "it is corrected", issues),
             }
         }
         for row in tables.enabled("ce_mcp_db_tool") {
@@ -90,6 +94,9 @@ impl Set {
     /// # Errors
     /// Why its `spec` does not fit the group.
     pub fn executor(&self, id: i64, group: &str) -> Result<Executor, String> {
+        if let Some(reason) = self.left_out.get(&id) {
+            return Ok(Executor::Nobody(Arc::clone(reason)));
+        }
         if let Some(call) = self.http.get(&id) {
             return Ok(Executor::Http(Arc::clone(call)));
         }
@@ -111,14 +118,12 @@ impl Set {
 
     fn database(&mut self, row: &Row<'_>, issues: &mut Vec<Issue>) {
         let Some(sql) = row.code("sql_template") else {
-            issues.push(row.error("sql_template", "is blank", "it is a query"));
-            return;
+            return self.leave_out(row, "sql_template", "is blank", "it is a query", issues);
         };
         let identifiers = row.code("allowed_identifiers").map(|it| serde_json::from_str(&it));
         let Ok(identifiers) = identifiers.transpose() else {
             let hint = "it is an object of lists, such as {\"table\": [\"orders\"]}";
-            issues.push(row.error("allowed_identifiers", "is no JSON object of lists of texts", hint));
-            return;
+            return self.leave_out(row, "allowed_identifiers", "is no JSON object of lists of texts", hint, issues);
         };
         let max_rows = row.integer("max_rows").and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 0).unwrap_or(ROWS);
         self.sql.insert(row.id(), Arc::new(SqlTemplate { sql, max_rows, safe: row.flag("safe_mode"), identifiers }));
@@ -135,13 +140,19 @@ impl Set {
         if let Some(text) = row.code("input_schema")
             && let Err(reason) = self.demand(row.id(), &text)
         {
-            issues.push(row.error("input_schema", reason, "it is a JSON Schema of an object"));
+            self.leave_out(row, "input_schema", &reason, "it is a JSON Schema of an object", issues);
         }
         match row.code("spec").map(|it| serde_json::from_str::<Map>(&it)) {
             Some(Ok(spec)) => drop(self.specs.insert(row.id(), Arc::new(Value::Object(spec)))),
-            Some(Err(error)) => issues.push(row.error("spec", format!("is no JSON object: {error}"), "it is one")),
+            Some(Err(error)) => self.leave_out(row, "spec", &format!("is no JSON object: {error}"), "it is one", issues),
             None => {}
         }
+    }
+
+    fn leave_out(&mut self, row: &Row<'_>, column: &str, reason: &str, until: &str, issues: &mut Vec<Issue>) {
+        let issue = row.error(column, reason, until);
+        self.left_out.insert(row.id(), format!("{} {reason}", issue.path).into());
+        issues.push(issue);
     }
 
     fn demand(&mut self, id: i64, text: &str) -> Result<(), String> {

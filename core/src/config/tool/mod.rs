@@ -79,7 +79,7 @@ impl Tools {
         let executors = executor::Set::compile(tables, defaults, issues);
         let mut tools = Tools::default();
         for row in scopes.rows(tables, "ce_mcp_tool", issues) {
-            match compile(&row, &executors) {
+            match compile(&row, &executors, issues) {
                 Ok(tool) => tools.add(&row, tool),
                 Err(issue) => issues.push(issue),
             }
@@ -140,14 +140,18 @@ impl Tool {
     }
 }
 
-fn compile(row: &Row<'_>, executors: &executor::Set) -> Result<Tool, Issue> {
+fn compile(row: &Row<'_>, executors: &executor::Set, issues: &mut Vec<Issue>) -> Result<Tool, Issue> {
     let Some(code) = row.code("tool_code") else {
         return Err(row.error("tool_code", "is blank", "it names the tool"));
     };
     let scope = |column| row.code(column).unwrap_or_else(|| ANY.to_owned());
     let group = row.code("tool_group").map_or_else(|| "DB".to_owned(), |it| tool_group(&it));
-    let executor = executors.executor(row.id(), &group);
-    let executor = executor.map_err(|it| row.error("tool_id", format!("has a row of cv_tool_spec that {it}"), "that row is corrected"))?;
+    let executor = executors.executor(row.id(), &group).unwrap_or_else(|reason| {
+        let path = format!("cv_tool_spec[{}].spec", row.id());
+        let nobody = Executor::Nobody(format!("{path} {reason}").into());
+        issues.push(Issue::error(path, reason, "the tool is not called until it is corrected"));
+        nobody
+    });
     Ok(Tool {
         id: row.id(),
         code,
