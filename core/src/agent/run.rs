@@ -112,7 +112,8 @@ fn announce(t: &mut Turning<'_>, plan: &Plan) {
 async fn check(t: &mut Turning<'_>, run: &mut Loop<'_>, plan: &Plan) -> Next {
     let code = plan.code.as_deref().unwrap_or_default();
     let signature = format!("{} {}", code.to_uppercase(), canon::text(&plan.args));
-    let current = run.seen.last().map_or(guard::START, |it| it.code.as_str());
+    // What has failed has not been done: a graph that lets a payment follow a check means one that succeeded.
+    let current = run.seen.iter().rev().find(|it| !it.failed).map_or(guard::START, |it| it.code.as_str());
     if guard::is_restricted(plan.tag.as_deref()) {
         let error = json!({
             "tool_code": code, "args": plan.args, "operation_tag": plan.tag, "error": "planner-marked restricted operation",

@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn texts_are_filled_and_formulas_keep_their_type() {
         let script = json!({"set_params": {"fee": "= amount * 0.015", "note": "for {{name}}", "n": 1}, "result": ["=amount", null]});
-        let expected = json!({"set_params": {"fee": 3, "note": "for Ada", "n": 1}, "result": [200, null]});
+        let expected = json!({"set_params": {"fee": 3.0, "note": "for Ada", "n": 1}, "result": [200, null]});
         assert_eq!(run(&script).map(Value::Object), Ok(expected));
     }
 

@@ -1,4 +1,4 @@
-//! Formulas: expressions of templates whose value is taken as it is, with numbers that calculate as people do.
+//! Formulas: expressions of templates whose value is taken as it is, with numbers that calculate as decimals.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ impl Formula {
         if cursor.peek().is_some() { Err(unexpected(&cursor)) } else { Ok(Formula(read)) }
     }
 
-    /// The value. A half is 0.5 and never 0; whole numbers are exact, all others have 15 digits.
+    /// The value. Numbers that calculate are decimals of 15 digits, so that a half is 0.5 and never 0.
     ///
     /// # Errors
     /// Why there is none, such as a division by zero.
@@ -45,22 +45,22 @@ mod tests {
     #[test]
     fn numbers_calculate_as_decimals_and_values_stay_as_they_are() {
         for (source, expected) in [
-            ("principal * rate / 100", json!(10)),
+            ("principal * rate / 100", json!(10.0)),
             ("0.1 + 0.2", json!(0.3)),
             ("19.99 * 3", json!(59.97)),
             ("9007199254740993 + 1", json!(9_007_199_254_740_994_i64)),
             ("big + 1", json!(9_223_372_036_854_780_000_f64)),
-            ("7 % 4", json!(3)),
-            ("2.5 * 2", json!(5)),
+            ("7 % 4", json!(3.0)),
+            ("2.5 * 2", json!(5.0)),
             ("1 / 2", json!(0.5)),
             ("principal", json!(200)),
-            ("args.n + 1", json!(4)),
+            ("args.n + 1", json!(4.0)),
             ("principal > 100 ? 'high' : 'low'", json!("high")),
             ("#numbers.round(principal / 3, 2)", json!(66.67)),
-            ("#numbers.round(-2.5, 0)", json!(-3)),
+            ("#numbers.round(-2.5, 0)", json!(-3.0)),
             ("#numbers.min(rate, 3.5)", json!(3.5)),
             ("#numbers.max(rate, args.n)", json!(5)),
-            ("#numbers.abs(3 - 5)", json!(2)),
+            ("#numbers.abs(3 - 5)", json!(2.0)),
             ("'Dear ' + name", json!("Dear Ada")),
             ("missing", json!(null)),
         ] {

@@ -128,7 +128,8 @@ pub(super) fn compare(left: &Value, right: &Value) -> Result<Ordering, String> {
 pub(super) enum Numbers {
     /// Two whole numbers give a whole number, as in the original's templates.
     AsWritten,
-    /// A half is 0.5, as in formulas: whole numbers are exact, all others have 15 digits, so that 0.1 and 0.2 are 0.3.
+    /// All numbers are decimals of 15 digits, as in formulas: a half is 0.5, and 0.1 and 0.2 are 0.3. Whole numbers of more digits
+    /// stay exact.
     Decimal,
 }
 
@@ -141,29 +142,24 @@ pub(super) fn calculate(operator: Arithmetic, numbers: Numbers, left: &Value, ri
     if divides && (matches!(wholes, Some((_, 0))) || numbers == Numbers::Decimal && b.as_f64() == Some(0.0)) {
         return Err("a number is divided by zero".to_owned());
     }
-    let exact = wholes.filter(|(a, b)| numbers == Numbers::AsWritten || operator != Arithmetic::Divide || a.checked_rem(*b) == Some(0));
-    let exact = exact.map(|(a, b)| whole(operator, a, b).map(Number::from));
-    let result = match (exact, numbers) {
-        (Some(Some(exact)), _) => Some(exact),
-        (Some(None), Numbers::AsWritten) => None,
-        (Some(None), Numbers::Decimal) | (None, _) => {
-            let result = a.as_f64().zip(b.as_f64()).map(|(a, b)| broken(operator, a, b));
-            if numbers == Numbers::Decimal { result.and_then(decimal) } else { result.and_then(Number::from_f64) }
-        }
+    let decimal_of = || a.as_f64().zip(b.as_f64()).map(|(a, b)| broken(operator, a, b));
+    let result = match (wholes, numbers) {
+        (Some((a, b)), Numbers::AsWritten) => whole(operator, a, b).map(Number::from),
+        (None, Numbers::AsWritten) => decimal_of().and_then(Number::from_f64),
+        (_, Numbers::Decimal) => wholes.and_then(|(a, b)| long(operator, a, b)).or_else(|| decimal_of().and_then(decimal)),
     };
     result.map(Value::Number).ok_or_else(|| "the result of a calculation is too large, or no number".to_owned())
 }
 
-/// A number of 15 digits, as spreadsheets calculate: as many as a double always holds. Without a fraction it is a whole number.
+/// A number of 15 digits, as many as a double always holds and spreadsheets calculate with.
 pub(super) fn decimal(number: f64) -> Option<Number> {
-    /// Below it, doubles hold every whole number.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    let rounded = format!("{number:.14e}").parse().unwrap_or(number);
-    if rounded.fract() == 0.0 && rounded.abs() < EXACT {
-        #[expect(clippy::cast_possible_truncation, reason = "it is whole and within the range")]
-        return Some(Number::from(rounded as i64));
-    }
-    Number::from_f64(rounded)
+    format!("{number:.14e}").parse().ok().and_then(Number::from_f64)
+}
+
+/// A whole result of more digits than [`decimal`] has.
+fn long(operator: Arithmetic, a: i64, b: i64) -> Option<Number> {
+    let result = if operator == Arithmetic::Divide && a.checked_rem(b) != Some(0) { None } else { whole(operator, a, b) };
+    result.filter(|it| it.unsigned_abs() >= 1_000_000_000_000_000).map(Number::from)
 }
 
 fn whole(operator: Arithmetic, a: i64, b: i64) -> Option<i64> {
