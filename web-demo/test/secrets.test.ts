@@ -28,6 +28,32 @@ describe('a secret', () => {
     expect(new Secrets([]).scrub('nothing')).toBe('nothing');
   });
 
+  it('is struck out however it is escaped', () => {
+    const value = `Kq+w/e&r<t>"y'u=12 34==`;
+    const secrets = new Secrets([{ name: 'crm', value }]);
+    const once = JSON.stringify(value);
+    const every = value.replace(/./g, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    for (const echoed of [
+      String.raw`Kq+w/e\u0026r\u003ct\u003e\u0022y\u0027u\u003d12 34\u003d\u003d`,
+      String.raw`Kq\u002Bw/e\u0026r\u003Ct\u003E\u0022y\u0027u=12 34==`,
+      every,
+      JSON.stringify({ body: once }),
+      JSON.stringify([JSON.stringify({ body: once })]),
+      'Kq%2Bw%2Fe%26r%3Ct%3E%22y%27u%3D12+34%3D%3D',
+      'Kq+w/e&amp;r&lt;t&gt;&quot;y&#39;u=12 34==',
+      btoa(`Bearer ${value}`),
+      btoa(`user:${value}, and more`),
+    ]) {
+      const scrubbed = secrets.scrub(`\\"${echoed}\\n`);
+      expect(scrubbed, echoed).toContain('[secret crm]');
+      expect(scrubbed, echoed).not.toMatch(/12 34|u003d|MTIgMzQ/);
+    }
+    const harmless = String.raw`{"a": "C:\\temp\u0021", "b": "\ud83d\ude00 \x", "c": "\u00"}`;
+    expect(secrets.scrub(harmless)).toBe(harmless);
+    const around = String.raw`{"n": 1.50, "k": "\u004bq+w/e&r<t>\"y'u=12 34==\u00e9"}`;
+    expect(secrets.scrub(around)).toBe(String.raw`{"n": 1.50, "k": "[secret crm]\u00e9"}`);
+  });
+
   it('is struck out however a text is cut', () => {
     const secrets = new Secrets([
       { name: 'key', value: 'sk-12345' },

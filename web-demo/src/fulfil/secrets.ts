@@ -1,10 +1,17 @@
 import { base64 } from '../base64';
+import { unescaped, viewOf } from './unescaped';
 
 /** A text that must not be seen, by its name. */
 export interface Secret {
   name: string;
   value: string;
 }
+
+/** How often a text may be escaped anew, as JSON within JSON is. */
+const NESTED = 4;
+
+/** Characters below which a part of an encoded value may be anything. */
+const DISTINCT = 8;
 
 /** Strikes secrets out of what comes back from a service. */
 export class Secrets {
@@ -24,7 +31,23 @@ export class Secrets {
 
   /** Replaces every secret in a text by its name. */
   scrub(text: string): string {
-    return this.finder ? text.replace(this.finder, (it) => this.marks.get(it) ?? '') : text;
+    if (!this.finder) return text;
+    let scrubbed = text.replace(this.finder, (it) => this.marks.get(it) ?? '');
+    if (!scrubbed.includes('\\')) return scrubbed;
+    // Writers of JSON escape what they like: what is read later must not be a secret either, nor JSON within JSON.
+    let view = viewOf(scrubbed);
+    for (let level = 0; level < NESTED; level++) {
+      const next = unescaped(view);
+      if (!next) break;
+      view = next;
+      const found = [...view.text.matchAll(this.finder)].reverse();
+      for (const it of found) {
+        const [from, to] = [view.origins[it.index] ?? 0, view.origins[it.index + it[0].length] ?? 0];
+        scrubbed = scrubbed.slice(0, from) + (this.marks.get(it[0]) ?? '') + scrubbed.slice(to);
+      }
+      if (found.length > 0) view = viewOf(scrubbed);
+    }
+    return scrubbed;
   }
 
   /** Says how much of a text that goes on can be scrubbed by itself: no secret reaches from there into what is still to come. */
@@ -48,8 +71,11 @@ function spellings(value: string): string[] {
   const json = JSON.stringify(value).slice(1, -1);
   const percent = encodeURIComponent(value.toWellFormed());
   const strict = percent.replace(/[!'()*]/g, escaped);
-  const encoded = base64(new TextEncoder().encode(value));
-  const bare = encoded.replace(/=+$/, '');
+  const bytes = new TextEncoder().encode(value);
+  const page = value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  const encoded = base64(bytes);
+  // In the middle of something longer that is encoded, such as a whole header.
+  const parts = [encoded.replace(/=+$/, ''), ...[0, 1, 2].flatMap((before) => within(bytes, before))];
   return [
     value,
     json,
@@ -57,10 +83,21 @@ function spellings(value: string): string[] {
     json.replaceAll('/', '\\/'),
     json.replaceAll('&', '\\u0026').replaceAll('<', '\\u003c').replaceAll('>', '\\u003e'),
     ...[percent, strict, strict.replace(/[-._~]/g, escaped)].flatMap((it) => [it, it.replace(/%../g, (code) => code.toLowerCase())]),
+    // Forms write a space as a plus.
+    strict.replaceAll('%20', '+'),
+    page,
+    ...['&#39;', '&#x27;', '&#039;'].map((quote) => page.replaceAll("'", quote)),
     encoded,
-    bare,
-    bare.replaceAll('+', '-').replaceAll('/', '_'),
+    ...parts.flatMap((it) => [it, it.replaceAll('+', '-').replaceAll('/', '_')]),
   ];
+}
+
+/** What of a value stays the same in Base64 wherever it stands, with so many bytes before it in its group of three. */
+function within(value: Uint8Array, before: number): string[] {
+  const bytes = new Uint8Array(before + value.length);
+  bytes.set(value, before);
+  const kept = base64(bytes).slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6));
+  return kept.length >= DISTINCT ? [kept] : [];
 }
 
 function escaped(character: string): string {
