@@ -331,7 +331,7 @@ fn a_locked_database_refuses_the_turn_whole_and_is_used_again() {
 fn slow() -> (Place, Server) {
     let place = Place::with(&orders());
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
-    let rules = json!([{"user_text": "slow", "delay_ms": 1500, "reply": reply}, {"reply": reply}]);
+    let rules = json!([{"user_text": "slow", "delay_ms": 4000, "reply": reply}, {"reply": reply}]);
     let model = format!("scripted:{}", place.pack("model.json", &rules));
     let server = place.serve(&["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"]);
     (place, server)
