@@ -1,6 +1,6 @@
 //! What fails a turn.
 
-use crate::turn::FaultReport;
+use crate::turn::{Abandon, FaultReport};
 
 /// Error codes: the original's, and our own for what it did not have. (`spec/pipeline.md` 1.13)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,10 @@ pub enum FaultCode {
     ResponseResolutionFailed,
     /// The steps produced no answer.
     PipelineNoResponsePayload,
+    /// It took longer than a turn may.
+    TurnTimeout,
+    /// It could not go on after a crash.
+    TurnLost,
 }
 
 /// A failed turn.
@@ -46,6 +50,8 @@ impl FaultCode {
             FaultCode::PromptContextMissing => "PROMPT_CONTEXT_MISSING",
             FaultCode::ResponseResolutionFailed => "RESPONSE_RESOLUTION_FAILED",
             FaultCode::PipelineNoResponsePayload => "PIPELINE_NO_RESPONSE_PAYLOAD",
+            FaultCode::TurnTimeout => "TURN_TIMEOUT",
+            FaultCode::TurnLost => "TURN_LOST",
         }
     }
 }
@@ -75,6 +81,19 @@ impl Fault {
     /// A failed task whose result the turn cannot do without.
     pub fn of_task() -> Fault {
         Fault::recoverable(FaultCode::ResponseResolutionFailed, "a task failed while the answer was made; please send the message again")
+    }
+
+    /// An abandoned turn; `wrote` says whether it had asked for anything that changes the world.
+    pub fn abandoned(why: Abandon, wrote: bool) -> Fault {
+        let (code, reason) = match why {
+            Abandon::Timeout => (FaultCode::TurnTimeout, "this took too long and was stopped"),
+            Abandon::Lost => (FaultCode::TurnLost, "this was interrupted and could not be finished"),
+        };
+        let advice = match wrote {
+            true => "some of it may be done already, so please check before you send the message again",
+            false => "please send the message again",
+        };
+        Fault::recoverable(code, format!("{reason}; {advice}"))
     }
 
     /// The fault as clients see it.

@@ -10,7 +10,7 @@ use crate::extension;
 use crate::fault::Fault;
 use crate::pipeline::{self, Profile};
 use crate::session::Session;
-use crate::turn::{Door, Journal, Outcome, Program, ProgramRef, Slice, Turn, TurnError, TurnInput, Write};
+use crate::turn::{Abandon, Door, Journal, Mode, Outcome, Program, ProgramRef, Rescued, Slice, Turn, TurnError, TurnInput, Write};
 use crate::turning::Turning;
 
 impl Turn {
@@ -19,7 +19,7 @@ impl Turn {
     /// # Errors
     /// [`TurnError::Stalled`] is a defect of the core.
     pub fn start(input: TurnInput, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
-        start(input, config, false)
+        start(input, config, Mode::Plain)
     }
 
     /// Starts a turn that records the session at the edges of its steps; see [`Turn::views`].
@@ -27,25 +27,40 @@ impl Turn {
     /// # Errors
     /// As [`Turn::start`].
     pub fn start_watched(input: TurnInput, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
-        start(input, config, true)
+        start(input, config, Mode::Watched)
     }
 
-    /// Runs a recorded turn again, up to where its journal ends. A slice without an end then asks for more than was recorded: of a
-    /// finished turn's journal, that too is a difference.
+    /// Runs a recorded turn again, up to where its journal ends; a turn that was abandoned is abandoned again. A slice without an end
+    /// then asks for more than was recorded: of a finished turn's journal, that too is a difference.
     ///
     /// # Errors
     /// [`TurnError::Protocol`] for a journal of another protocol, [`TurnError::Diverged`] with the difference when the turn
     /// asks for something else than it did.
     pub fn restore(journal: Journal, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
+        let Rescued { turn, slice, diverged } = Turn::rescue(&journal, config)?;
+        diverged.map_or(Ok((turn, slice)), Err)
+    }
+
+    /// Runs a recorded turn again for as long as its journal fits, so that a host can take up or close what a crash has left.
+    ///
+    /// A turn that does not fit stands where it would ask for something else, or would end. It does not end of itself any more: the
+    /// host gives it up with [`Turn::abandon`]. Its journal is the recorded one, so that nothing that was paid for is forgotten. Run
+    /// again, such a journal diverges at the same place: [`Turn::restore`] returns that as its error, this function beside the same
+    /// notices and the same end.
+    ///
+    /// # Errors
+    /// [`TurnError::Protocol`] for a journal of another protocol; [`TurnError::Stalled`] is a defect of the core.
+    pub fn rescue(journal: &Journal, config: Arc<Config>) -> Result<Rescued, TurnError> {
         journal.check()?;
-        let (mut turn, slice) = start(journal.input.clone(), config, false)?;
-        let slice = turn.rerun(&journal, slice)?;
-        Ok((turn, slice))
+        let mode = if journal.entries.is_empty() && journal.abandoned.is_none() { Mode::Plain } else { Mode::Held };
+        let (mut turn, mut slice) = start(journal.input.clone(), config, mode)?;
+        let diverged = turn.rerun(journal, &mut slice)?;
+        Ok(Rescued { turn, slice, diverged })
     }
 }
 
-fn start(input: TurnInput, config: Arc<Config>, watch: bool) -> Result<(Turn, Slice), TurnError> {
-    Turn::launch(input, config.hash().to_owned(), watch, |input, door| program(input, door, config))
+fn start(input: TurnInput, config: Arc<Config>, mode: Mode) -> Result<(Turn, Slice), TurnError> {
+    Turn::launch(input, config.hash().to_owned(), mode, |input, door| program(input, door, config))
 }
 
 fn program(input: TurnInput, door: Door, config: Arc<Config>) -> Program {
@@ -55,9 +70,11 @@ fn program(input: TurnInput, door: Door, config: Arc<Config>) -> Program {
         };
         let session = Session::open(input, config.settings.history_max_turns);
         let mut t = Turning { config: &config, session, door };
-        match run(&mut t, profile).await {
-            Ok(()) => succeeded(t.session),
-            Err(fault) => failed(t, &fault),
+        let door = t.door.clone();
+        match door.unless_abandoned(run(&mut t, profile)).await {
+            Ok(Ok(())) => succeeded(t.session),
+            Ok(Err(fault)) => failed(t, &fault),
+            Err(why) => abandoned(t, why),
         }
     })
 }
@@ -78,6 +95,13 @@ fn succeeded(session: Session) -> Outcome {
         session: session.after(),
         writes: writes(session.kept),
     }
+}
+
+/// An abandoned turn has failed where it stands.
+fn abandoned(t: Turning<'_>, why: Abandon) -> Outcome {
+    t.audit(Stage::TurnCancelled, |_| json!({"reason": why.name(), "step": t.door.step(), "openEffects": t.door.open_effects()}));
+    let fault = Fault::abandoned(why, t.door.wrote());
+    failed(t, &fault)
 }
 
 /// A failed turn leaves the conversation as it was, but for what has been said to be kept.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash};
-use convengine_core::turn::{Answer, Completion, Effect, EffectId, ExtensionRequest, Journal, Millis, Slice, Turn};
+use convengine_core::turn::{Abandon, Answer, Completion, Effect, EffectId, ExtensionRequest, Journal, Millis, Slice, Turn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -108,6 +108,16 @@ impl Engine {
         let completions: Vec<Completion> = parse("completions", completions)?;
         let turn = self.turn.as_mut().ok_or_else(no_turn)?;
         let slice = turn.resume(completions).map_err(|it| thrown("TURN", &it.to_string()))?;
+        self.took(&slice)
+    }
+
+    /// Ends the turn where it stands, as a failed one; `why` is `timeout` or `lost`. Returns the last slice.
+    pub fn abandon(&mut self, why: &str, at: f64) -> Result<String, JsValue> {
+        let why = serde_json::from_value::<Abandon>(Value::from(why));
+        let why = why.map_err(|_| thrown("BAD_INPUT", "this is not a reason: use timeout or lost"))?;
+        let turn = self.turn.as_mut().ok_or_else(no_turn)?;
+        #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
+        let slice = turn.abandon(why, at as Millis).map_err(|it| thrown("TURN", &it.to_string()))?;
         self.took(&slice)
     }
 

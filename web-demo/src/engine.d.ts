@@ -23,6 +23,8 @@ declare module 'convengine-wasm' {
     extended(effect: string, said: Uint8Array | undefined, failure: string, at?: number): string;
     /** Goes on with a list of completions and gives the next slice. */
     resume(completions: string): string;
+    /** Ends the turn where it stands, as a failed one, and gives its last slice. */
+    abandon(why: 'timeout' | 'lost', at: number): string;
     /** Gives the session before and after every step of the turn. */
     views(): string;
     /** Names all slices and the outcome of the finished turn by their content. */

@@ -23,6 +23,8 @@ export interface Effect {
   deadline_ms: number;
   /** Whether the answer may be shown while it is made. */
   stream?: boolean;
+  /** Whether it may be asked again when nobody knows whether it was carried out. */
+  repeatable?: boolean;
   request: JsonObject & { kind: string };
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::lifecycle::{self, Moment, Standing};
 use super::observe::Observation;
 use super::plan::Plan;
-use super::run::{Loop, Next, end, fail};
+use super::run::{Loop, Next, doubt, end, fail};
 use super::{STEP, semantic};
 use crate::audit::Stage;
 use crate::config::{Phase, Tool};
@@ -97,13 +97,16 @@ fn stopped(t: &mut Turning<'_>, plan: &Plan, code: &str, stop: &semantic::Stop) 
     tell(t, Stage::McpFinalAnswer, progress, json!({"answer": stop.text, "reason": stop.reason, "tool_code": code}));
 }
 
-/// Tells the planner of a failure while it may still do better; else the loop ends. (D-8, D-9)
+/// Tells the planner of a failure while it may still do better; else the loop ends, at once when nobody knows whether the call was
+/// carried out. (D-8, D-9)
 fn failed(t: &mut Turning<'_>, run: &mut Loop<'_>, plan: &Plan, tool: Option<&Tool>, error: &EffectError) -> Next {
     let code = plan.code.as_deref().unwrap_or_default();
     let group = tool.map(|it| it.group.as_str());
     let (message, args) = (&error.message, &plan.args);
     run.errors += 1;
-    let is_last = run.errors >= ERRORS || run.round >= t.config.settings.tools.max_loops;
+    // A planner that is asked again would call it again.
+    let in_doubt = tool.is_some_and(|it| error.kind == EffectErrorKind::Interrupted && !it.executor.repeatable());
+    let is_last = in_doubt || run.errors >= ERRORS || run.round >= t.config.settings.tools.max_loops;
     observe(&mut t.session, run, Observation::failure(code, message));
     tool::change(&mut t.session, |node| {
         let facts = json!({
@@ -120,7 +123,9 @@ fn failed(t: &mut Turning<'_>, run: &mut Loop<'_>, plan: &Plan, tool: Option<&To
     });
     let standing = if is_last { Standing::Failed } else { Standing::Failing };
     let moment = Moment { group, ..Moment::of(standing, plan).because(message) };
-    let next = if is_last {
+    let next = if in_doubt {
+        doubt(t, moment)
+    } else if is_last {
         fail(t, moment)
     } else {
         lifecycle::note(&mut t.session, moment);

@@ -10,6 +10,7 @@ use crate::audit::Stage;
 use crate::config::{Phase, Tool};
 use crate::json::canon;
 use crate::rules;
+use crate::session::UNCONFIRMED;
 use crate::turning::Turning;
 use crate::verbose::{Progress, tell};
 
@@ -160,6 +161,12 @@ fn repeat(t: &mut Turning<'_>, run: &Loop<'_>, plan: &Plan, code: &str) -> Next 
 /// Ends the loop with a failure.
 pub(super) fn fail(t: &mut Turning<'_>, moment: Moment<'_>) -> Next {
     end(t, FAILED, moment);
+    Next::End
+}
+
+/// Ends the loop with a call of which nobody knows whether it was carried out.
+pub(super) fn doubt(t: &mut Turning<'_>, moment: Moment<'_>) -> Next {
+    end(t, UNCONFIRMED, moment);
     Next::End
 }
 

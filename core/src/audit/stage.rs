@@ -113,6 +113,7 @@ pub enum Stage {
     MemoryLlmError,
     StepHookError,
     EngineReturn,
+    TurnCancelled,
     EngineKnownFailure,
     PipelineTiming,
 }
@@ -237,6 +238,7 @@ impl Stage {
             Stage::MemoryLlmError => "MEMORY_LLM_ERROR",
             Stage::StepHookError => "STEP_HOOK_ERROR",
             Stage::EngineReturn => "ENGINE_RETURN",
+            Stage::TurnCancelled => "TURN_CANCELLED",
             Stage::EngineKnownFailure => "ENGINE_KNOWN_FAILURE",
             Stage::PipelineTiming => "PIPELINE_TIMING",
         }

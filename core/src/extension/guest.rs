@@ -124,6 +124,7 @@ async fn perform(t: &mut Turning<'_>, extension: &Extension, wish: Wish) -> Resu
             let request = HttpRequest {
                 caller: HttpCaller::Extension(extension.name.clone()),
                 class: if ["GET", "HEAD"].contains(&method.as_str()) { Class::Read } else { Class::Write },
+                idempotent: ["PUT", "DELETE"].contains(&method.as_str()),
                 method,
                 url,
                 headers,

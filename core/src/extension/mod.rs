@@ -43,7 +43,8 @@ pub async fn call(
     let mut result = Value::Null;
     for method in &task.methods {
         let task = format!("{}:{method}", task.bean);
-        result = ask(t, Call { task, called_for, rule_id, place: None, input: input.clone() }).await?;
+        let answered = ask(t, Call { task, called_for, rule_id, place: None, input: input.clone() }).await;
+        result = answered.inspect_err(|error| t.session.failed_to_write(error))?;
     }
     Ok(result)
 }

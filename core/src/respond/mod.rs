@@ -7,7 +7,8 @@ pub use derived::{collision, derived};
 use serde_json::{Value, json};
 
 use crate::audit::Stage;
-use crate::config::{OutputFormat, Response};
+use crate::config::{Making, OutputFormat, Response, same_code};
+use crate::session::UNCONFIRMED;
 use crate::text::template::Template;
 use crate::turn::{Map, Payload, PayloadKind};
 use crate::turning::Turning;
@@ -69,13 +70,46 @@ pub fn question(t: &mut Turning<'_>) -> bool {
     let Some(question) = t.session.clarification.as_ref().filter(|_| t.session.asked).map(|it| it.question.clone()) else {
         return false;
     };
-    t.session.last_assistant = Some(json!({"type": "TEXT", "value": question}).to_string());
-    t.session.payload = Some(Payload { kind: PayloadKind::Text, value: question.clone() });
+    say(t, &question, "CLARIFICATION");
+    true
+}
+
+/// Answers that nobody knows whether a call was carried out, when the rows do not speak of it: no rule has moved the conversation since,
+/// and nothing of the response is made from what the call left. False when there is nothing to say.
+pub fn unconfirmed(t: &mut Turning<'_>, response: &Response) -> bool {
+    let Some((intent, state)) = &t.session.unconfirmed else { return false };
+    let moved = !same_code(intent, &t.session.intent) || !same_code(state, &t.session.state);
+    if moved || templates(t, response).iter().any(|it| it.names().any(tells)) {
+        return false;
+    }
+    say(t, UNCONFIRMED, "UNCONFIRMED");
+    true
+}
+
+fn templates<'c>(t: &Turning<'c>, response: &'c Response) -> Vec<&'c Template> {
+    match &response.making {
+        Making::Exact(template) => vec![template],
+        Making::Derived { .. } => {
+            let prompt = t.config.prompts.answer(response.format.name(), &t.session.intent, &t.session.state);
+            prompt.map(|it| vec![&it.system, &it.user]).unwrap_or_default()
+        }
+    }
+}
+
+/// Whether a value of a template holds what a call left: the context or the parameters as a whole, or their members of actions and tools.
+fn tells(name: &str) -> bool {
+    let of_calls = |part: &str| ["pending_action", "tool_", "mcp"].iter().any(|it| part.starts_with(it));
+    ["context", "inputParams", "session"].contains(&name) || name.split('.').any(of_calls)
+}
+
+/// Answers with the engine's own words.
+fn say(t: &mut Turning<'_>, text: &str, kind: &str) {
+    t.session.last_assistant = Some(json!({"type": "TEXT", "value": text}).to_string());
+    t.session.payload = Some(Payload { kind: PayloadKind::Text, value: text.to_owned() });
     t.audit(Stage::AssistantOutput, |session| {
         json!({
-            "output": question, "outputFormat": "TEXT", "responseType": "CLARIFICATION", "responseId": null,
+            "output": text, "outputFormat": "TEXT", "responseType": kind, "responseId": null,
             "intent": session.intent, "state": session.state, "context": session.context, "schemaJson": session.schema_json(),
         })
     });
-    true
 }

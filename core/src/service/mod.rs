@@ -90,9 +90,11 @@ fn request(t: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, a
         open_ms: policy.circuit_open_ms,
         retries,
     });
+    let writes = !["GET", "HEAD"].contains(&call.method.as_str());
     Ok(HttpRequest {
         caller,
-        class: if ["GET", "HEAD"].contains(&call.method.as_str()) { Class::Read } else { Class::Write },
+        class: if writes { Class::Write } else { Class::Read },
+        idempotent: writes && call.idempotent,
         method: call.method.clone(),
         url: format!("{}{path}{}", call.origin, fill::query(&pairs(&query))),
         headers,

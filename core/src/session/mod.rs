@@ -12,12 +12,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::config::{Act, UNKNOWN, same_code};
-use crate::turn::{ConversationRow, Exchange, Map, MemoryRow, Millis, Payload, SessionAfter, TurnInput, Write};
+use crate::turn::{
+    ConversationRow, EffectError, EffectErrorKind, Exchange, Map, MemoryRow, Millis, Payload, SessionAfter, TurnInput, Write,
+};
 
 pub use facts::Facts;
 pub use params::truthy;
 pub use schema_facts::SchemaFacts;
 pub use step_info::{StepInfo, StepLeft};
+
+/// What the user is told when nobody knows whether a call was carried out, and no row has words for it.
+pub const UNCONFIRMED: &str = "I could not confirm whether that was done. Please check before you ask for it again.";
 
 /// A question that the engine asked and that is still open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,6 +115,8 @@ pub struct Session {
     pub stalled: bool,
     /// The state when the turn's last rule pass began; a change is compared with it.
     pub state_at_rules: Option<String>,
+    /// Intent and state at which a call that changes the world was left without an answer: nobody knows whether it was carried out.
+    pub unconfirmed: Option<(String, String)>,
     /// An earlier message that was approved in this turn: the turn works on it.
     pub approved_text: Option<String>,
     /// What is to be remembered when the turn comes to its end.
@@ -158,6 +165,7 @@ impl Session {
             asked: false,
             stalled: false,
             state_at_rules: None,
+            unconfirmed: None,
             approved_text: None,
             remembered: None,
             kept: Vec::new(),
@@ -188,6 +196,13 @@ impl Session {
         let reason = Some(reason.to_owned());
         self.clarification = Some(Clarification { question: question.into(), reason, options: Vec::new(), asked_again: false });
         self.asked = true;
+    }
+
+    /// Notes that a call that changes the world failed, for the answer when nobody knows whether it was carried out.
+    pub fn failed_to_write(&mut self, error: &EffectError) {
+        if error.kind == EffectErrorKind::Interrupted {
+            self.unconfirmed = Some((self.intent.clone(), self.state.clone()));
+        }
     }
 
     /// The standalone query when there is one, else the message.

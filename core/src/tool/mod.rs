@@ -35,6 +35,16 @@ pub async fn call(t: &mut Turning<'_>, tool: Option<&Tool>, group: &str, args: &
     if let Some(breach) = tool.and_then(|it| it.arguments.as_ref()?.schema.check(&Value::Object(args.clone()))) {
         return Err(EffectError::new(EffectErrorKind::Invalid, format!("the arguments do not fit the tool: {breach}")));
     }
+    let answered = carry_out(t, tool, group, args).await;
+    if let Err(error) = &answered
+        && !tool.is_some_and(|it| it.executor.repeatable())
+    {
+        t.session.failed_to_write(error);
+    }
+    answered
+}
+
+async fn carry_out(t: &mut Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
     let Some(tool) = tool else { return of_host(t, None, group, args, None).await };
     match &tool.executor {
         Executor::Host => of_host(t, Some(tool), group, args, None).await,

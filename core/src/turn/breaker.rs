@@ -127,6 +127,7 @@ mod tests {
             timeout_ms: 1,
             max_bytes: 1,
             class: Class::Read,
+            idempotent: false,
             key: None,
             breaker: Some(Breaker { threshold, open_ms: 1000, retries }),
         }

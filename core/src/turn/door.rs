@@ -1,13 +1,15 @@
 //! The door: the only way out of core code.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
 use serde::{Deserialize, Serialize};
 
-use super::effect::{Completion, Effect, EffectId, Operation};
+use super::abandon::Abandon;
+use super::effect::{Class, Completion, Effect, EffectId, Operation};
 use super::error::{EffectError, TurnError};
 use super::notice::{Notice, NoticeBody};
 use super::request::Reply;
@@ -48,6 +50,10 @@ struct Port {
     effects: Vec<Effect>,
     notices: Vec<Notice>,
     views: Vec<View>,
+    /// Whether anything was asked for that changes the world.
+    wrote: bool,
+    held: bool,
+    abandoned: Option<Abandon>,
 }
 
 impl Door {
@@ -64,6 +70,9 @@ impl Door {
             effects: Vec::new(),
             notices: Vec::new(),
             views: Vec::new(),
+            wrote: false,
+            held: false,
+            abandoned: None,
         };
         Door { port: Arc::new(Mutex::new(port)) }
     }
@@ -91,8 +100,19 @@ impl Door {
         self.port().step = step;
     }
 
-    pub(super) fn step(&self) -> &'static str {
+    /// The step that runs, or that ran last.
+    pub fn step(&self) -> &'static str {
         self.port().step
+    }
+
+    /// How many effects wait for their answer.
+    pub fn open_effects(&self) -> usize {
+        self.port().open.values().filter(|it| it.is_none()).count()
+    }
+
+    /// Whether the turn has asked for anything that changes the world.
+    pub fn wrote(&self) -> bool {
+        self.port().wrote
     }
 
     /// Records the session at the edge of a step; the closure runs only when somebody watches.
@@ -125,14 +145,58 @@ impl Door {
         O::output(reply).ok_or_else(EffectError::mismatch)
     }
 
+    /// Runs the code of a turn to its end, or up to where the host abandons it.
+    ///
+    /// # Errors
+    /// Why it was abandoned; what the code borrowed is free again.
+    pub async fn unless_abandoned<F: Future>(&self, code: F) -> Result<F::Output, Abandon> {
+        let mut code = pin!(code);
+        let mut done = None;
+        poll_fn(|context| {
+            let (abandoned, held) = (self.port().abandoned, self.port().held);
+            if let Some(why) = abandoned {
+                return Poll::Ready(Err(why));
+            }
+            if done.is_none()
+                && let Poll::Ready(output) = code.as_mut().poll(context)
+            {
+                done = Some(output);
+            }
+            match done.take_if(|_| !held) {
+                Some(output) => Poll::Ready(Ok(output)),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Gives the turn up; returns the time that it sees from now on.
+    pub(super) fn abandon(&self, why: Abandon, at: Millis) -> Millis {
+        let mut port = self.port();
+        port.abandoned = Some(why);
+        port.now = port.now.max(at);
+        port.now
+    }
+
+    /// Keeps the turn from its end, or lets it go.
+    pub(super) fn hold(&self, held: bool) {
+        self.port().held = held;
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.port().held
+    }
+
     fn request<O: Operation>(&self, operation: O) -> EffectId {
         let (class, deadline_ms, stream) = (operation.class(), operation.deadline_ms(), operation.streams());
+        let repeatable = operation.repeatable();
         let mut port = self.port();
         let id = EffectId(port.next_effect);
         let key = operation.key().unwrap_or_else(|| port.next_key());
         port.next_effect += 1;
         port.open.insert(id, None);
-        port.effects.push(Effect { id, key, class, deadline_ms, stream, request: operation.into() });
+        port.wrote |= matches!(class, Class::Write | Class::Irreversible);
+        port.effects.push(Effect { id, key, class, deadline_ms, stream, repeatable, request: operation.into() });
         id
     }
 
@@ -162,7 +226,7 @@ impl Door {
     }
 
     pub(super) fn waits(&self) -> bool {
-        self.port().open.values().any(Option::is_none)
+        self.open_effects() > 0
     }
 
     pub(super) fn views(&self) -> Vec<View> {

@@ -39,6 +39,9 @@ pub struct Effect {
     /// Whether listeners may be shown the answer while it is made; the core sees the whole of it alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stream: bool,
+    /// Whether it may be asked again, with the same key, after a crash that leaves open whether it was carried out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeatable: bool,
     /// What is asked.
     pub request: Request,
 }
@@ -97,6 +100,10 @@ pub trait Operation: Into<Request> {
     /// Whether listeners may be shown the answer while it is made.
     fn streams(&self) -> bool {
         false
+    }
+    /// Whether it may be asked again when nobody knows whether it was carried out.
+    fn repeatable(&self) -> bool {
+        matches!(self.class(), Class::Pure | Class::Read)
     }
     /// Picks the output out of a reply; `None` when the reply is of another kind.
     fn output(reply: Reply) -> Option<Self::Output>;

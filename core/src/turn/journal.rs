@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Millis;
+use super::abandon::Abandoned;
 use super::effect::{Answer, Completion, Effect, EffectId};
 use super::error::{Diverged, TurnError};
 use super::input::TurnInput;
@@ -55,6 +56,9 @@ pub struct Journal {
     pub input: TurnInput,
     /// Answered effects, in the order of their answers.
     pub entries: Vec<Entry>,
+    /// That it was given up, and why; it then has no further entries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abandoned: Option<Abandoned>,
     /// Requests that were asked, answered or not.
     #[serde(skip)]
     pub(super) requests: BTreeMap<EffectId, Value>,
@@ -63,7 +67,7 @@ pub struct Journal {
 impl Journal {
     pub(super) fn new(config: String, input: TurnInput) -> Self {
         let header = Header { protocol: PROTOCOL, engine: env!("CARGO_PKG_VERSION").to_owned(), config };
-        Journal { header, input, entries: Vec::new(), requests: BTreeMap::new() }
+        Journal { header, input, entries: Vec::new(), abandoned: None, requests: BTreeMap::new() }
     }
 
     /// Says whether this build can read the journal.

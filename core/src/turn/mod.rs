@@ -3,6 +3,7 @@
 //! This layer knows nothing of pipelines or configuration content. A [`Turn`] is one future, polled by hand;
 //! the only thing it can wait for is an effect asked through the [`Door`].
 
+mod abandon;
 mod breaker;
 mod door;
 mod effect;
@@ -15,6 +16,7 @@ mod request;
 mod rng;
 mod rows;
 
+pub use abandon::{Abandon, Abandoned};
 pub use breaker::{Admission, Breakers};
 pub use door::{Door, View};
 pub use effect::{Answer, Class, Completion, Effect, EffectId, Operation};
@@ -68,12 +70,35 @@ impl Slice {
 /// The code of a turn: it talks to the outside through the door alone.
 pub type Program = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
+/// How a turn is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// As messages are.
+    Plain,
+    /// With a record of the session at the edges of its steps.
+    Watched,
+    /// To follow a journal: it does not end of itself before the journal does.
+    Held,
+}
+
 /// One user event being processed.
 pub struct Turn {
     door: Door,
     program: Program,
     journal: Journal,
     ended: bool,
+}
+
+/// A recorded turn that was run again as far as its journal fits.
+#[derive(Debug)]
+#[must_use = "a turn that diverged has to be abandoned"]
+pub struct Rescued {
+    /// The turn, where its journal ends or where it diverged.
+    pub turn: Turn,
+    /// All notices up to there, and the effects that are open.
+    pub slice: Slice,
+    /// How the turn differs from its journal; nothing when it fits.
+    pub diverged: Option<TurnError>,
 }
 
 impl std::fmt::Debug for Turn {
@@ -87,10 +112,11 @@ impl Turn {
     pub(crate) fn launch(
         input: TurnInput,
         config: String,
-        watch: bool,
+        mode: Mode,
         program: impl FnOnce(TurnInput, Door) -> Program,
     ) -> Result<(Turn, Slice), TurnError> {
-        let door = Door::new(input.turn.clone(), input.at, input.seed, watch);
+        let door = Door::new(input.turn.clone(), input.at, input.seed, mode == Mode::Watched);
+        door.hold(mode == Mode::Held);
         let journal = Journal::new(config, input.clone());
         let program = program(input, door.clone());
         let mut turn = Turn { door, program, journal, ended: false };
@@ -117,6 +143,22 @@ impl Turn {
         Ok(slice)
     }
 
+    /// Ends the turn where it stands; the slice has its last notices and its end, which is that of a failed turn.
+    ///
+    /// Open effects are given up: the host drops them, and answers that come later are ignored. Nothing is returned for a turn that
+    /// has ended already.
+    ///
+    /// # Errors
+    /// [`TurnError::Stalled`] is a defect of the core.
+    pub fn abandon(&mut self, why: Abandon, at: Millis) -> Result<Slice, TurnError> {
+        if self.ended {
+            return Ok(Slice::default());
+        }
+        let abandoned = Abandoned { why, at: self.door.abandon(why, at) };
+        self.journal.abandoned = Some(abandoned);
+        self.poll()
+    }
+
     /// Everything that the turn cannot derive again.
     pub fn journal(&self) -> &Journal {
         &self.journal
@@ -137,15 +179,37 @@ impl Turn {
         self.door.views()
     }
 
-    /// Answers the effects of a fresh turn from a journal, comparing each request with the recorded one.
-    pub(crate) fn rerun(&mut self, recorded: &Journal, mut slice: Slice) -> Result<Slice, TurnError> {
+    /// Answers the effects of a fresh turn, which is held, from a journal, for as long as it asks for what was recorded; then ends it
+    /// as it was abandoned, if it was. `slice` gets what the turn says; a divergence is returned.
+    pub(crate) fn rerun(&mut self, recorded: &Journal, slice: &mut Slice) -> Result<Option<TurnError>, TurnError> {
+        let diverged = match self.follow(recorded, slice) {
+            Err(stalled @ TurnError::Stalled) => return Err(stalled),
+            other => other.err(),
+        };
+        if diverged.is_some() {
+            // Nothing that was paid for is forgotten, and who reads the journal finds the divergence again.
+            self.journal.header = recorded.header.clone();
+            self.journal.entries.clone_from(&recorded.entries);
+            self.door.hold(true);
+        }
+        if let Some(Abandoned { why, at }) = recorded.abandoned {
+            slice.absorb(self.abandon(why, at)?);
+            // They were given up.
+            slice.effects.clear();
+        }
+        Ok(diverged)
+    }
+
+    fn follow(&mut self, recorded: &Journal, slice: &mut Slice) -> Result<(), TurnError> {
         for (index, entry) in recorded.entries.iter().enumerate() {
             let asked = self.journal.requests.get(&entry.effect);
             journal::same_request(index, entry, asked, self.door.step())?;
+            // The recorded turn went on for as long as there are answers, and to the moment at which it was abandoned.
+            self.door.hold(index + 1 < recorded.entries.len() || recorded.abandoned.is_some());
             slice.effects.retain(|it| it.id != entry.effect);
             slice.absorb(self.complete(entry.completion())?);
         }
-        Ok(slice)
+        Ok(())
     }
 
     fn complete(&mut self, completion: Completion) -> Result<Slice, TurnError> {
@@ -166,7 +230,7 @@ impl Turn {
                 self.ended = true;
                 Ok(Slice { effects, notices, end: Some(outcome) })
             }
-            std::task::Poll::Pending if self.door.waits() => Ok(Slice { effects, notices, end: None }),
+            std::task::Poll::Pending if self.door.waits() || self.door.is_held() => Ok(Slice { effects, notices, end: None }),
             std::task::Poll::Pending => Err(TurnError::Stalled),
         }
     }
@@ -191,7 +255,7 @@ mod tests {
     #[test]
     fn waiting_for_anything_but_an_effect_is_a_defect() {
         let program = |_, _| -> Program { Box::pin(std::future::pending()) };
-        let error = Turn::launch(input(), String::new(), false, program).unwrap_err();
+        let error = Turn::launch(input(), String::new(), Mode::Plain, program).unwrap_err();
         assert_eq!(error, TurnError::Stalled);
     }
 }

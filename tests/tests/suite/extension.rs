@@ -64,6 +64,7 @@ fn call(id: u32, extension: &str, pack: &Pack, messages: &Value) -> Effect {
         class: Class::Pure,
         deadline_ms: 500,
         stream: false,
+        repeatable: true,
         request: Request::Extension(request),
     }
 }

@@ -37,6 +37,17 @@ pub enum Executor {
     Nobody(Arc<str>),
 }
 
+impl Executor {
+    /// Whether a call may be repeated when nobody knows whether it was carried out.
+    pub fn repeatable(&self) -> bool {
+        match self {
+            Executor::Http(call) => call.idempotent,
+            Executor::Sql(_) | Executor::Calculator(_) => true,
+            Executor::Host | Executor::Spec(_) | Executor::Task(_) | Executor::Nobody(_) => false,
+        }
+    }
+}
+
 /// A row of `ce_mcp_db_tool`.
 #[derive(Debug, Clone)]
 pub struct SqlTemplate {

@@ -31,6 +31,9 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
         let message = format!("No response found for intent={}, state={}", t.session.intent, t.session.state);
         return Err(Fault::new(FaultCode::ResponseMappingNotFound, message));
     };
+    if respond::unconfirmed(t, response) {
+        return Ok(Flow::Continue);
+    }
     announce(t, response);
     let text = match &response.making {
         Making::Exact(template) => respond::exact(t, response, template),

@@ -33,6 +33,9 @@ pub struct HttpRequest {
     pub max_bytes: u32,
     /// What repeating it does.
     pub class: Class,
+    /// Whether it may be repeated although it writes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idempotent: bool,
     /// The key of the first attempt, when this is a later one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
@@ -116,6 +119,10 @@ impl Operation for HttpRequest {
 
     fn deadline_ms(&self) -> u32 {
         self.timeout_ms
+    }
+
+    fn repeatable(&self) -> bool {
+        self.idempotent || matches!(self.class, Class::Pure | Class::Read)
     }
 
     fn output(reply: Reply) -> Option<HttpReply> {

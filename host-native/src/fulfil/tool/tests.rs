@@ -31,8 +31,15 @@ async fn answers(requests: Vec<Request>) -> Vec<Answer> {
     let (host, _) = app::host(&settings).await.expect("a host");
     let mut answers = Vec::new();
     for (number, request) in (1..).zip(requests) {
-        let effect =
-            Effect { id: EffectId(number), key: format!("t/{number}"), class: Class::Read, deadline_ms: 10_000, stream: false, request };
+        let effect = Effect {
+            id: EffectId(number),
+            key: format!("t/{number}"),
+            class: Class::Read,
+            deadline_ms: 10_000,
+            stream: false,
+            repeatable: true,
+            request,
+        };
         answers.push(fulfil(Arc::clone(&host), None, effect).await.outcome);
     }
     answers

@@ -144,6 +144,7 @@ fn get(url: impl Into<String>) -> HttpRequest {
         timeout_ms: 10_000,
         max_bytes: 2000,
         class: Class::Read,
+        idempotent: false,
         key: None,
         breaker: None,
     }

@@ -96,7 +96,15 @@ impl Listener {
         let (turn, conversation, program) = ("t".to_owned(), "c".to_owned(), ProgramRef::PipelineV2);
         let input = TurnInput { turn, conversation, at: 0, seed: 1, program, event, session: Loaded::default() };
         let request = Request::Llm(call("response_text", LlmMode::Text));
-        let effect = Effect { id: EffectId(3), key: "t/3".to_owned(), class: Class::Read, deadline_ms: 60_000, stream: true, request };
+        let effect = Effect {
+            id: EffectId(3),
+            key: "t/3".to_owned(),
+            class: Class::Read,
+            deadline_ms: 60_000,
+            stream: true,
+            repeatable: true,
+            request,
+        };
         let tokens = Told::of(&streams, &input).tokens(&effect).expect("the effect streams");
         Listener { tokens, subscription }
     }
