@@ -101,3 +101,16 @@ impl Fault {
         FaultReport { code: self.code.name().to_owned(), message: self.message.clone(), recoverable: self.recoverable }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_abandoned_turn_that_wrote_is_not_to_be_sent_again_unchecked() {
+        let said = |wrote| Fault::abandoned(Abandon::Timeout, wrote).report();
+        assert_eq!((said(false).code.as_str(), said(true).recoverable), ("TURN_TIMEOUT", true));
+        assert!(said(true).message.contains("please check") && !said(false).message.contains("check"));
+        assert_eq!(Fault::abandoned(Abandon::Lost, false).report().code, "TURN_LOST");
+    }
+}

@@ -19,9 +19,12 @@ use crate::text::template::Formula;
 use crate::turn::{EffectError, EffectErrorKind, HttpCaller, Map, TaskUse, ToolRequest};
 use crate::turning::Turning;
 
-/// Whether tools are held back in this turn.
+/// Whether tools are held back in this turn. After a call of which nobody knows whether it was carried out they are, because another
+/// one may do the same again.
 pub fn held_back(session: &Session) -> bool {
-    session.stalled || ["skip_tool_execution", "guardrail_blocked"].iter().any(|it| truthy(session.params.get(*it)))
+    session.stalled
+        || session.unconfirmed.is_some()
+        || ["skip_tool_execution", "guardrail_blocked"].iter().any(|it| truthy(session.params.get(*it)))
 }
 
 /// Calls a tool; its answer comes back as JSON text.

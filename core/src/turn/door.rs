@@ -250,3 +250,48 @@ impl Port {
         self.open.remove(&id).flatten()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    fn door() -> Door {
+        Door::new("t".to_owned(), 10, 1, false)
+    }
+
+    fn poll<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Poll<T> {
+        std::pin::Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn abandoned_code_stops_where_it_stands() {
+        let door = door();
+        let mut steps = Vec::new();
+        {
+            let mut code = Box::pin(door.unless_abandoned(async {
+                steps.push("asked");
+                let _ = door.perform(super::super::SleepRequest::of(1)).await;
+                steps.push("answered");
+            }));
+            assert_eq!((poll(&mut code), door.open_effects()), (Poll::Pending, 1));
+            assert_eq!(door.abandon(Abandon::Lost, 7), 10);
+            assert_eq!(poll(&mut code), Poll::Ready(Err(Abandon::Lost)));
+        }
+        assert_eq!((steps, door.open_effects()), (vec!["asked"], 1));
+    }
+
+    #[test]
+    fn code_that_is_held_ends_once_it_is_let_go() {
+        let door = door();
+        door.hold(true);
+        let mut runs = 0;
+        let mut code = Box::pin(door.unless_abandoned(async { runs += 1 }));
+        assert_eq!((poll(&mut code), poll(&mut code)), (Poll::Pending, Poll::Pending));
+        door.hold(false);
+        assert_eq!(poll(&mut code), Poll::Ready(Ok(())));
+        drop(code);
+        assert_eq!(runs, 1);
+    }
+}

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::sync::Arc;
 
+use convengine_core::config::Config;
+use convengine_core::turn::{self, Abandon, Journal, Outcome, Turn, state_hash};
 use convengine_server::play::{CorePlayer, PackReport, Suspend, TurnReport, play_core};
 use convengine_tests::{corpus, explained};
 
@@ -48,4 +51,74 @@ fn a_turn_saved_after_every_completion_ends_the_same() {
         }
     }
     assert!(suspensions > 40, "only {suspensions} suspensions were tried");
+}
+
+/// Abandons each turn of the corpus wherever it waits, and replays what that leaves.
+#[test]
+fn a_turn_abandoned_where_it_waits_fails_and_replays() {
+    let mut waits = 0;
+    for case in corpus().unwrap() {
+        let mut player = CorePlayer::new(&case.pack, Suspend::Never);
+        for number in 0..case.pack.turns.len() {
+            let whole = player.play(number).unwrap();
+            for answered in 0..whole.journal.entries.len() {
+                let place = format!("{} turn {number} after {answered} answers", case.pack.name);
+                let mut journal = whole.journal.clone();
+                journal.entries.truncate(answered);
+                let why = if answered % 2 == 0 { Abandon::Timeout } else { Abandon::Lost };
+                let outcome = abandoned(journal, &player.config, why, &place);
+                only_what_survives(&outcome, &whole.journal, answered, &place);
+                waits += 1;
+            }
+        }
+    }
+    assert!(waits > 300, "only {waits} waits were tried");
+}
+
+/// Takes a turn up where its journal ends, abandons it, and replays the new journal from its JSON.
+fn abandoned(journal: Journal, config: &Arc<Config>, why: Abandon, place: &str) -> Outcome {
+    let (mut turn, before) = Turn::restore(journal, Arc::clone(config)).unwrap();
+    assert!(before.end.is_none() && !before.effects.is_empty(), "{place}: it does not wait");
+    let slice = turn.abandon(why, turn.now() + 7).unwrap();
+    assert!(slice.effects.is_empty() && turn.ended(), "{place}");
+    assert_eq!(turn.abandon(why, 0).unwrap(), turn::Slice::default(), "{place}");
+    let notices: Vec<_> = before.notices.into_iter().chain(slice.notices).collect();
+    assert!(notices.iter().map(|it| it.seq).eq(0..), "{place}: the notices have gaps");
+    let outcome = slice.end.unwrap();
+    let saved = serde_json::to_string(turn.journal()).unwrap();
+    let (again, replayed) = Turn::restore(serde_json::from_str(&saved).unwrap(), Arc::clone(config)).unwrap();
+    assert!(again.ended() && replayed.effects.is_empty(), "{place}");
+    assert_eq!(again.journal(), turn.journal(), "{place}");
+    assert_eq!(replayed.notices, notices, "{place}");
+    let end = replayed.end.unwrap();
+    assert_eq!(state_hash(&end, &replayed.notices), state_hash(&outcome, &notices), "{place}");
+    assert_eq!(end, outcome, "{place}");
+    outcome
+}
+
+/// Of the conversation only its creation, a reset and a block survive; of the rest, only the log of model calls.
+fn only_what_survives(outcome: &Outcome, whole: &Journal, answered: usize, place: &str) {
+    let code = if answered % 2 == 0 { "TURN_TIMEOUT" } else { "TURN_LOST" };
+    let fault = outcome.fault.as_ref().unwrap();
+    assert_eq!((fault.code.as_str(), fault.recoverable), (code, true), "{place}");
+    assert!(outcome.payload.is_none() && outcome.context.is_none(), "{place}");
+    let loaded = whole.input.session.conversation.as_ref();
+    let was_reset = outcome.writes.iter().any(|it| matches!(it, turn::Write::Reset));
+    let mut calls = 0;
+    for write in &outcome.writes {
+        match write {
+            turn::Write::Conversation(row) => {
+                let created = loaded.is_none() && row.last_user_text.is_none() && row.last_assistant.is_none();
+                assert!(created || was_reset || row.status == "BLOCKED", "{place}: {row:?}");
+            }
+            turn::Write::LlmCall(_) => calls += 1,
+            turn::Write::Reset => {}
+            turn::Write::History(_) | turn::Write::Memory(_) => panic!("{place}: {write:?}"),
+        }
+    }
+    let is_call = |it: &&turn::Entry| it.request.as_ref().is_some_and(|it| it["kind"] == "llm");
+    assert_eq!(calls, whole.entries[..answered].iter().filter(is_call).count(), "{place}: model calls were paid for");
+    if let Some(row) = loaded.filter(|_| !was_reset) {
+        assert_eq!((&outcome.session.context, &outcome.session.params), (&row.context, &row.params), "{place}");
+    }
 }

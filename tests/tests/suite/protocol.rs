@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Pack, Scripted};
-use convengine_core::turn::{Completion, Journal, Slice, Turn, TurnError};
+use convengine_core::turn::{Abandon, Completion, Diverged, Journal, NoticeBody, Rescued, Slice, Turn, TurnError};
 use convengine_tests::demo;
 
 /// The first turn of a pack that asks a model, at its first wait.
@@ -84,12 +84,8 @@ fn a_journal_replays_to_the_same_end() {
 #[test]
 fn another_prompt_is_named_with_both_texts() {
     let (pack, _, journal) = finished();
-    let mut tables = pack.tables.clone();
-    let row = serde_json::json!({"config_id": 900, "config_type": "DialogueActStep", "config_key": "USER_PROMPT", "config_value": "Now: {{user_input}}"});
-    tables.0.entry("ce_config".to_owned()).or_default().push(row.as_object().unwrap().clone());
-    let (config, issues) = Config::compile(&tables, &pack.settings);
-    assert!(issues.iter().all(|it| !it.path.contains("USER_PROMPT")), "{issues:?}");
-    let error = Turn::restore(journal, Arc::new(config)).unwrap_err();
+    let config = with_another_prompt(&pack);
+    let error = Turn::restore(journal, config).unwrap_err();
     let TurnError::Diverged(diverged) = &error else { panic!("{error}") };
     assert!(diverged.difference.contains("user: ") && diverged.difference.contains("became \"Now: "), "{}", diverged.difference);
 }
@@ -99,4 +95,113 @@ fn a_journal_of_another_protocol_is_refused() {
     let (_, config, mut journal) = finished();
     journal.header.protocol += 1;
     assert!(matches!(Turn::restore(journal, config), Err(TurnError::Protocol { .. })));
+}
+
+fn with_another_prompt(pack: &Pack) -> Arc<Config> {
+    let mut tables = pack.tables.clone();
+    let row = serde_json::json!({"config_id": 900, "config_type": "DialogueActStep", "config_key": "USER_PROMPT", "config_value": "Now: {{user_input}}"});
+    tables.0.entry("ce_config".to_owned()).or_default().push(row.as_object().unwrap().clone());
+    let (config, issues) = Config::compile(&tables, &pack.settings);
+    assert!(issues.iter().all(|it| !it.path.contains("USER_PROMPT")), "{issues:?}");
+    Arc::new(config)
+}
+
+/// A configuration with which the turns of the pack ask no model.
+fn without_models(pack: &Pack) -> Arc<Config> {
+    let mut settings = pack.settings.clone();
+    settings["flow"]["dialogueAct"]["resolute"] = serde_json::json!("REGEX_ONLY");
+    Arc::new(Config::compile(&pack.tables, &settings).0)
+}
+
+/// The stages of a slice, with the payload of each.
+fn audits(slice: &Slice) -> Vec<(&str, &serde_json::Value)> {
+    let audit = |body| if let &NoticeBody::Audit { ref stage, ref payload } = body { Some((stage.as_str(), payload)) } else { None };
+    slice.notices.iter().filter_map(|it| audit(&it.body)).collect()
+}
+
+#[test]
+fn an_abandoned_turn_says_where_it_stood_and_fails() {
+    let (pack, _, mut turn, slice) = waiting();
+    let at = turn.now() + 120_000;
+    let end = turn.abandon(Abandon::Timeout, at).unwrap();
+    let audits = audits(&end);
+    let [(cancelled, where_it_stood), (failure, why)] = audits.as_slice() else { panic!("{audits:?}") };
+    assert_eq!((*cancelled, *failure), ("TURN_CANCELLED", "ENGINE_KNOWN_FAILURE"));
+    assert_eq!(**where_it_stood, serde_json::json!({"reason": "TIMEOUT", "step": "DialogueActStep", "openEffects": 1}));
+    assert_eq!((&why["errorCode"], &why["recoverable"]), (&serde_json::json!("TURN_TIMEOUT"), &serde_json::json!(true)));
+    assert!(end.notices.iter().all(|it| it.at == at) && turn.now() == at);
+    let late = turn.resume(vec![answer(&pack, &slice)]).unwrap();
+    assert_eq!(late, Slice::default(), "a late answer went on with the turn");
+    assert!(turn.journal().entries.is_empty());
+}
+
+#[test]
+fn the_clock_of_an_abandoned_turn_does_not_go_back() {
+    let (_, _, mut turn, _) = waiting();
+    let now = turn.now();
+    let _ = turn.abandon(Abandon::Lost, now - 1).unwrap();
+    assert_eq!(turn.journal().abandoned.map(|it| (it.why, it.at)), Some((Abandon::Lost, now)));
+}
+
+#[test]
+fn a_turn_that_ended_is_not_abandoned() {
+    let (_, config, journal) = finished();
+    let (mut turn, _) = Turn::restore(journal.clone(), config).unwrap();
+    assert_eq!(turn.abandon(Abandon::Timeout, i64::MAX).unwrap(), Slice::default());
+    assert_eq!(turn.journal(), &journal);
+}
+
+#[test]
+fn a_journal_that_fits_is_rescued_as_it_is_restored() {
+    let (_, config, mut journal) = finished();
+    journal.entries.pop();
+    let (restored, expected) = Turn::restore(journal.clone(), Arc::clone(&config)).unwrap();
+    let Rescued { turn, slice, diverged } = Turn::rescue(&journal, config).unwrap();
+    assert_eq!((slice, diverged), (expected, None));
+    assert_eq!(turn.journal(), restored.journal());
+}
+
+/// Rescues a journal that does not fit, gives the turn up, and does both again with what that leaves.
+fn lost(journal: &Journal, config: &Arc<Config>) -> (Slice, Slice) {
+    let Rescued { mut turn, slice, diverged } = Turn::rescue(journal, Arc::clone(config)).unwrap();
+    let Some(TurnError::Diverged(at)) = diverged else { panic!("{diverged:?}") };
+    assert!(slice.end.is_none() && !turn.ended(), "a turn that diverged came to an end");
+    let last = turn.abandon(Abandon::Lost, turn.now()).unwrap();
+    assert_eq!(last.end.as_ref().unwrap().fault.as_ref().unwrap().code, "TURN_LOST");
+    assert_eq!((&turn.journal().entries, &turn.journal().header), (&journal.entries, &journal.header), "what was paid for is forgotten");
+    let saved: Journal = serde_json::from_str(&serde_json::to_string(turn.journal()).unwrap()).unwrap();
+    let error = Turn::restore(saved.clone(), Arc::clone(config)).unwrap_err();
+    assert!(matches!(&error, TurnError::Diverged(it) if same_place(it, &at)), "{error}");
+    let again = Turn::rescue(&saved, Arc::clone(config)).unwrap();
+    assert!(matches!(&again.diverged, Some(TurnError::Diverged(it)) if same_place(it, &at)), "{:?}", again.diverged);
+    let notices: Vec<_> = slice.notices.iter().chain(&last.notices).cloned().collect();
+    assert_eq!((again.slice.notices, &again.slice.end, again.turn.journal()), (notices, &last.end, &saved));
+    assert!(again.slice.effects.is_empty());
+    (slice, last)
+}
+
+fn same_place(left: &Diverged, right: &Diverged) -> bool {
+    left == right
+}
+
+#[test]
+fn a_turn_that_asks_for_something_else_can_only_be_given_up() {
+    let (pack, _, journal) = finished();
+    let (slice, last) = lost(&journal, &with_another_prompt(&pack));
+    assert_eq!(slice.effects.len(), 1, "it stands where it asks for something else");
+    assert_eq!(*audits(&last)[0].1, serde_json::json!({"reason": "LOST", "step": "DialogueActStep", "openEffects": 1}));
+}
+
+#[test]
+fn a_turn_that_would_end_before_its_journal_does_not() {
+    let (pack, _, journal) = finished();
+    assert!(!journal.entries.is_empty());
+    let (slice, last) = lost(&journal, &without_models(&pack));
+    assert!(slice.effects.is_empty());
+    assert_eq!(audits(&last)[0].1["openEffects"], serde_json::json!(0));
+    let writes = last.end.unwrap().writes;
+    assert!(
+        writes.iter().all(|it| matches!(it, convengine_core::turn::Write::Conversation(row) if row.last_assistant.is_none())),
+        "{writes:?}"
+    );
 }

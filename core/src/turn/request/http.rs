@@ -129,3 +129,24 @@ impl Operation for HttpRequest {
         if let Reply::Http(reply) = reply { Some(reply) } else { None }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_reads_or_is_said_to_be_idempotent_may_be_asked_again() {
+        let request = |class: &str, idempotent: bool| {
+            let text = json!({
+                "caller": {"tool": "t"}, "method": "POST", "url": "http://a/", "headers": [], "connect_timeout_ms": 1, "timeout_ms": 1,
+                "max_bytes": 1, "class": class, "idempotent": idempotent,
+            });
+            serde_json::from_value::<HttpRequest>(text).unwrap()
+        };
+        assert!(request("read", false).repeatable() && request("write", true).repeatable());
+        assert!(!request("write", false).repeatable() && !request("irreversible", false).repeatable());
+        // Fingerprints of other requests stay as they were.
+        assert!(serde_json::to_value(request("write", false)).unwrap().get("idempotent").is_none());
+    }
+}
