@@ -8,12 +8,12 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::Request;
 use axum::routing::{get, post};
-use sqlx::sqlite::SqliteConnection;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::trace::TraceLayer;
+use uuid::Uuid;
 
 use crate::drive::Host;
 use crate::exit::Failure;
@@ -28,7 +28,7 @@ use crate::http::{audit, conversation, error, health, page, stream};
 use crate::settings::Settings;
 use crate::stream::Streams;
 use crate::writer::Writer;
-use crate::{clock, config, store, tls};
+use crate::{clock, config, recover, store, tls};
 
 /// Where messages are sent.
 pub const MESSAGE: &str = "/api/v1/conversation/message";
@@ -86,7 +86,7 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
     let stand_ins = store::script::load(&mut connection).await.map_err(unusable)?;
     let extensions = extensions(&mut connection).await.map_err(unusable)?;
     let readers = store::readers(place).await?;
-    let (writer, writing) = Writer::start(connection);
+    let (writer, writing) = Writer::start(connection, place.clone());
     let host = Host {
         config: Arc::new(config),
         readers,
@@ -103,12 +103,15 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
         file_roots: Arc::clone(&settings.file_roots),
         secrets: Arc::clone(&settings.secrets),
         extensions,
+        turns: settings.turns,
+        owner: Uuid::new_v4().to_string(),
+        open: Arc::default(),
     };
     Ok((Arc::new(host), writing))
 }
 
 /// The extensions of the database, which are compiled while the server starts to serve.
-async fn extensions(connection: &mut SqliteConnection) -> sqlx::Result<Extensions> {
+async fn extensions(connection: &mut store::Connection) -> sqlx::Result<Extensions> {
     if !store::module::has_tables(connection).await? {
         return Ok(Extensions::default());
     }
@@ -133,7 +136,9 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
     });
     let server = tokio::spawn(server.into_future());
     listening(address);
+    let watching = recover::watch(Arc::clone(&host));
     stop.await;
+    watching.abort();
     drop(hang_up);
     // First the turns, which may go on without their clients, and are heard to their end; then the connections that still get an
     // answer.

@@ -66,6 +66,6 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 async fn migrate(settings: &Settings) -> Result<(), Failure> {
     let mut connection = store::connect(&settings.database, true).await?;
     let created = schema::migrate(&mut connection).await.map_err(|it| store::unusable(&settings.database, &it))?;
-    println!("created {} tables in {}", created.len(), settings.database.url);
+    println!("created {} tables in {}", created.len(), settings.database.shown());
     Ok(())
 }

@@ -3,16 +3,15 @@
 use convengine_core::config::{Config, Issue};
 use convengine_core::lint;
 use serde_json::Value;
-use sqlx::sqlite::SqliteConnection;
 
 use crate::fulfil::sql;
-use crate::store;
+use crate::store::{self, Connection};
 
 /// Compiles the authors' rows of a database with the settings below `convengine`.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn of_database(connection: &mut SqliteConnection, settings: &Value) -> sqlx::Result<(Config, Vec<Issue>)> {
+/// What the database says.
+pub async fn of_database(connection: &mut Connection, settings: &Value) -> sqlx::Result<(Config, Vec<Issue>)> {
     let tables = store::config::tables(connection).await?;
     let (config, mut issues) = Config::compile(&tables, settings);
     issues.extend(sql::lint::check(&tables));
@@ -22,8 +21,8 @@ pub async fn of_database(connection: &mut SqliteConnection, settings: &Value) ->
 /// What compiling the authors' rows of a database says, and what lint says beyond it.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn lint_database(connection: &mut SqliteConnection, settings: &Value) -> sqlx::Result<Vec<Issue>> {
+/// What the database says.
+pub async fn lint_database(connection: &mut Connection, settings: &Value) -> sqlx::Result<Vec<Issue>> {
     let tables = store::config::tables(connection).await?;
     let (_, mut issues) = Config::compile(&tables, settings);
     issues.extend(lint::check(&tables, &issues));

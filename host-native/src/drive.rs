@@ -5,21 +5,25 @@ use std::time::{Duration, Instant};
 
 use convengine_core::config::Config;
 use convengine_core::pack::StandIns;
-use convengine_core::turn::{Completion, Map, Millis, Notice, Outcome, ProgramRef, Turn, TurnError, TurnInput, UserEvent};
-use sqlx::sqlite::SqlitePool;
+use convengine_core::turn::{
+    Abandon, Answer, Completion, EffectId, Loaded, Map, Millis, Outcome, ProgramRef, Slice, Turn, TurnError, TurnInput, UserEvent,
+};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::clock;
+use crate::crash;
 use crate::extension::Extensions;
 use crate::fulfil::container::Containers;
 use crate::fulfil::http::Http;
 use crate::fulfil::{fulfil, llm::Models, sql::Queries};
 use crate::gate::{Busy, Gate};
-use crate::rows;
+use crate::journal::{Ended, Kept, OpenTurns};
+use crate::recover;
 use crate::secrets::Secrets;
-use crate::settings::Roots;
-use crate::store::load;
+use crate::sent_again;
+use crate::settings::{Roots, Turns};
+use crate::store::{Pool, load};
 use crate::stream::{Streams, Told};
 use crate::writer::{CommitError, Writer};
 
@@ -32,7 +36,7 @@ pub struct Host {
     /// The compiled configuration.
     pub config: Arc<Config>,
     /// For reading.
-    pub readers: SqlitePool,
+    pub readers: Pool,
     /// For writing.
     pub writer: Writer,
     /// One turn at a time per conversation.
@@ -59,6 +63,12 @@ pub struct Host {
     pub offers_streams: bool,
     /// How long one stream lasts; without it, until one side ends it.
     pub stream_ends_after: Option<Duration>,
+    /// How turns are kept.
+    pub turns: Turns,
+    /// The name under which this process holds open turns.
+    pub owner: String,
+    /// Those that it runs.
+    pub open: Arc<OpenTurns>,
 }
 
 /// A user's message as it came in.
@@ -70,17 +80,28 @@ pub struct Message {
     pub event: UserEvent,
     /// When it came in.
     pub received: Instant,
+    /// Whether the client has named the conversation.
+    pub names_conversation: bool,
+    /// The client's name for the message, its `Idempotency-Key`.
+    pub key: Option<String>,
 }
 
 impl Message {
     /// A message that comes in now.
     pub fn now(conversation: Option<String>, text: Option<String>, reset: bool, params: Map) -> Self {
+        let names_conversation = conversation.is_some();
         let conversation = conversation.unwrap_or_else(|| Uuid::new_v4().to_string());
-        Message { conversation, event: UserEvent { text, reset, params }, received: Instant::now() }
+        let event = UserEvent { text, reset, params };
+        Message { conversation, event, received: Instant::now(), names_conversation, key: None }
+    }
+
+    /// The message under a name, so that it is answered once however often it is sent.
+    pub fn named(self, key: Option<String>) -> Self {
+        Message { key, ..self }
     }
 }
 
-/// Why a message has no answer. Nothing of its turn is stored then.
+/// Why a message has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// Too many turns wait.
@@ -92,6 +113,9 @@ pub enum Refusal {
     /// The rows cannot be written.
     #[error(transparent)]
     Commit(#[from] CommitError),
+    /// The name was given to another message before.
+    #[error("this Idempotency-Key was used for another message: give each message a key of its own")]
+    OtherMessage,
     /// A defect of the core or of this host.
     #[error("the turn cannot be run: {0}")]
     Defect(String),
@@ -113,17 +137,24 @@ pub async fn answer(host: Arc<Host>, message: Message) -> Result<Outcome, Refusa
 
 async fn in_line(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
     let _pass = host.gate.enter(&message.conversation).await?;
-    for _ in 1..ATTEMPTS {
+    if let Some(outcome) = sent_again::answer(&host, &message).await? {
+        return Ok(outcome);
+    }
+    let mut attempts = 1;
+    loop {
         match attempt(&host, &message).await {
-            Err(Refusal::Commit(CommitError::Conflict)) => {}
+            Err(Refusal::Commit(CommitError::SameMessage)) => {
+                // Another process was first with the same message.
+                return sent_again::answer(&host, &message).await?.ok_or(Busy.into());
+            }
+            Err(Refusal::Commit(CommitError::Conflict)) if attempts < ATTEMPTS => attempts += 1,
             other => return other,
         }
     }
-    attempt(&host, &message).await
 }
 
 async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal> {
-    let session = load::conversation(&host.readers, &message.conversation, host.config.settings.history_max_turns).await?;
+    let session = session(host, &message.conversation).await?;
     // A turn that waited in line starts after the one before it: audit rows and resets are ordered by time.
     let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1);
     let mut input = TurnInput {
@@ -139,17 +170,62 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal
         clock::set(at);
         input.at = at.max(earliest);
     }
-    let mut told = Told::of(&host.streams, &input);
-    let outcome = to_the_end(host, message, input, &mut told).await;
+    let (turn, slice) = Turn::start(input, Arc::clone(&host.config))?;
+    let kept = Kept::new(host, &turn.journal().input.turn, message.key.clone());
+    finish_from(host, Open { turn, slice, kept, interrupted: Vec::new(), status: "closed" }, message.received).await
+}
+
+/// The conversation as the turn before this one has left it.
+async fn session(host: &Arc<Host>, conversation: &str) -> Result<Loaded, Refusal> {
+    loop {
+        let found = load::conversation(&host.readers, conversation, host.config.settings.history_max_turns).await?;
+        if !found.open {
+            return Ok(found.session);
+        }
+        recover::settle(host, conversation).await?;
+    }
+}
+
+/// A turn that runs.
+#[derive(Debug)]
+pub struct Open {
+    /// The turn.
+    pub turn: Turn,
+    /// What it asks for now, or its end.
+    pub slice: Slice,
+    /// What of it is stored.
+    pub kept: Kept,
+    /// Effects that left before a crash and cannot be asked again.
+    pub interrupted: Vec<EffectId>,
+    /// What its row says at the end: `closed` or `lost`.
+    pub status: &'static str,
+}
+
+/// Runs a turn that was left behind to its end and stores it.
+///
+/// # Errors
+/// [`Refusal`]; the turn is then as it was left.
+pub async fn finish(host: &Arc<Host>, open: Open) -> Result<Outcome, Refusal> {
+    let age = u64::try_from(clock::now() - open.turn.journal().input.at).unwrap_or(0);
+    let received = Instant::now();
+    finish_from(host, open, received.checked_sub(Duration::from_millis(age)).unwrap_or(received)).await
+}
+
+async fn finish_from(host: &Arc<Host>, open: Open, received: Instant) -> Result<Outcome, Refusal> {
+    let streams = Arc::clone(&host.streams);
+    let mut told = Told::of(&streams, &open.turn.journal().input);
+    let outcome = to_the_end(host, open, received, &mut told).await;
     told.close(outcome.as_ref().ok());
     outcome
 }
 
-async fn to_the_end(host: &Arc<Host>, message: &Message, input: TurnInput, told: &mut Told<'_>) -> Result<Outcome, Refusal> {
-    let ended = run(host, input, told).await?;
-    let total = Millis::try_from(message.received.elapsed().as_millis()).unwrap_or(Millis::MAX);
-    let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, total).map_err(|it| Refusal::Defect(it.to_string()))?;
+async fn to_the_end(host: &Arc<Host>, open: Open, received: Instant, told: &mut Told<'_>) -> Result<Outcome, Refusal> {
+    let (ended, kept) = run(host, open, told).await?;
+    let total = Millis::try_from(received.elapsed().as_millis()).unwrap_or(Millis::MAX);
+    let rows = kept.end(host, &ended, total).map_err(|it| Refusal::Defect(it.to_string()))?;
+    crash::point("before the commit");
     host.writer.commit(rows).await?;
+    crash::point("after the commit");
     told.publish(&ended.notices, total);
     Ok(ended.outcome)
 }
@@ -159,27 +235,40 @@ fn seed() -> u64 {
     Uuid::new_v4().as_u64_pair().1 & ((1 << 53) - 1)
 }
 
-struct Ended {
-    turn: Turn,
-    outcome: Outcome,
-    notices: Vec<Notice>,
-}
-
-async fn run(host: &Arc<Host>, input: TurnInput, told: &mut Told<'_>) -> Result<Ended, Refusal> {
-    let (mut turn, mut slice) = Turn::start(input, Arc::clone(&host.config))?;
+async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>) -> Result<(Ended, Kept), Refusal> {
+    let Open { mut turn, mut slice, mut kept, mut interrupted, status } = open;
+    let until = tokio::time::Instant::now() + host.turns.max_duration;
     let mut running: JoinSet<Completion> = JoinSet::new();
     let mut notices = Vec::new();
     loop {
         notices.append(&mut slice.notices);
         if let Some(outcome) = slice.end {
-            return Ok(Ended { turn, outcome, notices });
+            return Ok((Ended { turn, outcome, notices, status }, kept));
+        }
+        if !slice.effects.is_empty() {
+            crash::point("before the journal");
+            let before = kept.before(host, &turn, &notices, &slice.effects)?;
+            kept.store(host, before).await?;
+            crash::point("before the effects");
         }
         told.publish(&notices, 0);
         for effect in slice.effects {
-            running.spawn(fulfil(Arc::clone(host), told.tokens(&effect), effect));
+            if interrupted.contains(&effect.id) {
+                let outcome = Answer::Error(recover::interrupted());
+                running.spawn(std::future::ready(Completion { id: effect.id, at: clock::now(), outcome }));
+            } else {
+                running.spawn(fulfil(Arc::clone(host), told.tokens(&effect), effect));
+            }
         }
-        let Some(completion) = running.join_next().await else { return Err(TurnError::Stalled.into()) };
-        let completion = completion.map_err(|it| Refusal::Defect(it.to_string()))?;
-        slice = turn.resume(vec![completion])?;
+        interrupted.clear();
+        slice = match tokio::time::timeout_at(until, running.join_next()).await {
+            Ok(Some(completion)) => {
+                crash::point("after an effect");
+                turn.resume(vec![completion.map_err(|it| Refusal::Defect(it.to_string()))?])?
+            }
+            Ok(None) => return Err(TurnError::Stalled.into()),
+            // What still runs is dropped with the set.
+            Err(_) => turn.abandon(Abandon::Timeout, clock::now())?,
+        };
     }
 }

@@ -4,11 +4,10 @@ use convengine_core::config::Tables;
 use convengine_core::pack::{StandIns, stored_extension};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
-use sqlx::sqlite::SqliteConnection;
 
 use crate::exit::Failure;
 use crate::settings::Settings;
-use crate::store::{module, script};
+use crate::store::{Connection, module, script};
 use crate::{config, import, store};
 
 /// Runs the command. Columns that only this database has are left out and named on standard error: no other database takes them.
@@ -49,7 +48,7 @@ pub async fn command(settings: &Settings) -> Result<(), Failure> {
 }
 
 /// Takes the rows of extensions out of the tables whose modules are there: a pack has both in one.
-async fn extensions(connection: &mut SqliteConnection, tables: &mut Tables) -> sqlx::Result<Map> {
+async fn extensions(connection: &mut Connection, tables: &mut Tables) -> sqlx::Result<Map> {
     let Some(rows) = tables.0.remove("cv_extension") else { return Ok(Map::new()) };
     let modules = module::load(connection).await?;
     let mut extensions = Map::new();

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a turn waits for the one before it.
+pub const PATIENCE: Duration = Duration::from_secs(30);
 const WAITING_PER_CONVERSATION: usize = 8;
 const TURNS: u32 = 1024;
 

@@ -7,11 +7,11 @@ use convengine_core::config::Config;
 use convengine_core::json::diff;
 use convengine_core::turn::{Journal, Notice, NoticeBody, Outcome, Turn, TurnError, state_hash};
 use serde_json::{Value, json};
-use sqlx::sqlite::SqlitePool;
 
 use crate::exit::Failure;
 use crate::http::request::uuid;
 use crate::settings::Settings;
+use crate::store::Pool;
 use crate::store::audit::AuditRow;
 use crate::store::turn::StoredTurn;
 use crate::store::{self, audit, config, turn};
@@ -34,7 +34,10 @@ pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path
     let pool = store::readers(&settings.database).await?;
     let turns = turn::of_conversation(&pool, &id).await.map_err(unusable)?;
     if turns.is_empty() {
-        return Err(not_right(format!("the conversation {id} has no journals in {}: check the id and --database", settings.database.url)));
+        return Err(not_right(format!(
+            "the conversation {id} has no journals in {}: check the id and --database",
+            settings.database.shown()
+        )));
     }
     let audit_rows = audit::of_conversation(&pool, &id).await.map_err(unusable)?;
     let mut audit_rows = audit_rows.as_slice();
@@ -63,7 +66,7 @@ struct Again {
     notices: Vec<Notice>,
 }
 
-async fn recorded(pool: &SqlitePool, stored: &StoredTurn) -> Result<(Journal, Arc<Config>), Failure> {
+async fn recorded(pool: &Pool, stored: &StoredTurn) -> Result<(Journal, Arc<Config>), Failure> {
     let number = stored.number;
     let journal = turn::decompress(&stored.journal).map_err(|it| not_right(format!("turn {number}: the journal cannot be read: {it}")))?;
     let body = config::snapshot(pool, &stored.config_hash).await;

@@ -1,16 +1,39 @@
-//! Renders the rows of a finished turn.
+//! Renders the rows of a turn.
 
 use convengine_core::turn::{Millis, Notice, Outcome, Turn, Write, state_hash};
 
 use crate::clock;
-use crate::store::commit::{TurnRow, TurnRows};
 use crate::store::turn::compress;
+use crate::store::turn_rows::{TurnRow, TurnRows};
+
+/// What is known of a turn's row beside the turn.
+#[derive(Debug, Clone, Copy)]
+pub struct About<'a> {
+    /// `closed` or `lost`.
+    pub status: &'a str,
+    /// Who runs it.
+    pub owner: &'a str,
+    /// The client's name for the message.
+    pub key: Option<&'a str>,
+    /// Whether its row is there, because it has waited for effects.
+    pub begun: bool,
+    /// Whether any effect of it has a row.
+    pub has_effects: bool,
+    /// How many notices, from the first, have their audit rows stored.
+    pub audited: usize,
+}
+
+impl Default for About<'_> {
+    fn default() -> Self {
+        About { status: "closed", owner: "", key: None, begun: false, has_effects: false, audited: 0 }
+    }
+}
 
 /// The rows of a turn that has ended; `total_ms` is how long it took so far.
 ///
 /// # Errors
 /// When the journal cannot be serialised.
-pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Millis) -> std::io::Result<TurnRows> {
+pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Millis, about: About<'_>) -> std::io::Result<TurnRows> {
     let journal = turn.journal();
     let conversation = journal.input.conversation.as_str();
     let mut rows = TurnRows::default();
@@ -24,23 +47,43 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
             Write::Reset => reset = true,
         }
     }
-    rows.turn(&TurnRow {
-        turn_id: &journal.input.turn,
-        conversation_id: conversation,
-        number: journal.input.session.turns + 1,
-        status: "closed",
-        protocol: journal.header.protocol,
-        engine: &journal.header.engine,
-        config_hash: &journal.header.config,
-        journal: &compress(journal)?,
-        state_hash: &state_hash(outcome, notices),
-        reset,
-        created_at: journal.input.at,
-        closed_at: clock::now(),
-    });
+    let (text, hash) = (compress(journal)?, state_hash(outcome, notices));
+    let row = TurnRow { status: about.status, state_hash: &hash, reset, total_ms, ..turn_row(turn, &text, about) };
+    if about.begun {
+        rows.close(&row);
+    } else {
+        rows.turn(&row);
+    }
+    if about.has_effects {
+        rows.settle(&journal.input.turn);
+    }
     if reset && !outcome.writes.iter().any(|it| matches!(it, Write::Memory(_))) {
         rows.forget(conversation);
     }
-    rows.audit(conversation, notices, total_ms);
+    rows.audit(conversation, notices.get(about.audited..).unwrap_or_default(), total_ms);
     Ok(rows)
+}
+
+/// The turn's own row while it is open; the journal is compressed already.
+pub fn turn_row<'r>(turn: &'r Turn, journal: &'r [u8], about: About<'r>) -> TurnRow<'r> {
+    let of = turn.journal();
+    TurnRow {
+        turn_id: &of.input.turn,
+        conversation_id: &of.input.conversation,
+        number: of.input.session.turns + 1,
+        status: "open",
+        protocol: of.header.protocol,
+        engine: &of.header.engine,
+        config_hash: &of.header.config,
+        journal,
+        state_hash: "",
+        reset: false,
+        created_at: of.input.at,
+        closed_at: clock::now(),
+        total_ms: 0,
+        owner: about.owner,
+        lease_ms: None,
+        message_key: about.key,
+        audit_id: None,
+    }
 }

@@ -1,23 +1,34 @@
 //! The one writer: takes the turns that wait, writes them in one transaction, answers all of them.
 
-use sqlx::Connection;
-use sqlx::sqlite::SqliteConnection;
+use std::time::{Duration, Instant};
+
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use crate::store::call_log::CallLog;
-use crate::store::commit::{TurnRows, write};
+use crate::store::commit::{is_stored, statements, write};
+use crate::store::turn_rows::TurnRows;
+use crate::store::{self, Connection, Place};
 
 /// Most turns in one transaction.
 const BATCH: usize = 32;
 const QUEUE: usize = 256;
 
-/// Why the rows of a turn were not written. Nothing of the turn is in the database then.
+/// How long turns wait for a database that has gone away.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the writer waits between two attempts to reach it.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Why the rows of a turn were not written. Nothing of them is in the database then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
-    /// Another turn on the same session was first.
+    /// Another turn on the same session was first, or has taken this one over.
     #[error("another turn of the conversation was stored first")]
     Conflict,
+    /// Another turn answers the message of this name.
+    #[error("the message is answered by another turn")]
+    SameMessage,
     /// The database did not take the rows.
     #[error("the database did not take the turn: {0}")]
     Unavailable(String),
@@ -34,68 +45,180 @@ pub struct Writer {
 
 impl Writer {
     /// Starts the task that owns the connection; it closes the connection and ends when the last entrance is dropped.
-    pub fn start(connection: SqliteConnection) -> (Self, JoinHandle<()>) {
+    pub fn start(connection: Connection, place: Place) -> (Self, JoinHandle<()>) {
         let (queue, waiting) = mpsc::channel(QUEUE);
-        (Writer { queue }, tokio::spawn(run(connection, waiting)))
+        (Writer { queue }, tokio::spawn(run(connection, place, waiting)))
     }
 
-    /// Writes the rows of a turn and returns when they are committed.
+    /// Writes rows and returns when they are committed.
     ///
     /// # Errors
-    /// [`CommitError::Conflict`] when the session was written meanwhile, [`CommitError::Unavailable`] for everything else.
+    /// [`CommitError`].
     pub async fn commit(&self, rows: TurnRows) -> Answer {
+        self.hand_over(rows).await?.await.map_err(|_| gone())?
+    }
+
+    /// Writes rows before all that is handed over later; the answer comes when they are committed.
+    ///
+    /// # Errors
+    /// When the writer has ended.
+    pub async fn hand_over(&self, rows: TurnRows) -> Result<oneshot::Receiver<Answer>, CommitError> {
         let (answer, answered) = oneshot::channel();
-        let gone = || CommitError::Unavailable("the writer has ended".to_owned());
         self.queue.send((rows, answer)).await.map_err(|_| gone())?;
-        answered.await.map_err(|_| gone())?
+        Ok(answered)
     }
 }
 
-async fn run(mut connection: SqliteConnection, mut waiting: mpsc::Receiver<Waiting>) {
-    let log = CallLog::of(&mut connection).await;
+fn gone() -> CommitError {
+    CommitError::Unavailable("the writer has ended".to_owned())
+}
+
+async fn run(connection: Connection, place: Place, mut waiting: mpsc::Receiver<Waiting>) {
+    let mut desk = Desk::of(connection, place).await;
     let mut batch = Vec::with_capacity(BATCH);
     while waiting.recv_many(&mut batch, BATCH).await > 0 {
-        write_batch(&mut connection, &mut batch, log).await;
+        desk.write_batch(&mut batch).await;
     }
+    let Some(connection) = desk.connection else { return };
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "the database was not closed well");
     }
 }
 
-async fn write_batch(connection: &mut SqliteConnection, batch: &mut Vec<Waiting>, log: CallLog) {
-    let mut together = TurnRows::default();
-    batch.iter().for_each(|(rows, _)| together.extend(rows));
-    let answer = transact(connection, &together, log).await;
-    // One loser must not cost the others their turn.
-    if answer.is_err() && batch.len() > 1 {
-        for (rows, waiting) in batch.drain(..) {
-            let answer = transact(connection, &rows, log).await;
-            let _ = waiting.send(answer);
-        }
-        return;
+/// The writer's connection and what it knows of the database.
+struct Desk {
+    place: Place,
+    connection: Option<Connection>,
+    log: CallLog,
+    /// Since when the database cannot be reached.
+    lost: Option<Instant>,
+}
+
+/// Why a batch was not written.
+enum Failed {
+    /// The database has said so.
+    Refused(CommitError),
+    /// The connection was lost: nobody knows whether the database has taken the rows.
+    Lost(String),
+}
+
+impl Desk {
+    async fn of(mut connection: Connection, place: Place) -> Desk {
+        let log = CallLog::of(&mut connection).await;
+        Desk { place, connection: Some(connection), log, lost: None }
     }
-    for (_, waiting) in batch.drain(..) {
-        let _ = waiting.send(answer.clone());
+
+    async fn write_batch(&mut self, batch: &mut Vec<Waiting>) {
+        let mut together = TurnRows::default();
+        batch.iter().for_each(|(rows, _)| together.extend(rows));
+        match self.transact(&together).await {
+            Ok(()) => batch.drain(..).for_each(|(_, waiting)| _ = waiting.send(Ok(()))),
+            Err(Failed::Refused(error)) if batch.len() == 1 => {
+                batch.drain(..).for_each(|(_, waiting)| _ = waiting.send(Err(error.clone())))
+            }
+            // One loser must not cost the others their turn.
+            Err(Failed::Refused(_) | Failed::Lost(_)) => {
+                for (rows, waiting) in batch.drain(..) {
+                    let answer = self.write_alone(&rows).await;
+                    let _ = waiting.send(answer);
+                }
+            }
+        }
+    }
+
+    /// Writes the rows of one turn, also when the database goes away and comes back meanwhile.
+    async fn write_alone(&mut self, rows: &TurnRows) -> Answer {
+        loop {
+            match self.transact(rows).await {
+                Ok(()) => return Ok(()),
+                Err(Failed::Refused(CommitError::Unavailable(reason))) => return Err(CommitError::Unavailable(reason)),
+                // What looks like a race may be the row that this turn itself has written before the connection was lost.
+                Err(Failed::Refused(error)) => return if self.has(rows).await { Ok(()) } else { Err(error) },
+                Err(Failed::Lost(reason)) => {
+                    let since = *self.lost.get_or_insert_with(Instant::now);
+                    if since.elapsed() > PATIENCE {
+                        return Err(CommitError::Unavailable(reason));
+                    }
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    async fn has(&mut self, rows: &TurnRows) -> bool {
+        match &mut self.connection {
+            Some(connection) => is_stored(connection, rows).await.unwrap_or(false),
+            None => false,
+        }
+    }
+
+    async fn transact(&mut self, rows: &TurnRows) -> Result<(), Failed> {
+        if self.connection.is_none() {
+            let opened = store::open(&self.place, false).await.map_err(|it| Failed::Lost(it.to_string()))?;
+            self.connection = Some(opened);
+        }
+        let Some(connection) = &mut self.connection else { return Err(Failed::Lost("there is no connection".to_owned())) };
+        let Err(error) = write_all(connection, rows, self.log).await else {
+            self.lost = None;
+            return Ok(());
+        };
+        if is_lost(&error) {
+            tracing::error!(%error, "the connection to the database is lost");
+            self.connection = None;
+            return Err(Failed::Lost(error.to_string()));
+        }
+        self.lost = None;
+        Err(Failed::Refused(refused(error)))
     }
 }
 
-async fn transact(connection: &mut SqliteConnection, rows: &TurnRows, log: CallLog) -> Answer {
-    sqlx::query("begin immediate").execute(&mut *connection).await.map_err(unavailable)?;
+async fn write_all(connection: &mut Connection, rows: &TurnRows, log: CallLog) -> sqlx::Result<()> {
+    // A statement of its own is a transaction of its own.
+    if statements(rows) == 1 && !rows.durable {
+        return write(connection, rows, log).await;
+    }
+    connection.sync_next(rows.durable).await?;
+    connection.begin().await?;
     let written = match write(connection, rows, log).await {
-        Ok(()) => sqlx::query("commit").execute(&mut *connection).await.map(|_| ()),
+        Ok(()) => connection.commit().await,
         Err(error) => Err(error),
     };
-    let Err(error) = written else { return Ok(()) };
-    // A failed commit leaves the transaction open; one that SQLite has ended already makes this a no-op.
-    if let Err(error) = sqlx::query("rollback").execute(connection).await {
-        tracing::debug!(%error, "nothing to roll back");
+    if written.as_ref().is_err_and(|it| !is_lost(it)) {
+        // A failed commit leaves the transaction open; one that the database has ended already makes this a no-op.
+        if let Err(error) = connection.rollback().await {
+            tracing::debug!(%error, "nothing to roll back");
+        }
     }
-    Err(refused(error))
+    connection.sync_usual(rows.durable).await?;
+    written
+}
+
+/// Whether an error says that the connection is of no use any more, and nothing of the rows.
+fn is_lost(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed | sqlx::Error::PoolClosed => true,
+        // PostgreSQL: the server stops, starts, or has lost its memory. SQLite's codes are numbers of fewer digits.
+        sqlx::Error::Database(it) => it.code().is_some_and(|it| it.starts_with("57P0") || it.starts_with("08")) && !is_sqlite(&**it),
+        _ => false,
+    }
+}
+
+fn is_sqlite(error: &dyn sqlx::error::DatabaseError) -> bool {
+    error.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some()
 }
 
 fn refused(error: sqlx::Error) -> CommitError {
-    let is_race = error.as_database_error().is_some_and(|it| it.is_unique_violation() && it.message().contains("ce_turn."));
-    if is_race { CommitError::Conflict } else { unavailable(error) }
+    if matches!(error, sqlx::Error::RowNotFound) {
+        return CommitError::Conflict;
+    }
+    let violated = error.as_database_error().filter(|it| it.is_unique_violation());
+    // SQLite names the columns, PostgreSQL the constraint.
+    let name = violated.map(|it| it.constraint().unwrap_or_else(|| it.message()).to_owned()).unwrap_or_default();
+    match name.as_str() {
+        it if it.contains("message_key") => CommitError::SameMessage,
+        it if it.contains("ce_turn.") || it.contains("ce_turn_") => CommitError::Conflict,
+        _ => unavailable(error),
+    }
 }
 
 fn unavailable(error: sqlx::Error) -> CommitError {
@@ -106,8 +229,8 @@ fn unavailable(error: sqlx::Error) -> CommitError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::commit::TurnRow;
     use crate::store::in_memory;
+    use crate::store::turn_rows::TurnRow;
 
     fn rows(conversation: &str, turn: &str) -> TurnRows {
         let mut rows = TurnRows::default();
@@ -124,13 +247,19 @@ mod tests {
             reset: false,
             created_at: 1,
             closed_at: 2,
+            total_ms: 1,
+            owner: "me",
+            lease_ms: None,
+            message_key: None,
+            audit_id: None,
         });
         rows
     }
 
     #[tokio::test]
     async fn only_the_loser_of_a_race_is_turned_away() {
-        let mut connection = in_memory().await.expect("a database");
+        let connection = in_memory().await.expect("a database");
+        let mut desk = Desk::of(connection, Place { url: String::new(), full_sync: false }).await;
         let mut batch = Vec::new();
         let mut answers = Vec::new();
         for (conversation, turn) in [("a", "1"), ("b", "2"), ("a", "3")] {
@@ -138,14 +267,15 @@ mod tests {
             batch.push((rows(conversation, turn), answer));
             answers.push(answered);
         }
-        write_batch(&mut connection, &mut batch, CallLog::WithUsage).await;
+        desk.write_batch(&mut batch).await;
         let mut found = Vec::new();
         for answer in answers {
             found.push(answer.await.expect("an answer"));
         }
         assert_eq!(found, [Ok(()), Ok(()), Err(CommitError::Conflict)]);
+        let mut connection = desk.connection.expect("it is in memory");
         let stored: Vec<u8> =
-            sqlx::query_scalar("select journal from ce_turn where turn_id = '2'").fetch_one(&mut connection).await.expect("a row");
+            sqlx::query_scalar("select journal from ce_turn where turn_id = '2'").fetch_one(connection.sqlite()).await.expect("a row");
         assert_eq!(stored, b"\x00\xff");
     }
 }

@@ -5,10 +5,10 @@ mod excerpt;
 use convengine_core::turn::{EffectError, EffectErrorKind, ToolRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sqlx::sqlite::SqlitePool;
 
 use super::tool::{argument, invalid, spec};
 use super::words;
+use crate::store::Pool;
 use crate::store::document::{self, Found};
 
 /// Documents of an answer.
@@ -38,8 +38,8 @@ impl Default for Spec {
 /// The documents that fit best, as JSON text.
 ///
 /// # Errors
-/// A tool that is not set up rightly, a question that is missing, or what SQLite says.
-pub async fn search(pool: &SqlitePool, request: &ToolRequest) -> Result<String, EffectError> {
+/// A tool that is not set up rightly, a question that is missing, or what the database says.
+pub async fn search(pool: &Pool, request: &ToolRequest) -> Result<String, EffectError> {
     let spec: Spec = spec(request)?;
     if !(1..=MOST).contains(&spec.limit) {
         return Err(invalid(format!("the limit {} is not allowed: write a number from 1 to {MOST} into the spec of the tool", spec.limit)));
@@ -48,9 +48,9 @@ pub async fn search(pool: &SqlitePool, request: &ToolRequest) -> Result<String, 
     let question = names.iter().find_map(|it| argument(request, it));
     let question = question.ok_or_else(|| invalid(format!("there is no question: give the argument '{}'", names[0])))?;
     let words = words::of(&question);
-    let found = match words::expression(&words) {
-        Some(expression) => document::search(pool, &expression, spec.collection.as_deref(), spec.limit).await.map_err(|it| failed(&it))?,
-        None => Vec::new(),
+    let found = match words.is_empty() {
+        true => Vec::new(),
+        false => document::search(pool, &words, spec.collection.as_deref(), spec.limit).await.map_err(|it| failed(&it))?,
     };
     let documents: Vec<Value> = found.iter().map(|it| shown(it, &words)).collect();
     Ok(json!({"query": question, "documents": documents}).to_string())

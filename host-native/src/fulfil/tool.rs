@@ -4,11 +4,11 @@ use convengine_core::config::tool_group;
 use convengine_core::turn::{Answer, EffectError, EffectErrorKind, Reply, ToolReply, ToolRequest};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sqlx::sqlite::SqlitePool;
 
 use super::{documents, files};
 use crate::drive::Host;
 use crate::settings::Roots;
+use crate::store::Pool;
 
 /// Answers a tool: by its script when it has one or when no row sets it up, else by its group.
 pub async fn answer(host: &Host, request: &ToolRequest) -> Answer {
@@ -25,7 +25,7 @@ pub async fn answer(host: &Host, request: &ToolRequest) -> Answer {
 ///
 /// # Errors
 /// Why there is no answer.
-pub async fn of_group(documents: &SqlitePool, roots: &Roots, request: &ToolRequest) -> Result<String, EffectError> {
+pub async fn of_group(documents: &Pool, roots: &Roots, request: &ToolRequest) -> Result<String, EffectError> {
     match tool_group(&request.tool_group).as_str() {
         "DOCUMENT_RETRIEVAL" => documents::search(documents, request).await,
         "FILES" => files::answer(roots, request).await,

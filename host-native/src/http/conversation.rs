@@ -12,6 +12,9 @@ use super::error::ApiError;
 use super::request::{Body, sends_json, takes_json};
 use crate::drive::{self, Host, Message};
 
+/// Most characters of an `Idempotency-Key`.
+const LONGEST_KEY: usize = 255;
+
 /// Most bytes of a body.
 const LIMIT: usize = 2 * 1024 * 1024;
 
@@ -33,9 +36,21 @@ pub async fn message(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap
     if body.message.as_ref().is_some_and(|it| it.chars().nth(most).is_some()) {
         return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("the message is too long: send at most {most} characters")));
     }
-    let message = Message::now(body.conversation, body.message, body.reset, body.params);
+    let key = idempotency_key(&headers).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
+    let message = Message::now(body.conversation, body.message, body.reset, body.params).named(key);
     match drive::answer(host, message).await {
         Ok(outcome) => Ok(Json(outcome.response())),
         Err(refusal) => Err(ApiError::of_refusal(&refusal, &uri)),
     }
+}
+
+/// The client's name for the message.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, String> {
+    let mut given = headers.get_all("idempotency-key").iter();
+    let Some(value) = given.next() else { return Ok(None) };
+    let key = value.to_str().unwrap_or_default().trim();
+    if key.is_empty() || key.len() > LONGEST_KEY || given.next().is_some() {
+        return Err(format!("the Idempotency-Key cannot be used: send one, of 1 to {LONGEST_KEY} visible ASCII characters"));
+    }
+    Ok(Some(key.to_owned()))
 }

@@ -30,7 +30,8 @@ impl ApiError {
         let unavailable = |message: &str| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, message);
         match refusal {
             Refusal::Busy(busy) => unavailable(&busy.to_string()),
-            Refusal::Commit(CommitError::Conflict) => {
+            Refusal::OtherMessage => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()),
+            Refusal::Commit(CommitError::Conflict | CommitError::SameMessage) => {
                 unavailable("the conversation was written by somebody else at the same time: send the message again")
             }
             Refusal::Load(error) => {
@@ -38,7 +39,7 @@ impl ApiError {
                 unavailable("the database does not answer: send the message again later")
             }
             Refusal::Commit(CommitError::Unavailable(_)) => {
-                unavailable("the database did not take the turn, nothing of it is stored: send the message again later")
+                unavailable("the database did not take the turn: send the message again later, with the same Idempotency-Key if it had one")
             }
             Refusal::Defect(error) => {
                 tracing::error!(error, "a turn failed");

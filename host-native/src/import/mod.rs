@@ -10,16 +10,15 @@ use convengine_core::config::{Issue, Tables};
 use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
 use serde_json::Value;
-use sqlx::sqlite::{SqliteArguments, SqliteConnection};
-use sqlx::{AssertSqlSafe, Row};
 
 use scripts::Scripts;
 
 use crate::exit::Failure;
 use crate::settings::Settings;
-use crate::store::bind;
 use crate::store::config::is_control_table;
-use crate::{config, pack_file, store};
+use crate::store::import::{Column, clear, columns, count_on, insert, keep_queries, restore_queries, unbind};
+use crate::store::{self, Connection};
+use crate::{config, pack_file};
 
 /// Runs the command.
 ///
@@ -30,7 +29,7 @@ pub async fn command(settings: &Settings, file: &Path, strict: bool) -> Result<(
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
     let mut connection = store::connect_ready(&settings.database).await?;
     unbind(&mut connection).await.map_err(unusable)?;
-    sqlx::query("begin immediate").execute(&mut connection).await.map_err(unusable)?;
+    connection.begin().await.map_err(unusable)?;
     let mut problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
     problems.extend(modules::store(&mut connection, &pack).await.map_err(unusable)?);
     problems.extend(scripts.problems());
@@ -43,7 +42,7 @@ pub async fn command(settings: &Settings, file: &Path, strict: bool) -> Result<(
     if strict && issues.iter().any(Issue::is_error) {
         return Err(Failure::not_right(vec!["nothing is imported: correct the errors or leave out --strict".to_owned()]));
     }
-    sqlx::query("commit").execute(&mut connection).await.map_err(unusable)?;
+    connection.commit().await.map_err(unusable)?;
     let rows: usize = pack.tables.0.values().map(Vec::len).sum();
     println!("imported {rows} rows into {} tables", pack.tables.0.len());
     Ok(())
@@ -86,19 +85,19 @@ fn broken(error: sqlx::Error) -> Failure {
     Failure::service(format!("cannot use a database in memory: {error}"))
 }
 
-/// Replacing a table must not delete rows of another one through a foreign key.
-async fn unbind(connection: &mut SqliteConnection) -> sqlx::Result<()> {
-    sqlx::query("pragma foreign_keys = off").execute(connection).await.map(|_| ())
-}
-
 /// Imports a pack's rows into a database that has our tables.
 ///
 /// # Errors
-/// What cannot be stored, or what SQLite says.
-pub async fn rows(connection: &mut SqliteConnection, pack: &Pack) -> anyhow::Result<()> {
+/// What cannot be stored, or what the database says.
+pub async fn rows(connection: &mut Connection, pack: &Pack) -> anyhow::Result<()> {
     unbind(connection).await?;
+    connection.begin().await?;
     let problems = replace(connection, &pack.tables).await?;
-    if problems.is_empty() { Ok(()) } else { Err(anyhow::anyhow!(problems.join("; "))) }
+    if problems.is_empty() {
+        return Ok(connection.commit().await?);
+    }
+    connection.rollback().await?;
+    Err(anyhow::anyhow!(problems.join("; ")))
 }
 
 /// Imports a pack's rows into an empty database in memory and lints them with the pack's settings.
@@ -115,48 +114,47 @@ pub async fn rehearse(pack: &Pack, settings: &Value) -> Result<Vec<Issue>, Failu
     config::lint_database(&mut connection, settings).await.map_err(broken)
 }
 
-struct Column {
-    kind: String,
-    required: bool,
-}
-
-async fn replace(connection: &mut SqliteConnection, tables: &Tables) -> sqlx::Result<Vec<String>> {
+async fn replace(connection: &mut Connection, tables: &Tables) -> sqlx::Result<Vec<String>> {
     let mut problems = Vec::new();
-    for (table, rows) in &tables.0 {
-        let columns = columns(connection, table).await?;
-        if !is_control_table(table) {
-            let hint = if columns.is_empty() { "check its name" } else { "leave it out of the pack" };
-            problems.push(format!("{table}: is no table that can be imported; {hint}"));
-            continue;
-        }
-        if columns.is_empty() {
-            problems.push(format!("{table}: is not in this database; run convengine migrate"));
-            continue;
-        }
-        // The name is one of our own list: `is_control_table`.
-        sqlx::query(AssertSqlSafe(format!("delete from {table}"))).execute(&mut *connection).await?;
-        for (index, row) in rows.iter().enumerate() {
-            let found = check(&columns, row);
-            if found.is_empty() {
-                problems.extend(insert(connection, table, row).await?.map(|it| format!("{table}[{}]: {it}", index + 1)));
-            }
-            problems.extend(found.into_iter().map(|it| format!("{table}[{}].{it}", index + 1)));
-        }
+    let mut found: Vec<(&String, &Vec<Map>)> = tables.0.iter().collect();
+    // The queries of tools refer to the tools.
+    found.sort_by_key(|it| it.0 == QUERIES);
+    let keeps = tables.0.contains_key(TOOLS) && !tables.0.contains_key(QUERIES);
+    if keeps {
+        keep_queries(connection).await?;
+    }
+    for (table, rows) in found {
+        problems.extend(replace_table(connection, table, rows).await?);
+    }
+    if keeps {
+        restore_queries(connection).await?;
     }
     Ok(problems)
 }
 
-async fn columns(connection: &mut SqliteConnection, table: &str) -> sqlx::Result<BTreeMap<String, Column>> {
-    let sql =
-        "select name, lower(type) as kind, \"notnull\" = 1 and dflt_value is null and pk = 0 as required, pk from pragma_table_info($1)";
-    let rows = sqlx::query(sql).bind(table).fetch_all(connection).await?;
-    let column = |row: &sqlx::sqlite::SqliteRow| {
-        let kind: String = row.try_get("kind")?;
-        // A number as key is given by the database when the pack leaves it out.
-        let text_key = row.try_get::<i64, _>("pk")? > 0 && !kind.starts_with("int");
-        Ok((row.try_get("name")?, Column { required: row.try_get::<bool, _>("required")? || text_key, kind }))
-    };
-    rows.iter().map(column).collect()
+const TOOLS: &str = "ce_mcp_tool";
+const QUERIES: &str = "ce_mcp_db_tool";
+
+async fn replace_table(connection: &mut Connection, table: &str, rows: &[Map]) -> sqlx::Result<Vec<String>> {
+    let columns = columns(connection, table).await?;
+    if !is_control_table(table) {
+        let hint = if columns.is_empty() { "check its name" } else { "leave it out of the pack" };
+        return Ok(vec![format!("{table}: is no table that can be imported; {hint}")]);
+    }
+    if columns.is_empty() {
+        return Ok(vec![format!("{table}: is not in this database; run convengine migrate")]);
+    }
+    let mut problems = Vec::new();
+    clear(connection, table).await?;
+    for (index, row) in rows.iter().enumerate() {
+        let found = check(&columns, row);
+        if found.is_empty() {
+            problems.extend(insert(connection, table, &columns, row).await?.map(|it| format!("{table}[{}]: {it}", index + 1)));
+        }
+        problems.extend(found.into_iter().map(|it| format!("{table}[{}].{it}", index + 1)));
+    }
+    count_on(connection, table, &columns).await?;
+    Ok(problems)
 }
 
 /// What of a row does not fit its table.
@@ -214,31 +212,6 @@ const JSON_COLUMNS: [&str; 19] = [
 /// Columns whose text is JSON; SQLite itself does not tell them from other texts.
 fn holds_json(name: &str) -> bool {
     name.ends_with("_json") || JSON_COLUMNS.contains(&name)
-}
-
-/// Inserts a row; answers why the table does not take it. Columns that are left out take their default.
-async fn insert(connection: &mut SqliteConnection, table: &str, row: &Map) -> sqlx::Result<Option<String>> {
-    let given: Vec<(&String, &Value)> = row.iter().filter(|it| !it.1.is_null()).collect();
-    let names: Vec<&str> = given.iter().map(|it| it.0.as_str()).collect();
-    let places: Vec<String> = (1..=given.len()).map(|it| format!("${it}")).collect();
-    let sql = format!("insert into {table} ({}) values ({})", names.join(", "), places.join(", "));
-    let mut arguments = SqliteArguments::default();
-    for (_, value) in given {
-        bind(&mut arguments, value).map_err(sqlx::Error::Encode)?;
-    }
-    // The names are those of the table's own columns: `check` has refused all others.
-    match sqlx::query_with(AssertSqlSafe(sql), arguments).execute(connection).await {
-        Ok(_) => Ok(None),
-        Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
-            let columns = error.message().rsplit(": ").next().unwrap_or_default().to_owned();
-            Ok(Some(format!("has the same key as another row ({columns}); remove one of them")))
-        }
-        Err(sqlx::Error::Database(error)) if error.is_check_violation() => {
-            let rule = error.message().rsplit(": ").next().unwrap_or_default().to_owned();
-            Ok(Some(format!("breaks a rule of the table ({rule}); correct the value")))
-        }
-        Err(error) => Err(error),
-    }
 }
 
 #[cfg(test)]

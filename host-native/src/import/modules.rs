@@ -1,16 +1,15 @@
 //! The modules that a pack brings along, and whether they can be called.
 
 use convengine_core::pack::Pack;
-use sqlx::sqlite::SqliteConnection;
 
 use crate::extension;
-use crate::store::module;
+use crate::store::{Connection, module};
 
 /// Keeps the modules of a pack whose rows are stored; answers a line for each extension that cannot be called.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn store(connection: &mut SqliteConnection, pack: &Pack) -> sqlx::Result<Vec<String>> {
+/// What the database says.
+pub async fn store(connection: &mut Connection, pack: &Pack) -> sqlx::Result<Vec<String>> {
     if !module::has_tables(connection).await? {
         return Ok(Vec::new());
     }

@@ -5,9 +5,8 @@ use convengine_core::pack::{HttpRule, Pack};
 use convengine_core::turn::Map;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sqlx::sqlite::SqliteConnection;
 
-use crate::store::script;
+use crate::store::{Connection, script};
 
 /// The members of a pack that hold scripted answers; an absent one leaves what is stored.
 #[derive(Debug, Default, Deserialize)]
@@ -52,8 +51,8 @@ impl Scripts {
     /// Replaces the stored answers of each kind that the pack has.
     ///
     /// # Errors
-    /// What SQLite says.
-    pub async fn store(&self, connection: &mut SqliteConnection) -> sqlx::Result<()> {
+    /// What the database says.
+    pub async fn store(&self, connection: &mut Connection) -> sqlx::Result<()> {
         for (kind, replies) in [("task", &self.tasks), ("tool", &self.tools), ("container", &self.containers)] {
             if let Some(replies) = replies {
                 script::replace(connection, kind, replies).await?;

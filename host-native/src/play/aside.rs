@@ -7,7 +7,6 @@ use anyhow::{Result, anyhow};
 use convengine_core::config::settings::normalise;
 use convengine_core::pack::{Pack, StandIns};
 use convengine_core::turn::{Answer, EffectError, EffectErrorKind, Reply, Request, ToolReply};
-use sqlx::sqlite::SqlitePool;
 use tokio::runtime::Runtime;
 
 use crate::exit::Failure;
@@ -17,7 +16,7 @@ use crate::fulfil::tool;
 use crate::import;
 use crate::secrets::Secrets;
 use crate::settings::{Roots, files};
-use crate::store::{self, Place};
+use crate::store::{self, Place, Pool};
 
 /// The part of a host that a played pack needs; the database is made when it is first asked.
 pub struct Aside {
@@ -31,7 +30,7 @@ struct Database {
     runtime: Runtime,
     folder: PathBuf,
     queries: Queries,
-    readers: SqlitePool,
+    readers: Pool,
     roots: Arc<Roots>,
 }
 

@@ -162,11 +162,12 @@ async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) ->
 
 /// Reads what the turn left: its audit rows, model calls, the conversation's row and history.
 async fn look(pool: &SqlitePool, config: &Arc<Config>, id: &str, seen: &mut Seen, played: &mut Played) -> Result<()> {
-    let rows = store::audit::of_conversation(pool, id).await?;
+    let stored = store::Pool::Sqlite(pool.clone());
+    let rows = store::audit::of_conversation(&stored, id).await?;
     played.audit =
         rows.into_iter().skip(seen.audit).map(|it| (it.stage, serde_json::from_str(&it.payload_json).unwrap_or(Value::Null))).collect();
     seen.audit += played.audit.len();
-    for turn in store::turn::of_conversation(pool, id).await?.iter().skip(seen.turns) {
+    for turn in store::turn::of_conversation(&stored, id).await?.iter().skip(seen.turns) {
         seen.turns += 1;
         let journal = store::turn::decompress(&turn.journal)?;
         // Progress messages are not stored: a replay says them again.

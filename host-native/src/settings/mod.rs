@@ -7,6 +7,7 @@ pub mod network;
 mod placeholder;
 mod stream;
 mod tool_database;
+mod turn;
 mod yaml;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ pub use files::Roots;
 pub use llm::{Access, Key, Llm, Price};
 pub use network::Network;
 pub use stream::Stream;
+pub use turn::{AuditMode, Journaling, Turns};
 
 use convengine_core::config::settings::normalise;
 use convengine_core::config::{Config, Severity, Tables};
@@ -41,6 +43,8 @@ pub struct Settings {
     pub stream: Stream,
     /// Where data of containers comes from; absent when no service is set up.
     pub container_url: Option<String>,
+    /// How turns are kept.
+    pub turns: Turns,
     /// Which private addresses tools and tasks may call.
     pub network: Network,
     /// What tools and models sign in with.
@@ -85,6 +89,7 @@ impl Settings {
             }
         };
         let stream = Stream::read(&tree, &mut problems);
+        let turns = Turns::read(&tree, &mut problems);
         let network = Network::read(&tree, &mut problems);
         let file_roots = Arc::new(files::read(&tree, &mut problems));
         let tool_database = tool_database::read(&tree, &mut problems);
@@ -111,6 +116,7 @@ impl Settings {
             llm: Llm { words: llm::words(&options.llm, file.llm), ..llm },
             open,
             stream,
+            turns,
             container_url,
             network,
             secrets,

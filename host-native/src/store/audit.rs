@@ -1,9 +1,8 @@
 //! Reads audit rows.
 
 use serde::Serialize;
-use sqlx::Row;
-use sqlx::sqlite::SqlitePool;
 
+use super::database::{Pool, Row, Statement, Value};
 use crate::clock;
 
 /// A row of `ce_audit` as clients get it.
@@ -25,21 +24,25 @@ pub struct AuditRow {
 /// The audit rows of a conversation, oldest first.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn of_conversation(pool: &SqlitePool, conversation: &str) -> sqlx::Result<Vec<AuditRow>> {
-    let sql = "select audit_id, conversation_id, stage, payload_json, cast(created_at as text) as created_at
-               from ce_audit where conversation_id = $1 order by ce_audit.created_at, audit_id";
-    let rows = sqlx::query(sql).bind(conversation).fetch_all(pool).await?;
-    let mut found = Vec::with_capacity(rows.len());
-    for row in rows {
-        let stored: String = row.try_get("created_at")?;
-        found.push(AuditRow {
-            audit_id: row.try_get("audit_id")?,
-            conversation_id: row.try_get("conversation_id")?,
-            stage: row.try_get("stage")?,
-            payload_json: row.try_get("payload_json")?,
-            created_at: clock::parse(&stored).map_or(stored, clock::iso_text),
-        });
-    }
-    Ok(found)
+/// What the database says.
+pub async fn of_conversation(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<AuditRow>> {
+    let sql = Statement::of(
+        "select audit_id, conversation_id, stage, payload_json, cast(created_at as text) as created_at
+         from ce_audit where conversation_id = $1 order by ce_audit.created_at, audit_id",
+        "select audit_id, conversation_id::text, stage, payload_json::text,
+           (extract(epoch from created_at) * 1000)::bigint::text as created_at
+         from ce_audit where conversation_id = $1::uuid order by ce_audit.created_at, audit_id",
+    );
+    pool.all(&sql, &[Value::Text(conversation)]).await?.iter().map(found).collect()
+}
+
+fn found(row: &Row) -> sqlx::Result<AuditRow> {
+    let stored = row.text("created_at")?;
+    Ok(AuditRow {
+        audit_id: row.int("audit_id")?,
+        conversation_id: row.text("conversation_id")?,
+        stage: row.text("stage")?,
+        payload_json: row.text("payload_json")?,
+        created_at: clock::parse(&stored).map_or(stored, clock::iso_text),
+    })
 }

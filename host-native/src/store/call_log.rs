@@ -1,6 +1,7 @@
 //! The log of model calls: a table that was there before us may lack the columns for usage and cost, and is left as it is.
 
-use sqlx::sqlite::SqliteConnection;
+use super::database::{Connection, Statement, Value};
+use super::schema::has_column;
 
 /// Which columns the table has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,19 +14,22 @@ pub enum CallLog {
 
 impl CallLog {
     /// Looks at the table.
-    pub async fn of(connection: &mut SqliteConnection) -> CallLog {
-        match usage_columns(connection).await {
-            Ok(3) => CallLog::WithUsage,
-            Ok(_) => CallLog::Plain,
-            Err(error) => {
-                tracing::warn!(%error, "the columns of ce_llm_call_log cannot be read: usage and cost are not stored");
-                CallLog::Plain
+    pub async fn of(connection: &mut Connection) -> CallLog {
+        for column in ["input_tokens", "output_tokens", "cost_micros"] {
+            match has_column(connection, "ce_llm_call_log", column).await {
+                Ok(true) => {}
+                Ok(false) => return CallLog::Plain,
+                Err(error) => {
+                    tracing::warn!(%error, "the columns of ce_llm_call_log cannot be read: usage and cost are not stored");
+                    return CallLog::Plain;
+                }
             }
         }
+        CallLog::WithUsage
     }
 
-    /// Writes rows that [`super::commit::TurnRows::llm_call`] has rendered.
-    pub(super) async fn insert(self, connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
+    /// Writes rows that [`super::turn_rows::TurnRows::llm_call`] has rendered.
+    pub(super) async fn insert(self, connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
         match self {
             CallLog::Plain => insert_plain(connection, rows).await,
             CallLog::WithUsage => insert_with_usage(connection, rows).await,
@@ -33,38 +37,48 @@ impl CallLog {
     }
 }
 
-async fn usage_columns(connection: &mut SqliteConnection) -> sqlx::Result<i64> {
-    let sql = "select count(*) from pragma_table_info('ce_llm_call_log') where name in ('input_tokens', 'output_tokens', 'cost_micros')";
-    sqlx::query_scalar(sql).fetch_one(connection).await
+async fn insert_plain(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
+           response_text, success, error_message, created_at)
+         select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[1][0]', value->>'$[1][1]',
+           value->>'$[2][0]', value->>'$[2][1]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]', value->>'$[3][3]'
+         from json_each($1)",
+        "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
+           response_text, success, error_message, created_at)
+         select (a->>0)::uuid, a->>1, a->>2, b->>0, b->>1, c->>0, c->>1, d->>0, (d->>1)::boolean, d->>2,
+           to_timestamp((d->>3)::float8 / 1000)
+         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d from json_array_elements($1::json) r offset 0) s",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
 }
 
-async fn insert_plain(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
-    let sql = "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
-                 response_text, success, error_message, created_at)
-               select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[1][0]', value->>'$[1][1]',
-                 value->>'$[2][0]', value->>'$[2][1]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]', value->>'$[3][3]'
-               from json_each($1)";
-    sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
-}
-
-async fn insert_with_usage(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
-    let sql = "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
-                 response_text, success, error_message, created_at, input_tokens, output_tokens, cost_micros)
-               select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[1][0]', value->>'$[1][1]',
-                 value->>'$[2][0]', value->>'$[2][1]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]', value->>'$[3][3]',
-                 value->>'$[4][0]', value->>'$[4][1]', value->>'$[4][2]'
-               from json_each($1)";
-    sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
+async fn insert_with_usage(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
+           response_text, success, error_message, created_at, input_tokens, output_tokens, cost_micros)
+         select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[1][0]', value->>'$[1][1]',
+           value->>'$[2][0]', value->>'$[2][1]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]', value->>'$[3][3]',
+           value->>'$[4][0]', value->>'$[4][1]', value->>'$[4][2]'
+         from json_each($1)",
+        "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
+           response_text, success, error_message, created_at, input_tokens, output_tokens, cost_micros)
+         select (a->>0)::uuid, a->>1, a->>2, b->>0, b->>1, c->>0, c->>1, d->>0, (d->>1)::boolean, d->>2,
+           to_timestamp((d->>3)::float8 / 1000), (e->>0)::bigint, (e->>1)::bigint, (e->>2)::bigint
+         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e from json_array_elements($1::json) r offset 0) s",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::commit::{TurnRows, write};
+    use crate::store::commit::write;
     use crate::store::in_memory;
+    use crate::store::turn_rows::TurnRows;
     use convengine_core::turn::LlmCallRow;
 
-    async fn stored(connection: &mut SqliteConnection, columns: &str) -> String {
+    async fn stored(connection: &mut Connection, columns: &'static str) -> String {
         let call = LlmCallRow {
             intent_code: "A".to_owned(),
             state_code: "B".to_owned(),
@@ -85,7 +99,7 @@ mod tests {
         let log = CallLog::of(connection).await;
         write(connection, &rows, log).await.expect("a row");
         let sql = format!("select concat_ws('|', model, success, created_at, {columns}) from ce_llm_call_log");
-        sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(connection).await.expect("a row")
+        sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(connection.sqlite()).await.expect("a row")
     }
 
     #[tokio::test]
@@ -95,7 +109,7 @@ mod tests {
         let mut theirs = in_memory().await.expect("a database");
         for column in ["input_tokens", "output_tokens", "cost_micros"] {
             let sql = format!("alter table ce_llm_call_log drop column {column}");
-            sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut theirs).await.expect("a table of the original");
+            sqlx::query(sqlx::AssertSqlSafe(sql)).execute(theirs.sqlite()).await.expect("a table of the original");
         }
         assert_eq!(CallLog::of(&mut theirs).await, CallLog::Plain);
         assert_eq!(stored(&mut theirs, "response_text").await, "m|1|5|y");

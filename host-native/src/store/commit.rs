@@ -1,279 +1,276 @@
-//! The rows of finished turns: one statement a table, whatever the number of turns.
+//! Writes the rows of turns: one statement a table, whatever the number of turns.
 //!
-//! Each statement takes one JSON array of rows. Texts that are JSON travel as JSON (`->` takes them out as text again),
-//! so that nothing is escaped twice.
-
-use std::borrow::Cow;
-
-use convengine_core::turn::{ConversationRow, HistoryRow, LlmCallRow, MemoryRow, Millis, Notice, NoticeBody};
-use serde::Serialize;
-use serde_json::Value;
-use sqlx::sqlite::SqliteConnection;
+//! Each statement takes the JSON array that [`super::turn_rows`] has rendered.
 
 use super::call_log::CallLog;
-use crate::clock;
+use super::database::{Connection, Statement, Value};
+use super::turn_rows::{Rows, TurnRows};
 
-const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-
-/// Rows of one table as the inside of a JSON array.
-#[derive(Debug, Clone, Default)]
-pub struct Rows(Vec<u8>);
-
-impl Rows {
-    /// Adds a row.
-    pub fn push<T: Serialize>(&mut self, row: &T) {
-        self.separate();
-        // Rows are texts, numbers and JSON values: writing them into memory has no way to fail.
-        let _ = serde_json::to_writer(&mut self.0, row);
-    }
-
-    /// Adds rows that are rendered already.
-    pub fn extend(&mut self, other: &Rows) {
-        if !other.0.is_empty() {
-            self.separate();
-            self.0.extend_from_slice(&other.0);
-        }
-    }
-
-    /// The rows as text, separated by commas.
-    pub fn text(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
-
-    fn separate(&mut self) {
-        if !self.0.is_empty() {
-            self.0.push(b',');
-        }
-    }
-
-    fn array(&self) -> Option<String> {
-        if self.0.is_empty() { None } else { Some(format!("[{}]", self.text())) }
-    }
-}
-
-impl From<String> for Rows {
-    fn from(text: String) -> Self {
-        Rows(text.into_bytes())
-    }
-}
-
-/// What one turn writes, rendered before it waits for the writer.
-#[derive(Debug, Clone, Default)]
-pub struct TurnRows {
-    /// `ce_conversation`.
-    pub conversation: Rows,
-    /// `ce_audit`.
-    pub audit: Rows,
-    /// `ce_conversation_history`.
-    pub history: Rows,
-    /// `ce_llm_call_log`.
-    pub llm: Rows,
-    /// `ce_turn`.
-    pub turn: Rows,
-    /// `ce_memory`.
-    pub memory: Rows,
-    /// Conversations whose memory goes without a new one.
-    pub forgotten: Rows,
-}
-
-impl TurnRows {
-    /// Adds the rows of another turn.
-    pub fn extend(&mut self, other: &TurnRows) {
-        self.conversation.extend(&other.conversation);
-        self.audit.extend(&other.audit);
-        self.history.extend(&other.history);
-        self.llm.extend(&other.llm);
-        self.turn.extend(&other.turn);
-        self.memory.extend(&other.memory);
-        self.forgotten.extend(&other.forgotten);
-    }
-
-    /// Adds the conversation's row.
-    pub fn conversation(&mut self, row: &ConversationRow) {
-        let assistant = row.last_assistant.as_deref();
-        self.conversation.push(&(
-            (&row.conversation_id, &row.status, &row.intent_code, &row.state_code),
-            (&row.context, &row.params),
-            (&row.last_user_text, assistant),
-            (row.created_at, row.updated_at),
-        ));
-    }
-
-    /// Adds a history row.
-    pub fn history(&mut self, conversation: &str, row: &HistoryRow) {
-        self.history.push(&(conversation, &row.user_input, &row.assistant_output, row.created_at));
-    }
-
-    /// Adds a row of the call log; blanks become what readers of the table expect.
-    pub fn llm_call(&mut self, conversation: &str, row: &LlmCallRow) {
-        let or = |text: &str, blank: &str| if text.trim().is_empty() { blank.to_owned() } else { text.to_owned() };
-        self.llm.push(&(
-            (conversation, or(&row.intent_code, "UNKNOWN"), or(&row.state_code, "UNKNOWN")),
-            (or(&row.provider, "UNKNOWN"), or(&row.model, "UNKNOWN")),
-            (or(&row.prompt_text, "[missing prompt]"), or(&row.user_context, "{}")),
-            (&row.response_text, row.success, &row.error_message, row.created_at),
-            (row.input_tokens, row.output_tokens, row.cost_micros),
-        ));
-    }
-
-    /// Adds what is remembered of a conversation.
-    pub fn memory(&mut self, conversation: &str, row: &MemoryRow) {
-        self.memory.push(&(conversation, &row.store, &row.summary, row.turns, row.updated_at));
-    }
-
-    /// Lets go of what is remembered of a conversation.
-    pub fn forget(&mut self, conversation: &str) {
-        self.forgotten.push(&conversation);
-    }
-
-    /// Adds the audit rows among the notices of a turn.
-    ///
-    /// `total_ms` is the host's measurement; see [`completed`].
-    pub fn audit(&mut self, conversation: &str, notices: &[Notice], total_ms: Millis) {
-        // The notices between two answers have one time.
-        let mut time = (Millis::MIN, String::new());
-        for notice in notices {
-            let NoticeBody::Audit { stage, payload } = &notice.body else { continue };
-            if time.0 != notice.at {
-                time = (notice.at, clock::audit_text(notice.at));
-            }
-            let at = &time.1;
-            self.audit.push(&(conversation, stage, completed(stage, payload, total_ms), at));
-        }
-    }
-
-    /// Adds the turn itself; the journal is compressed already.
-    pub fn turn(&mut self, turn: &TurnRow<'_>) {
-        let mut journal = String::with_capacity(turn.journal.len() * 2);
-        for byte in turn.journal {
-            journal.push(HEX[usize::from(byte >> 4)]);
-            journal.push(HEX[usize::from(byte & 15)]);
-        }
-        self.turn.push(&(
-            (turn.turn_id, turn.conversation_id, turn.number, turn.status),
-            (turn.protocol, turn.engine, turn.config_hash),
-            (journal, turn.state_hash, turn.reset),
-            (turn.created_at, turn.closed_at),
-        ));
-    }
-}
-
-/// The payload of an audit, for `PIPELINE_TIMING` with the host's total: what the core knows ends before the rows are written.
-pub fn completed<'p>(stage: &str, payload: &'p Value, total_ms: Millis) -> Cow<'p, Value> {
-    if stage != "PIPELINE_TIMING" {
-        return Cow::Borrowed(payload);
-    }
-    let mut payload = payload.clone();
-    if let Some(total) = payload.get_mut("totalMs") {
-        *total = total_ms.into();
-    }
-    Cow::Owned(payload)
-}
-
-/// A row of `ce_turn`.
-#[derive(Debug, Clone)]
-pub struct TurnRow<'a> {
-    /// The turn.
-    pub turn_id: &'a str,
-    /// Its conversation.
-    pub conversation_id: &'a str,
-    /// Its number within the conversation, from 1; unique, so that of two turns on one session one loses.
-    pub number: u32,
-    /// `closed`.
-    pub status: &'a str,
-    /// Shape of the journal.
-    pub protocol: u16,
-    /// The build that wrote it.
-    pub engine: &'a str,
-    /// The configuration it ran under.
-    pub config_hash: &'a str,
-    /// Compressed JSON.
-    pub journal: &'a [u8],
-    /// What a replay must reach.
-    pub state_hash: &'a str,
-    /// Whether earlier history is not loaded any more.
-    pub reset: bool,
-    /// When the message arrived.
-    pub created_at: Millis,
-    /// When the rows were made.
-    pub closed_at: Millis,
-}
-
-/// Writes the rows of one or more turns; the caller holds the transaction.
+/// Writes the rows of one or more turns; the caller holds the transaction, unless [`statements`] says that it is one statement.
 ///
 /// The turns come first: a lost race shows before anything else is done.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn write(connection: &mut SqliteConnection, rows: &TurnRows, log: CallLog) -> sqlx::Result<()> {
-    if let Some(rows) = rows.turn.array() {
-        insert_turns(connection, rows).await?;
+/// What the database says; [`sqlx::Error::RowNotFound`] when a turn is not its owner's any more.
+pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLog) -> sqlx::Result<()> {
+    if let Some(found) = array(connection, &rows.turn) {
+        insert_turns(connection, &found).await?;
     }
-    if let Some(rows) = rows.conversation.array() {
-        upsert_conversations(connection, rows).await?;
+    if let Some(found) = array(connection, &rows.closed) {
+        all_of(&rows.closed, close_turns(connection, &found).await?)?;
     }
-    if let Some(rows) = rows.audit.array() {
-        insert_audit(connection, rows).await?;
+    if let Some(found) = array(connection, &rows.effect) {
+        all_of(&rows.effect, upsert_effects(connection, &found).await?)?;
     }
-    if let Some(rows) = rows.history.array() {
-        insert_history(connection, rows).await?;
+    if let Some(found) = array(connection, &rows.settled) {
+        delete_effects(connection, &found).await?;
     }
-    if let Some(rows) = rows.llm.array() {
-        log.insert(connection, rows).await?;
+    if let Some(found) = array(connection, &rows.conversation) {
+        upsert_conversations(connection, &found).await?;
     }
-    if let Some(rows) = rows.forgotten.array() {
-        delete_memory(connection, rows).await?;
+    if let Some(found) = array(connection, &rows.created) {
+        create_conversations(connection, &found).await?;
     }
-    if let Some(rows) = rows.memory.array() {
-        upsert_memory(connection, rows).await?;
+    if let Some(found) = array(connection, &rows.told) {
+        all_of(&rows.told, note_told(connection, &found).await?)?;
+    }
+    if let Some(found) = array(connection, &rows.audit) {
+        insert_audit(connection, &found).await?;
+    }
+    if let Some(found) = array(connection, &rows.history) {
+        insert_history(connection, &found).await?;
+    }
+    if let Some(found) = array(connection, &rows.llm) {
+        log.insert(connection, &found).await?;
+    }
+    if let Some(found) = array(connection, &rows.forgotten) {
+        delete_memory(connection, &found).await?;
+    }
+    if let Some(found) = array(connection, &rows.memory) {
+        upsert_memory(connection, &found).await?;
     }
     Ok(())
 }
 
-async fn insert_turns(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
-    let sql = "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash,
-                 reset, created_at, closed_at)
-               select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]',
-                 value->>'$[1][0]', value->>'$[1][1]', value->>'$[1][2]',
-                 unhex(value->>'$[2][0]'), value->>'$[2][1]', value->>'$[2][2]', value->>'$[3][0]', value->>'$[3][1]'
-               from json_each($1)";
-    sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
+/// Whether a turn that ends has been stored, and with this end: after a connection was lost nobody else knows.
+///
+/// # Errors
+/// What the database says.
+pub async fn is_stored(connection: &mut Connection, rows: &TurnRows) -> sqlx::Result<bool> {
+    let ends = if rows.closed.count() > 0 { &rows.closed } else { &rows.turn };
+    let Some(found) = array(connection, ends) else { return Ok(false) };
+    let sql = Statement::of(
+        "select count(*) as stored from ce_turn join json_each($1)
+           on turn_id = value->>'$[0][0]' and status = value->>'$[0][3]' and state_hash = value->>'$[2][1]'
+             and closed_at = value->>'$[3][1]'",
+        "select count(*) as stored from ce_turn join json_array_elements($1::json) r
+           on turn_id = (r->0->>0)::uuid and status = r->0->>3 and state_hash = r->2->>1
+             and closed_at = to_timestamp((r->3->>1)::float8 / 1000)",
+    );
+    let row = connection.first(&sql, &[Value::Text(&found)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    Ok(u64::try_from(row.int("stored")?).unwrap_or(0) == ends.count())
 }
 
-async fn upsert_conversations(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
-    let sql = "insert into ce_conversation (conversation_id, status, intent_code, state_code, context_json, input_params_json,
-                 last_user_text, last_assistant_json, created_at, updated_at)
-               select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]',
-                 value->'$[1][0]', value->'$[1][1]', value->>'$[2][0]', value->>'$[2][1]', value->>'$[3][0]', value->>'$[3][1]'
-               from json_each($1) where true
-               on conflict (conversation_id) do update set status = excluded.status, intent_code = excluded.intent_code,
-                 state_code = excluded.state_code, context_json = excluded.context_json,
-                 input_params_json = excluded.input_params_json, last_user_text = excluded.last_user_text,
-                 last_assistant_json = excluded.last_assistant_json, updated_at = excluded.updated_at";
-    sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
+/// How many statements [`write`] will need: a single one needs no transaction.
+pub fn statements(rows: &TurnRows) -> usize {
+    let turns = [&rows.turn, &rows.closed, &rows.effect, &rows.settled, &rows.told];
+    let others = [&rows.conversation, &rows.created, &rows.audit, &rows.history, &rows.llm, &rows.forgotten, &rows.memory];
+    turns.into_iter().chain(others).filter(|it| it.count() > 0).count()
 }
 
-async fn insert_audit(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
-    let sql = "insert into ce_audit (conversation_id, stage, payload_json, created_at)
-               select value->>0, value->>1, value->2, value->>3 from json_each($1)";
-    sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
+/// A turn that was taken over by somebody else has no row to write to.
+fn all_of(rows: &Rows, written: u64) -> sqlx::Result<()> {
+    if written == rows.count() { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
-async fn insert_history(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
-    let sql = "insert into ce_conversation_history (conversation_id, user_input, assistant_output, created_at, modified_at)
-               select value->>0, value->>1, value->>2, value->>3, value->>3 from json_each($1)";
-    sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
+/// The rows as the database takes them.
+fn array(connection: &Connection, rows: &Rows) -> Option<String> {
+    let rows = rows.array()?;
+    Some(match connection {
+        Connection::Sqlite(_) => rows,
+        Connection::Postgres(_) => without_nul(rows),
+    })
 }
 
-async fn upsert_memory(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
-    let sql = "insert into ce_memory (conversation_id, store, summary, turns, updated_at)
-               select value->>0, value->>1, value->>2, value->>3, value->>4 from json_each($1) where true
-               on conflict (conversation_id, store) do update set summary = excluded.summary, turns = excluded.turns,
-                 updated_at = excluded.updated_at";
-    sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
+/// PostgreSQL has no character of number 0 in its texts: the character that stands for unreadable ones takes its place.
+pub fn without_nul(json: String) -> String {
+    if !json.contains("\\u0000") {
+        return json;
+    }
+    let mut kept = String::with_capacity(json.len());
+    let mut rest = json.as_str();
+    while let Some(at) = rest.find('\\') {
+        let (before, from) = rest.split_at(at);
+        // What follows a backslash belongs to it: an escaped backslash begins no other escape.
+        let length = if from.starts_with("\\u") { 6 } else { 2 };
+        let (escape, after) = from.split_at_checked(length).unwrap_or((from, ""));
+        kept.push_str(before);
+        kept.push_str(if escape == "\\u0000" { "\\ufffd" } else { escape });
+        rest = after;
+    }
+    kept.push_str(rest);
+    kept
 }
 
-async fn delete_memory(connection: &mut SqliteConnection, rows: String) -> sqlx::Result<()> {
-    let sql = "delete from ce_memory where conversation_id in (select value from json_each($1))";
-    sqlx::query(sql).bind(rows).execute(connection).await.map(|_| ())
+async fn insert_turns(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
+           created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
+         select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]',
+           value->>'$[1][0]', value->>'$[1][1]', value->>'$[1][2]',
+           unhex(value->>'$[2][0]'), value->>'$[2][1]', value->>'$[2][2]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]',
+           value->>'$[4][0]', cast(unixepoch('subsec') * 1000 as integer) + (value->>'$[4][1]'), value->>'$[4][2]', value->>'$[4][3]'
+         from json_each($1)",
+        "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
+           created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
+         select (a->>0)::uuid, (a->>1)::uuid, (a->>2)::int, a->>3, (b->>0)::int, b->>1, b->>2,
+           decode(c->>0, 'hex'), c->>1, c->>2 = '1', to_timestamp((d->>0)::float8 / 1000), to_timestamp((d->>1)::float8 / 1000),
+           (d->>2)::bigint, e->>0, now() + (e->>1)::float8 * interval '1 millisecond', e->>2, (e->>3)::bigint
+         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e from json_array_elements($1::json) r offset 0) s",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
+}
+
+async fn close_turns(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "update ce_turn set status = value->>'$[0][3]', journal = unhex(value->>'$[2][0]'), state_hash = value->>'$[2][1]',
+           reset = value->>'$[2][2]', closed_at = value->>'$[3][1]', config_hash = value->>'$[1][2]', total_ms = value->>'$[3][2]', audit_id = value->>'$[4][3]',
+           owner = null, lease_until = null
+         from json_each($1)
+         where turn_id = value->>'$[0][0]' and status = 'open' and owner = value->>'$[4][0]'",
+        "update ce_turn set status = a->>3, journal = decode(c->>0, 'hex'), state_hash = c->>1, reset = c->>2 = '1',
+           closed_at = to_timestamp((d->>1)::float8 / 1000), config_hash = b->>2, total_ms = (d->>2)::bigint, audit_id = (e->>3)::bigint,
+           owner = null, lease_until = null
+         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e from json_array_elements($1::json) r offset 0) s
+         where turn_id = (a->>0)::uuid and status = 'open' and owner = e->>0",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
+}
+
+async fn upsert_effects(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    // Only of a turn that is still its owner's.
+    let sql = Statement::of(
+        "insert into ce_turn_effect (turn_id, effect_id, position, request_hash, outcome, at)
+         select value->>0, value->>2, value->>3, '', coalesce(value->>4, ''), value->>5
+         from json_each($1) join ce_turn t on t.turn_id = value->>0 and t.status = 'open' and t.owner = value->>1 where true
+         on conflict (turn_id, effect_id) do update set position = excluded.position, outcome = excluded.outcome, at = excluded.at",
+        "insert into ce_turn_effect (turn_id, effect_id, position, request_hash, outcome, at)
+         select t.turn_id, (r->>2)::int, (r->>3)::int, '', coalesce(r->>4, ''), to_timestamp((r->>5)::float8 / 1000)
+         from json_array_elements($1::json) r
+         join ce_turn t on t.turn_id = (r->>0)::uuid and t.status = 'open' and t.owner = r->>1
+         on conflict (turn_id, effect_id) do update set position = excluded.position, outcome = excluded.outcome, at = excluded.at",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
+}
+
+async fn delete_effects(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "delete from ce_turn_effect where turn_id in (select value from json_each($1))",
+        "delete from ce_turn_effect where turn_id in (select r::uuid from json_array_elements_text($1::json) r)",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
+}
+
+async fn upsert_conversations(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "insert into ce_conversation (conversation_id, status, intent_code, state_code, context_json, input_params_json,
+           last_user_text, last_assistant_json, created_at, updated_at)
+         select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]',
+           value->'$[1][0]', value->'$[1][1]', value->>'$[2][0]', value->>'$[2][1]', value->>'$[3][0]', value->>'$[3][1]'
+         from json_each($1) where true
+         on conflict (conversation_id) do update set status = excluded.status, intent_code = excluded.intent_code,
+           state_code = excluded.state_code, context_json = excluded.context_json,
+           input_params_json = excluded.input_params_json, last_user_text = excluded.last_user_text,
+           last_assistant_json = excluded.last_assistant_json, updated_at = excluded.updated_at",
+        "insert into ce_conversation (conversation_id, status, intent_code, state_code, context_json, input_params_json,
+           last_user_text, last_assistant_json, created_at, updated_at)
+         select (a->>0)::uuid, a->>1, a->>2, a->>3, b->0, b->1, c->>0, (c->>1)::json,
+           to_timestamp((d->>0)::float8 / 1000), to_timestamp((d->>1)::float8 / 1000)
+         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d from json_array_elements($1::json) r offset 0) s
+         on conflict (conversation_id) do update set status = excluded.status, intent_code = excluded.intent_code,
+           state_code = excluded.state_code, context_json = excluded.context_json,
+           input_params_json = excluded.input_params_json, last_user_text = excluded.last_user_text,
+           last_assistant_json = excluded.last_assistant_json, updated_at = excluded.updated_at",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
+}
+
+async fn create_conversations(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "insert into ce_conversation (conversation_id, status, created_at, updated_at)
+         select value->>0, 'RUNNING', value->>1, value->>1 from json_each($1) where true on conflict (conversation_id) do nothing",
+        "insert into ce_conversation (conversation_id, status, created_at, updated_at)
+         select (r->>0)::uuid, 'RUNNING', to_timestamp((r->>1)::float8 / 1000), to_timestamp((r->>1)::float8 / 1000)
+         from json_array_elements($1::json) r on conflict (conversation_id) do nothing",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
+}
+
+async fn note_told(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "update ce_turn set audited = value->>2 from json_each($1)
+         where turn_id = value->>0 and status = 'open' and owner = value->>1",
+        "update ce_turn set audited = (r->>2)::int from json_array_elements($1::json) r
+         where turn_id = (r->>0)::uuid and status = 'open' and owner = r->>1",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
+}
+
+async fn insert_audit(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "insert into ce_audit (conversation_id, stage, payload_json, created_at)
+         select value->>0, value->>1, value->2, value->>3 from json_each($1)",
+        "insert into ce_audit (conversation_id, stage, payload_json, created_at)
+         select (r->>0)::uuid, r->>1, r->2, (r->>3 || 'Z')::timestamptz from json_array_elements($1::json) r",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
+}
+
+async fn insert_history(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "insert into ce_conversation_history (conversation_id, user_input, assistant_output, created_at, modified_at)
+         select value->>0, value->>1, value->>2, value->>3, value->>3 from json_each($1)",
+        "insert into ce_conversation_history (conversation_id, user_input, assistant_output, created_at, modified_at)
+         select (r->>0)::uuid, r->>1, (r->>2)::json, to_timestamp((r->>3)::float8 / 1000), to_timestamp((r->>3)::float8 / 1000)
+         from json_array_elements($1::json) r",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
+}
+
+async fn upsert_memory(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "insert into ce_memory (conversation_id, store, summary, turns, updated_at)
+         select value->>0, value->>1, value->>2, value->>3, value->>4 from json_each($1) where true
+         on conflict (conversation_id, store) do update set summary = excluded.summary, turns = excluded.turns,
+           updated_at = excluded.updated_at",
+        "insert into ce_memory (conversation_id, store, summary, turns, updated_at)
+         select (r->>0)::uuid, r->>1, r->>2, (r->>3)::int, to_timestamp((r->>4)::float8 / 1000) from json_array_elements($1::json) r
+         on conflict (conversation_id, store) do update set summary = excluded.summary, turns = excluded.turns,
+           updated_at = excluded.updated_at",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
+}
+
+async fn delete_memory(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "delete from ce_memory where conversation_id in (select value from json_each($1))",
+        "delete from ce_memory where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_character_of_number_zero_is_replaced_and_nothing_else() {
+        for (json, expected) in [
+            (r#"["a\u0000b\u0000"]"#, r#"["a\ufffdb\ufffd"]"#),
+            (r#"["\\u0000", "\\\u0000", "\n\u0001\u0000"]"#, r#"["\\u0000", "\\\ufffd", "\n\u0001\ufffd"]"#),
+            (r#"["plain"]"#, r#"["plain"]"#),
+        ] {
+            assert_eq!(without_nul(json.to_owned()), expected);
+        }
+    }
 }

@@ -5,37 +5,155 @@ use std::collections::BTreeMap;
 use convengine_core::config::Tables;
 use convengine_core::turn::{Map, Millis};
 use serde_json::Value;
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
-use sqlx::{Column, Row, TypeInfo, ValueRef};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Column, Row as _, TypeInfo, ValueRef};
 
+use super::database::{Connection, Pool, Row, Statement, Value as Sql};
 use super::schema;
 
 /// One literal statement a table, in primary-key order: the last tie-break of every choice between rows.
-const CONTROL_TABLES: [(&str, &str); 20] = [
-    ("ce_config", "select * from ce_config order by config_id"),
-    ("ce_container_config", "select * from ce_container_config order by id"),
-    ("ce_http_tool", "select * from ce_http_tool order by tool_id"),
-    ("ce_intent", "select * from ce_intent order by intent_code"),
-    ("ce_intent_classifier", "select * from ce_intent_classifier order by classifier_id"),
-    ("ce_mcp_db_tool", "select * from ce_mcp_db_tool order by tool_id"),
-    ("ce_mcp_planner", "select * from ce_mcp_planner order by planner_id"),
-    ("ce_mcp_tool", "select * from ce_mcp_tool order by tool_id"),
-    ("ce_output_schema", "select * from ce_output_schema order by schema_id"),
-    ("ce_pending_action", "select * from ce_pending_action order by pending_action_id"),
-    ("ce_policy", "select * from ce_policy order by policy_id"),
-    ("ce_prompt_template", "select * from ce_prompt_template order by template_id"),
-    ("ce_response", "select * from ce_response order by response_id"),
-    ("ce_rule", "select * from ce_rule order by rule_id"),
-    ("ce_state_graph", "select * from ce_state_graph order by graph_id"),
-    ("ce_task", "select * from ce_task order by task_id"),
-    ("ce_tool", "select * from ce_tool order by tool_id"),
-    ("ce_verbose", "select * from ce_verbose order by verbose_id"),
-    ("cv_extension", "select * from cv_extension order by name"),
-    ("cv_tool_spec", "select * from cv_tool_spec order by tool_id"),
+const CONTROL_TABLES: [(&str, Statement); 20] = [
+    (
+        "ce_config",
+        Statement::of(
+            "select * from ce_config order by config_id",
+            "select row_to_json(t)::text as found from ce_config t order by config_id",
+        ),
+    ),
+    (
+        "ce_container_config",
+        Statement::of(
+            "select * from ce_container_config order by id",
+            "select row_to_json(t)::text as found from ce_container_config t order by id",
+        ),
+    ),
+    (
+        "ce_http_tool",
+        Statement::of(
+            "select * from ce_http_tool order by tool_id",
+            "select row_to_json(t)::text as found from ce_http_tool t order by tool_id",
+        ),
+    ),
+    (
+        "ce_intent",
+        Statement::of(
+            "select * from ce_intent order by intent_code",
+            "select row_to_json(t)::text as found from ce_intent t order by intent_code collate \"C\"",
+        ),
+    ),
+    (
+        "ce_intent_classifier",
+        Statement::of(
+            "select * from ce_intent_classifier order by classifier_id",
+            "select row_to_json(t)::text as found from ce_intent_classifier t order by classifier_id",
+        ),
+    ),
+    (
+        "ce_mcp_db_tool",
+        Statement::of(
+            "select * from ce_mcp_db_tool order by tool_id",
+            "select row_to_json(t)::text as found from ce_mcp_db_tool t order by tool_id",
+        ),
+    ),
+    (
+        "ce_mcp_planner",
+        Statement::of(
+            "select * from ce_mcp_planner order by planner_id",
+            "select row_to_json(t)::text as found from ce_mcp_planner t order by planner_id",
+        ),
+    ),
+    (
+        "ce_mcp_tool",
+        Statement::of(
+            "select * from ce_mcp_tool order by tool_id",
+            "select row_to_json(t)::text as found from ce_mcp_tool t order by tool_id",
+        ),
+    ),
+    (
+        "ce_output_schema",
+        Statement::of(
+            "select * from ce_output_schema order by schema_id",
+            "select row_to_json(t)::text as found from ce_output_schema t order by schema_id",
+        ),
+    ),
+    (
+        "ce_pending_action",
+        Statement::of(
+            "select * from ce_pending_action order by pending_action_id",
+            "select row_to_json(t)::text as found from ce_pending_action t order by pending_action_id",
+        ),
+    ),
+    (
+        "ce_policy",
+        Statement::of(
+            "select * from ce_policy order by policy_id",
+            "select row_to_json(t)::text as found from ce_policy t order by policy_id",
+        ),
+    ),
+    (
+        "ce_prompt_template",
+        Statement::of(
+            "select * from ce_prompt_template order by template_id",
+            "select row_to_json(t)::text as found from ce_prompt_template t order by template_id",
+        ),
+    ),
+    (
+        "ce_response",
+        Statement::of(
+            "select * from ce_response order by response_id",
+            "select row_to_json(t)::text as found from ce_response t order by response_id",
+        ),
+    ),
+    (
+        "ce_rule",
+        Statement::of("select * from ce_rule order by rule_id", "select row_to_json(t)::text as found from ce_rule t order by rule_id"),
+    ),
+    (
+        "ce_state_graph",
+        Statement::of(
+            "select * from ce_state_graph order by graph_id",
+            "select row_to_json(t)::text as found from ce_state_graph t order by graph_id",
+        ),
+    ),
+    (
+        "ce_task",
+        Statement::of("select * from ce_task order by task_id", "select row_to_json(t)::text as found from ce_task t order by task_id"),
+    ),
+    (
+        "ce_tool",
+        Statement::of("select * from ce_tool order by tool_id", "select row_to_json(t)::text as found from ce_tool t order by tool_id"),
+    ),
+    (
+        "ce_verbose",
+        Statement::of(
+            "select * from ce_verbose order by verbose_id",
+            "select row_to_json(t)::text as found from ce_verbose t order by verbose_id",
+        ),
+    ),
+    (
+        "cv_extension",
+        Statement::of(
+            "select * from cv_extension order by name",
+            "select row_to_json(t)::text as found from cv_extension t order by name collate \"C\"",
+        ),
+    ),
+    (
+        "cv_tool_spec",
+        Statement::of(
+            "select * from cv_tool_spec order by tool_id",
+            "select row_to_json(t)::text as found from cv_tool_spec t order by tool_id",
+        ),
+    ),
 ];
 
 /// Tables of authors that turns do not depend on: they come and go with packs, and are no part of the snapshot.
-const OTHER_TABLES: [(&str, &str); 1] = [("cv_document", "select * from cv_document order by document_id")];
+const OTHER_TABLES: [(&str, Statement); 1] = [(
+    "cv_document",
+    Statement::of(
+        "select * from cv_document order by document_id",
+        "select row_to_json(t)::text as found from cv_document t order by document_id",
+    ),
+)];
 
 /// Whether a table holds rows that authors write.
 pub fn is_control_table(table: &str) -> bool {
@@ -45,27 +163,27 @@ pub fn is_control_table(table: &str) -> bool {
 /// The authors' rows that turns depend on; a table that is not there or empty is left out.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn tables(connection: &mut SqliteConnection) -> sqlx::Result<Tables> {
+/// What the database says.
+pub async fn tables(connection: &mut Connection) -> sqlx::Result<Tables> {
     rows_of(connection, &CONTROL_TABLES).await
 }
 
 /// The authors' other rows.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn other_tables(connection: &mut SqliteConnection) -> sqlx::Result<Tables> {
+/// What the database says.
+pub async fn other_tables(connection: &mut Connection) -> sqlx::Result<Tables> {
     rows_of(connection, &OTHER_TABLES).await
 }
 
-async fn rows_of(connection: &mut SqliteConnection, tables: &[(&str, &'static str)]) -> sqlx::Result<Tables> {
+async fn rows_of(connection: &mut Connection, tables: &[(&str, Statement)]) -> sqlx::Result<Tables> {
     let existing = schema::tables(connection).await?;
     let mut found = BTreeMap::new();
     for (table, sql) in tables {
         if !existing.contains(*table) {
             continue;
         }
-        let rows = sqlx::query(*sql).fetch_all(&mut *connection).await?;
+        let rows = connection.all(sql, &[]).await?;
         if !rows.is_empty() {
             found.insert((*table).to_owned(), rows.iter().map(object).collect::<sqlx::Result<_>>()?);
         }
@@ -74,7 +192,21 @@ async fn rows_of(connection: &mut SqliteConnection, tables: &[(&str, &'static st
 }
 
 /// A row as a JSON object; null columns are left out, as a pack leaves them out.
-fn object(row: &SqliteRow) -> sqlx::Result<Map> {
+fn object(row: &Row) -> sqlx::Result<Map> {
+    match row {
+        Row::Sqlite(row) => of_values(row),
+        Row::Postgres(_) => of_json(&row.text("found")?),
+    }
+}
+
+/// A row that PostgreSQL has written as JSON. A column that is JSON itself is text, as on SQLite.
+fn of_json(row: &str) -> sqlx::Result<Map> {
+    let columns: Map = serde_json::from_str(row).map_err(|it| sqlx::Error::Decode(Box::new(it)))?;
+    let as_text = |value: Value| if value.is_object() || value.is_array() { value.to_string().into() } else { value };
+    Ok(columns.into_iter().filter(|it| !it.1.is_null()).map(|(name, value)| (name, as_text(value))).collect())
+}
+
+fn of_values(row: &SqliteRow) -> sqlx::Result<Map> {
     let mut map = Map::new();
     for column in row.columns() {
         let is_boolean = column.type_info().name().eq_ignore_ascii_case("boolean");
@@ -103,28 +235,31 @@ fn value(row: &SqliteRow, index: usize, is_boolean: bool) -> sqlx::Result<Option
 /// Keeps a snapshot; one that is there already stays.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn keep_snapshot(connection: &mut SqliteConnection, hash: &str, body: &Value, at: Millis) -> sqlx::Result<()> {
-    let sql = "insert into ce_config_snapshot (hash, body, created_at) values ($1, $2, $3) on conflict (hash) do nothing";
-    sqlx::query(sql).bind(hash).bind(body.to_string()).bind(at).execute(connection).await.map(|_| ())
+/// What the database says.
+pub async fn keep_snapshot(connection: &mut Connection, hash: &str, body: &Value, at: Millis) -> sqlx::Result<()> {
+    let sql = Statement::of(
+        "insert into ce_config_snapshot (hash, body, created_at) values ($1, $2, $3) on conflict (hash) do nothing",
+        "insert into ce_config_snapshot (hash, body, created_at) values ($1, $2, to_timestamp($3 / 1000.0)) on conflict (hash) do nothing",
+    );
+    connection.run(&sql, &[Sql::Text(hash), Sql::Text(&body.to_string()), Sql::Int(at)]).await.map(|_| ())
 }
 
 /// A snapshot by its hash; nothing when it is not kept or no JSON.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn snapshot(pool: &SqlitePool, hash: &str) -> sqlx::Result<Option<Value>> {
-    let sql = "select body from ce_config_snapshot where hash = $1";
-    let body: Option<String> = sqlx::query_scalar(sql).bind(hash).fetch_optional(pool).await?;
+/// What the database says.
+pub async fn snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value>> {
+    let sql = Statement::both("select body from ce_config_snapshot where hash = $1");
+    let row = pool.first(&sql, &[Sql::Text(hash)]).await?;
+    let body = row.map(|it| it.text("body")).transpose()?;
     Ok(body.and_then(|it| serde_json::from_str(&it).ok()))
 }
 
 /// Whether the database answers and holds a snapshot.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn has_snapshot(pool: &SqlitePool, hash: &str) -> sqlx::Result<bool> {
-    let sql = "select count(*) from ce_config_snapshot where hash = $1";
-    let count: i64 = sqlx::query_scalar(sql).bind(hash).fetch_one(pool).await?;
-    Ok(count > 0)
+/// What the database says.
+pub async fn has_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<bool> {
+    let sql = Statement::both("select hash from ce_config_snapshot where hash = $1");
+    Ok(pool.first(&sql, &[Sql::Text(hash)]).await?.is_some())
 }

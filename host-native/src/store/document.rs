@@ -1,7 +1,6 @@
 //! Finds documents by their words.
 
-use sqlx::Row;
-use sqlx::sqlite::{SqlitePool, SqliteRow};
+use super::database::{Pool, Row, Statement, Value};
 
 /// A document that was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,26 +17,35 @@ pub struct Found {
     pub score: f64,
 }
 
-/// The best documents of one collection, or of all; `words` is an expression of FTS5.
+/// The best documents of one collection, or of all, that have any of the words.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn search(pool: &SqlitePool, words: &str, collection: Option<&str>, limit: u32) -> sqlx::Result<Vec<Found>> {
-    // A word in the title counts twice.
-    let sql = "select d.document_id, d.title, d.body, d.metadata, -bm25(cv_document_index, 2.0, 1.0) as score \
-        from cv_document_index join cv_document d on d.document_id = cv_document_index.rowid \
-        where cv_document_index match $1 and ($2 is null or d.collection = $2) \
-        order by score desc, d.document_id limit $3";
-    let rows = sqlx::query(sql).bind(words).bind(collection).bind(limit).fetch_all(pool).await?;
+/// What the database says.
+pub async fn search(pool: &Pool, words: &[String], collection: Option<&str>, limit: u32) -> sqlx::Result<Vec<Found>> {
+    // A word in the title counts twice. A word is quoted, so that it is no operator.
+    let sql = Statement::of(
+        "select d.document_id, d.title, d.body, d.metadata, -bm25(cv_document_index, 2.0, 1.0) as score
+         from cv_document_index join cv_document d on d.document_id = cv_document_index.rowid
+         where cv_document_index match $1 and ($2 is null or d.collection = $2)
+         order by score desc, d.document_id limit $3",
+        "select document_id::bigint as document_id, title, body, metadata, ts_rank('{0.5,0,0,1}', words, asked, 1)::float8 as score
+         from (select *, setweight(to_tsvector('english', coalesce(title, '')), 'A') || setweight(to_tsvector('english', body), 'D') as words
+               from cv_document where $2::text is null or collection = $2) d,
+           to_tsquery('english', $1) asked
+         where words @@ asked order by score desc, document_id limit $3",
+    );
+    let (quote, or) = if pool.is_shared() { ('\'', " | ") } else { ('"', " OR ") };
+    let asked: Vec<String> = words.iter().map(|it| format!("{quote}{it}{quote}")).collect();
+    let rows = pool.all(&sql, &[Value::Text(&asked.join(or)), Value::Maybe(collection), Value::Int(limit.into())]).await?;
     rows.iter().map(found).collect()
 }
 
-fn found(row: &SqliteRow) -> sqlx::Result<Found> {
+fn found(row: &Row) -> sqlx::Result<Found> {
     Ok(Found {
-        id: row.try_get("document_id")?,
-        title: row.try_get("title")?,
-        body: row.try_get("body")?,
-        metadata: row.try_get("metadata")?,
-        score: row.try_get("score")?,
+        id: row.int("document_id")?,
+        title: row.maybe("title")?,
+        body: row.text("body")?,
+        metadata: row.maybe("metadata")?,
+        score: row.real("score")?,
     })
 }

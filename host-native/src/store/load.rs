@@ -2,61 +2,88 @@
 
 use convengine_core::turn::{ConversationRow, Exchange, HistoryRow, Loaded, Map, MemoryRow};
 use serde_json::Value;
-use sqlx::Row;
-use sqlx::sqlite::{SqlitePool, SqliteRow};
 
+use super::database::{Pool, Row, Statement, Value as Sql};
 use crate::clock;
+
+/// A conversation as a turn finds it.
+#[derive(Debug)]
+pub struct Found {
+    /// What the turn starts from.
+    pub session: Loaded,
+    /// Whether a turn of it is open: one that runs elsewhere or was left behind. What was found is then not what the next turn starts from.
+    pub open: bool,
+}
 
 /// Loads what a turn starts from: the row, the number of turns, and the newest `history` exchanges since the last reset.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn conversation(pool: &SqlitePool, id: &str, history: usize) -> sqlx::Result<Loaded> {
+/// What the database says.
+pub async fn conversation(pool: &Pool, id: &str, history: usize) -> sqlx::Result<Found> {
     // Twice as many exchanges, because those with a blank side are dropped.
     let limit = i64::try_from(history.saturating_mul(2)).unwrap_or(i64::MAX);
     let row = row_turns_and_history(pool, id, limit).await?;
-    let turns: u32 = row.try_get("turns")?;
-    let turns_since_reset = row.try_get::<Option<u32>, _>("reset_turn")?.map_or(turns, |it| turns + 1 - it);
-    let memory = memory(row.try_get("memory")?);
+    let number = |it: i64| u32::try_from(it).unwrap_or(u32::MAX);
+    let turns = number(row.int("turns")?);
+    let turns_since_reset = row.maybe_int("reset_turn")?.map_or(turns, |it| turns + 1 - number(it));
+    let memory = memory(row.maybe("memory")?);
     let conversation = conversation_row(id, &row)?;
-    let history = if conversation.is_some() { exchanges(row.try_get("history")?, history) } else { Vec::new() };
-    Ok(Loaded { conversation, history, turns, turns_since_reset, memory })
+    let history = if conversation.is_some() { exchanges(row.maybe("history")?, history) } else { Vec::new() };
+    let session = Loaded { conversation, history, turns, turns_since_reset, memory };
+    Ok(Found { session, open: row.int("open")? > 0 })
 }
 
-async fn row_turns_and_history(pool: &SqlitePool, id: &str, limit: i64) -> sqlx::Result<SqliteRow> {
+async fn row_turns_and_history(pool: &Pool, id: &str, limit: i64) -> sqlx::Result<Row> {
     // Time stamps are read as text because the original stored integers and texts in the same column. The innermost statement is
     // answered by the index alone, so a long history costs little.
-    let sql = "select c.conversation_id, c.status, c.intent_code, c.state_code, c.context_json, c.input_params_json, c.last_user_text,
-                 c.last_assistant_json, cast(c.created_at as text) as created_at, cast(c.updated_at as text) as updated_at,
-                 coalesce((select max(number) from ce_turn where conversation_id = $1), 0) as turns,
-                 (select max(number) from ce_turn where conversation_id = $1 and reset = 1) as reset_turn,
-                 (select json_array(store, summary, turns, updated_at) from ce_memory where conversation_id = $1 and store = 'session'
-                    and updated_at >= coalesce(r.reset_at, -9223372036854775807)) as memory,
-                 (select json_group_array(json_array(user_input, assistant_output) order by history_id desc)
-                    from ce_conversation_history where history_id in (
-                      select history_id from ce_conversation_history where conversation_id = $1
-                        and case typeof(created_at) when 'text' then round((julianday(created_at) - 2440587.5) * 86400000.0)
-                          else created_at end >= coalesce(r.reset_at, -9223372036854775807)
-                      order by history_id desc limit $2)) as history
-               from (select (select max(created_at) from ce_turn where conversation_id = $1 and reset = 1) as reset_at) r
-               left join ce_conversation c on c.conversation_id = $1";
-    sqlx::query(sql).bind(id).bind(limit).fetch_one(pool).await
+    let sql = Statement::of(
+        "select c.conversation_id, c.status, c.intent_code, c.state_code, c.context_json, c.input_params_json, c.last_user_text,
+           c.last_assistant_json, cast(c.created_at as text) as created_at, cast(c.updated_at as text) as updated_at,
+           coalesce((select max(number) from ce_turn where conversation_id = $1), 0) as turns,
+           (select max(number) from ce_turn where conversation_id = $1 and reset = 1) as reset_turn,
+           (select count(*) from ce_turn where conversation_id = $1 and status = 'open') as open,
+           (select json_array(store, summary, turns, updated_at) from ce_memory where conversation_id = $1 and store = 'session'
+              and updated_at >= coalesce(r.reset_at, -9223372036854775807)) as memory,
+           (select json_group_array(json_array(user_input, assistant_output) order by history_id desc)
+              from ce_conversation_history where history_id in (
+                select history_id from ce_conversation_history where conversation_id = $1
+                  and case typeof(created_at) when 'text' then round((julianday(created_at) - 2440587.5) * 86400000.0)
+                    else created_at end >= coalesce(r.reset_at, -9223372036854775807)
+                order by history_id desc limit $2)) as history
+         from (select (select max(created_at) from ce_turn where conversation_id = $1 and reset = 1) as reset_at) r
+         left join ce_conversation c on c.conversation_id = $1",
+        "select c.conversation_id::text, c.status, c.intent_code, c.state_code, c.context_json::text, c.input_params_json::text,
+           c.last_user_text, c.last_assistant_json::text, (extract(epoch from c.created_at) * 1000)::bigint::text as created_at,
+           (extract(epoch from c.updated_at) * 1000)::bigint::text as updated_at,
+           coalesce((select max(number) from ce_turn where conversation_id = $1::uuid), 0)::bigint as turns,
+           (select max(number) from ce_turn where conversation_id = $1::uuid and reset)::bigint as reset_turn,
+           (select count(*) from ce_turn where conversation_id = $1::uuid and status = 'open') as open,
+           (select json_build_array(store, summary, turns, (extract(epoch from updated_at) * 1000)::bigint)::text from ce_memory
+              where conversation_id = $1::uuid and store = 'session' and updated_at >= coalesce(r.reset_at, '-infinity')) as memory,
+           (select json_agg(json_build_array(user_input, assistant_output::text) order by history_id desc)::text
+              from (select history_id, user_input, assistant_output from ce_conversation_history
+                where conversation_id = $1::uuid and created_at >= coalesce(r.reset_at, '-infinity')
+                order by history_id desc limit $2) h) as history
+         from (select (select max(created_at) from ce_turn where conversation_id = $1::uuid and reset) as reset_at) r
+         left join ce_conversation c on c.conversation_id = $1::uuid",
+    );
+    pool.first(&sql, &[Sql::Text(id), Sql::Int(limit)]).await?.ok_or(sqlx::Error::RowNotFound)
 }
 
-fn conversation_row(id: &str, row: &SqliteRow) -> sqlx::Result<Option<ConversationRow>> {
-    if row.try_get::<Option<String>, _>("conversation_id")?.is_none() {
+fn conversation_row(id: &str, row: &Row) -> sqlx::Result<Option<ConversationRow>> {
+    if row.maybe("conversation_id")?.is_none() {
         return Ok(None);
     }
-    let time = |column: &str| row.try_get::<Option<String>, _>(column).map(|it| it.and_then(|it| clock::parse(&it)).unwrap_or(0));
+    let time = |column: &str| row.maybe(column).map(|it| it.and_then(|it| clock::parse(&it)).unwrap_or(0));
     Ok(Some(ConversationRow {
         conversation_id: id.to_owned(),
-        status: row.try_get("status")?,
-        intent_code: row.try_get("intent_code")?,
-        state_code: row.try_get("state_code")?,
-        context: object(row.try_get("context_json")?),
-        last_user_text: row.try_get("last_user_text")?,
-        last_assistant: row.try_get("last_assistant_json")?,
-        params: object(row.try_get("input_params_json")?),
+        status: row.text("status")?,
+        intent_code: row.text("intent_code")?,
+        state_code: row.text("state_code")?,
+        context: object(row.maybe("context_json")?),
+        last_user_text: row.maybe("last_user_text")?,
+        last_assistant: row.maybe("last_assistant_json")?,
+        params: object(row.maybe("input_params_json")?),
         created_at: time("created_at")?,
         updated_at: time("updated_at")?,
     }))

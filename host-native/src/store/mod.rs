@@ -6,32 +6,39 @@ pub mod audit;
 pub mod call_log;
 pub mod commit;
 pub mod config;
+pub mod database;
 pub mod document;
+pub mod import;
 pub mod load;
 pub mod module;
 pub mod schema;
 pub mod script;
 pub mod turn;
+pub mod turn_rows;
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde_json::Value;
 use sqlx::error::BoxDynError;
-use sqlx::sqlite::{
-    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
-use sqlx::{Arguments, ConnectOptions};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Arguments, ConnectOptions, Connection as _};
+
+pub use database::{Connection, Pool};
 
 use crate::exit::Failure;
 
 const READERS: u32 = 4;
 const BUSY: Duration = Duration::from_secs(5);
 
+/// How long a connection that was idle is taken to be there still.
+const FRESH: Duration = Duration::from_secs(1);
+
 /// How a database is opened.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// `sqlite:PATH`.
+    /// `sqlite:PATH` or `postgres://…`.
     pub url: String,
     /// Whether the last turns must survive a power cut.
     pub full_sync: bool,
@@ -54,31 +61,60 @@ pub fn bind(arguments: &mut SqliteArguments, value: &Value) -> Result<(), BoxDyn
     }
 }
 
+impl Place {
+    /// Whether it is a PostgreSQL server.
+    pub fn is_postgres(&self) -> bool {
+        self.url.starts_with("postgres://") || self.url.starts_with("postgresql://")
+    }
+
+    /// The address as it may be shown: without its password.
+    pub fn shown(&self) -> String {
+        let Some((scheme, rest)) = self.url.split_once("://") else { return self.url.clone() };
+        match rest.rsplit_once('@') {
+            Some((user, host)) => format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default()),
+            None => self.url.clone(),
+        }
+    }
+}
+
 /// Opens one connection, for commands and for the writer.
 ///
 /// # Errors
 /// A line that says why the database cannot be used.
-pub async fn connect(place: &Place, create: bool) -> Result<SqliteConnection, Failure> {
-    let mut connection = options(place)?.create_if_missing(create).connect().await.map_err(|it| unusable(place, &it))?;
-    // A lock that somebody holds for long shows at once and not on the first turn.
-    sqlx::query("begin immediate").execute(&mut connection).await.map_err(|it| unusable(place, &it))?;
-    sqlx::query("rollback").execute(&mut connection).await.map_err(|it| unusable(place, &it))?;
+pub async fn connect(place: &Place, create: bool) -> Result<Connection, Failure> {
+    let mut connection = open(place, create).await.map_err(|it| unusable(place, &it))?;
+    if !place.is_postgres() {
+        // A lock that somebody holds for long shows at once and not on the first turn.
+        connection.begin().await.map_err(|it| unusable(place, &it))?;
+        connection.rollback().await.map_err(|it| unusable(place, &it))?;
+    }
     Ok(connection)
+}
+
+/// Opens one connection.
+///
+/// # Errors
+/// What the database says.
+pub async fn open(place: &Place, create: bool) -> sqlx::Result<Connection> {
+    if place.is_postgres() {
+        return Ok(Connection::Postgres(Box::new(postgres(place)?.connect().await?)));
+    }
+    Ok(Connection::Sqlite(Box::new(sqlite(place)?.create_if_missing(create).connect().await?)))
 }
 
 /// Opens a database for a command that needs our tables: a new or empty one gets them.
 ///
 /// # Errors
 /// A line that says why the database cannot be used, or the `migrate` command to type.
-pub async fn connect_ready(place: &Place) -> Result<SqliteConnection, Failure> {
+pub async fn connect_ready(place: &Place) -> Result<Connection, Failure> {
     let mut connection = connect(place, true).await?;
     let tables = schema::tables(&mut connection).await.map_err(|it| unusable(place, &it))?;
     if tables.is_empty() {
         schema::migrate(&mut connection).await.map_err(|it| unusable(place, &it))?;
     } else if !schema::is_ready(&tables) {
         return Err(Failure::service(format!(
-            "the database {} has tables but not all of ours: run `convengine migrate --database {}`",
-            place.url, place.url
+            "the database {0} has tables but not all of ours: run `convengine migrate --database {0}`",
+            place.shown()
         )));
     }
     Ok(connection)
@@ -88,8 +124,9 @@ pub async fn connect_ready(place: &Place) -> Result<SqliteConnection, Failure> {
 ///
 /// # Errors
 /// What SQLite says.
-pub async fn in_memory() -> Result<SqliteConnection, sqlx::Error> {
-    let mut connection = SqliteConnectOptions::new().in_memory(true).foreign_keys(false).connect().await?;
+pub async fn in_memory() -> Result<Connection, sqlx::Error> {
+    let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(false);
+    let mut connection = Connection::Sqlite(Box::new(options.connect().await?));
     schema::migrate(&mut connection).await?;
     Ok(connection)
 }
@@ -98,28 +135,62 @@ pub async fn in_memory() -> Result<SqliteConnection, sqlx::Error> {
 ///
 /// # Errors
 /// A line that says why the database cannot be used.
-pub async fn readers(place: &Place) -> Result<SqlitePool, Failure> {
-    let options = options(place)?.pragma("cache_size", "-1024");
+pub async fn readers(place: &Place) -> Result<Pool, Failure> {
+    pool(place).await.map_err(|it| unusable(place, &it))
+}
+
+async fn pool(place: &Place) -> sqlx::Result<Pool> {
+    if place.is_postgres() {
+        let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(BUSY).test_before_acquire(false);
+        // A server may have been restarted since; one that was asked a moment ago is not asked whether it is there.
+        let pool = pool.before_acquire(|connection, about| {
+            Box::pin(async move {
+                if about.idle_for > FRESH {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        });
+        return Ok(Pool::Postgres(pool.connect_with(postgres(place)?).await?));
+    }
+    let options = sqlite(place)?.pragma("cache_size", "-1024");
     // A file needs no test before each use; what is wrong with it shows in the statement itself.
     let pool = SqlitePoolOptions::new().max_connections(READERS).acquire_timeout(BUSY).test_before_acquire(false);
-    pool.connect_with(options).await.map_err(|it| unusable(place, &it))
+    Ok(Pool::Sqlite(pool.connect_with(options).await?))
 }
 
 /// Says in one line why a database cannot be used.
 pub fn unusable(place: &Place, error: &sqlx::Error) -> Failure {
     let reason = match error {
         sqlx::Error::Database(it) => it.message().to_owned(),
+        sqlx::Error::Configuration(it) => {
+            return Failure::usage(format!(
+                "cannot read the database address {:?}: {it}: write sqlite:PATH or postgres://…",
+                place.shown()
+            ));
+        }
         other => other.to_string(),
     };
-    Failure::service(format!("cannot use the database {}: {reason}: check the path, its rights, and who else has it open", place.url))
+    let check =
+        if place.is_postgres() { "its server, its name and the user's rights" } else { "the path, its rights, and who else has it open" };
+    Failure::service(format!("cannot use the database {}: {reason}: check {check}", place.shown()))
 }
 
-fn options(place: &Place) -> Result<SqliteConnectOptions, Failure> {
+fn sqlite(place: &Place) -> sqlx::Result<SqliteConnectOptions> {
     if !place.url.starts_with("sqlite:") {
-        return Err(Failure::usage(format!("the database {:?} is not available in this version: use sqlite:PATH", place.url)));
+        return Err(sqlx::Error::Configuration("this kind of database is not known".into()));
     }
-    let options = SqliteConnectOptions::from_str(&place.url)
-        .map_err(|it| Failure::usage(format!("cannot read the database address {:?}: {it}: write sqlite:PATH", place.url)))?;
     let synchronous = if place.full_sync { SqliteSynchronous::Full } else { SqliteSynchronous::Normal };
+    let options = SqliteConnectOptions::from_str(&place.url)?;
     Ok(options.journal_mode(SqliteJournalMode::Wal).synchronous(synchronous).busy_timeout(BUSY).foreign_keys(true))
 }
+
+fn postgres(place: &Place) -> sqlx::Result<PgConnectOptions> {
+    crate::tls::install();
+    Ok(PgConnectOptions::from_str(&place.url)?.application_name("convengine").disable_statement_logging())
+}
+
+#[cfg(test)]
+pub mod testing;
+#[cfg(test)]
+mod tests;

@@ -2,14 +2,37 @@
 
 use std::collections::BTreeSet;
 
-use sqlx::sqlite::SqliteConnection;
+use super::database::{Connection, Statement, Value};
 
-const MIGRATIONS: [&str; 5] = [
-    include_str!("../../../migrations/0001_control_tables.sql"),
-    include_str!("../../../migrations/0002_runtime_tables.sql"),
-    include_str!("../../../migrations/0003_turn_journal.sql"),
-    include_str!("../../../migrations/0004_steps.sql"),
-    include_str!("../../../migrations/0005_tools.sql"),
+const SQLITE: [&str; 6] = [
+    include_str!("../../../migrations/sqlite/0001_control_tables.sql"),
+    include_str!("../../../migrations/sqlite/0002_runtime_tables.sql"),
+    include_str!("../../../migrations/sqlite/0003_turn_journal.sql"),
+    include_str!("../../../migrations/sqlite/0004_steps.sql"),
+    include_str!("../../../migrations/sqlite/0005_tools.sql"),
+    include_str!("../../../migrations/sqlite/0006_recovery.sql"),
+];
+
+const POSTGRES: [&str; 6] = [
+    include_str!("../../../migrations/postgres/0001_control_tables.sql"),
+    include_str!("../../../migrations/postgres/0002_runtime_tables.sql"),
+    include_str!("../../../migrations/postgres/0003_turn_journal.sql"),
+    include_str!("../../../migrations/postgres/0004_steps.sql"),
+    include_str!("../../../migrations/postgres/0005_tools.sql"),
+    include_str!("../../../migrations/postgres/0006_recovery.sql"),
+];
+
+/// Tables whose names look like those of the original and are ours to change. (`decisions.md` 5)
+const OURS: [&str; 9] = [
+    "ce_turn",
+    "ce_turn_effect",
+    "ce_config_snapshot",
+    "ce_state_graph",
+    "ce_memory",
+    "ce_tool",
+    "ce_http_tool",
+    "ce_mcp_server",
+    "ce_task",
 ];
 
 /// Without these no turn can be stored; the other tables are optional.
@@ -27,11 +50,13 @@ const REQUIRED: [&str; 8] = [
 /// The tables of a database.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn tables(connection: &mut SqliteConnection) -> sqlx::Result<BTreeSet<String>> {
-    let sql = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'";
-    let names: Vec<String> = sqlx::query_scalar(sql).fetch_all(connection).await?;
-    Ok(names.into_iter().collect())
+/// What the database says.
+pub async fn tables(connection: &mut Connection) -> sqlx::Result<BTreeSet<String>> {
+    let sql = Statement::of(
+        "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
+        "select c.relname::text as name from pg_class c where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace",
+    );
+    connection.all(&sql, &[]).await?.iter().map(|it| it.text("name")).collect()
 }
 
 /// Whether turns can be stored.
@@ -42,47 +67,82 @@ pub fn is_ready(tables: &BTreeSet<String>) -> bool {
 /// Creates the missing tables with their indexes, in one transaction; returns the names of the new ones.
 ///
 /// # Errors
-/// What SQLite says; nothing is created then.
-pub async fn migrate(connection: &mut SqliteConnection) -> sqlx::Result<Vec<&'static str>> {
-    sqlx::query("begin immediate").execute(&mut *connection).await?;
+/// What the database says; nothing is created then.
+pub async fn migrate(connection: &mut Connection) -> sqlx::Result<Vec<&'static str>> {
+    connection.begin().await?;
     match create_missing(connection).await {
-        Ok(created) => sqlx::query("commit").execute(connection).await.map(|_| created),
+        Ok(created) => connection.commit().await.map(|()| created),
         Err(error) => {
-            sqlx::query("rollback").execute(connection).await?;
+            connection.rollback().await?;
             Err(error)
         }
     }
 }
 
-async fn create_missing(connection: &mut SqliteConnection) -> sqlx::Result<Vec<&'static str>> {
+async fn create_missing(connection: &mut Connection) -> sqlx::Result<Vec<&'static str>> {
+    alone(connection).await?;
     let existing = tables(connection).await?;
     let mut created = Vec::new();
-    for statement in MIGRATIONS.iter().flat_map(|it| it.split_inclusive(";\n")) {
+    for statement in statements(connection) {
         if let Some((table, column)) = column_of(statement) {
             add(connection, table, column, statement).await?;
             continue;
         }
         let Some(table) = table_of(statement) else { continue };
-        // The indexes of a table that was there are left out as well: it may lack their columns.
-        if existing.contains(table) {
+        // The indexes of a foreign table that was there are left out as well: it may lack their columns.
+        if existing.contains(table) && !(is_ours(table) && is_index(statement)) {
             continue;
         }
-        sqlx::query(statement).execute(&mut *connection).await?;
-        if !created.contains(&table) {
+        run(connection, statement).await?;
+        if !existing.contains(table) && !created.contains(&table) {
             created.push(table);
         }
     }
     Ok(created)
 }
 
+/// Two processes that start on a new database at once must not create the same table.
+async fn alone(connection: &mut Connection) -> sqlx::Result<()> {
+    let sql = Statement::of("select 1", "select pg_advisory_xact_lock(726174651)");
+    connection.all(&sql, &[]).await.map(|_| ())
+}
+
+fn statements(connection: &Connection) -> impl Iterator<Item = &'static str> + use<> {
+    let migrations = match connection {
+        Connection::Sqlite(_) => &SQLITE,
+        Connection::Postgres(_) => &POSTGRES,
+    };
+    migrations.iter().flat_map(|it| it.split_inclusive(";\n"))
+}
+
+async fn run(connection: &mut Connection, statement: &'static str) -> sqlx::Result<()> {
+    connection.run(&Statement::both(statement), &[]).await.map(|_| ())
+}
+
+fn is_index(statement: &str) -> bool {
+    statement.contains("create index ") || statement.contains("create unique index ")
+}
+
+fn is_ours(table: &str) -> bool {
+    table.starts_with("cv_") || OURS.contains(&table)
+}
+
 /// Adds a column to a table of ours that was made by an earlier version.
-async fn add(connection: &mut SqliteConnection, table: &str, column: &str, statement: &'static str) -> sqlx::Result<()> {
-    let sql = "select count(*) from pragma_table_info($1) where name = $2";
-    let there: i64 = sqlx::query_scalar(sql).bind(table).bind(column).fetch_one(&mut *connection).await?;
-    if there == 0 {
-        sqlx::query(statement).execute(connection).await?;
-    }
-    Ok(())
+async fn add(connection: &mut Connection, table: &str, column: &str, statement: &'static str) -> sqlx::Result<()> {
+    if has_column(connection, table, column).await? { Ok(()) } else { run(connection, statement).await }
+}
+
+/// Whether a table has a column.
+///
+/// # Errors
+/// What the database says.
+pub async fn has_column(connection: &mut Connection, table: &str, column: &str) -> sqlx::Result<bool> {
+    let sql = Statement::of(
+        "select name from pragma_table_info($1) where name = $2",
+        "select column_name::text from information_schema.columns
+         where table_schema = current_schema() and table_name = $1 and column_name = $2",
+    );
+    Ok(connection.first(&sql, &[Value::Text(table), Value::Text(column)]).await?.is_some())
 }
 
 /// The table and the column that an `alter` statement adds.
@@ -93,7 +153,7 @@ fn column_of(statement: &'static str) -> Option<(&'static str, &'static str)> {
 
 /// The table that a statement is about, or fills.
 fn table_of(statement: &'static str) -> Option<&'static str> {
-    let name = |text: &'static str| text.split([' ', '(']).next();
+    let name = |text: &'static str| text.split([' ', '(', '\n']).next();
     if let Some((_, rest)) = statement.split_once("create trigger if not exists ") {
         // A trigger has the name of the table that it fills, and the event after it.
         return name(rest)?.rsplit_once('_').map(|it| it.0);
@@ -112,11 +172,18 @@ mod tests {
 
     #[test]
     fn every_statement_names_its_table() {
-        let statements: Vec<&str> = MIGRATIONS.iter().flat_map(|it| it.split_inclusive(";\n")).filter(|it| !it.trim().is_empty()).collect();
-        let table = |it: &&'static str| table_of(it).or_else(|| column_of(it).map(|it| it.0));
-        assert!(statements.iter().all(|it| table(it).is_some_and(|table| ["ce_", "cv_"].contains(&&table[..3]))));
-        assert!(statements.iter().filter_map(|it| column_of(it)).all(|it| it == ("ce_task", "binding")));
-        let tables: BTreeSet<&str> = statements.iter().filter_map(|it| table_of(it)).collect();
-        assert_eq!(tables.len(), 57);
+        let mut found = Vec::new();
+        for migrations in [SQLITE, POSTGRES] {
+            let statements: Vec<&str> =
+                migrations.iter().flat_map(|it| it.split_inclusive(";\n")).filter(|it| !it.trim().is_empty()).collect();
+            let table = |it: &&'static str| table_of(it).or_else(|| column_of(it).map(|it| it.0));
+            assert!(statements.iter().all(|it| table(it).is_some_and(|table| ["ce_", "cv_"].contains(&&table[..3]))));
+            assert!(statements.iter().filter_map(|it| column_of(it)).all(|it| is_ours(it.0)));
+            found.push(statements.iter().filter_map(|it| table_of(it)).collect::<BTreeSet<&str>>());
+        }
+        // The words of documents are an index on PostgreSQL.
+        found[0].remove("cv_document_index");
+        assert_eq!(found[0].len(), 56);
+        assert_eq!(found[0], found[1]);
     }
 }

@@ -1,37 +1,185 @@
-//! Reads and compresses journals.
+//! Reads turns and their journals, and takes open ones over.
 
-use convengine_core::turn::Journal;
-use sqlx::Row;
-use sqlx::sqlite::SqlitePool;
+use convengine_core::turn::{Entry, Journal};
+use serde_json::json;
+
+use super::database::{Pool, Row, Statement, Value};
 
 /// A stored turn as a replay needs it.
 #[derive(Debug, Clone)]
 pub struct StoredTurn {
+    /// The turn.
+    pub turn_id: String,
+    /// Its conversation.
+    pub conversation_id: String,
     /// Its number within the conversation.
     pub number: u32,
+    /// `open`, `closed` or `lost`.
+    pub status: String,
     /// The configuration it ran under.
     pub config_hash: String,
     /// Compressed JSON.
     pub journal: Vec<u8>,
     /// What a replay must reach.
     pub state_hash: String,
+    /// Milliseconds from the message to the rows.
+    pub total_ms: i64,
+    /// The number of its first audit row, when its audit rows are not stored.
+    pub audit_id: Option<i64>,
+    /// How many notices, from the first, have their audit rows stored while the turn is open.
+    pub audited: u32,
+    /// The client's name for the message.
+    pub message_key: Option<String>,
 }
 
-/// The turns of a conversation in their order.
+/// What stands in every statement that reads turns.
+macro_rules! turns {
+    ($sqlite:literal, $postgres:literal) => {
+        Statement::of(
+            concat!(
+                "select turn_id, conversation_id, number, status, config_hash, journal, state_hash, total_ms, audit_id, audited, message_key ",
+                $sqlite
+            ),
+            concat!(
+                "select turn_id::text, conversation_id::text, number::bigint, status, config_hash, journal, state_hash, total_ms, audit_id,
+                   audited::bigint, message_key ",
+                $postgres
+            ),
+        )
+    };
+}
+
+/// The finished turns of a conversation in their order.
 ///
 /// # Errors
-/// What SQLite says.
-pub async fn of_conversation(pool: &SqlitePool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
-    let sql = "select number, config_hash, journal, state_hash from ce_turn where conversation_id = $1 order by number";
-    let rows = sqlx::query(sql).bind(conversation).fetch_all(pool).await?;
+/// What the database says.
+pub async fn of_conversation(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
+    let sql = turns!(
+        "from ce_turn where conversation_id = $1 and status <> 'open' order by number",
+        "from ce_turn where conversation_id = $1::uuid and status <> 'open' order by number"
+    );
+    pool.all(&sql, &[Value::Text(conversation)]).await?.iter().map(found).collect()
+}
+
+/// The open turn of a conversation.
+///
+/// # Errors
+/// What the database says.
+pub async fn open_of(pool: &Pool, conversation: &str) -> sqlx::Result<Option<StoredTurn>> {
+    let sql = turns!(
+        "from ce_turn where conversation_id = $1 and status = 'open'",
+        "from ce_turn where conversation_id = $1::uuid and status = 'open'"
+    );
+    pool.first(&sql, &[Value::Text(conversation)]).await?.as_ref().map(found).transpose()
+}
+
+/// The turn of a message that a client has named.
+///
+/// # Errors
+/// What the database says.
+pub async fn of_message(pool: &Pool, key: &str) -> sqlx::Result<Option<StoredTurn>> {
+    let sql = turns!("from ce_turn where message_key = $1", "from ce_turn where message_key = $1");
+    pool.first(&sql, &[Value::Text(key)]).await?.as_ref().map(found).transpose()
+}
+
+fn found(row: &Row) -> sqlx::Result<StoredTurn> {
+    let number = |column: &str| row.int(column).map(|it| u32::try_from(it).unwrap_or(0));
+    Ok(StoredTurn {
+        turn_id: row.text("turn_id")?,
+        conversation_id: row.text("conversation_id")?,
+        number: number("number")?,
+        status: row.text("status")?,
+        config_hash: row.text("config_hash")?,
+        journal: row.bytes("journal")?,
+        state_hash: row.text("state_hash")?,
+        total_ms: row.int("total_ms")?,
+        audit_id: row.maybe_int("audit_id")?,
+        audited: number("audited")?,
+        message_key: row.maybe("message_key")?,
+    })
+}
+
+/// The conversations with an open turn that nobody runs: on SQLite, which one process serves, those of other owners.
+///
+/// # Errors
+/// What the database says.
+pub async fn left_behind(pool: &Pool, owner: &str) -> sqlx::Result<Vec<String>> {
+    let sql = Statement::of(
+        "select conversation_id from ce_turn where status = 'open' and owner <> $1 order by created_at",
+        "select conversation_id::text from ce_turn where status = 'open' and lease_until < now() and $1 <> '' order by created_at",
+    );
+    pool.all(&sql, &[Value::Text(owner)]).await?.iter().map(|it| it.text("conversation_id")).collect()
+}
+
+/// Takes an open turn over that nobody runs; answers whether it is the caller's now. The caller holds the conversation's pass, so that
+/// a turn of its own is none that it runs.
+///
+/// # Errors
+/// What the database says.
+pub async fn claim(pool: &Pool, turn: &str, owner: &str, lease_ms: i64) -> sqlx::Result<bool> {
+    let sql = Statement::of(
+        "update ce_turn set owner = $2, lease_until = cast(unixepoch('subsec') * 1000 as integer) + $3
+         where turn_id = $1 and status = 'open'",
+        "update ce_turn set owner = $2, lease_until = now() + $3 * interval '1 millisecond'
+         where turn_id = $1::uuid and status = 'open' and (lease_until < now() or owner = $2)",
+    );
+    Ok(pool.run(&sql, &[Value::Text(turn), Value::Text(owner), Value::Int(lease_ms)]).await? > 0)
+}
+
+/// Closes a turn that cannot be read.
+///
+/// # Errors
+/// What the database says.
+pub async fn give_up(pool: &Pool, turn: &str, owner: &str) -> sqlx::Result<()> {
+    let sql = Statement::of(
+        "update ce_turn set status = 'lost', owner = null, lease_until = null where turn_id = $1 and status = 'open' and owner = $2",
+        "update ce_turn set status = 'lost', owner = null, lease_until = null where turn_id = $1::uuid and status = 'open' and owner = $2",
+    );
+    pool.run(&sql, &[Value::Text(turn), Value::Text(owner)]).await.map(|_| ())
+}
+
+/// Goes on holding open turns.
+///
+/// # Errors
+/// What the database says.
+pub async fn renew(pool: &Pool, turns: &[String], lease_ms: i64) -> sqlx::Result<()> {
+    if turns.is_empty() {
+        return Ok(());
+    }
+    let sql = Statement::of(
+        "update ce_turn set lease_until = cast(unixepoch('subsec') * 1000 as integer) + $2
+         where status = 'open' and turn_id in (select value from json_each($1))",
+        "update ce_turn set lease_until = now() + $2 * interval '1 millisecond'
+         where status = 'open' and turn_id in (select r::uuid from json_array_elements_text($1::json) r)",
+    );
+    pool.run(&sql, &[Value::Text(&json!(turns).to_string()), Value::Int(lease_ms)]).await.map(|_| ())
+}
+
+/// An effect of an open turn that has left.
+#[derive(Debug, Clone)]
+pub struct StoredEffect {
+    /// Its number within the turn.
+    pub effect_id: u32,
+    /// The journal's entry, once it is answered.
+    pub entry: Option<Entry>,
+}
+
+/// The effects of an open turn, in the order of their answers.
+///
+/// # Errors
+/// What the database says; also an entry that cannot be read.
+pub async fn effects(pool: &Pool, turn: &str) -> sqlx::Result<Vec<StoredEffect>> {
+    let sql = Statement::of(
+        "select effect_id, outcome from ce_turn_effect where turn_id = $1 order by position, effect_id",
+        "select effect_id::bigint, outcome from ce_turn_effect where turn_id = $1::uuid order by position, effect_id",
+    );
+    let rows = pool.all(&sql, &[Value::Text(turn)]).await?;
     rows.iter()
         .map(|row| {
-            Ok(StoredTurn {
-                number: row.try_get("number")?,
-                config_hash: row.try_get("config_hash")?,
-                journal: row.try_get("journal")?,
-                state_hash: row.try_get("state_hash")?,
-            })
+            let outcome = row.text("outcome")?;
+            let entry = (!outcome.is_empty()).then(|| serde_json::from_str(&outcome)).transpose();
+            let effect_id = u32::try_from(row.int("effect_id")?).unwrap_or(u32::MAX);
+            Ok(StoredEffect { effect_id, entry: entry.map_err(|it| sqlx::Error::Decode(Box::new(it)))? })
         })
         .collect()
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::store::commit::completed;
+use crate::store::turn_rows::completed;
 
 /// What stands around every event; absent members are null.
 #[derive(Serialize)]

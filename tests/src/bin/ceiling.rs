@@ -18,7 +18,7 @@ use convengine_server::arguments::Options;
 use convengine_server::drive::Host;
 use convengine_server::http::request::Body;
 use convengine_server::settings::Settings;
-use convengine_server::store::commit::{Rows, TurnRows};
+use convengine_server::store::turn_rows::{Rows, TurnRows};
 use convengine_server::{app, rows};
 use convengine_tests::plain::{Ended, Plain};
 use tokio::net::TcpListener;
@@ -73,7 +73,7 @@ fn record(plain: &Plain) -> Result<HashMap<String, Recorded>> {
 
 fn of_turn(ended: &Ended) -> Result<Recorded> {
     let input = &ended.turn.journal().input;
-    let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 1)?;
+    let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 1, rows::About::default())?;
     let cut = |text: &str| Template::cut(text, &input.conversation, &input.turn);
     Ok(Recorded {
         conversation: cut(rows.conversation.text()),
@@ -96,7 +96,8 @@ async fn answer(ceiling: &Ceiling, body: &[u8]) -> Result<String> {
     let conversation = body.conversation.context("a message without conversation")?;
     let recorded = body.message.and_then(|it| ceiling.recorded.get(&it)).context("a message that the pack does not have")?;
     let turn = Uuid::new_v4().to_string();
-    let rows = |template: &Template| Rows::from(template.fill(&conversation, &turn));
+    // How many there are matters only where there are none.
+    let rows = |template: &Template| Rows::rendered(template.fill(&conversation, &turn), u64::from(!template.is_empty()));
     let rows = TurnRows {
         conversation: rows(&recorded.conversation),
         audit: rows(&recorded.audit),
@@ -109,6 +110,10 @@ async fn answer(ceiling: &Ceiling, body: &[u8]) -> Result<String> {
 }
 
 impl Template {
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|(before, gap)| before.is_empty() && matches!(gap, Gap::None))
+    }
+
     fn cut(text: &str, conversation: &str, turn: &str) -> Template {
         let mut pieces = Vec::new();
         let mut rest = text;

@@ -11,8 +11,8 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use convengine_core::turn::NoticeBody;
 use convengine_server::rows;
-use convengine_server::store::commit::TurnRows;
 use convengine_server::store::turn::compress;
+use convengine_server::store::turn_rows::TurnRows;
 use convengine_tests::plain::{Ended, Plain};
 use convengine_tests::scaled;
 use serde_json::json;
@@ -71,7 +71,7 @@ fn audit(_: &mut Sums, ended: &Ended) -> Result<()> {
 }
 
 fn all_rows(ended: &Ended) -> Result<TurnRows> {
-    Ok(black_box(rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 0)?))
+    Ok(black_box(rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 0, rows::About::default())?))
 }
 
 fn bytes(sums: &mut Sums, ended: &Ended) -> Result<()> {

@@ -17,7 +17,7 @@ fn a_turn_stores_no_more_than_its_budget() {
     let (mut turns, mut audit, mut journal) = (0, 0, 0);
     plain
         .play(|ended| {
-            let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 0)?;
+            let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 0, rows::About::default())?;
             turns += 1;
             audit += rows.audit.text().len();
             journal += compress(ended.turn.journal())?.len();

@@ -10,7 +10,8 @@ use crate::config::issue::Issue;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads by itself.
-const HOST_KEYS: [&str; 11] = [
+const HOST_KEYS: [&str; 13] = [
+    "audit.persistence.mode",
     "database.synchronous",
     "security.mode",
     "transport",
@@ -22,6 +23,7 @@ const HOST_KEYS: [&str; 11] = [
     "files",
     "tool-database",
     "llm",
+    "turn",
 ];
 
 /// Keys of ConvEngine that this version accepts without effect.

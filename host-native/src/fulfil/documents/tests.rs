@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use convengine_core::config::Tables;
 use convengine_core::turn::Map;
-use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use tempfile::TempDir;
 
 use super::*;
 use crate::store::{self, Place};
 
 struct Library {
-    pool: SqlitePool,
-    writer: SqliteConnection,
+    pool: Pool,
+    writer: store::Connection,
     _folder: TempDir,
 }
 
@@ -46,10 +45,10 @@ impl Library {
     }
 }
 
-async fn insert(to: &mut SqliteConnection, how: &str, id: i64, collection: &str, title: &str, body: &str, metadata: Option<&str>) {
+async fn insert(to: &mut store::Connection, how: &str, id: i64, collection: &str, title: &str, body: &str, metadata: Option<&str>) {
     let sql = format!("{how} into cv_document (document_id, collection, title, body, metadata) values ($1, $2, $3, $4, $5)");
     let query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(id).bind(collection).bind(title).bind(body).bind(metadata);
-    query.execute(to).await.expect("a row");
+    query.execute(to.sqlite()).await.expect("a row");
 }
 
 #[tokio::test]
@@ -106,12 +105,12 @@ async fn the_index_follows_the_table() {
     assert_eq!(library.ids(Value::Null, json!({"q": "coffee"})).await, [0; 0]);
     assert_eq!(library.ids(Value::Null, json!({"q": "tea"})).await, [4]);
     sqlx::query("update cv_document set document_id = 9, body = 'We serve cocoa.' where document_id = 4")
-        .execute(&mut library.writer)
+        .execute(library.writer.sqlite())
         .await
         .expect("an update");
     assert_eq!(library.ids(Value::Null, json!({"q": "cocoa"})).await, [9]);
     assert_eq!(library.ids(Value::Null, json!({"q": "serve"})).await, [9]);
-    sqlx::query("delete from cv_document").execute(&mut library.writer).await.expect("a delete");
+    sqlx::query("delete from cv_document").execute(library.writer.sqlite()).await.expect("a delete");
     assert_eq!(library.ids(Value::Null, json!({"q": "refund tea cocoa"})).await, [0; 0]);
 }
 
@@ -124,7 +123,7 @@ async fn an_index_that_comes_later_is_filled() {
         "drop trigger cv_document_index_delete",
         "drop table cv_document_index",
     ] {
-        sqlx::query(sql).execute(&mut library.writer).await.expect(sql);
+        sqlx::query(sql).execute(library.writer.sqlite()).await.expect(sql);
     }
     let error = library.ask(Value::Null, json!({"q": "refund"})).await.expect_err("no index");
     assert!(error.message.contains("no such table: cv_document_index: run convengine migrate"), "{error}");

@@ -26,7 +26,7 @@ async fn answers(requests: Vec<Request>) -> Vec<Answer> {
     let scripted: Map = serde_json::from_value(json!({"scripted": {"text": "[{\"by\":\"the book\"}]"}})).expect("an object");
     store::script::replace(&mut connection, "tool", &scripted).await.expect("a script");
     let document = "insert into cv_document (collection, title, body) values ('faq', 'Keys', 'hunter2hunter2')";
-    sqlx::query(document).execute(&mut connection).await.expect("a document");
+    sqlx::query(document).execute(connection.sqlite()).await.expect("a document");
     drop(connection);
     let (host, _) = app::host(&settings).await.expect("a host");
     let mut answers = Vec::new();

@@ -1,0 +1,220 @@
+//! What of a turn is stored before it ends, so that whoever finds it after a crash can finish it. (`architecture.md` 6)
+//!
+//! | moment | stored | waited for |
+//! |---|---|---|
+//! | the turn waits for the first time | its input | where several processes serve the database |
+//! | an answer has come | the answer | when it is that of a write |
+//! | a write is about to leave | everything so far, and that it leaves | yes |
+//! | the end | all rows of the turn, in one transaction | yes |
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use convengine_core::turn::{Effect, Millis, Notice, NoticeBody, Outcome, Turn};
+use tokio::sync::oneshot;
+
+use crate::clock;
+use crate::drive::{Host, Refusal};
+use crate::rows::{self, About, turn_row};
+use crate::settings::{AuditMode, Journaling};
+use crate::store::commit::statements;
+use crate::store::turn::{StoredTurn, compress};
+use crate::store::turn_rows::{EffectRow, TurnRow, TurnRows};
+use crate::writer::CommitError;
+
+/// A turn on its way into the database.
+#[derive(Debug)]
+pub struct Kept {
+    open: Arc<OpenTurns>,
+    turn: String,
+    key: Option<String>,
+    /// Whether its input is stored.
+    begun: bool,
+    /// How many of its answers are stored.
+    answers: usize,
+    /// Whether any effect of it has a row.
+    has_effects: bool,
+    /// How many notices, from the first, have their audit rows stored.
+    audited: usize,
+    /// Effects that change the world and have left.
+    writes: Vec<u32>,
+    /// What was handed over and not waited for.
+    waiting: Vec<oneshot::Receiver<Result<(), CommitError>>>,
+}
+
+impl Kept {
+    /// A turn of which nothing is stored.
+    pub fn new(host: &Host, turn: &str, key: Option<String>) -> Kept {
+        Kept {
+            open: Arc::clone(&host.open),
+            turn: turn.to_owned(),
+            key,
+            begun: false,
+            answers: 0,
+            has_effects: false,
+            audited: 0,
+            writes: Vec::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    /// A turn that was taken over, with how many of its answers are stored.
+    pub fn taken_over(host: &Host, stored: &StoredTurn, answers: usize, has_effects: bool) -> Kept {
+        host.open.add(&stored.turn_id);
+        let audited = usize::try_from(stored.audited).unwrap_or(0);
+        let mut kept = Kept::new(host, &stored.turn_id, stored.message_key.clone());
+        (kept.begun, kept.answers, kept.has_effects, kept.audited) = (true, answers, has_effects, audited);
+        kept
+    }
+
+    /// What must be stored before effects leave; for [`Kept::store`].
+    ///
+    /// # Errors
+    /// When the journal cannot be serialised.
+    pub fn before(&mut self, host: &Host, turn: &Turn, notices: &[Notice], effects: &[Effect]) -> Result<Before, Refusal> {
+        let writes: Vec<&Effect> = effects.iter().filter(|it| !it.repeatable).collect();
+        if host.turns.journaling == Journaling::Off && writes.is_empty() && !self.begun {
+            return Ok(Before { rows: TurnRows::default(), waits: false });
+        }
+        let journal = turn.journal();
+        let id = journal.input.turn.as_str();
+        let answered_write = journal.entries.iter().skip(self.answers).any(|it| self.writes.contains(&it.effect.0));
+        let mut rows = TurnRows { durable: !writes.is_empty() || answered_write, ..TurnRows::default() };
+        let shared = !self.begun && host.readers.is_shared();
+        if !self.begun {
+            self.begin(host, turn, &mut rows)?;
+        }
+        for (position, entry) in journal.entries.iter().enumerate().skip(self.answers) {
+            let effect_id = entry.effect.0;
+            rows.effect(&EffectRow { turn_id: id, owner: &host.owner, effect_id, position, entry: Some(entry), at: entry.at });
+        }
+        self.answers = journal.entries.len();
+        for effect in &writes {
+            let (effect_id, at) = (effect.id.0, clock::now());
+            // Behind every answer that is stored.
+            rows.effect(&EffectRow { turn_id: id, owner: &host.owner, effect_id, position: usize::from(u16::MAX), entry: None, at });
+            self.writes.push(effect_id);
+        }
+        self.has_effects |= rows.effect.count() > 0;
+        if host.turns.audit == AuditMode::Immediate {
+            self.tell(host, turn, notices, &mut rows);
+        }
+        let waits = rows.durable || shared || host.turns.journaling == Journaling::Strict;
+        Ok(Before { rows, waits })
+    }
+
+    /// Stores it.
+    ///
+    /// # Errors
+    /// When another turn of the conversation is open or was first, or the database does not take it: the effects must not leave.
+    pub async fn store(&mut self, host: &Host, before: Before) -> Result<(), Refusal> {
+        if statements(&before.rows) > 0 {
+            let answer = host.writer.hand_over(before.rows).await?;
+            self.waiting.push(answer);
+        }
+        if before.waits { self.settled().await } else { Ok(()) }
+    }
+
+    /// Waits for everything that was handed over.
+    async fn settled(&mut self) -> Result<(), Refusal> {
+        for answer in self.waiting.drain(..) {
+            // Its sender is dropped with the writer alone, which the next turn will notice.
+            answer.await.unwrap_or(Ok(()))?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, host: &Host, turn: &Turn, rows: &mut TurnRows) -> Result<(), Refusal> {
+        let journal = compress(turn.journal()).map_err(|it| Refusal::Defect(it.to_string()))?;
+        let lease_ms = i64::try_from(host.turns.lease.as_millis()).unwrap_or(i64::MAX);
+        rows.turn(&TurnRow { lease_ms: Some(lease_ms), ..turn_row(turn, &journal, self.about(host)) });
+        host.open.add(&self.turn);
+        self.begun = true;
+        Ok(())
+    }
+
+    /// The audit rows so far; they refer to the conversation, which a first turn has not stored yet.
+    fn tell(&mut self, host: &Host, turn: &Turn, notices: &[Notice], rows: &mut TurnRows) {
+        let new = notices.get(self.audited..).unwrap_or_default();
+        if !new.iter().any(|it| matches!(it.body, NoticeBody::Audit { .. })) {
+            return;
+        }
+        let input = &turn.journal().input;
+        if input.session.conversation.is_none() && self.audited == 0 {
+            rows.created(&input.conversation, input.at);
+        }
+        rows.audit(&input.conversation, new, 0);
+        self.audited = notices.len();
+        rows.told(&input.turn, &host.owner, u32::try_from(self.audited).unwrap_or(u32::MAX));
+    }
+
+    /// The rows of the turn's end; `total_ms` is how long it took so far.
+    ///
+    /// # Errors
+    /// When the journal cannot be serialised.
+    pub fn end(&self, host: &Host, ended: &Ended, total_ms: Millis) -> std::io::Result<TurnRows> {
+        let about = About { status: ended.status, ..self.about(host) };
+        rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, total_ms, about)
+    }
+
+    fn about<'k>(&'k self, host: &'k Host) -> About<'k> {
+        About {
+            status: "closed",
+            owner: &host.owner,
+            key: self.key.as_deref(),
+            begun: self.begun,
+            has_effects: self.has_effects,
+            audited: self.audited,
+        }
+    }
+}
+
+/// Rows that must be stored before effects leave.
+#[derive(Debug)]
+pub struct Before {
+    rows: TurnRows,
+    /// Whether the effects wait until they are.
+    waits: bool,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.open.remove(&self.turn);
+    }
+}
+
+/// The open turns that this process runs: their leases are renewed.
+#[derive(Debug, Default)]
+pub struct OpenTurns(Mutex<BTreeSet<String>>);
+
+impl OpenTurns {
+    /// Their ids.
+    pub fn ids(&self) -> Vec<String> {
+        self.set().iter().cloned().collect()
+    }
+
+    fn add(&self, turn: &str) {
+        self.set().insert(turn.to_owned());
+    }
+
+    fn remove(&self, turn: &str) {
+        self.set().remove(turn);
+    }
+
+    fn set(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A turn that has ended and is not stored yet.
+#[derive(Debug)]
+pub struct Ended {
+    /// The turn.
+    pub turn: Turn,
+    /// Its end.
+    pub outcome: Outcome,
+    /// All its notices.
+    pub notices: Vec<Notice>,
+    /// `closed` or `lost`.
+    pub status: &'static str,
+}

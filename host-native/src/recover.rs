@@ -1,0 +1,165 @@
+//! Turns that were left open: by a process that died, or by one that lost its database. Whoever finds one finishes it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use convengine_core::config::Config;
+use convengine_core::turn::{Abandon, EffectError, EffectErrorKind, Journal, Rescued, Turn};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use crate::clock;
+use crate::drive::{Host, Open, Refusal, finish};
+use crate::gate::{Busy, PATIENCE};
+use crate::journal::Kept;
+use crate::store::config;
+use crate::store::turn::{self, StoredEffect, StoredTurn};
+
+/// How often somebody who waits for an open turn looks at it.
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// Waits until a conversation has no open turn; finishes one that nobody runs. The caller holds the conversation's pass.
+///
+/// # Errors
+/// [`Busy`] when somebody else still runs it after 30 seconds.
+pub async fn settle(host: &Arc<Host>, conversation: &str) -> Result<(), Refusal> {
+    let until = Instant::now() + PATIENCE;
+    while let Some(open) = turn::open_of(&host.readers, conversation).await? {
+        if turn::claim(&host.readers, &open.turn_id, &host.owner, lease_ms(host)).await? {
+            take_up(host, open).await?;
+        } else if Instant::now() >= until {
+            return Err(Busy.into());
+        } else {
+            sleep(PAUSE).await;
+        }
+    }
+    Ok(())
+}
+
+/// Finishes what is left behind now, and where several processes serve the database, from then on.
+pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let mut since_scan = host.turns.lease;
+        loop {
+            if since_scan >= host.turns.lease / 2 {
+                since_scan = Duration::ZERO;
+                scan(&host).await;
+            }
+            if !host.readers.is_shared() {
+                return;
+            }
+            let pause = host.turns.lease / 4;
+            sleep(pause).await;
+            since_scan += pause;
+            if let Err(error) = turn::renew(&host.readers, &host.open.ids(), lease_ms(&host)).await {
+                tracing::warn!(%error, "the leases of open turns cannot be renewed");
+            }
+        }
+    })
+}
+
+async fn scan(host: &Arc<Host>) {
+    let found = match turn::left_behind(&host.readers, &host.owner).await {
+        Ok(found) => found,
+        Err(error) => {
+            tracing::warn!(%error, "the database cannot be searched for open turns");
+            return;
+        }
+    };
+    for conversation in found {
+        let host = Arc::clone(host);
+        tokio::spawn(async move {
+            let settled = async {
+                let _pass = host.gate.enter(&conversation).await?;
+                settle(&host, &conversation).await
+            };
+            match settled.await {
+                Ok(()) => tracing::info!(conversation, "a turn that was left behind is finished"),
+                Err(error) => tracing::warn!(%error, conversation, "a turn that was left behind cannot be finished yet"),
+            }
+        });
+    }
+}
+
+fn lease_ms(host: &Host) -> i64 {
+    i64::try_from(host.turns.lease.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Goes on with a turn where its journal ends.
+async fn take_up(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
+    let (journal, effects) = match whole(host, &open).await {
+        Ok(found) => found,
+        Err(Unusable::Database(error)) => return Err(error.into()),
+        Err(Unusable::Journal(reason)) => return give_up(host, &open, &reason).await,
+    };
+    let kept = Kept::taken_over(host, &open, journal.entries.len(), !effects.is_empty());
+    let config = config_of(host, &open).await?;
+    let Rescued { mut turn, mut slice, diverged } = match Turn::rescue(&journal, config) {
+        Ok(rescued) => rescued,
+        Err(error) => return give_up(host, &open, &error.to_string()).await,
+    };
+    let mut status = "closed";
+    if let Some(diverged) = diverged {
+        tracing::error!(%diverged, turn = open.turn_id, "a turn that was left behind cannot be continued: it is closed as lost");
+        let end = turn.abandon(Abandon::Lost, clock::now())?;
+        slice.notices.extend(end.notices);
+        slice.effects.clear();
+        slice.end = end.end;
+        status = "lost";
+    }
+    // What has left and may have been carried out is not sent again, unless that does no harm.
+    let in_doubt: Vec<u32> = effects.iter().filter(|it| it.entry.is_none()).map(|it| it.effect_id).collect();
+    let interrupted = slice.effects.iter().filter(|it| !it.repeatable && in_doubt.contains(&it.id.0)).map(|it| it.id).collect();
+    match finish(host, Open { turn, slice, kept, interrupted, status }).await {
+        // It would fail in the same way for ever.
+        Err(Refusal::Defect(reason)) => give_up(host, &open, &reason).await,
+        other => other.map(|_| ()),
+    }
+}
+
+/// Why a stored turn cannot be taken up.
+enum Unusable {
+    Database(sqlx::Error),
+    Journal(String),
+}
+
+async fn whole(host: &Host, open: &StoredTurn) -> Result<(Journal, Vec<StoredEffect>), Unusable> {
+    let effects = turn::effects(&host.readers, &open.turn_id).await.map_err(|it| match it {
+        sqlx::Error::Decode(error) => Unusable::Journal(error.to_string()),
+        other => Unusable::Database(other),
+    })?;
+    let mut journal = turn::decompress(&open.journal).map_err(|it| Unusable::Journal(it.to_string()))?;
+    journal.entries.extend(effects.iter().filter_map(|it| it.entry.clone()));
+    Ok((journal, effects))
+}
+
+/// Closes a turn of which nothing can be read, so that the conversation goes on.
+async fn give_up(host: &Host, open: &StoredTurn, reason: &str) -> Result<(), Refusal> {
+    tracing::error!(reason, turn = open.turn_id, "a turn that was left behind cannot be read: it is closed as lost");
+    Ok(turn::give_up(&host.readers, &open.turn_id, &host.owner).await?)
+}
+
+/// What an effect in doubt is answered.
+pub fn interrupted() -> EffectError {
+    EffectError::new(EffectErrorKind::Interrupted, "the server stopped before the answer was known")
+}
+
+/// Reads a stored turn's journal.
+///
+/// # Errors
+/// When the bytes are no journal.
+pub fn read(stored: &StoredTurn) -> Result<Journal, Refusal> {
+    turn::decompress(&stored.journal).map_err(|it| Refusal::Defect(format!("the journal of turn {} cannot be read: {it}", stored.turn_id)))
+}
+
+/// The configuration that a turn ran under; another one when that is gone, under which it will most likely be lost.
+///
+/// # Errors
+/// When the database cannot be read.
+pub async fn config_of(host: &Host, stored: &StoredTurn) -> Result<Arc<Config>, Refusal> {
+    if host.config.hash() == stored.config_hash {
+        return Ok(Arc::clone(&host.config));
+    }
+    let source = config::snapshot(&host.readers, &stored.config_hash).await?;
+    Ok(source.map_or_else(|| Arc::clone(&host.config), |it| Arc::new(Config::from_source(&it).0)))
+}

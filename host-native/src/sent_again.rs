@@ -1,0 +1,58 @@
+//! A message that a client sends twice, by its `Idempotency-Key`: one turn and one answer.
+
+use std::sync::Arc;
+
+use convengine_core::config::Config;
+use convengine_core::turn::{Journal, Outcome, Rescued, Turn};
+
+use crate::drive::{Host, Message, Refusal};
+use crate::recover::{config_of, read, settle};
+use crate::store::turn::{self, StoredTurn};
+
+/// The answer that a message has got already; nothing when it has none. Waits for the turn that is still open.
+///
+/// # Errors
+/// [`Refusal::OtherMessage`] when the key was used for another message.
+pub async fn answer(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
+    let Some(key) = message.key.as_deref() else { return Ok(None) };
+    let Some(stored) = turn::of_message(&host.readers, key).await? else { return Ok(None) };
+    same(message, &stored)?;
+    if stored.status != "open" {
+        return again(host, &stored).await.map(Some);
+    }
+    let conversation = stored.conversation_id.clone();
+    if message.conversation == conversation {
+        // The caller holds its pass.
+        settle(host, &conversation).await?;
+    } else {
+        let _pass = host.gate.enter(&conversation).await?;
+        settle(host, &conversation).await?;
+    }
+    match turn::of_message(&host.readers, key).await? {
+        Some(stored) => again(host, &stored).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+fn same(message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
+    let input = read(stored)?.input;
+    let same_conversation = !message.names_conversation || message.conversation == stored.conversation_id;
+    if same_conversation && input.event == message.event { Ok(()) } else { Err(Refusal::OtherMessage) }
+}
+
+/// The turn's end is a function of its journal, so it is not stored a second time.
+async fn again(host: &Host, stored: &StoredTurn) -> Result<Outcome, Refusal> {
+    let journal = read(stored)?;
+    let config = config_of(host, stored).await?;
+    outcome(&journal, config).map_err(Refusal::Defect)
+}
+
+fn outcome(journal: &Journal, config: Arc<Config>) -> Result<Outcome, String> {
+    let Rescued { slice, diverged, .. } = Turn::rescue(journal, config).map_err(|it| it.to_string())?;
+    // One that was lost does not fit its journal, and has the end of one that was given up.
+    let diverged = diverged.filter(|_| journal.abandoned.is_none());
+    if let Some(diverged) = diverged {
+        return Err(diverged.to_string());
+    }
+    slice.end.ok_or_else(|| "the journal has no end".to_owned())
+}

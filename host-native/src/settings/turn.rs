@@ -1,0 +1,125 @@
+//! How turns are kept: `convengine.turn` and `convengine.audit.persistence.mode`. (`decisions.md` 4)
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// What of a turn is stored before it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Journaling {
+    /// Its beginning and its answers as they come; only what writes is waited for.
+    Normal,
+    /// The same, and everything is waited for.
+    Strict,
+    /// Nothing, until something is about to write.
+    Off,
+}
+
+/// When audit rows are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditMode {
+    /// Those of a slice while the next effect runs.
+    Immediate,
+    /// With the turn.
+    DeferredBulk,
+    /// Never: who asks for them gets them by replay.
+    Derived,
+}
+
+/// The settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turns {
+    /// How long a turn may take.
+    pub max_duration: Duration,
+    /// How long an open turn belongs to the process that runs it, unless that renews it.
+    pub lease: Duration,
+    /// What is stored before the end.
+    pub journaling: Journaling,
+    /// When audit rows are stored.
+    pub audit: AuditMode,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Turns {
+            max_duration: Duration::from_secs(120),
+            lease: Duration::from_secs(15),
+            journaling: Journaling::Normal,
+            audit: AuditMode::DeferredBulk,
+        }
+    }
+}
+
+impl Turns {
+    /// Reads the settings from a normalised tree.
+    pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Turns {
+        let default = Turns::default();
+        let max_duration = duration(tree, "/turn/max-duration", problems).unwrap_or(default.max_duration);
+        let lease = duration(tree, "/turn/lease", problems).unwrap_or(default.lease);
+        let journaling = [("NORMAL", Journaling::Normal), ("STRICT", Journaling::Strict), ("OFF", Journaling::Off)];
+        let journaling = one_of(tree, "/turn/journal", &journaling, problems).unwrap_or(default.journaling);
+        let audit = [("IMMEDIATE", AuditMode::Immediate), ("DEFERRED_BULK", AuditMode::DeferredBulk), ("DERIVED", AuditMode::Derived)];
+        let audit = one_of(tree, "/audit/persistence/mode", &audit, problems).unwrap_or(default.audit);
+        Turns { max_duration, lease, journaling, audit }
+    }
+}
+
+/// Milliseconds, or a number with the unit `ms`, `s` or `m`.
+fn duration(tree: &Value, path: &str, problems: &mut Vec<String>) -> Option<Duration> {
+    let value = tree.pointer(path).filter(|it| !it.is_null())?;
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len()));
+    let unit = match unit.trim() {
+        "" | "ms" => Some(1),
+        "s" => Some(1_000),
+        "m" => Some(60_000),
+        _ => None,
+    };
+    let millis = number.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit)).filter(|it| *it > 0);
+    if millis.is_none() {
+        problems.push(format!("{}: '{text}' is no duration: write milliseconds, or a number with ms, s or m such as 120s", name(path)));
+    }
+    millis.map(Duration::from_millis)
+}
+
+fn one_of<T: Copy>(tree: &Value, path: &str, known: &[(&str, T)], problems: &mut Vec<String>) -> Option<T> {
+    let value = tree.pointer(path).filter(|it| !it.is_null())?;
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let wanted = text.trim().replace('-', "_").to_uppercase();
+    let found = known.iter().find(|it| it.0 == wanted).map(|it| it.1);
+    if found.is_none() {
+        let names: Vec<&str> = known.iter().map(|it| it.0).collect();
+        problems.push(format!("{}: '{text}' is not known: use one of {}", name(path), names.join(", ")));
+    }
+    found
+}
+
+fn name(path: &str) -> String {
+    format!("convengine{}", path.replace('/', "."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn durations_and_names_are_read_or_refused() {
+        let mut problems = Vec::new();
+        let tree =
+            json!({"turn": {"max-duration": "2m", "lease": 1500, "journal": "strict"}, "audit": {"persistence": {"mode": "derived"}}});
+        let turns = Turns::read(&tree, &mut problems);
+        let expected = Turns {
+            max_duration: Duration::from_secs(120),
+            lease: Duration::from_millis(1_500),
+            journaling: Journaling::Strict,
+            audit: AuditMode::Derived,
+        };
+        assert_eq!((turns, problems.len()), (expected, 0));
+        let tree = json!({"turn": {"max-duration": "soon", "lease": 0, "journal": "some"}, "audit": {"persistence": {"mode": 5}}});
+        assert_eq!(Turns::read(&tree, &mut problems), Turns::default());
+        assert_eq!(problems.len(), 4);
+        assert!(problems[0].starts_with("convengine.turn.max-duration: 'soon' is no duration"), "{problems:?}");
+    }
+}

@@ -1,0 +1,189 @@
+//! Writes the rows that authors have made: the only statements whose tables and columns are not known beforehand.
+
+use std::collections::BTreeMap;
+
+use convengine_core::turn::Map;
+use serde_json::Value as Json;
+use sqlx::AssertSqlSafe;
+use sqlx::error::DatabaseError;
+use sqlx::sqlite::SqliteArguments;
+
+use super::bind;
+use super::database::{Connection, Statement, Value};
+
+/// A column of a table.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// Its type as SQLite's tables name it.
+    pub kind: String,
+    /// Its type as the database names it.
+    cast: String,
+    /// Whether a row must give it a value.
+    pub required: bool,
+}
+
+/// The columns of a table; none when there is no such table.
+///
+/// # Errors
+/// What the database says.
+pub async fn columns(connection: &mut Connection, table: &str) -> sqlx::Result<BTreeMap<String, Column>> {
+    let sql = Statement::of(
+        "select name, lower(type) as kind, '' as cast_to, pk > 0 as key,
+           \"notnull\" = 1 and dflt_value is null and pk = 0 as required from pragma_table_info($1)",
+        "select c.column_name::text as name, c.udt_name::text as cast_to, k.key, c.is_nullable = 'NO' and c.column_default is null as required,
+           case when c.data_type in ('smallint', 'bigint') then 'integer' when c.data_type like 'timestamp%' then 'datetime'
+             when c.data_type in ('json', 'jsonb', 'uuid', 'character varying') then 'text' else c.data_type end::text as kind
+         from information_schema.columns c, lateral (select exists (
+           select 1 from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
+           where i.indisprimary and i.indrelid = format('%I.%I', c.table_schema, c.table_name)::regclass and a.attname = c.column_name) as key) k
+         where c.table_schema = current_schema() and c.table_name = $1",
+    );
+    let rows = connection.all(&sql, &[Value::Text(table)]).await?;
+    let column = |row: &super::database::Row| {
+        let kind = row.text("kind")?;
+        // A number as key is given by SQLite when the pack leaves it out.
+        let text_key = row.flag("key")? && !kind.starts_with("int");
+        Ok((row.text("name")?, Column { required: row.flag("required")? || text_key, cast: row.text("cast_to")?, kind }))
+    };
+    rows.iter().map(column).collect()
+}
+
+/// Lets tables be replaced one after the other although rows of one refer to rows of another.
+///
+/// # Errors
+/// What the database says.
+pub async fn unbind(connection: &mut Connection) -> sqlx::Result<()> {
+    // PostgreSQL has no such switch for ordinary users; see [`keep_queries`].
+    connection.run(&Statement::of("pragma foreign_keys = off", "select 1"), &[]).await.map(|_| ())
+}
+
+/// Keeps the queries of tools while the tools are replaced: on PostgreSQL they would go with them.
+///
+/// # Errors
+/// What the database says.
+pub async fn keep_queries(connection: &mut Connection) -> sqlx::Result<()> {
+    let sql = Statement::of("select 1", "create temporary table cv_kept_query on commit drop as select * from ce_mcp_db_tool");
+    connection.run(&sql, &[]).await.map(|_| ())
+}
+
+/// Puts the queries back whose tools are there again.
+///
+/// # Errors
+/// What the database says.
+pub async fn restore_queries(connection: &mut Connection) -> sqlx::Result<()> {
+    let sql = Statement::of(
+        "select 1",
+        "insert into ce_mcp_db_tool select * from cv_kept_query where tool_id in (select tool_id from ce_mcp_tool)
+         on conflict do nothing",
+    );
+    connection.run(&sql, &[]).await.map(|_| ())
+}
+
+/// Deletes all rows of a table of authors, whose name the caller has checked.
+///
+/// # Errors
+/// What the database says.
+pub async fn clear(connection: &mut Connection, table: &str) -> sqlx::Result<()> {
+    let sql = AssertSqlSafe(format!("delete from {table}"));
+    match connection {
+        Connection::Sqlite(to) => sqlx::query(sql).execute(to.as_mut()).await.map(|_| ()),
+        Connection::Postgres(to) => sqlx::query(sql).execute(to.as_mut()).await.map(|_| ()),
+    }
+}
+
+/// Inserts a row; answers why the table does not take it. Columns that are left out take their default.
+///
+/// The caller has checked that the table and the columns are there.
+///
+/// # Errors
+/// What the database says.
+pub async fn insert(
+    connection: &mut Connection,
+    table: &str,
+    columns: &BTreeMap<String, Column>,
+    row: &Map,
+) -> sqlx::Result<Option<String>> {
+    let given: Vec<(&String, &Json)> = row.iter().filter(|it| !it.1.is_null()).collect();
+    let names: Vec<&str> = given.iter().map(|it| it.0.as_str()).collect();
+    let inserted = match connection {
+        Connection::Sqlite(to) => {
+            let places: Vec<String> = (1..=given.len()).map(|it| format!("${it}")).collect();
+            let mut arguments = SqliteArguments::default();
+            for (_, value) in &given {
+                bind(&mut arguments, value).map_err(sqlx::Error::Encode)?;
+            }
+            let sql = AssertSqlSafe(into(table, &names, &places));
+            sqlx::query_with(sql, arguments).execute(to.as_mut()).await.map(|_| ())
+        }
+        Connection::Postgres(to) => {
+            let places: Vec<String> =
+                given.iter().enumerate().map(|(at, (name, value))| place(at + 1, columns.get(*name), value)).collect();
+            // An error would end the transaction, and with it the search for other errors.
+            sqlx::query("savepoint before_row").execute(to.as_mut()).await?;
+            let mut query = sqlx::query(AssertSqlSafe(into(table, &names, &places)));
+            for (_, value) in &given {
+                query = query.bind(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            }
+            let inserted = query.execute(to.as_mut()).await.map(|_| ());
+            let after = if inserted.is_ok() { "release savepoint before_row" } else { "rollback to savepoint before_row" };
+            sqlx::query(after).execute(to.as_mut()).await?;
+            inserted
+        }
+    };
+    match inserted {
+        Ok(()) => Ok(None),
+        Err(sqlx::Error::Database(error)) => why(&*error).map(Some).ok_or(sqlx::Error::Database(error)),
+        Err(error) => Err(error),
+    }
+}
+
+fn into(table: &str, names: &[&str], places: &[String]) -> String {
+    if names.is_empty() {
+        return format!("insert into {table} default values");
+    }
+    format!("insert into {table} ({}) values ({})", names.join(", "), places.join(", "))
+}
+
+/// Every value travels as text and becomes what its column holds.
+fn place(number: usize, column: Option<&Column>, value: &Json) -> String {
+    let cast = column.map_or("text", |it| it.cast.as_str());
+    match value {
+        Json::Number(_) if cast.starts_with("timestamp") => format!("to_timestamp(${number}::text::float8 / 1000)"),
+        Json::Number(_) if cast == "bool" => format!("${number}::text::int::bool"),
+        _ => format!("${number}::text::{cast}"),
+    }
+}
+
+/// Says why a row was not taken, when it is the row's fault.
+fn why(error: &dyn DatabaseError) -> Option<String> {
+    // SQLite names what was violated at the end of its message.
+    let named = error.constraint().map_or_else(|| error.message().rsplit(": ").next().unwrap_or_default().to_owned(), str::to_owned);
+    if error.is_unique_violation() {
+        return Some(format!("has the same key as another row ({named}); remove one of them"));
+    }
+    if error.is_check_violation() {
+        return Some(format!("breaks a rule of the table ({named}); correct the value"));
+    }
+    if error.is_foreign_key_violation() {
+        return Some(format!("refers to a row that is not there ({named}); add it"));
+    }
+    // PostgreSQL: data that its column cannot hold.
+    let is_data = error.code().is_some_and(|it| it.len() == 5 && it.starts_with("22"));
+    is_data.then(|| format!("does not fit its table ({}); correct the value", error.message()))
+}
+
+/// Lets the database go on counting behind the keys that were imported.
+///
+/// # Errors
+/// What the database says.
+pub async fn count_on(connection: &mut Connection, table: &str, columns: &BTreeMap<String, Column>) -> sqlx::Result<()> {
+    let Connection::Postgres(to) = connection else { return Ok(()) };
+    for name in columns.keys() {
+        let serial = "select pg_get_serial_sequence($1, $2)";
+        let sequence: Option<String> = sqlx::query_scalar(serial).bind(table).bind(name).fetch_one(to.as_mut()).await?;
+        let Some(sequence) = sequence else { continue };
+        let sql = format!("select setval($1::regclass, greatest((select max({name}) from {table})::bigint, 1))");
+        sqlx::query(AssertSqlSafe(sql)).bind(sequence).execute(to.as_mut()).await?;
+    }
+    Ok(())
+}

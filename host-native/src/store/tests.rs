@@ -1,0 +1,306 @@
+//! Every statement on every database.
+
+use convengine_core::config::Tables;
+use convengine_core::pack::{Pack, StandIns};
+use convengine_core::turn::{
+    Answer, ConversationRow, EffectId, Entry, Exchange, HistoryRow, LlmCallRow, Map, MemoryRow, Millis, Notice, NoticeBody, Reply,
+};
+use serde_json::{Value, json};
+
+use super::call_log::CallLog;
+use super::commit::{is_stored, write};
+use super::testing::{Database, each};
+use super::turn_rows::{EffectRow, TurnRow, TurnRows};
+use super::{audit, config, document, load, module, schema, script, turn};
+use crate::import;
+
+const CONVERSATION: &str = "0b7b6d0e-5a0f-4c56-8a52-0f5a0f6f4d01";
+const FIRST: &str = "11111111-0000-4000-8000-000000000001";
+const SECOND: &str = "11111111-0000-4000-8000-000000000002";
+const AT: Millis = 1_767_323_045_678;
+
+fn map(value: Value) -> Map {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+fn turn_row<'a>(id: &'a str, number: u32, status: &'a str) -> TurnRow<'a> {
+    TurnRow {
+        turn_id: id,
+        conversation_id: CONVERSATION,
+        number,
+        status,
+        protocol: 1,
+        engine: "test",
+        config_hash: "c",
+        journal: b"\x00\xff",
+        state_hash: "s",
+        reset: false,
+        created_at: AT,
+        closed_at: AT + 5,
+        total_ms: 5,
+        owner: "me",
+        lease_ms: None,
+        message_key: None,
+        audit_id: None,
+    }
+}
+
+fn conversation() -> ConversationRow {
+    ConversationRow {
+        conversation_id: CONVERSATION.to_owned(),
+        status: "RUNNING".to_owned(),
+        intent_code: "A".to_owned(),
+        state_code: "B".to_owned(),
+        context: map(json!({"zeta": 2.0, "alpha": [1, null], "text": "a\"b\\n\u{1F600}"})),
+        last_user_text: Some("it's".to_owned()),
+        last_assistant: Some("{\"type\":\"TEXT\",\"value\":\"x\"}".to_owned()),
+        params: map(json!({"b": true, "a": 1})),
+        created_at: AT,
+        updated_at: AT + 1,
+    }
+}
+
+fn call() -> LlmCallRow {
+    LlmCallRow {
+        intent_code: "A".to_owned(),
+        state_code: "B".to_owned(),
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        prompt_text: "x".to_owned(),
+        user_context: "{}".to_owned(),
+        response_text: Some("y".to_owned()),
+        success: true,
+        error_message: None,
+        created_at: AT,
+        input_tokens: Some(12),
+        output_tokens: None,
+        cost_micros: None,
+    }
+}
+
+async fn stored(database: &mut Database, rows: &TurnRows) -> sqlx::Result<()> {
+    let log = CallLog::of(&mut database.connection).await;
+    database.connection.begin().await?;
+    match write(&mut database.connection, rows, log).await {
+        Ok(()) => database.connection.commit().await,
+        Err(error) => {
+            database.connection.rollback().await?;
+            Err(error)
+        }
+    }
+}
+
+/// What a turn without effects leaves, written twice for the upserts.
+#[tokio::test]
+async fn a_turn_is_loaded_as_it_was_stored() {
+    for mut database in each().await {
+        let mut rows = TurnRows::default();
+        rows.turn(&TurnRow { reset: true, ..turn_row(FIRST, 1, "closed") });
+        rows.conversation(&ConversationRow { state_code: "OLD".to_owned(), ..conversation() });
+        rows.llm_call(CONVERSATION, &call());
+        let memory = MemoryRow { store: "session".to_owned(), summary: "so far".to_owned(), turns: 1, updated_at: AT };
+        rows.memory(CONVERSATION, &memory);
+        stored(&mut database, &rows).await.expect("the first turn");
+
+        let mut rows = TurnRows::default();
+        rows.turn(&turn_row(SECOND, 2, "closed"));
+        rows.conversation(&conversation());
+        for (user, assistant) in [("one", "{\"type\":\"TEXT\",\"value\":\"1\"}"), ("two", "{\"value\":\"2\"}")] {
+            let row = HistoryRow { user_input: user.to_owned(), assistant_output: assistant.to_owned(), created_at: AT + 1 };
+            rows.history(CONVERSATION, &row);
+        }
+        let notice = |seq, stage: &str, payload| Notice { seq, at: AT, body: NoticeBody::Audit { stage: stage.to_owned(), payload } };
+        let notices = [notice(0, "USER_INPUT", json!({"z": 1, "a": "é\u{0}"})), notice(1, "PIPELINE_TIMING", json!({"totalMs": 0}))];
+        rows.audit(CONVERSATION, &notices, 9);
+        rows.memory(CONVERSATION, &MemoryRow { summary: "later".to_owned(), ..memory.clone() });
+        stored(&mut database, &rows).await.expect("the second turn");
+        assert!(is_stored(&mut database.connection, &rows).await.expect("an answer"));
+
+        let found = load::conversation(&database.pool, CONVERSATION, 20).await.expect("a conversation");
+        assert!(!found.open);
+        let session = found.session;
+        assert_eq!(session.conversation, Some(conversation()));
+        assert_eq!(json!(session.conversation.as_ref().map(|it| &it.context)).to_string(), json!(conversation().context).to_string());
+        let exchange = |user: &str, assistant: &str| Exchange { user: user.to_owned(), assistant: assistant.to_owned() };
+        assert_eq!(session.history, [exchange("two", "2"), exchange("one", "1")]);
+        assert_eq!((session.turns, session.turns_since_reset), (2, 2));
+        assert_eq!(session.memory.map(|it| it.summary), Some("later".to_owned()));
+
+        let audit = audit::of_conversation(&database.pool, CONVERSATION).await.expect("audit rows");
+        let nul = if database.pool.is_shared() { "{\"z\":1,\"a\":\"é\\ufffd\"}" } else { "{\"z\":1,\"a\":\"é\\u0000\"}" };
+        let payloads: Vec<&str> = audit.iter().map(|it| it.payload_json.as_str()).collect();
+        assert_eq!(payloads, [nul, "{\"totalMs\":9}"]);
+        assert_eq!((audit[0].audit_id, audit[0].created_at.as_str()), (1, "2026-01-02T03:04:05.678Z"));
+
+        let turns = turn::of_conversation(&database.pool, CONVERSATION).await.expect("turns");
+        assert_eq!(
+            turns.iter().map(|it| (it.number, it.journal.as_slice())).collect::<Vec<_>>(),
+            [(1, &b"\x00\xff"[..]), (2, b"\x00\xff")]
+        );
+        assert_eq!((turns[0].turn_id.as_str(), turns[0].total_ms), (FIRST, 5));
+
+        let mut rows = TurnRows::default();
+        rows.forget(CONVERSATION);
+        stored(&mut database, &rows).await.expect("nothing in the way");
+        let found = load::conversation(&database.pool, CONVERSATION, 1).await.expect("a conversation");
+        assert_eq!((found.session.memory, found.session.history.len()), (None, 1));
+    }
+}
+
+#[tokio::test]
+async fn an_open_turn_belongs_to_one_owner() {
+    for mut database in each().await {
+        let mut rows = TurnRows::default();
+        let open = TurnRow { lease_ms: Some(60_000), message_key: Some("k"), ..turn_row(FIRST, 1, "open") };
+        rows.turn(&open);
+        rows.created(CONVERSATION, AT);
+        rows.told(FIRST, "me", 1);
+        let effect = |effect_id, position| EffectRow { turn_id: FIRST, owner: "me", effect_id, position, entry: None, at: AT };
+        rows.effect(&effect(1, 9));
+        stored(&mut database, &rows).await.expect("an open turn");
+        assert!(load::conversation(&database.pool, CONVERSATION, 1).await.expect("a conversation").open);
+        let found = turn::open_of(&database.pool, CONVERSATION).await.expect("an answer").expect("a turn");
+        assert_eq!((found.turn_id.as_str(), found.audited, found.message_key.as_deref()), (FIRST, 1, Some("k")));
+        assert_eq!(turn::of_message(&database.pool, "k").await.expect("an answer").map(|it| it.status), Some("open".to_owned()));
+        assert!(turn::of_message(&database.pool, "other").await.expect("an answer").is_none());
+
+        let answer = Entry { effect: EffectId(0), at: AT, fingerprint: "f".to_owned(), request: None, outcome: Answer::Ok(Reply::Slept) };
+        let mut rows = TurnRows::default();
+        rows.effect(&EffectRow { entry: Some(&answer), ..effect(0, 0) });
+        stored(&mut database, &rows).await.expect("an answer");
+        let effects = turn::effects(&database.pool, FIRST).await.expect("effects");
+        assert_eq!(effects.iter().map(|it| (it.effect_id, it.entry.clone())).collect::<Vec<_>>(), [(0, Some(answer)), (1, None)]);
+
+        // Somebody else has it only once its lease is over; on SQLite nobody else is there.
+        let theirs = turn::claim(&database.pool, FIRST, "they", 60_000).await.expect("an answer");
+        assert_eq!(theirs, !database.pool.is_shared());
+        turn::renew(&database.pool, &[FIRST.to_owned()], -1_000).await.expect("a lease that is over");
+        assert_eq!(turn::left_behind(&database.pool, "other").await.expect("an answer"), [CONVERSATION]);
+        assert!(turn::claim(&database.pool, FIRST, "they", 60_000).await.expect("an answer"));
+        let mut rows = TurnRows::default();
+        rows.close(&TurnRow { state_hash: "mine", ..open.clone() });
+        assert!(matches!(stored(&mut database, &rows).await, Err(sqlx::Error::RowNotFound)), "it is theirs");
+        let mut late = TurnRows::default();
+        late.effect(&effect(2, 2));
+        assert!(matches!(stored(&mut database, &late).await, Err(sqlx::Error::RowNotFound)), "it is theirs");
+
+        let mut rows = TurnRows::default();
+        rows.close(&TurnRow { owner: "they", status: "closed", ..open.clone() });
+        rows.settle(FIRST);
+        stored(&mut database, &rows).await.expect("the end");
+        assert!(turn::effects(&database.pool, FIRST).await.expect("effects").is_empty());
+        assert!(turn::open_of(&database.pool, CONVERSATION).await.expect("an answer").is_none());
+
+        // One number and one message, one turn.
+        for again in
+            [TurnRow { turn_id: SECOND, message_key: None, ..open.clone() }, TurnRow { turn_id: SECOND, number: 2, ..open.clone() }]
+        {
+            let mut rows = TurnRows::default();
+            rows.turn(&again);
+            let error = stored(&mut database, &rows).await.expect_err("it is there already");
+            assert!(error.as_database_error().is_some_and(|it| it.is_unique_violation()), "{error}");
+        }
+        let mut rows = TurnRows::default();
+        rows.turn(&TurnRow { turn_id: SECOND, number: 2, message_key: None, ..open });
+        stored(&mut database, &rows).await.expect("an open turn");
+        turn::give_up(&database.pool, SECOND, "me").await.expect("an answer");
+        let statuses: Vec<String> =
+            turn::of_conversation(&database.pool, CONVERSATION).await.expect("turns").into_iter().map(|it| it.status).collect();
+        assert_eq!(statuses, ["closed", "lost"]);
+    }
+}
+
+#[tokio::test]
+async fn what_authors_write_is_the_same_everywhere() {
+    let pack: Pack = serde_json::from_value(json!({
+        "name": "rows",
+        "tables": {
+            "ce_intent": [{"intent_code": "b", "description": "é"}, {"intent_code": "A", "description": "d", "enabled": false}],
+            "ce_prompt_template": [{"template_id": 7, "intent_code": "A", "state_code": "ANY", "output_format": "TEXT",
+                "system_prompt": "s", "user_prompt": "u", "temperature": 0.5}],
+            "ce_output_schema": [{"schema_id": 3, "intent_code": "A", "state_code": "ANY", "priority": 1,
+                "json_schema": {"type": "object", "properties": {"z": {"type": "string"}, "a": {"type": "string"}}}}],
+            "ce_mcp_tool": [{"tool_id": 1, "tool_code": "t", "tool_group": "DB", "intent_code": "A", "state_code": "ANY"}],
+            "ce_mcp_db_tool": [{"tool_id": 1, "sql_template": "select 1", "param_schema": {}}],
+            "cv_document": [{"document_id": 2, "collection": "faq", "title": "Refunds", "body": "Money comes back within a week.",
+                "metadata": {"page": 3}}]
+        }
+    }))
+    .expect("a pack");
+    let mut found: Vec<(Tables, Tables)> = Vec::new();
+    for mut database in each().await {
+        import::rows(&mut database.connection, &pack).await.expect("rows");
+        // Tools alone are replaced, and their queries stay.
+        let tools: Pack =
+            serde_json::from_value(json!({"name": "t", "tables": {"ce_mcp_tool": pack.tables.0["ce_mcp_tool"]}})).expect("a pack");
+        import::rows(&mut database.connection, &tools).await.expect("rows");
+        let mut tables = config::tables(&mut database.connection).await.expect("tables");
+        tables.0.values_mut().flatten().for_each(|it| _ = it.remove("created_at"));
+        let others = config::other_tables(&mut database.connection).await.expect("tables");
+        let hits = document::search(&database.pool, &["money".to_owned(), "oclock".to_owned()], Some("faq"), 5).await.expect("documents");
+        assert_eq!(hits.iter().map(|it| (it.id, it.score > 0.0)).collect::<Vec<_>>(), [(2, true)]);
+        assert!(document::search(&database.pool, &["money".to_owned()], Some("other"), 5).await.expect("documents").is_empty());
+        found.push((tables, others));
+    }
+    assert_eq!(found[0], found[1]);
+    let codes: Vec<&Value> = found[0].0.0["ce_intent"].iter().map(|it| &it["intent_code"]).collect();
+    assert_eq!(codes, ["A", "b"], "in the order of their bytes");
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_named_and_counting_goes_on() {
+    for mut database in each().await {
+        let row = |id: Option<i64>| match id {
+            Some(id) => {
+                json!({"response_id": id, "intent_code": "A", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT"})
+            }
+            None => json!({"intent_code": "A", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT"}),
+        };
+        let pack = |rows: Value| serde_json::from_value::<Pack>(json!({"name": "r", "tables": {"ce_response": rows}})).expect("a pack");
+        import::rows(&mut database.connection, &pack(json!([row(Some(41)), row(None)]))).await.expect("rows");
+        let tables = config::tables(&mut database.connection).await.expect("tables");
+        assert_eq!(tables.0["ce_response"].len(), 2);
+        let twice = import::rows(&mut database.connection, &pack(json!([row(Some(1)), row(Some(1))]))).await.expect_err("a key twice");
+        assert!(twice.to_string().contains("ce_response[2]: has the same key as another row"), "{twice}");
+    }
+}
+
+#[tokio::test]
+async fn snapshots_scripts_and_modules_are_kept() {
+    for mut database in each().await {
+        for body in [json!({"a": 1}), json!({"a": 2})] {
+            config::keep_snapshot(&mut database.connection, "h", &body, AT).await.expect("a snapshot");
+        }
+        assert_eq!(config::snapshot(&database.pool, "h").await.expect("an answer"), Some(json!({"a": 1})));
+        assert!(config::has_snapshot(&database.pool, "h").await.expect("an answer"));
+        assert!(!config::has_snapshot(&database.pool, "other").await.expect("an answer"));
+        for reply in [json!({"result": 1}), json!({"result": 2})] {
+            script::replace(&mut database.connection, "task", &map(json!({"a:b": reply}))).await.expect("a script");
+        }
+        let StandIns { tasks, .. } = script::load(&mut database.connection).await.expect("scripts");
+        assert_eq!(Value::Object(tasks), json!({"a:b": {"result": 2}}));
+
+        assert!(module::has_tables(&mut database.connection).await.expect("an answer"));
+        let extension = json!({"name": "e", "tables": {"cv_extension": [{"name": "x", "module": "m"}]}});
+        import::rows(&mut database.connection, &serde_json::from_value(extension).expect("a pack")).await.expect("rows");
+        assert_eq!(module::without(&mut database.connection).await.expect("names"), ["x"]);
+        for name in ["m", "unused"] {
+            module::keep(&mut database.connection, name, b"\0asm").await.expect("a module");
+        }
+        assert!(module::without(&mut database.connection).await.expect("names").is_empty());
+        module::drop_unused(&mut database.connection).await.expect("an answer");
+        let modules = module::load(&mut database.connection).await.expect("modules");
+        assert_eq!(modules.into_iter().collect::<Vec<_>>(), [("m".to_owned(), b"\0asm".to_vec())]);
+    }
+}
+
+#[tokio::test]
+async fn a_second_migration_has_nothing_to_do() {
+    for mut database in each().await {
+        assert_eq!(schema::migrate(&mut database.connection).await.expect("an answer"), [""; 0]);
+        assert!(schema::has_column(&mut database.connection, "ce_task", "binding").await.expect("an answer"));
+        assert!(!schema::has_column(&mut database.connection, "ce_task", "nothing").await.expect("an answer"));
+        let tables = schema::tables(&mut database.connection).await.expect("tables");
+        assert!(schema::is_ready(&tables) && tables.contains("cv_document"), "{tables:?}");
+    }
+}
