@@ -7,9 +7,13 @@ use crate::config::{Config, Severity, Tables};
 
 /// The findings of lint as `rule path`, errors with a mark before them.
 fn findings(tables: &Value) -> Vec<String> {
+    findings_with(tables, &Value::Null)
+}
+
+fn findings_with(tables: &Value, settings: &Value) -> Vec<String> {
     let tables: Tables = serde_json::from_value(tables.clone()).unwrap();
-    let (_, issues) = Config::compile(&tables, &Value::Null);
-    let found = check(&tables, &issues);
+    let (config, issues) = Config::compile(&tables, settings);
+    let found = check(&tables, config.settings.profile, &issues);
     for issue in &found {
         assert!(!issue.reason.ends_with('.') && !issue.hint.is_empty() && !issue.hint.ends_with('.'), "{issue}");
     }

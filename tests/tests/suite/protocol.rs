@@ -12,7 +12,7 @@ fn waiting() -> (Pack, Arc<Config>, Turn, Slice) {
     let pack = demo("model_acts.json").unwrap().pack;
     let config = Arc::new(Config::compile(&pack.tables, &pack.settings).0);
     let message = pack.message(0).unwrap();
-    let (turn, slice) = Turn::start(message.input(&Conversations::default()), Arc::clone(&config)).unwrap();
+    let (turn, slice) = Turn::start(message.input(&Conversations::default(), config.program()), Arc::clone(&config)).unwrap();
     assert!(slice.end.is_none() && slice.effects.len() == 1, "the first turn of the pack does not ask a model");
     (pack, config, turn, slice)
 }
