@@ -174,7 +174,7 @@ impl Profile {
 
     /// What to do about something that it does not read.
     pub(super) fn hint(&self, remove: &str) -> String {
-        format!("{remove}, or leave convengine.pipeline.profile={}", self.name)
+        format!("{remove}, or choose another convengine.pipeline.profile than {}", self.name)
     }
 
     /// Takes the tables away that nothing reads, and says so of those that have rows.
@@ -192,7 +192,10 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::config::Config;
 
     /// A step stands after everything that it builds on, and no step stands twice.
     #[test]
@@ -211,5 +214,59 @@ mod tests {
         }
         assert_eq!((V2.order.len(), V1.order.len()), (27, 16));
         assert!(V1.order.iter().all(|it| V2.runs(*it)), "version 2 has every step");
+    }
+
+    fn compile(tables: &Value, tree: &Value) -> (Config, Vec<String>) {
+        let tables = serde_json::from_value(tables.clone()).unwrap();
+        let (config, issues) = Config::compile(&tables, tree);
+        assert!(issues.iter().all(|it| !it.is_error()), "{issues:?}");
+        (config, issues.iter().map(|it| format!("{}: {}", it.path, it.reason)).collect())
+    }
+
+    #[test]
+    fn the_settings_name_the_profile_and_the_snapshot_keeps_it() {
+        let (v2, _) = compile(&json!({}), &json!({}));
+        let (named, _) = compile(&json!({}), &json!({"pipeline": {"profile": "v2"}}));
+        let (v1, _) = compile(&json!({}), &json!({"pipeline": {"profile": " V1"}}));
+        assert_eq!([&v2, &named, &v1].map(Config::program), [ProgramRef::PipelineV2, ProgramRef::PipelineV2, ProgramRef::PipelineV1]);
+        assert_ne!(v1.hash(), v2.hash());
+        assert_eq!(Config::from_source(v1.source()).0.program(), ProgramRef::PipelineV1);
+        let (own, _) = compile(&json!({}), &json!({"pipeline": {"profile": "v1"}, "flow": {"conversationHistory": {"maxTurns": 3}}}));
+        assert_eq!([v2, v1, own].map(|it| it.settings.history_max_turns), [20, 10, 3]);
+        let (config, issues) = Config::compile(&Tables::default(), &json!({"pipeline": {"profile": "v3"}}));
+        let lines: Vec<String> = issues.iter().map(ToString::to_string).collect();
+        assert_eq!(lines, ["error convengine.pipeline.profile: \"v3\" is not one of v1, v2; correct the value"]);
+        assert_eq!(config.program(), ProgramRef::PipelineV2);
+    }
+
+    #[test]
+    fn what_a_profile_does_not_read_is_told_once() {
+        let row = |key: &str| json!({key: 1, "intent_code": "ANY", "state_code": "ANY"});
+        let rule = |id: u32, phase: &str| json!({"rule_id": id, "phase": phase, "rule_type": "EXACT", "match_pattern": "ANY", "action": "SET_STATE", "action_value": "A"});
+        let response = |id: u32, text: &str| json!({"response_id": id, "intent_code": "ANY", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": text});
+        let tables = json!({
+            "ce_verbose": [
+                {"verbose_id": 1, "intent_code": "ANY", "state_code": "ANY", "step_value": "ANY", "determinant": "STEP_ENTER", "message": "a"},
+                {"verbose_id": 2, "intent_code": "ANY", "state_code": "ANY", "step_value": "ANY", "determinant": "STEP_EXIT", "message": "b"},
+            ],
+            "ce_state_graph": [{"graph_id": 1, "intent_code": "ANY", "from_state": "A", "to_state": "A", "enabled": 0}],
+            "ce_rule": [rule(1, "PIPELINE_RULES"), rule(2, "POST_AGENT_MCP"), rule(3, "AGENT_POST_INTENT")],
+            "ce_response": [response(1, "You said {{userText}}."), response(2, "{ plain }")],
+        });
+        let (_, told) = compile(&tables, &json!({"pipeline": {"profile": "v1"}, "flow": {"guardrail": {"enabled": true}}}));
+        assert_eq!(
+            told,
+            [
+                "convengine.flow.guardrail.enabled: has no effect: the profile v1 has no step that reads it",
+                "ce_verbose: the profile v1 reads none of its rows (2 enabled)",
+                "ce_rule[2].phase: the rule never runs: the profile v1 has no such phase",
+                "ce_response[1].exact_text: the profile v1 shows the text as it stands and fills in no values",
+            ]
+        );
+        assert_eq!(compile(&tables, &json!({"flow": {"guardrail": {"enabled": true}}})).1, [""; 0]);
+        let tables = json!({"ce_pending_action": [row("pending_action_id")], "ce_tool": [row("tool_id")]});
+        let (config, told) = compile(&tables, &json!({"pipeline": {"profile": "v1"}}));
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert_eq!(config.hash(), compile(&json!({}), &json!({"pipeline": {"profile": "v1"}})).0.hash(), "nothing of them is left");
     }
 }

@@ -205,3 +205,15 @@ fn a_turn_that_would_end_before_its_journal_does_not() {
         "{writes:?}"
     );
 }
+
+#[test]
+fn a_turn_runs_what_its_configuration_runs() {
+    let (pack, config, journal) = finished();
+    let mut settings = pack.settings.clone();
+    settings["pipeline"] = serde_json::json!({"profile": "v1"});
+    let other = Arc::new(Config::compile(&pack.tables, &settings).0);
+    assert_ne!(config.program(), other.program());
+    let (asked, runs) = (config.program(), other.program());
+    assert_eq!(Turn::restore(journal.clone(), Arc::clone(&other)).err(), Some(TurnError::Program { asked, runs }));
+    assert_eq!(Turn::start(journal.input, other).err(), Some(TurnError::Program { asked, runs }));
+}

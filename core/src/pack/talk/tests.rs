@@ -60,8 +60,7 @@ fn parse(text: &str) -> Result<Pack, String> {
 fn a_talk_is_a_pack() {
     let pack = parse(WHOLE).unwrap();
     assert_eq!((pack.name.as_str(), pack.about.as_str(), pack.llm.len()), ("loan", "asks before it files", 1));
-    let settings =
-        json!({"flow": {"dialogueAct": {"llmThreshold": 0.5}, "query-rewrite": {"enabled": false}}, "input": {"note": "two words"}, "pipeline": {"profile": "v2"}});
+    let settings = json!({"flow": {"dialogueAct": {"llmThreshold": 0.5}, "query-rewrite": {"enabled": false}}, "input": {"note": "two words"}, "pipeline": {"profile": "v2"}});
     assert_eq!(pack.settings, settings);
     let bodies: Vec<&Value> = pack.turns.iter().filter_map(|it| it.request.as_ref()).map(|it| &it.body).collect();
     let texts: Vec<&Value> = bodies.iter().map(|it| &it["message"]).collect();
