@@ -20,7 +20,7 @@
 //! let mut conversations = Conversations::default();
 //!
 //! let message = pack.message(0).ok_or("not a message")?;
-//! let (mut turn, mut slice) = Turn::start(message.input(&conversations), Arc::new(config))?;
+//! let (mut turn, mut slice) = Turn::start(message.input(&conversations, config.program()), Arc::new(config))?;
 //! let outcome = loop {
 //!     // publish slice.notices here, before the effects start
 //!     if let Some(outcome) = slice.end.take() {
@@ -61,4 +61,3 @@ mod turning;
 mod verbose;
 
 pub use audit::Stage;
-pub use pipeline::{Step, V2};

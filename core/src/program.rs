@@ -8,16 +8,16 @@ use crate::audit::Stage;
 use crate::config::Config;
 use crate::extension;
 use crate::fault::Fault;
-use crate::pipeline::{self, Profile};
+use crate::pipeline;
 use crate::session::Session;
-use crate::turn::{Abandon, Door, Journal, Mode, Outcome, Program, ProgramRef, Rescued, Slice, Turn, TurnError, TurnInput, Write};
+use crate::turn::{Abandon, Door, Journal, Mode, Outcome, Program, Rescued, Slice, Turn, TurnError, TurnInput, Write};
 use crate::turning::Turning;
 
 impl Turn {
     /// Starts a turn and runs it up to its first wait.
     ///
     /// # Errors
-    /// [`TurnError::Stalled`] is a defect of the core.
+    /// [`TurnError::Program`] when the configuration runs another program, [`TurnError::Stalled`] is a defect of the core.
     pub fn start(input: TurnInput, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
         start(input, config, Mode::Plain)
     }
@@ -34,8 +34,8 @@ impl Turn {
     /// then asks for more than was recorded: of a finished turn's journal, that too is a difference.
     ///
     /// # Errors
-    /// [`TurnError::Protocol`] for a journal of another protocol, [`TurnError::Diverged`] with the difference when the turn
-    /// asks for something else than it did.
+    /// [`TurnError::Protocol`] and [`TurnError::Program`] for a journal of another protocol or program, [`TurnError::Diverged`] with the
+    /// difference when the turn asks for something else than it did.
     pub fn restore(journal: Journal, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
         let Rescued { turn, slice, diverged } = Turn::rescue(&journal, config)?;
         diverged.map_or(Ok((turn, slice)), Err)
@@ -49,7 +49,7 @@ impl Turn {
     /// notices and the same end.
     ///
     /// # Errors
-    /// [`TurnError::Protocol`] for a journal of another protocol; [`TurnError::Stalled`] is a defect of the core.
+    /// [`TurnError::Protocol`] and [`TurnError::Program`] for a journal of another protocol or program; [`TurnError::Stalled`] is a defect of the core.
     pub fn rescue(journal: &Journal, config: Arc<Config>) -> Result<Rescued, TurnError> {
         journal.check()?;
         let mode = if journal.entries.is_empty() && journal.abandoned.is_none() { Mode::Plain } else { Mode::Held };
@@ -60,18 +60,19 @@ impl Turn {
 }
 
 fn start(input: TurnInput, config: Arc<Config>, mode: Mode) -> Result<(Turn, Slice), TurnError> {
+    // The settings decide, because tables are compiled for a profile. The input keeps it, so that a journal says what it ran.
+    if input.program != config.program() {
+        return Err(TurnError::Program { asked: input.program, runs: config.program() });
+    }
     Turn::launch(input, config.hash().to_owned(), mode, |input, door| program(input, door, config))
 }
 
 fn program(input: TurnInput, door: Door, config: Arc<Config>) -> Program {
     Box::pin(async move {
-        let profile = match input.program {
-            ProgramRef::PipelineV2 => &pipeline::V2,
-        };
         let session = Session::open(input, config.settings.history_max_turns);
         let mut t = Turning { config: &config, session, door };
         let door = t.door.clone();
-        match door.unless_abandoned(run(&mut t, profile)).await {
+        match door.unless_abandoned(run(&mut t)).await {
             Ok(Ok(())) => succeeded(t.session),
             Ok(Err(fault)) => failed(t, &fault),
             Err(why) => abandoned(t, why),
@@ -79,8 +80,8 @@ fn program(input: TurnInput, door: Door, config: Arc<Config>) -> Program {
     })
 }
 
-async fn run(t: &mut Turning<'_>, profile: &Profile) -> Result<(), Fault> {
-    pipeline::run(t, profile).await?;
+async fn run(t: &mut Turning<'_>) -> Result<(), Fault> {
+    pipeline::run(t).await?;
     extension::final_payload(t).await.map_err(|_| Fault::of_task())
 }
 

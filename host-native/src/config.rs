@@ -24,8 +24,8 @@ pub async fn of_database(connection: &mut Connection, settings: &Value) -> sqlx:
 /// What the database says.
 pub async fn lint_database(connection: &mut Connection, settings: &Value) -> sqlx::Result<Vec<Issue>> {
     let tables = store::config::tables(connection).await?;
-    let (_, mut issues) = Config::compile(&tables, settings);
-    issues.extend(lint::check(&tables, &issues));
+    let (config, mut issues) = Config::compile(&tables, settings);
+    issues.extend(lint::check(&tables, config.settings.profile, &issues));
     issues.extend(sql::lint::check(&tables));
     Ok(issues)
 }

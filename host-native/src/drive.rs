@@ -162,7 +162,7 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal
         conversation: message.conversation.clone(),
         at: clock::now().max(earliest),
         seed: seed(),
-        program: ProgramRef::PipelineV2,
+        program: host.config.program(),
         event: message.event.clone(),
         session,
     };

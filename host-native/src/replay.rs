@@ -136,7 +136,9 @@ fn audit_of(notice: &Notice) -> Option<(&str, &Value)> {
 /// Fails with the first point at which another configuration takes the turn elsewhere.
 fn what_if(number: u32, journal: &Journal, recorded: &Arc<Config>, other: &Arc<Config>) -> Result<(), Failure> {
     let before = run(journal, recorded).map_err(|it| not_right(format!("turn {number} cannot be replayed as it was: {it}")))?;
-    let after = run(journal, other).map_err(|it| not_right(format!("turn {number}: {it}")))?;
+    let mut journal = journal.clone();
+    journal.input.program = other.program();
+    let after = run(&journal, other).map_err(|it| not_right(format!("turn {number}: {it}")))?;
     let count = before.notices.len().max(after.notices.len());
     for index in 0..count {
         let side = |notices: &[Notice]| notices.get(index).map_or(Value::Null, |it| json!(it));

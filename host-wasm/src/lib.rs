@@ -73,7 +73,7 @@ impl Engine {
     /// Begins a turn with a message; returns the first slice.
     pub fn start(&mut self, message: &str) -> Result<String, JsValue> {
         let message: Message = parse("message", message)?;
-        let input = message.input(&self.conversations);
+        let input = message.input(&self.conversations, self.config.program());
         self.scripted.begins(&input);
         let (turn, slice) = Turn::start_watched(input, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
         self.begin(turn, &slice)

@@ -30,7 +30,7 @@ pub fn root() -> PathBuf {
 /// When a file cannot be read or is neither.
 pub fn corpus() -> Result<Vec<Case>> {
     let mut cases = Vec::new();
-    for folder in ["packs/demo", "packs/pipeline", "packs/recorded", "packs/tools", "talks"] {
+    for folder in ["packs/demo", "packs/pipeline", "packs/recorded", "packs/tools", "packs/v1", "talks"] {
         let folder = root().join("tests").join(folder);
         for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
             let path = entry?.path();

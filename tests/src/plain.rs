@@ -91,7 +91,7 @@ impl Plain {
     }
 
     fn next(&self, message: &Message, session: Loaded) -> Result<Ended> {
-        let mut input = message.clone().input(&Conversations::default());
+        let mut input = message.clone().input(&Conversations::default(), self.config.program());
         input.session = session;
         self.one(input)
     }

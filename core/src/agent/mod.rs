@@ -23,7 +23,7 @@ mod tests {
 
     use crate::config::Config;
     use crate::pack::{Conversations, Pack, Scripted};
-    use crate::turn::{Completion, Request, Turn};
+    use crate::turn::{Completion, ProgramRef, Request, Turn};
 
     /// Plays a turn of three calls; returns its waits, each with the number of the call after it, and the planner's dates.
     fn play(settings: &str) -> (Vec<(usize, u32)>, Vec<String>) {
@@ -46,7 +46,7 @@ mod tests {
         let pack = Pack::parse(&pack.to_string()).unwrap();
         let (config, _) = Config::compile(&pack.tables, &pack.settings);
         let mut scripted = Scripted::of(&pack);
-        let input = pack.message(0).unwrap().input(&Conversations::default());
+        let input = pack.message(0).unwrap().input(&Conversations::default(), ProgramRef::PipelineV2);
         let (mut turn, mut slice) = Turn::start(input, Arc::new(config)).unwrap();
         let (mut waits, mut dates, mut calls) = (Vec::new(), Vec::new(), 0);
         while slice.end.is_none() {

@@ -23,6 +23,7 @@ mod memory;
 mod pending_action;
 mod planner;
 mod policy;
+mod profile;
 mod prompt;
 mod response;
 mod row;
@@ -33,6 +34,7 @@ mod script;
 pub mod settings;
 mod sql_repair;
 mod state_graph;
+mod step;
 mod tables;
 mod task;
 mod tool;
@@ -54,6 +56,7 @@ pub use matcher::TextMatcher;
 pub use pending_action::{PendingAction, PendingActions};
 pub use planner::{Planner, Planners};
 pub use policy::{Policies, Policy};
+pub use profile::{Arbitration, Profile, V1, V2};
 pub use prompt::{InteractionTerms, PromptTemplate, PromptTemplates};
 pub use response::{Making, OutputFormat, Response, Responses};
 pub(crate) use row::{Row, by_priority};
@@ -65,6 +68,7 @@ pub(crate) use scope::{around, upper};
 pub use script::{MEMBERS as TASK_MEMBERS, Script};
 pub use settings::{Decision, DialogueActMode, Settings};
 pub use state_graph::StateEdges;
+pub use step::Step;
 pub use tables::Tables;
 pub use task::{HookMoment, PlacedTask, PlacedTasks, TaskPlace};
 pub use tool::{Arguments, Executor, SqlTemplate, Tool, Tools, tool_group};
@@ -74,6 +78,7 @@ pub use verbose::{Occasion, StepMatch, Verbose, VerboseRows};
 use serde_json::{Value, json};
 
 use crate::json::canon;
+use crate::turn::ProgramRef;
 
 /// An immutable compiled snapshot.
 #[derive(Debug, Clone)]
@@ -133,11 +138,14 @@ impl Config {
     pub fn compile(tables: &Tables, tree: &Value) -> (Config, Vec<Issue>) {
         let mut issues = Vec::new();
         let tree = settings::normalise(tree);
-        let tables = &tables.compiled();
-        let source = json!({"tables": tables, "settings": settings::of_the_core(&tree)});
+        let mut tables = tables.compiled();
         let rows = tables.config_rows();
-        let scopes = Scopes::of(tables);
         let settings = Settings::read(&tree, &rows, &mut issues);
+        let profile = settings.profile;
+        profile.leave_out(&mut tables, &mut issues);
+        let tables = &tables;
+        let source = json!({"tables": tables, "settings": settings::of_the_core(&tree)});
+        let scopes = Scopes::of(tables);
         let config = Config {
             sensitive: SensitivePatterns::compile(&settings.guardrail, &mut issues),
             state_edges: StateEdges::compile(tables, &settings.state_graph.allowed, &mut issues),
@@ -149,7 +157,7 @@ impl Config {
             question: Question::compile(&rows, &mut issues),
             containers: Containers::compile(tables, &scopes, &mut issues),
             memory: memory::prompts(&rows, &mut issues),
-            rules: Rules::compile(tables, &scopes, &mut issues),
+            rules: Rules::compile(tables, &scopes, profile, &mut issues),
             schemas: Schemas::compile(tables, &scopes, &mut issues),
             prompts: PromptTemplates::compile(tables, &scopes, &mut issues),
             tasks: PlacedTasks::compile(tables, &scopes, &mut issues),
@@ -159,7 +167,7 @@ impl Config {
             tool_rows: ToolRows::compile(tables, &scopes, &mut issues),
             sql_repair: sql_repair::prompts(&rows, &mut issues),
             planners: Planners::compile(tables, &scopes, &rows, &mut issues),
-            responses: Responses::compile(tables, &scopes, &mut issues),
+            responses: Responses::compile(tables, &scopes, profile, &mut issues),
             verbose: VerboseRows::compile(tables, &scopes, &mut issues),
             settings,
             hash: hash(&source),
@@ -182,6 +190,11 @@ impl Config {
     /// The rows and settings that this snapshot was compiled from: what replay needs to make it again.
     pub fn source(&self) -> &Value {
         &self.source
+    }
+
+    /// What a user's message runs.
+    pub fn program(&self) -> ProgramRef {
+        self.settings.profile.program
     }
 
     /// Why no turn can run, when a policy row cannot be compiled.

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::by_scope::ByScope;
 use super::issue::Issue;
+use super::profile::Profile;
 use super::row::Row;
 use super::scope::{ANY, Scopes, upper};
 use super::tables::Tables;
@@ -70,10 +71,10 @@ pub struct Response {
 pub struct Responses(ByScope<Response>);
 
 impl Responses {
-    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Responses {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, profile: &Profile, issues: &mut Vec<Issue>) -> Responses {
         let mut responses = Responses::default();
         for row in scopes.rows(tables, "ce_response", issues) {
-            match compile(&row) {
+            match compile(&row, profile, issues) {
                 Ok(response) => responses.0.add(&row, response),
                 Err(issue) => issues.push(issue),
             }
@@ -93,7 +94,7 @@ impl Responses {
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<Response, Issue> {
+fn compile(row: &Row<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<Response, Issue> {
     let output_format = row.code("output_format").unwrap_or_default();
     let format = match upper(&output_format).as_str() {
         "TEXT" => OutputFormat::Text,
@@ -107,16 +108,17 @@ fn compile(row: &Row<'_>) -> Result<Response, Issue> {
         format,
         format_name: output_format,
         type_name: row.code("response_type").unwrap_or_default(),
-        making: making(row)?,
+        making: making(row, profile, issues)?,
         priority: row.integer("priority").unwrap_or(999_999),
         position: row.position(),
     })
 }
 
-fn making(row: &Row<'_>) -> Result<Making, Issue> {
+fn making(row: &Row<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<Making, Issue> {
     let response_type = row.code("response_type").unwrap_or_default();
     match upper(&response_type).as_str() {
         // TEXT is how older databases spell EXACT. (`decisions.md` 9, spellings)
+        "EXACT" | "TEXT" if profile.plain_texts => Ok(Making::Exact(plain(row, profile, issues))),
         "EXACT" | "TEXT" => {
             let text = Template::compile(&row.text("exact_text").unwrap_or_default());
             text.map(Making::Exact).map_err(|reason| row.error("exact_text", reason, "the template is corrected"))
@@ -129,4 +131,14 @@ fn making(row: &Row<'_>) -> Result<Making, Issue> {
         }
         _ => Err(row.error("response_type", format!("'{response_type}' is not EXACT or DERIVED"), "the type is one of these")),
     }
+}
+
+/// A text that is shown as it stands. One that reads like a template was probably meant as one.
+fn plain(row: &Row<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Template {
+    let text = row.text("exact_text").unwrap_or_default();
+    if Template::compile(&text).is_ok_and(|it| it.literal().is_none()) {
+        let reason = format!("the profile {} shows the text as it stands and fills in no values", profile.name);
+        issues.push(Issue::warning(row.path("exact_text"), reason, profile.hint("let a model make the answer (DERIVED)")));
+    }
+    Template::plain(&text)
 }

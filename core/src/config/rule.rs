@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::by_scope::ByScope;
 use super::issue::Issue;
+use super::profile::Profile;
 use super::row::{Row, by_priority};
 use super::scope::{ANY, Scopes, same_code, upper};
 use super::tables::Tables;
@@ -113,11 +114,15 @@ pub struct Rule {
 pub struct Rules(BTreeMap<Phase, ByScope<Rule>>);
 
 impl Rules {
-    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Rules {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, profile: &Profile, issues: &mut Vec<Issue>) -> Rules {
         let mut rules = Rules::default();
         let rows = by_priority(scopes.rows(tables, "ce_rule", issues));
         for row in rows {
             match compile(&row) {
+                Ok((phase, _)) if !profile.has_phase(phase) => {
+                    let reason = format!("the rule never runs: the profile {} has no such phase", profile.name);
+                    issues.push(Issue::warning(row.path("phase"), reason, profile.hint("name another phase")));
+                }
                 Ok((phase, rule)) => rules.0.entry(phase).or_default().add(&row, rule),
                 Err(issue) => issues.push(issue),
             }

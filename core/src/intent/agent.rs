@@ -33,10 +33,12 @@ pub async fn ask(t: &mut Turning<'_>) -> Result<Option<String>, Fault> {
     for key in ["intent_collision_candidates", "intent_scores", "intent_top3", "followups"] {
         t.session.set_param(key, json!([]));
     }
-    let reply = call(t).await?;
-    let resolved = judge(t, &reply).await;
+    let resolved = match call(t).await {
+        Ok(reply) => Ok(judge(t, &reply).await),
+        Err(fault) => Err(fault),
+    };
     t.session.set_param("agentResolver", false);
-    Ok(resolved)
+    resolved
 }
 
 async fn call(t: &mut Turning<'_>) -> Result<String, Fault> {

@@ -152,12 +152,13 @@ mod tests {
     use super::*;
     use crate::pack::{Conversations, Pack};
     use crate::session::Session;
+    use crate::turn::ProgramRef;
 
     #[test]
     fn the_view_is_the_session_s() {
         let turn = r#"{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "hello"}}}"#;
         let pack = Pack::parse(&format!(r#"{{"name": "one", "turns": [{turn}]}}"#)).unwrap();
-        let input = pack.message(0).unwrap().input(&Conversations::default());
+        let input = pack.message(0).unwrap().input(&Conversations::default(), ProgramRef::PipelineV2);
         let facts = Session::open(input, 20).facts();
         let mut ours: Vec<&str> = VIEW.iter().chain(&BESIDE).map(|it| it.0).filter(|it| *it != "payload").collect();
         let mut theirs: Vec<&str> = facts.as_object().unwrap().keys().map(String::as_str).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::{ANY, Issue, Phase, Row, Tables, UNKNOWN, around, by_priority, same_code, upper};
+use crate::config::{ANY, Issue, Phase, Profile, Row, Tables, UNKNOWN, around, by_priority, same_code, upper};
 
 /// The tables that are looked at.
 const TABLES: [&str; 18] = [
@@ -32,6 +32,8 @@ const EVERYTHING: [&str; 6] = [".*", ".+", "^.*$", "^.+$", "(?s).*", ".*?"];
 /// Enabled rows that are not left out, and what is read of them more than once.
 pub(super) struct Ground<'t> {
     rows: BTreeMap<&'static str, Vec<Row<'t>>>,
+    /// What reads them.
+    pub profile: &'static Profile,
     /// Enabled intents, in upper case.
     pub intents: BTreeSet<String>,
     /// Rules in the order in which they are tried within their scope.
@@ -63,13 +65,14 @@ pub(super) struct Rule<'t> {
 
 impl<'t> Ground<'t> {
     /// Reads the tables; what an issue says is left out is left out here too.
-    pub fn of(tables: &'t Tables, issues: &[Issue]) -> Ground<'t> {
+    pub fn of(tables: &'t Tables, profile: &'static Profile, issues: &[Issue]) -> Ground<'t> {
         let out: BTreeSet<&str> =
             issues.iter().filter(|it| it.is_error()).filter_map(|it| it.path.rsplit_once('.')).map(|it| it.0).collect();
         let kept = |row: &Row<'t>| row.path("").strip_suffix('.').is_some_and(|it| !out.contains(it));
         let rows = TABLES.map(|table| (table, tables.enabled(table).into_iter().filter(kept).collect::<Vec<_>>())).into();
         let mut ground = Ground {
             rows,
+            profile,
             intents: BTreeSet::new(),
             rules: Vec::new(),
             answered: BTreeSet::new(),
@@ -78,6 +81,7 @@ impl<'t> Ground<'t> {
         };
         ground.intents = ground.rows("ce_intent").iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it)).collect();
         ground.rules = rules(ground.rows("ce_rule"));
+        ground.rules.retain(|it| profile.has_phase(it.phase));
         ground.answered = ground.rows("ce_response").iter().map(|it| scope(it)).collect();
         ground.has_tasks = !ground.rows("ce_task").is_empty() || ground.rules.iter().any(|it| it.action == "SET_TASK");
         for row in ground.rows("ce_prompt_template").to_vec() {

@@ -17,13 +17,14 @@ mod tool;
 mod variable;
 mod verbose;
 
-use crate::config::{Issue, Tables};
+use crate::config::{Issue, Profile, Tables};
 use ground::Ground;
 
-/// Checks control tables; `issues` are those of compiling them.
-pub fn check(tables: &Tables, issues: &[Issue]) -> Vec<Issue> {
-    let tables = tables.compiled();
-    let ground = Ground::of(&tables, issues);
+/// Checks control tables as a profile reads them; `issues` are those of compiling them.
+pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Vec<Issue> {
+    let mut tables = tables.compiled();
+    tables.0.retain(|table, _| profile.unread_tables().all(|it| it != table));
+    let ground = Ground::of(&tables, profile, issues);
     let mut found = Vec::new();
     for check in [
         pattern::check,

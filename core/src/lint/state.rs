@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ground::{Ground, Rule, classifier_state, meet, scope};
-use crate::config::{ANY, Issue, Phase, UNKNOWN, around, upper};
+use crate::config::{ANY, Arbitration, Issue, Phase, Row, UNKNOWN, around, upper};
 
 /// States that the engine or a model gives without any row: no intent, a fresh intent, several intents.
 const GIVEN: [&str; 4] = [UNKNOWN, ANY, "IDLE", "INTENT_COLLISION"];
@@ -52,7 +52,7 @@ fn unreachable(ground: &Ground<'_>, found: &mut Vec<Issue>) {
         return;
     }
     let mut reached: BTreeSet<String> = ground.rules.iter().filter_map(Rule::sets_state).collect();
-    reached.extend(ground.rows("ce_intent_classifier").iter().map(classifier_state));
+    reached.extend(of_classifiers(ground).iter().map(classifier_state));
     reached.extend(GIVEN.map(str::to_owned));
     reached.extend(told(ground));
     let mut waiting: BTreeMap<String, (String, usize)> = BTreeMap::new();
@@ -155,9 +155,17 @@ fn without_answer(path: String, intent: &str, state: &str) -> Issue {
     Issue::warning(path, reason, "add a response for this state or for ANY, or correct the state").of("state-without-answer")
 }
 
+/// The classifiers that give a state.
+fn of_classifiers<'g, 't>(ground: &'g Ground<'t>) -> &'g [Row<'t>] {
+    match ground.profile.arbitration {
+        Arbitration::ClassifierFirst => ground.rows("ce_intent_classifier"),
+        Arbitration::AgentFirst => &[],
+    }
+}
+
 fn classified(ground: &Ground<'_>) -> BTreeMap<String, BTreeMap<String, String>> {
     let mut classified: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-    for row in ground.rows("ce_intent_classifier") {
+    for row in of_classifiers(ground) {
         let Some(intent) = row.code("intent_code").map(|it| upper(&it)).filter(|it| ground.intents.contains(it)) else { continue };
         classified.entry(intent).or_default().entry(classifier_state(row)).or_insert_with(|| row.path("state_code"));
     }

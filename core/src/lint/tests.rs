@@ -7,9 +7,13 @@ use crate::config::{Config, Severity, Tables};
 
 /// The findings of lint as `rule path`, errors with a mark before them.
 fn findings(tables: &Value) -> Vec<String> {
+    findings_with(tables, &Value::Null)
+}
+
+fn findings_with(tables: &Value, settings: &Value) -> Vec<String> {
     let tables: Tables = serde_json::from_value(tables.clone()).unwrap();
-    let (_, issues) = Config::compile(&tables, &Value::Null);
-    let found = check(&tables, &issues);
+    let (config, issues) = Config::compile(&tables, settings);
+    let found = check(&tables, config.settings.profile, &issues);
     for issue in &found {
         assert!(!issue.reason.ends_with('.') && !issue.hint.is_empty() && !issue.hint.ends_with('.'), "{issue}");
     }
@@ -362,4 +366,26 @@ fn rows_that_are_left_out_or_disabled_are_not_looked_at() {
     assert_eq!(findings(&with(json!({"ce_rule": [off.clone()]}))), ["unknown-fact-path ce_rule[1].match_pattern"]);
     off["enabled"] = json!(false);
     assert_eq!(findings(&with(json!({"ce_rule": [off]}))), [""; 0]);
+}
+
+#[test]
+fn a_profile_is_checked_as_it_runs() {
+    let v1 = json!({"pipeline": {"profile": "v1"}});
+    let tables = with(json!({
+        "ce_intent_classifier": [classifier(1, "CONTAINS", "loan", "LOAN", "FOUND")],
+        "ce_rule": [
+            rule(1, ["AGENT_POST_INTENT", "LOAN", "FOUND"], ALWAYS, ["SET_STATE", "ASKED"]),
+            rule(2, ["POST_AGENT_MCP", "LOAN", "ASKED"], ALWAYS, ["SET_INTENT", "NOBODY"]),
+        ],
+        "ce_response": [exact(1, "ANY", "ANY"), {"response_id": 2, "intent_code": "CARD", "state_code": "ANY", "output_format": "TEXT",
+            "response_type": "EXACT", "exact_text": "{{user_input}}", "priority": 100}],
+        "ce_pending_action": [{"pending_action_id": 1, "intent_code": "LOAN", "state_code": "NOWHERE", "action_key": "A", "bean_name": "b",
+            "method_names": "m"}],
+    }));
+    let told = findings(&tables);
+    for rule in ["bootstrap-phase-unreachable", "unknown-intent", "unknown-variable"] {
+        assert!(told.iter().any(|it| it.starts_with(rule)), "{rule}: {told:?}");
+    }
+    // The model is always asked, the second rule never runs, the text is none that is filled in; a classifier gives no state.
+    assert_eq!(findings_with(&tables, &v1), ["unreachable-state ce_rule[1].state_code"]);
 }

@@ -67,7 +67,8 @@ const SURFACES: [(&str, &[&str], bool); 4] = [
 pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<Issue>) {
     let facts = Facts::of(ground);
     let own = own(ground, &facts);
-    for (table, columns, is_prompt) in SURFACES {
+    let plain = |table: &str| ground.profile.plain_texts && table == "ce_response";
+    for (table, columns, is_prompt) in SURFACES.into_iter().filter(|it| !plain(it.0)) {
         for row in ground.rows(table) {
             for column in columns {
                 let source = row.text(column).unwrap_or_default();
@@ -126,12 +127,13 @@ mod tests {
     use super::*;
     use crate::pack::{Conversations, Pack};
     use crate::session::Session;
+    use crate::turn::ProgramRef;
 
     #[test]
     fn what_the_engine_shares_as_parameters_is_known() {
         let turn = r#"{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "hello"}}}"#;
         let pack = Pack::parse(&format!(r#"{{"name": "one", "turns": [{turn}]}}"#)).unwrap();
-        let mut session = Session::open(pack.message(0).unwrap().input(&Conversations::default()), 20);
+        let mut session = Session::open(pack.message(0).unwrap().input(&Conversations::default(), ProgramRef::PipelineV2), 20);
         session.share_view();
         let response = json!({"response_id": 1});
         let row = Row::new("ce_response", "response_id", 1, response.as_object().unwrap());

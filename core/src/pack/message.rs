@@ -44,8 +44,8 @@ impl Message {
         })
     }
 
-    /// The turn's input on the conversation as stored.
-    pub fn input(self, conversations: &Conversations) -> TurnInput {
+    /// The turn's input on the conversation as stored; `program` is the configuration's.
+    pub fn input(self, conversations: &Conversations, program: ProgramRef) -> TurnInput {
         let conversation = self.conversation_id.map_or_else(|| uuid_text(self.seed), |it| it.to_lowercase());
         TurnInput {
             turn: uuid_text(self.seed ^ 0x7475_726e),
@@ -53,7 +53,7 @@ impl Message {
             conversation,
             at: self.at,
             seed: self.seed,
-            program: ProgramRef::PipelineV2,
+            program,
             event: UserEvent { text: self.message, reset: self.reset, params: self.input_params },
         }
     }

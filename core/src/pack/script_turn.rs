@@ -68,13 +68,14 @@ impl ScriptTurn {
 mod tests {
     use super::super::{Conversations, Message, Pack};
     use super::*;
+    use crate::turn::ProgramRef;
 
     const TALK: &str = "config c\n> yes\n< a\n> no\n  llm policy first\n< a\n> @b no\n  llm policy second\n  llm policy third\n< a\n";
 
     /// The answers to two calls in a turn with this message.
     fn answers(turns: &mut ScriptTurns, conversation: &Value, text: &str) -> Vec<Option<Value>> {
         let message = Message::of_body(&serde_json::json!({"conversationId": conversation, "message": text}), 0, 1).unwrap();
-        turns.begins(&message.input(&Conversations::default()));
+        turns.begins(&message.input(&Conversations::default(), ProgramRef::PipelineV2));
         (0..2).map(|_| turns.answer(&Asked::Llm("policy".to_owned())).map(|it| it.reply)).collect()
     }
 

@@ -1,12 +1,9 @@
 //! The table-driven pipeline: a profile's steps, one after the other.
 
-mod profile;
 mod step;
 mod wrap;
 
-pub use profile::{Profile, V2};
-pub use step::Step;
-
+use crate::config::Step;
 use crate::fault::Fault;
 use crate::turning::Turning;
 
@@ -28,12 +25,12 @@ impl Flow {
     }
 }
 
-/// Runs a profile.
+/// Runs the steps of the configuration's profile.
 ///
 /// # Errors
 /// The fault of the step that failed; no further step runs.
-pub async fn run(t: &mut Turning<'_>, profile: &Profile) -> Result<(), Fault> {
-    for step in profile.order {
+pub async fn run(t: &mut Turning<'_>) -> Result<(), Fault> {
+    for step in t.config.settings.profile.order {
         if *step == Step::CacheInspectAudit && !t.config.settings.audit.cache_inspector {
             continue;
         }

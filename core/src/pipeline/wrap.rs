@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use super::Flow;
-use super::step::Step;
 use crate::audit::Stage;
-use crate::config::HookMoment;
+use crate::config::{HookMoment, Step};
 use crate::extension;
 use crate::fault::Fault;
 use crate::json::members;

@@ -21,8 +21,11 @@ pub(super) struct Pass {
     origin: &'static str,
 }
 
-/// Runs the rules of a phase.
+/// Runs the rules of a phase, where the profile has it.
 pub async fn pass(t: &mut Turning<'_>, phase: Phase, source: &'static str) {
+    if !t.config.settings.profile.has_phase(phase) {
+        return;
+    }
     let origin = if source.to_lowercase().contains("agentintentresolver") { "AGENT_INTENT_RESOLVER" } else { "RULES_STEP" };
     let pass = Pass { phase, source, origin };
     announce(t, pass);

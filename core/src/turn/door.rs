@@ -153,7 +153,11 @@ impl Door {
         let mut code = pin!(code);
         let mut done = None;
         poll_fn(|context| {
-            let (abandoned, held) = (self.port().abandoned, self.port().held);
+            // One guard: a second one in the same statement would wait for the first for ever.
+            let (abandoned, held) = {
+                let port = self.port();
+                (port.abandoned, port.held)
+            };
             if let Some(why) = abandoned {
                 return Poll::Ready(Err(why));
             }

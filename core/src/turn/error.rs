@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::effect::EffectId;
+use super::input::ProgramRef;
 
 /// Why an effect failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +81,14 @@ pub enum TurnError {
         found: u16,
         /// What this build speaks.
         known: u16,
+    },
+    /// The configuration runs something else than was asked for.
+    #[error("the turn asks for {asked:?}, and the configuration runs {runs:?}")]
+    Program {
+        /// What the input or the journal says.
+        asked: ProgramRef,
+        /// What the configuration runs.
+        runs: ProgramRef,
     },
     /// The replay asked for something else than the recorded turn.
     #[error(transparent)]

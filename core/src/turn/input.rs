@@ -11,6 +11,8 @@ use super::{Map, Millis};
 pub enum ProgramRef {
     /// The table-driven pipeline, version 2.
     PipelineV2,
+    /// The table-driven pipeline, version 1.
+    PipelineV1,
 }
 
 /// Something that a user did.

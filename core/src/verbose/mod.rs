@@ -47,8 +47,11 @@ pub fn tell(t: &Turning<'_>, stage: Stage, progress: Progress<'_>, facts: Value)
     t.audit(stage, |_| facts);
 }
 
-/// Publishes the message for what happened; nothing when no row speaks for it.
+/// Publishes the message for what happened; nothing when no row speaks for it, or the profile has no progress messages.
 pub fn publish(t: &Turning<'_>, progress: Progress<'_>, metadata: impl FnOnce() -> Map) {
+    if !t.config.settings.profile.verbose {
+        return;
+    }
     let rows = candidates(t, progress);
     if !rows.is_empty() || progress.error {
         speak(t, progress, &rows, metadata());

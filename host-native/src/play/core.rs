@@ -76,7 +76,7 @@ impl CorePlayer {
     pub fn play(&mut self, index: usize) -> Result<CoreTurn> {
         let message =
             self.pack.message(index).ok_or_else(|| anyhow!("turn {index} is no plain message and cannot be played in the core"))?;
-        let input = message.input(&self.conversations);
+        let input = message.input(&self.conversations, self.config.program());
         self.scripted.begins(&input);
         let (mut turn, slice) = Turn::start(input, Arc::clone(&self.config))?;
         let mut run = Run { slices: vec![slice], calls: Vec::new(), asked: Vec::new() };

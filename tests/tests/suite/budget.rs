@@ -35,7 +35,8 @@ fn a_long_conversation_keeps_its_journals_small() {
     let mut session = convengine_core::turn::Loaded::default();
     let mut longest = 0;
     for message in plain.messages().iter().cycle().take(60) {
-        let mut input = message.clone().input(&convengine_core::pack::Conversations::default());
+        let mut input =
+            message.clone().input(&convengine_core::pack::Conversations::default(), convengine_core::turn::ProgramRef::PipelineV2);
         input.session = session;
         input.session.history.truncate(20);
         let ended = plain.one(input).unwrap();

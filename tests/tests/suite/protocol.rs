@@ -12,7 +12,7 @@ fn waiting() -> (Pack, Arc<Config>, Turn, Slice) {
     let pack = demo("model_acts.json").unwrap().pack;
     let config = Arc::new(Config::compile(&pack.tables, &pack.settings).0);
     let message = pack.message(0).unwrap();
-    let (turn, slice) = Turn::start(message.input(&Conversations::default()), Arc::clone(&config)).unwrap();
+    let (turn, slice) = Turn::start(message.input(&Conversations::default(), config.program()), Arc::clone(&config)).unwrap();
     assert!(slice.end.is_none() && slice.effects.len() == 1, "the first turn of the pack does not ask a model");
     (pack, config, turn, slice)
 }
@@ -204,4 +204,16 @@ fn a_turn_that_would_end_before_its_journal_does_not() {
         writes.iter().all(|it| matches!(it, convengine_core::turn::Write::Conversation(row) if row.last_assistant.is_none())),
         "{writes:?}"
     );
+}
+
+#[test]
+fn a_turn_runs_what_its_configuration_runs() {
+    let (pack, config, journal) = finished();
+    let mut settings = pack.settings.clone();
+    settings["pipeline"] = serde_json::json!({"profile": "v1"});
+    let other = Arc::new(Config::compile(&pack.tables, &settings).0);
+    assert_ne!(config.program(), other.program());
+    let (asked, runs) = (config.program(), other.program());
+    assert_eq!(Turn::restore(journal.clone(), Arc::clone(&other)).err(), Some(TurnError::Program { asked, runs }));
+    assert_eq!(Turn::start(journal.input, other).err(), Some(TurnError::Program { asked, runs }));
 }

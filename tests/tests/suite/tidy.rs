@@ -119,7 +119,11 @@ fn every_step_says_what_it_reads_writes_and_waits_for() {
             assert!(whole.contains(part), "{}: the header does not say '{part}'", path.display());
         }
     }
-    assert_eq!(steps.len() - 1, convengine_core::V2.order.len(), "a step file that no profile lists, or a listed step without a file");
+    assert_eq!(
+        steps.len() - 1,
+        convengine_core::config::V2.order.len(),
+        "a step file that no profile lists, or a listed step without a file"
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod reader;
 use serde_json::Value;
 
 use super::issue::Issue;
+use super::profile::{PROFILES, Profile, V2};
 use super::tables::ConfigRows;
 use crate::turn::Map;
 
@@ -21,6 +22,8 @@ use reader::Reader;
 /// The settings that the core and its hosts read.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// `pipeline.profile`
+    pub profile: &'static Profile,
     /// `flow.dialogue-act.resolute`
     pub dialogue_act_mode: DialogueActMode,
     /// `flow.dialogue-act.llm-threshold`: from this confidence on, words alone decide.
@@ -54,7 +57,9 @@ pub struct Settings {
 impl Settings {
     pub(super) fn read(tree: &Value, rows: &ConfigRows, issues: &mut Vec<Issue>) -> Settings {
         let mut reader = Reader { tree, rows, issues, known: Vec::new() };
+        let profile = reader.choice("pipeline.profile", "", &PROFILES, &V2);
         let settings = Settings {
+            profile,
             dialogue_act_mode: reader.choice(
                 "flow.dialogue-act.resolute",
                 "DialogueActStep",
@@ -63,7 +68,7 @@ impl Settings {
             ),
             llm_threshold: reader.number("flow.dialogue-act.llm-threshold", "DialogueActStep", 0.90),
             query_rewrite: reader.boolean("flow.query-rewrite.enabled", "", true),
-            history_max_turns: reader.count("flow.conversation-history.max-turns", "", 20),
+            history_max_turns: reader.count("flow.conversation-history.max-turns", "", profile.history_max_turns),
             interaction: Interaction::read(&mut reader),
             action_lifecycle: ActionLifecycle::read(&mut reader),
             disambiguation: Disambiguation::read(&mut reader),
@@ -75,7 +80,7 @@ impl Settings {
             input_max_chars: reader.count("input.max-chars", "", 32_000),
             strict: reader.boolean("config.strict", "", false),
         };
-        reader.unknown();
+        reader.unknown(profile);
         settings
     }
 }
@@ -122,7 +127,7 @@ pub fn boolean(value: &Value) -> Option<bool> {
 
 /// The groups of a tree that change what a turn does.
 pub(super) fn of_the_core(tree: &Value) -> Value {
-    let groups = ["flow", "audit", "mcp"].into_iter().filter_map(|it| Some((it.to_owned(), tree.get(it)?.clone())));
+    let groups = ["flow", "audit", "mcp", "pipeline"].into_iter().filter_map(|it| Some((it.to_owned(), tree.get(it)?.clone())));
     Value::Object(groups.collect::<Map>())
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::choice::{DECISIONS, Decision};
 use crate::config::acts::Act;
 use crate::config::issue::Issue;
+use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads by itself.
@@ -177,13 +178,18 @@ impl<'r> Reader<'r> {
         self.read(key, step, expected, parse).unwrap_or_default()
     }
 
-    /// Warns of settings that nobody reads.
-    pub fn unknown(&mut self) {
+    /// Warns of settings that nobody reads, or no step of this profile.
+    pub fn unknown(&mut self, profile: &Profile) {
         let mut leaves = Vec::new();
         collect(self.tree, String::new(), &mut leaves);
         let within = |leaf: &str, prefix: &str| leaf.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         for leaf in leaves {
             let path = format!("convengine.{leaf}");
+            if profile.unread_settings().any(|it| within(&leaf, it)) {
+                let reason = format!("has no effect: the profile {} has no step that reads it", profile.name);
+                self.issues.push(Issue::warning(path, reason, profile.hint("remove it")));
+                continue;
+            }
             if self.known.iter().chain(&HOST_KEYS).any(|it| within(&leaf, it)) {
                 continue;
             }

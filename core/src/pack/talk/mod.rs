@@ -110,8 +110,14 @@ impl<'t> Header<'t> {
                 rest.required("the file of the pack")?;
                 self.config = Some(rest);
             }
-            "program" if matches!(rest.text, "pipeline v2" | "pipeline") => {}
-            "program" => return Err(rest.error("this is no program that can be played; write pipeline v2")),
+            "program" => {
+                let profile = rest.text.strip_prefix("pipeline").map(str::trim_start).filter(|it| ["", "v1", "v2"].contains(it));
+                let profile =
+                    profile.ok_or_else(|| rest.error("this is no program that can be played; write pipeline v1 or pipeline v2"))?;
+                if !profile.is_empty() {
+                    self.settings.push((Line { text: "pipeline.profile", ..rest }, Value::from(profile)));
+                }
+            }
             "at" => {
                 let at = time::instant(rest.text);
                 self.at = Some(at.ok_or_else(|| rest.error("this is no time; write it as 2026-01-01T09:00:00Z"))?);

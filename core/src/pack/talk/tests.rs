@@ -60,8 +60,7 @@ fn parse(text: &str) -> Result<Pack, String> {
 fn a_talk_is_a_pack() {
     let pack = parse(WHOLE).unwrap();
     assert_eq!((pack.name.as_str(), pack.about.as_str(), pack.llm.len()), ("loan", "asks before it files", 1));
-    let settings =
-        json!({"flow": {"dialogueAct": {"llmThreshold": 0.5}, "query-rewrite": {"enabled": false}}, "input": {"note": "two words"}});
+    let settings = json!({"flow": {"dialogueAct": {"llmThreshold": 0.5}, "query-rewrite": {"enabled": false}}, "input": {"note": "two words"}, "pipeline": {"profile": "v2"}});
     assert_eq!(pack.settings, settings);
     let bodies: Vec<&Value> = pack.turns.iter().filter_map(|it| it.request.as_ref()).map(|it| &it.body).collect();
     let texts: Vec<&Value> = bodies.iter().map(|it| &it["message"]).collect();
@@ -141,7 +140,7 @@ fn a_bad_line_is_named_with_its_column() {
         ("  < early", "line 1, column 3", "before the first message"),
         ("config", "line 1, column 7", "the file of the pack is missing"),
         ("name  ", "line 1, column 5", "the name is missing"),
-        ("program pipeline v3", "line 1, column 9", "write pipeline v2"),
+        ("program pipeline v3", "line 1, column 9", "write pipeline v1 or pipeline v2"),
         ("at noon", "line 1, column 4", "2026-01-01T09:00:00Z"),
         ("set a b", "line 1, column 5", "KEY=VALUE"),
         ("set =1", "line 1, column 5", "the key of the setting is missing"),

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Flow;
 use crate::audit::Stage;
-use crate::config::{Act, Phase, same_code};
+use crate::config::{Act, Arbitration, Classifier, Phase, same_code};
 use crate::fault::Fault;
 use crate::intent;
 use crate::json::members;
@@ -77,21 +77,31 @@ fn is_forced(session: &Session) -> bool {
 }
 
 async fn resolve(t: &mut Turning<'_>) -> Result<(), Fault> {
+    let arbitration = t.config.settings.profile.arbitration;
     let classified = intent::classify(t).await;
-    if let Some(found) = classified {
-        // A question that was open has its answer. (X7)
-        t.session.clarification = None;
-        t.session.set_intent(&found.intent);
-        t.session.state.clone_from(&found.state);
-        rules::pass(t, Phase::PostClassifierIntent, "IntentResolutionStep Classifier").await;
-        resolved(t, "CLASSIFIER", Some(&found.intent), None);
-        return Ok(());
-    }
-    match intent::ask(t).await? {
-        Some(intent) => resolved(t, "AGENT", None, Some(&intent)),
-        None => t.audit(Stage::IntentResolveNoChange, |_| json!({})),
+    let asked = match classified {
+        Some(_) if arbitration == Arbitration::ClassifierFirst => Ok(None),
+        Some(_) | None => intent::ask(t).await,
+    };
+    match (asked, classified) {
+        (Ok(Some(intent)), _) => resolved(t, "AGENT", classified.map(|it| it.intent.as_str()), Some(&intent)),
+        // A failed call is audited already, and the wording needs no model.
+        (Ok(None) | Err(_), Some(found)) => take(t, found, arbitration).await,
+        (Ok(None), None) => t.audit(Stage::IntentResolveNoChange, |_| json!({})),
+        (Err(fault), None) => return Err(fault),
     }
     Ok(())
+}
+
+async fn take(t: &mut Turning<'_>, found: &Classifier, arbitration: Arbitration) {
+    // A question that was open has its answer. (X7)
+    t.session.clarification = None;
+    t.session.set_intent(&found.intent);
+    if arbitration == Arbitration::ClassifierFirst {
+        t.session.state.clone_from(&found.state);
+    }
+    rules::pass(t, Phase::PostClassifierIntent, "IntentResolutionStep Classifier").await;
+    resolved(t, "CLASSIFIER", Some(&found.intent), None);
 }
 
 fn resolved(t: &Turning<'_>, source: &str, classifier: Option<&str>, agent: Option<&str>) {

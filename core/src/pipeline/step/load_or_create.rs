@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::Flow;
 use crate::audit::Stage;
+use crate::config::Step;
 use crate::turn::Write;
 use crate::turning::Turning;
 
@@ -13,7 +14,9 @@ pub(super) fn run(t: &mut Turning<'_>) -> Flow {
         // Kept as it is even when the turn fails: the conversation has begun.
         t.session.kept.push(Write::Conversation(t.session.stored.clone()));
     }
-    if let Some(memory) = t.session.memory.as_ref().filter(|_| t.config.settings.memory.enabled) {
+    let settings = &t.config.settings;
+    t.session.params.retain(|key, _| !settings.profile.is_stale(key));
+    if let Some(memory) = t.session.memory.as_ref().filter(|_| settings.memory.enabled && settings.profile.runs(Step::Memory)) {
         let summary = memory.summary.clone();
         t.session.set_param("memory_recall", summary);
     }

@@ -1,4 +1,4 @@
-//! The steps: one file each, named like the step in audits and tables.
+//! What each step does: one file each, named like the step in audits and tables.
 
 mod action_lifecycle;
 mod add_container_data;
@@ -29,76 +29,11 @@ mod state_graph;
 mod tool_orchestration;
 
 use super::Flow;
+use crate::config::Step;
 use crate::fault::Fault;
 use crate::turning::Turning;
 
-/// A step of the pipeline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is described in the header of its file")]
-pub enum Step {
-    LoadOrCreateConversation,
-    CacheInspectAudit,
-    ResetConversation,
-    PersistConversationBootstrap,
-    AuditUserInput,
-    PolicyEnforcement,
-    DialogueAct,
-    InteractionPolicy,
-    ActionLifecycle,
-    Correction,
-    Disambiguation,
-    Guardrail,
-    IntentResolution,
-    ResetResolvedIntent,
-    FallbackIntentState,
-    AddContainerData,
-    SchemaExtraction,
-    AutoAdvance,
-    PendingAction,
-    ToolOrchestration,
-    McpTool,
-    Rules,
-    StateGraph,
-    ResponseResolution,
-    Memory,
-    PersistConversation,
-    PipelineEndGuard,
-}
-
 impl Step {
-    /// The spelling in audits and in `ce_verbose.step_value`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Step::LoadOrCreateConversation => "LoadOrCreateConversationStep",
-            Step::CacheInspectAudit => "CacheInspectAuditStep",
-            Step::ResetConversation => "ResetConversationStep",
-            Step::PersistConversationBootstrap => "PersistConversationBootstrapStep",
-            Step::AuditUserInput => "AuditUserInputStep",
-            Step::PolicyEnforcement => "PolicyEnforcementStep",
-            Step::DialogueAct => "DialogueActStep",
-            Step::InteractionPolicy => "InteractionPolicyStep",
-            Step::ActionLifecycle => "ActionLifecycleStep",
-            Step::Correction => "CorrectionStep",
-            Step::Disambiguation => "DisambiguationStep",
-            Step::Guardrail => "GuardrailStep",
-            Step::IntentResolution => "IntentResolutionStep",
-            Step::ResetResolvedIntent => "ResetResolvedIntentStep",
-            Step::FallbackIntentState => "FallbackIntentStateStep",
-            Step::AddContainerData => "AddContainerDataStep",
-            Step::SchemaExtraction => "SchemaExtractionStep",
-            Step::AutoAdvance => "AutoAdvanceStep",
-            Step::PendingAction => "PendingActionStep",
-            Step::ToolOrchestration => "ToolOrchestrationStep",
-            Step::McpTool => "McpToolStep",
-            Step::Rules => "RulesStep",
-            Step::StateGraph => "StateGraphStep",
-            Step::ResponseResolution => "ResponseResolutionStep",
-            Step::Memory => "MemoryStep",
-            Step::PersistConversation => "PersistConversationStep",
-            Step::PipelineEndGuard => "PipelineEndGuardStep",
-        }
-    }
-
     pub(super) async fn run(self, t: &mut Turning<'_>) -> Result<Flow, Fault> {
         match self {
             Step::LoadOrCreateConversation => Ok(load_or_create::run(t)),

@@ -105,10 +105,12 @@ async fn ask(t: &mut Turning<'_>, schema: &OutputSchema, template: &PromptTempla
     Ok(text)
 }
 
-/// A reply that is no JSON object says nothing. What tools found for older values goes when there are fresh ones.
+/// A reply that is no JSON object says nothing. What tools found for older values goes when there are fresh ones, unless the tools
+/// of the turn came first.
 fn take(t: &mut Turning<'_>, schema: &OutputSchema, reply: &str) {
     let Ok(reply) = serde_json::from_str::<Map>(llm::unfenced(reply)) else { return };
-    if schema::merge(schema, &mut t.session.context, &reply) && !schema.names.iter().any(|it| it == "mcp") {
+    let fresh = schema::merge(schema, &mut t.session.context, &reply);
+    if fresh && t.config.settings.profile.drops_findings && !schema.names.iter().any(|it| it == "mcp") {
         t.session.context.shift_remove("mcp");
     }
 }

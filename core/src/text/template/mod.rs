@@ -51,6 +51,11 @@ impl Template {
         Ok(Template { source: source.to_owned(), nodes, names })
     }
 
+    /// A template that is this text, whatever stands in it.
+    pub fn plain(text: &str) -> Template {
+        Template { source: text.to_owned(), nodes: vec![block::Node::Text(text.to_owned())], names: Vec::new() }
+    }
+
     /// The text that it was compiled from.
     pub fn source(&self) -> &str {
         &self.source

@@ -111,7 +111,7 @@ pub const SABOTAGES: [Sabotage; 36] = [
     },
     Sabotage {
         name: "policy_after_the_model",
-        file: "core/src/pipeline/profile.rs",
+        file: "core/src/config/profile.rs",
         find: "        Step::PolicyEnforcement,\n        Step::DialogueAct,\n",
         replace: "        Step::DialogueAct,\n        Step::PolicyEnforcement,\n",
         noticed_by: Proof::Pack("packs/pipeline/policy_before_model.json"),
