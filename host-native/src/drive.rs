@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use convengine_core::config::Config;
 use convengine_core::pack::StandIns;
 use convengine_core::turn::{
-    Abandon, Answer, Completion, EffectId, Loaded, Map, Millis, Outcome, ProgramRef, Slice, Turn, TurnError, TurnInput, UserEvent,
+    Abandon, Answer, Completion, EffectId, Loaded, Map, Millis, Outcome, Slice, Turn, TurnError, TurnInput, UserEvent,
 };
 use tokio::task::JoinSet;
 use uuid::Uuid;
