@@ -5,6 +5,7 @@ mod budget;
 mod commands;
 mod containers;
 mod core;
+mod database;
 mod demo;
 mod export;
 mod extension;

@@ -3,6 +3,7 @@
 mod bench;
 mod install;
 mod page;
+mod postgres;
 mod project;
 mod run;
 mod sh;
@@ -19,8 +20,10 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   run [-- OPTIONS]  builds everything and starts the server with the demo; OPTIONS go to `convengine serve`
-  test              runs every check and every test, the browser's included
+  test              runs every check and every test, on SQLite and on a PostgreSQL of its own, the browser's included
   ready             test without the engine, the page and the browser
+  postgres -- COMMAND
+                    runs a command beside a PostgreSQL of its own, for one test: cargo xtask postgres -- cargo test NAME
   wasm              builds the browser engine
   page              builds the browser engine and the page
   extension         builds the worked extension
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         ["run"] | ["run", "--", ..] => |project, words| run::run(project, words.get(2..).unwrap_or(&[])),
         ["test"] => |project, _| test::everything(project),
         ["ready"] => |project, _| test::ready(project),
+        ["postgres", "--", _, ..] => |project, words| test::beside_postgres(project, words.get(2..).unwrap_or(&[])),
         ["wasm"] => |project, _| wasm::build(project),
         ["page"] => |project, _| page::build(project),
         ["extension"] => |project, _| wasm::extension(project),
