@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use convengine_tests::soak::database::Kind;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row};
@@ -18,21 +19,39 @@ pub enum Database {
     Postgres { server: String, name: String },
 }
 
+/// Whether this run of the tests has its databases on PostgreSQL, and where that is.
+fn on_server() -> Option<String> {
+    match std::env::var("CONVENGINE_TEST_DATABASE").as_deref() {
+        Ok("postgres") => Some(server()),
+        Ok("sqlite") | Err(_) => None,
+        Ok(other) => panic!("CONVENGINE_TEST_DATABASE is '{other}', not sqlite or postgres"),
+    }
+}
+
+/// The PostgreSQL that `cargo xtask test` started.
+fn server() -> String {
+    std::env::var("CONVENGINE_TEST_POSTGRES").expect("no PostgreSQL is there for this test, type: cargo xtask test")
+}
+
+/// Where the servers of a load store.
+pub fn soak_kind() -> Kind {
+    on_server().map_or(Kind::Sqlite, Kind::Postgres)
+}
+
 impl Database {
     /// A place's database: on SQLite, or on PostgreSQL where `cargo xtask test` asks for that.
     ///
     /// On SQLite it is made by the first who opens it, on PostgreSQL it is there and empty.
     pub fn of_place(folder: &Path, name: &str) -> Database {
-        match std::env::var("CONVENGINE_TEST_DATABASE").as_deref() {
-            Ok("postgres") => Database::on_postgres(name),
-            Ok("sqlite") | Err(_) => Database::Sqlite(folder.join("test.db")),
-            Ok(other) => panic!("CONVENGINE_TEST_DATABASE is '{other}', not sqlite or postgres"),
+        match on_server() {
+            Some(_) => Database::on_postgres(name),
+            None => Database::Sqlite(folder.join("test.db")),
         }
     }
 
     /// A database of this name on the server that `cargo xtask test` started.
     pub fn on_postgres(name: &str) -> Database {
-        let server = std::env::var("CONVENGINE_TEST_POSTGRES").expect("no PostgreSQL is there for this test, type: cargo xtask test");
+        let server = server();
         administer(&server, &format!("create database \"{name}\" template template0"));
         Database::Postgres { server, name: name.to_owned() }
     }

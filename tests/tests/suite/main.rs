@@ -21,6 +21,7 @@ mod scaled;
 mod seed;
 mod server;
 mod settings;
+mod soak;
 mod stream;
 mod tidy;
 mod tools;
