@@ -130,28 +130,33 @@ async fn look(pool: &SqlitePool, config: &Arc<Config>, id: &str, seen: &mut Seen
             }
         }
     }
-    let sql = "select intent_code, state_code from ce_llm_call_log where conversation_id = $1 order by llm_call_id";
-    let logged = sqlx::query(sql).bind(id).fetch_all(pool).await?;
-    let logged: Vec<(String, String)> = logged.iter().map(|it| Ok((it.try_get(0)?, it.try_get(1)?))).collect::<sqlx::Result<_>>()?;
+    let sql = "select intent_code, state_code from ce_llm_call_log where cast(conversation_id as text) = $1 order by llm_call_id";
+    let logged = texts(pool, sql, id).await?;
+    let cell = |row: &[Option<String>], at: usize| row.get(at).cloned().flatten();
+    let logged: Vec<(String, String)> =
+        logged.iter().map(|it| (cell(it, 0).unwrap_or_default(), cell(it, 1).unwrap_or_default())).collect();
     place(&mut played.llm, logged.iter().skip(seen.calls).map(|it| (it.0.as_str(), it.1.as_str())));
     seen.calls = logged.len();
-    let sql = "select status, intent_code, state_code, context_json, last_user_text, last_assistant_json, input_params_json \
-        from ce_conversation where conversation_id = $1";
-    if let Some(row) = sqlx::query(sql).bind(id).fetch_optional(pool).await? {
-        let text = |name: &str| row.try_get::<Option<String>, _>(name).ok().flatten();
-        let parsed = |name: &str| text(name).and_then(|it| serde_json::from_str::<Value>(&it).ok());
+    let sql = "select status, intent_code, state_code, cast(context_json as text), last_user_text, cast(last_assistant_json as text), \
+        cast(input_params_json as text) from ce_conversation where cast(conversation_id as text) = $1";
+    if let Some(row) = texts(pool, sql, id).await?.first() {
+        let text = |at: usize| cell(row, at);
+        let parsed = |at: usize| text(at).and_then(|it| serde_json::from_str::<Value>(&it).ok());
         played.conversation = json!({
-            "conversation_id": id, "status": text("status"), "intent_code": text("intent_code"), "state_code": text("state_code"),
-            "context_json": parsed("context_json"), "last_user_text": text("last_user_text"),
-            "last_assistant_json": parsed("last_assistant_json"), "input_params_json": parsed("input_params_json"),
+            "conversation_id": id, "status": text(0), "intent_code": text(1), "state_code": text(2), "context_json": parsed(3),
+            "last_user_text": text(4), "last_assistant_json": parsed(5), "input_params_json": parsed(6),
         });
     }
-    let sql = "select user_input, assistant_output from ce_conversation_history where conversation_id = $1 order by history_id";
-    for row in sqlx::query(sql).bind(id).fetch_all(pool).await? {
-        let text = |name: &str| row.try_get::<String, _>(name);
-        played
-            .history
-            .push(json!({"conversation_id": id, "user_input": text("user_input")?, "assistant_output": text("assistant_output")?}));
+    let sql = "select user_input, cast(assistant_output as text) from ce_conversation_history \
+        where cast(conversation_id as text) = $1 order by history_id";
+    for row in texts(pool, sql, id).await? {
+        played.history.push(json!({"conversation_id": id, "user_input": cell(&row, 0), "assistant_output": cell(&row, 1)}));
     }
     Ok(())
+}
+
+/// The rows of a query for a conversation, all columns texts; the statement is one that both databases understand.
+async fn texts(pool: &SqlitePool, sql: &'static str, id: &str) -> sqlx::Result<Vec<Vec<Option<String>>>> {
+    let rows = sqlx::query(sql).bind(id).fetch_all(pool).await?;
+    rows.iter().map(|row| (0..row.len()).map(|at| row.try_get(at)).collect()).collect()
 }

@@ -31,11 +31,15 @@ impl Client {
             Some(it) => it,
             None => connect(&self.address).await?,
         };
+        // A connection that the server has closed meanwhile has taken nothing of this message.
+        if sender.ready().await.is_err() {
+            sender = connect(&self.address).await?;
+            sender.ready().await?;
+        }
         let mut request = Request::post(app::MESSAGE).header(header::HOST, &self.address).header(header::CONTENT_TYPE, "application/json");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        sender.ready().await?;
         let response = sender.send_request(request.body(Full::new(Bytes::from(body)))?).await?;
         let status = response.status();
         let body = response.into_body().collect().await?.to_bytes();

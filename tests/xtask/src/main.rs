@@ -8,6 +8,7 @@ mod project;
 mod run;
 mod sh;
 mod size;
+mod soak;
 mod teeth;
 mod test;
 mod wasm;
@@ -30,6 +31,9 @@ usage: cargo xtask COMMAND
   teeth             changes every expectation of the corpus, one at a time (--leaves), and breaks the engine in two dozen ways
                     (--builds [NAME…]); each time a test must fail
   size              prints the bytes of what was built and compares them with tests/budget.txt
+  soak [load | size]
+                    load: five packs at once on both databases, memory, and a PostgreSQL that is stopped meanwhile; size: bytes a
+                    turn; without a word all of them
   bench             prints what a turn costs beside a server without a core (--quick: shorter, --counts: no times)
 
 What is missing on the machine is installed where that is allowed.";
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         ["teeth"] => |project, _| teeth::leaves(project).and_then(|()| teeth::builds(project, &[])),
         ["teeth", "--leaves"] => |project, _| teeth::leaves(project),
         ["teeth", "--builds", ..] => |project, words| teeth::builds(project, words.get(2..).unwrap_or(&[])),
+        ["soak", ..] => |project, words| soak::run(project, words.get(1..).unwrap_or(&[])),
         ["size"] => |project, _| size::everything(project),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -90,6 +90,11 @@ impl Postgres {
         self.wait_until_ready()
     }
 
+    /// Stops the server as a crash would: whatever it was doing is cut off.
+    pub fn crash(&mut self) -> Result<()> {
+        self.stop("immediate")
+    }
+
     fn stop(&mut self, mode: &str) -> Result<()> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         let mut command = self.programs.call("pg_ctl", &self.data());
