@@ -2,6 +2,7 @@
 
 pub mod plain;
 pub mod scaled;
+pub mod soak;
 
 use std::path::{Path, PathBuf};
 

@@ -1,37 +1,30 @@
 //! Plays packs over HTTP: a server process of its own on a temporary database, and a look into that database after each turn.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use convengine_core::config::Config;
 use convengine_core::pack::{Asked, Pack, PackRequest};
-use convengine_core::turn::{Entry, Request, STUB, Turn};
+use convengine_core::turn::{Entry, Request, Turn};
 use serde_json::{Value, json};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{Row, SqlitePool};
-use tokio::runtime::Runtime;
 
 use super::core::{call, parse_context, place, verbose_row};
 use super::expect::Played;
-use super::stub;
-use crate::{pack_file, store};
+use super::server::{Around, PackServer};
+use crate::store;
 
 /// A pack on its way through a real server.
 pub struct HttpPlayer {
-    pack: Pack,
     config: Arc<Config>,
-    server: Child,
-    address: String,
-    folder: PathBuf,
-    runtime: Runtime,
     client: reqwest::Client,
     pool: SqlitePool,
     seen: BTreeMap<String, Seen>,
+    server: PackServer,
 }
 
 /// What of a conversation belongs to earlier turns.
@@ -48,30 +41,25 @@ impl HttpPlayer {
     /// # Errors
     /// When the pack cannot be imported or the server does not start.
     pub fn start(pack: &Pack, binary: &Path, path: &Path) -> Result<HttpPlayer> {
-        let folder = std::env::temp_dir().join(format!("convengine-{}", uuid::Uuid::new_v4()));
-        std::fs::create_dir(&folder)?;
-        let file = folder.join("play.db");
-        let database = format!("sqlite:{}", file.display());
-        let runtime = Runtime::new()?;
-        let (pack, path, stub) = at_stub(pack, path, &folder, &runtime)?;
-        for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), path.as_os_str()]] {
-            let output = Command::new(binary).args(&arguments).arg("--database").arg(&database).output()?;
-            if !output.status.success() {
-                bail!("the pack cannot be imported: {}", String::from_utf8_lossy(&output.stderr).trim());
-            }
-        }
-        let mut server = serve(&pack, binary, &path, &database, stub)?;
-        let address = address(&mut server)?;
-        let options = SqliteConnectOptions::new().filename(&file);
-        let pool = runtime.block_on(SqlitePoolOptions::new().max_connections(1).connect_with(options))?;
+        HttpPlayer::start_in(pack, binary, path, &Around::default())
+    }
+
+    /// As [`HttpPlayer::start`], on a database of the caller's.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn start_in(pack: &Pack, binary: &Path, path: &Path, around: &Around) -> Result<HttpPlayer> {
+        let server = PackServer::start(pack, binary, path, around)?;
+        let options = SqliteConnectOptions::from_str(server.database())?;
+        let pool = server.wait(SqlitePoolOptions::new().max_connections(1).connect_with(options))?;
         let client = crate::tls::client_for("http:").build()?;
-        let config = Arc::new(Config::compile(&pack.tables, &pack.settings).0);
-        Ok(HttpPlayer { pack, config, server, address, folder, runtime, client, pool, seen: BTreeMap::new() })
+        let config = Arc::new(Config::compile(&server.pack().tables, &server.pack().settings).0);
+        Ok(HttpPlayer { config, client, pool, seen: BTreeMap::new(), server })
     }
 
     /// The address of the server.
     pub fn address(&self) -> &str {
-        &self.address
+        self.server.address()
     }
 
     /// Plays one turn.
@@ -79,65 +67,23 @@ impl HttpPlayer {
     /// # Errors
     /// When the server cannot be reached or its database cannot be read.
     pub fn play(&mut self, turn: usize) -> Result<Played> {
-        let of_pack = self.pack.turns.get(turn).cloned().ok_or_else(|| anyhow!("the pack has no turn {turn}"))?;
+        let server = &self.server;
+        let of_pack = server.pack().turns.get(turn).cloned().ok_or_else(|| anyhow!("the pack has no turn {turn}"))?;
         if let Some(sql) = of_pack.admin_sql.as_ref().and_then(Value::as_str) {
-            self.runtime.block_on(sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).execute(&self.pool))?;
+            server.wait(sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).execute(&self.pool))?;
         }
         let Some(request) = of_pack.request else { return Ok(Played::default()) };
-        let (status, mut body) = self.runtime.block_on(send(&self.client, &self.address, &request))?;
+        let (status, mut body) = server.wait(send(&self.client, server.address(), &request))?;
         parse_context(&mut body);
         let sent = request.body.get("conversationId").and_then(Value::as_str);
         let conversation = body.get("conversationId").and_then(Value::as_str).or(sent).map(str::to_lowercase);
         let mut played = Played { status, json: body, ..Played::default() };
         if let Some(id) = conversation {
             let seen = self.seen.entry(id.clone()).or_default();
-            self.runtime.block_on(look(&self.pool, &self.config, &id, seen, &mut played))?;
+            server.wait(look(&self.pool, &self.config, &id, seen, &mut played))?;
         }
         Ok(played)
     }
-}
-
-impl Drop for HttpPlayer {
-    fn drop(&mut self) {
-        // Errors are of no use here: the process is ours and the folder is temporary.
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// Starts the stub service that a pack brings along and puts its address into the pack.
-fn at_stub(pack: &Pack, path: &Path, folder: &Path, runtime: &Runtime) -> Result<(Pack, PathBuf, Option<SocketAddr>)> {
-    if pack.http.is_empty() {
-        return Ok((pack.clone(), path.to_owned(), None));
-    }
-    let address = stub::serve(runtime, pack.http.clone())?;
-    let text = pack_file::text(path)?.replace(STUB, &format!("http://{address}"));
-    let file = folder.join("pack.json");
-    std::fs::write(&file, &text)?;
-    Ok((Pack::parse(&text)?, file, Some(address)))
-}
-
-fn serve(pack: &Pack, binary: &Path, path: &Path, database: &str, stub: Option<SocketAddr>) -> Result<Child> {
-    let mut command = Command::new(binary);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--database", database]);
-    command.arg("--llm").arg(format!("scripted:{}", path.display()));
-    for (group, tree) in pack.settings.as_object().into_iter().flatten() {
-        command.arg("--set").arg(format!("convengine.{group}={tree}"));
-    }
-    if let Some(stub) = stub {
-        command.arg("--set").arg(format!("convengine.network.allow-private={stub}"));
-    }
-    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().context("the server cannot be started")
-}
-
-fn address(server: &mut Child) -> Result<String> {
-    let stdout = server.stdout.take().ok_or_else(|| anyhow!("the server has no standard output"))?;
-    let mut line = String::new();
-    BufReader::new(stdout).read_line(&mut line)?;
-    let address =
-        line.trim().strip_prefix("convengine listening on ").ok_or_else(|| anyhow!("the server did not start: '{}'", line.trim()))?;
-    Ok(address.to_owned())
 }
 
 async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) -> Result<(u16, Value)> {
@@ -184,28 +130,33 @@ async fn look(pool: &SqlitePool, config: &Arc<Config>, id: &str, seen: &mut Seen
             }
         }
     }
-    let sql = "select intent_code, state_code from ce_llm_call_log where conversation_id = $1 order by llm_call_id";
-    let logged = sqlx::query(sql).bind(id).fetch_all(pool).await?;
-    let logged: Vec<(String, String)> = logged.iter().map(|it| Ok((it.try_get(0)?, it.try_get(1)?))).collect::<sqlx::Result<_>>()?;
+    let sql = "select intent_code, state_code from ce_llm_call_log where cast(conversation_id as text) = $1 order by llm_call_id";
+    let logged = texts(pool, sql, id).await?;
+    let cell = |row: &[Option<String>], at: usize| row.get(at).cloned().flatten();
+    let logged: Vec<(String, String)> =
+        logged.iter().map(|it| (cell(it, 0).unwrap_or_default(), cell(it, 1).unwrap_or_default())).collect();
     place(&mut played.llm, logged.iter().skip(seen.calls).map(|it| (it.0.as_str(), it.1.as_str())));
     seen.calls = logged.len();
-    let sql = "select status, intent_code, state_code, context_json, last_user_text, last_assistant_json, input_params_json \
-        from ce_conversation where conversation_id = $1";
-    if let Some(row) = sqlx::query(sql).bind(id).fetch_optional(pool).await? {
-        let text = |name: &str| row.try_get::<Option<String>, _>(name).ok().flatten();
-        let parsed = |name: &str| text(name).and_then(|it| serde_json::from_str::<Value>(&it).ok());
+    let sql = "select status, intent_code, state_code, cast(context_json as text), last_user_text, cast(last_assistant_json as text), \
+        cast(input_params_json as text) from ce_conversation where cast(conversation_id as text) = $1";
+    if let Some(row) = texts(pool, sql, id).await?.first() {
+        let text = |at: usize| cell(row, at);
+        let parsed = |at: usize| text(at).and_then(|it| serde_json::from_str::<Value>(&it).ok());
         played.conversation = json!({
-            "conversation_id": id, "status": text("status"), "intent_code": text("intent_code"), "state_code": text("state_code"),
-            "context_json": parsed("context_json"), "last_user_text": text("last_user_text"),
-            "last_assistant_json": parsed("last_assistant_json"), "input_params_json": parsed("input_params_json"),
+            "conversation_id": id, "status": text(0), "intent_code": text(1), "state_code": text(2), "context_json": parsed(3),
+            "last_user_text": text(4), "last_assistant_json": parsed(5), "input_params_json": parsed(6),
         });
     }
-    let sql = "select user_input, assistant_output from ce_conversation_history where conversation_id = $1 order by history_id";
-    for row in sqlx::query(sql).bind(id).fetch_all(pool).await? {
-        let text = |name: &str| row.try_get::<String, _>(name);
-        played
-            .history
-            .push(json!({"conversation_id": id, "user_input": text("user_input")?, "assistant_output": text("assistant_output")?}));
+    let sql = "select user_input, cast(assistant_output as text) from ce_conversation_history \
+        where cast(conversation_id as text) = $1 order by history_id";
+    for row in texts(pool, sql, id).await? {
+        played.history.push(json!({"conversation_id": id, "user_input": cell(&row, 0), "assistant_output": cell(&row, 1)}));
     }
     Ok(())
+}
+
+/// The rows of a query for a conversation, all columns texts; the statement is one that both databases understand.
+async fn texts(pool: &SqlitePool, sql: &'static str, id: &str) -> sqlx::Result<Vec<Vec<Option<String>>>> {
+    let rows = sqlx::query(sql).bind(id).fetch_all(pool).await?;
+    rows.iter().map(|row| (0..row.len()).map(|at| row.try_get(at)).collect()).collect()
 }

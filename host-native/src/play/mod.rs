@@ -10,6 +10,7 @@ mod expect;
 mod explained;
 mod http;
 mod junit;
+mod server;
 mod stub;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ pub use self::core::{CorePlayer, CoreTurn, Suspend};
 pub use self::expect::{Played, compared, differences};
 pub use self::explained::{Explained, Explanation};
 pub use self::http::HttpPlayer;
+pub use self::server::{Around, PackServer};
 
 use crate::arguments::TestArguments;
 use crate::pack_file;
@@ -120,7 +122,12 @@ pub fn play_core(pack: &Pack, suspend: Suspend, explained: &mut Explained) -> Pa
 
 /// Plays a pack over HTTP against a server of its own.
 pub fn play_http(pack: &Pack, binary: &Path, path: &Path, explained: &mut Explained) -> PackReport {
-    match HttpPlayer::start(pack, binary, path) {
+    play_http_in(pack, binary, path, &Around::default(), explained)
+}
+
+/// As [`play_http`], on a database of the caller's.
+pub fn play_http_in(pack: &Pack, binary: &Path, path: &Path, around: &Around, explained: &mut Explained) -> PackReport {
+    match HttpPlayer::start_in(pack, binary, path, around) {
         Ok(mut player) => each_turn(pack, explained, |turn| player.play(turn).map(|it| (it, None))),
         Err(error) => PackReport { name: pack.name.clone(), failure: Some(format!("{error:#}")), ..PackReport::default() },
     }

@@ -6,7 +6,8 @@ use std::net::TcpListener;
 use convengine_tests::{corpus, root};
 use serde_json::{Value, json};
 
-use crate::running::{ANYWHERE, MESSAGE, Place, Sql, WORDS_ALONE, one_line, orders};
+use crate::database::Sql;
+use crate::running::{ANYWHERE, MESSAGE, Place, WORDS_ALONE, one_line, orders};
 
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
 
@@ -20,22 +21,31 @@ fn migrating_twice_changes_nothing() {
     assert_eq!(place.sql().everything(), before);
 }
 
-/// What a database of the original holds of a conversation: a column more, an index of its own, times as text.
-const ORIGINAL: [&str; 4] = [
-    "create table ce_conversation (conversation_id text primary key, status text not null default 'RUNNING', intent_code text not null \
-     default 'UNKNOWN', state_code text not null default 'UNKNOWN', context_json text not null default '{}', last_user_text text, \
-     last_assistant_json text, input_params_json text not null default '{}', created_at datetime, updated_at datetime, region text)",
-    "create index their_own on ce_conversation (region)",
-    "insert into ce_conversation values ('5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02', 'RUNNING', 'ORDERS', 'UNKNOWN', '{\"kept\":1}', 'hello', null, \
-     '{\"note\":\" as ever\"}', '2025-01-02 03:04:05', 1735787045678, 'north')",
-    "insert into ce_conversation (conversation_id) values ('somebody else')",
-];
+/// What a database of the original holds of a conversation: a column more, an index of its own, on SQLite times as text and as numbers.
+fn original(postgres: bool) -> [String; 4] {
+    let (id, json, time) = if postgres { ("uuid", "jsonb", "timestamptz") } else { ("text", "text", "datetime") };
+    let (updated, other) =
+        if postgres { ("'2025-01-02 03:04:05.678'", "ffffffff-8f0e-4c3e-8a53-1c9f0c1b2a02") } else { ("1735787045678", "somebody else") };
+    [
+        format!(
+            "create table ce_conversation (conversation_id {id} primary key, status text not null default 'RUNNING', intent_code text not null \
+             default 'UNKNOWN', state_code text not null default 'UNKNOWN', context_json {json} not null default '{{}}', last_user_text text, \
+             last_assistant_json {json}, input_params_json {json} not null default '{{}}', created_at {time}, updated_at {time}, region text)"
+        ),
+        "create index their_own on ce_conversation (region)".to_owned(),
+        format!(
+            "insert into ce_conversation values ('{ID}', 'RUNNING', 'ORDERS', 'UNKNOWN', '{{\"kept\":1}}', 'hello', null, \
+             '{{\"note\":\" as ever\"}}', '2025-01-02 03:04:05', {updated}, 'north')"
+        ),
+        format!("insert into ce_conversation (conversation_id) values ('{other}')"),
+    ]
+}
 
 #[test]
 fn a_database_of_the_original_is_taken_as_it_is() {
     let place = Place::new();
     let mut sql = place.sql();
-    ORIGINAL.iter().for_each(|it| sql.run(it));
+    original(sql.is_postgres()).iter().for_each(|it| sql.run(it));
     let table =
         |sql: &mut Sql| sql.everything().iter().filter(|it| it.contains("region") || it.contains("north")).cloned().collect::<Vec<_>>();
     let before = table(&mut sql);
@@ -49,7 +59,8 @@ fn a_database_of_the_original_is_taken_as_it_is() {
     let server = place.serve(&WORDS_ALONE);
     let answer = server.say(ID, "my order");
     assert_eq!((&answer["success"], &answer["intent"]), (&json!(true), &json!("ORDERS")), "the conversation goes on");
-    let row = "select created_at || ' ' || region || ' ' || status from ce_conversation where region is not null";
+    let row =
+        "select substr(cast(created_at as text), 1, 19) || ' ' || region || ' ' || status from ce_conversation where region is not null";
     assert_eq!(sql.texts(row), ["2025-01-02 03:04:05 north RUNNING"]);
     assert_eq!(place.run(&["replay", "--conversation", ID]).code, 0);
 }
@@ -169,7 +180,7 @@ fn what_is_needed_and_not_there_is_said_in_one_line() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     one_line(&place.run(&["serve", "--listen", &address]), 3, &[&address, "in use", "--listen"]);
-    assert!(!place.path("test.db").exists(), "nothing is created for a server that does not start");
+    assert!(place.is_untouched(), "nothing is created for a server that does not start");
 }
 
 /// Whether every element is closed, in order.

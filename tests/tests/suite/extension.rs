@@ -175,7 +175,8 @@ fn a_module_survives_the_way_through_a_database() {
     assert_eq!(elsewhere.run(&["import", &elsewhere.write("export.json", &exported)]).code, 0);
     let stored = |place: &Place| {
         let mut sql = place.sql();
-        [sql.texts("select name || module || hosts from cv_extension"), sql.texts("select sha256 || hex(bytes) from cv_module")]
+        let module = format!("select sha256 || {} from cv_module", sql.hex("bytes"));
+        [sql.texts("select concat_ws('|', name, module, hosts) from cv_extension"), sql.texts(&module)]
     };
     assert_eq!(stored(&elsewhere), stored(&place));
     assert_eq!(stored(&place).map(|it| it.len()), [1, 1]);

@@ -1,17 +1,23 @@
 //! The corpus over HTTP: a real server on loopback, and what it stored.
 
-use convengine_server::play::play_http;
-use convengine_tests::{binary, corpus, explained};
+use convengine_server::play::{Around, play_http_in};
+use convengine_tests::{Case, binary, corpus, explained};
+
+use crate::running::Place;
 
 #[test]
 fn every_pack_is_as_expected_over_http() {
     let binary = binary().unwrap();
     let cases = corpus().unwrap();
     let (left, right) = cases.split_at(cases.len() / 2);
-    let run = |cases: &[convengine_tests::Case]| {
+    let run = |cases: &[Case]| {
         let mut explained = explained().unwrap();
-        let reports = cases.iter().map(|it| play_http(&it.pack, &binary, &it.path, &mut explained));
-        reports.filter(|it| !it.passed()).map(|it| format!("{it:#?}")).collect::<Vec<_>>()
+        let played = |it: &Case| {
+            let place = Place::new();
+            let around = Around { database: Some(place.database()), ..Around::default() };
+            play_http_in(&it.pack, &binary, &it.path, &around, &mut explained)
+        };
+        cases.iter().map(played).filter(|it| !it.passed()).map(|it| format!("{it:#?}")).collect::<Vec<_>>()
     };
     let failed = std::thread::scope(|scope| {
         let other = scope.spawn(|| run(right));

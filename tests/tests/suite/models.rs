@@ -125,7 +125,8 @@ fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
     assert!(tokens.iter().all(|it| it.id.is_empty() && it.data["effect"] == 0 && it.data["turn"] == numbered[0].turn()));
     assert!(numbered.iter().enumerate().all(|(index, it)| it.seq() == index), "the other events are counted as ever");
     assert!(events.iter().position(|it| it.name == "RESOLVE_RESPONSE_LLM_OUTPUT") > events.iter().rposition(|it| it.name == "TOKEN"));
-    let columns = "concat_ws('|', provider, model, success, input_tokens, output_tokens, cost_micros, response_text)";
+    let columns =
+        "concat_ws('|', provider, model, case when success then 1 else 0 end, input_tokens, output_tokens, cost_micros, response_text)";
     let log = place.sql().texts(&format!("select {columns} from ce_llm_call_log"));
     assert_eq!(log, ["openai|test-model|1|1001|20|162|It is [secret OPENAI_API_KEY] on its way 🙂"]);
     let ran = place.run(&["replay", "--conversation", ID]);
@@ -173,7 +174,7 @@ fn a_model_that_fails_fails_the_turn_and_its_words_stay_inside() {
     assert_eq!((&answer["success"], &answer["errorCode"]), (&json!(false), &json!("LLM_CALL_FAILED")), "{answer}");
     assert!(!answer.to_string().contains("API key"), "{answer}");
     assert_eq!(asked.join().unwrap().len(), 1, "a key does not become right by being sent again");
-    let log = place.sql().texts("select concat_ws('|', provider, success, error_message) from ce_llm_call_log");
+    let log = place.sql().texts("select concat_ws('|', provider, case when success then 1 else 0 end, error_message) from ce_llm_call_log");
     assert_eq!(log, ["UNKNOWN|0|openai:test-model: status 401: Incorrect API key provided: [secret OPENAI_API_KEY]"]);
     let everything = place.sql().everything().join("\n") + &server.log();
     assert!(!everything.contains(KEY));

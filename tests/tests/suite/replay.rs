@@ -6,7 +6,8 @@ use convengine_server::store::turn::{compress, decompress};
 use convengine_tests::{demo, root};
 use serde_json::{Value, json};
 
-use crate::running::{Place, Sql, WORDS_ALONE, one_line, orders};
+use crate::database::Sql;
+use crate::running::{Place, WORDS_ALONE, one_line, orders};
 
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
 
@@ -66,16 +67,12 @@ fn another_configuration_shows_what_it_would_change() {
     }
 }
 
-#[test]
-fn a_change_of_what_is_stored_shows_in_the_replay() {
-    let place = stored();
-    // The copies are made of this file alone.
-    place.sql().run("pragma wal_checkpoint(truncate)");
-    assert_eq!(place.run(&["replay", "--conversation", ID]).code, 0);
-    let row = "audit_id = (select min(audit_id) from ce_audit where stage = 'USER_INPUT')";
-    for (case, (change, words)) in [
+/// Changes of a stored conversation, and what a replay then says. `ROW` and `LAST` stand for an audit row.
+fn changes(sql: &Sql) -> Vec<(String, [&'static str; 3])> {
+    let journal = format!("update ce_turn set journal = {} where number = 1", sql.bytes("00ff"));
+    let torn = ("update ce_audit set payload_json = 'torn' where ROW", ["turn 1 ", "USER_INPUT", "torn"]);
+    let mut changes = vec![
         ("update ce_audit set payload_json = '{\"text\":\"my borders\"}' where ROW", ["turn 1 ", "USER_INPUT", "my borders"]),
-        ("update ce_audit set payload_json = 'torn' where ROW", ["turn 1 ", "USER_INPUT", "torn"]),
         ("update ce_audit set stage = 'MADE_UP' where ROW", ["turn 1 ", "MADE_UP", "USER_INPUT"]),
         ("delete from ce_audit where ROW", ["turn 1 ", "audit row", "USER_INPUT"]),
         ("delete from ce_audit where LAST", ["turn 2 ", "STEP_EXIT", "missing"]),
@@ -85,16 +82,24 @@ fn a_change_of_what_is_stored_shows_in_the_replay() {
             ["audit row", "MADE_UP", "no turn"],
         ),
         ("update ce_turn set state_hash = 'other' where number = 1", ["turn 1 ", "sha256", "other"]),
-        ("update ce_turn set journal = x'00ff' where number = 1", ["turn 1", "journal", "cannot be read"]),
+        (&journal, ["turn 1", "journal", "cannot be read"]),
         ("update ce_config_snapshot set hash = 'other'", ["turn 1", "configuration", "not in the database"]),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let copy = place.path(&format!("{case}.db"));
-        fs::copy(place.path("test.db"), &copy).unwrap();
-        Sql::open(&copy).run(&change.replace("ROW", row).replace("LAST", "audit_id = (select max(audit_id) from ce_audit)"));
-        let ran = place.run(&["replay", "--conversation", ID, "--database", &format!("sqlite:{}", copy.display())]);
+    ];
+    // PostgreSQL itself refuses a payload that is no JSON.
+    changes.extend((!sql.is_postgres()).then_some(torn));
+    changes.into_iter().map(|(change, words)| (change.to_owned(), words)).collect()
+}
+
+#[test]
+fn a_change_of_what_is_stored_shows_in_the_replay() {
+    let place = stored();
+    assert_eq!(place.run(&["replay", "--conversation", ID]).code, 0);
+    let row = "audit_id = (select min(audit_id) from ce_audit where stage = 'USER_INPUT')";
+    let changes = changes(&place.sql());
+    for (change, words) in changes {
+        let copy = place.copy();
+        copy.sql().run(&change.replace("ROW", row).replace("LAST", "audit_id = (select max(audit_id) from ce_audit)"));
+        let ran = copy.run(&["replay", "--conversation", ID]);
         assert_eq!(ran.code, 1, "{change}: {ran:?}");
         assert!(words.iter().all(|it| ran.err.contains(it)), "{change}: {words:?} in {}", ran.err);
     }
@@ -104,12 +109,14 @@ fn a_change_of_what_is_stored_shows_in_the_replay() {
 fn a_changed_journal_is_another_turn() {
     let place = stored();
     let mut sql = place.sql();
-    let hex = sql.texts("select hex(journal) from ce_turn where number = 1").remove(0);
+    let hex = sql.hex("journal");
+    let hex = sql.texts(&format!("select {hex} from ce_turn where number = 1")).remove(0);
     let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(|it| u8::from_str_radix(&hex[it..it + 2], 16).unwrap()).collect();
     let mut journal = decompress(&bytes).unwrap();
     journal.input.event.text = Some("my borders".to_owned());
     let hex: String = compress(&journal).unwrap().iter().map(|it| format!("{it:02x}")).collect();
-    sql.run(&format!("update ce_turn set journal = x'{hex}' where number = 1"));
+    let bytes = sql.bytes(&hex);
+    sql.run(&format!("update ce_turn set journal = {bytes} where number = 1"));
     let ran = place.run(&["replay", "--conversation", ID]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(["turn 1 differs: sha256 ", "my order", "my borders"].iter().all(|it| ran.err.contains(it)), "{}", ran.err);

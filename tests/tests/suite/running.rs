@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 use convengine_tests::binary;
 use reqwest::blocking::{Client, Response};
 use serde_json::{Value, json};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions};
-use tokio::runtime::{Builder, Runtime};
+
+use crate::database::{Database, Sql};
 
 /// Where messages go.
 pub const MESSAGE: &str = "/api/v1/conversation/message";
@@ -39,7 +38,7 @@ pub fn orders() -> Value {
 }
 
 /// How long a test waits for what must happen.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The server on a free port.
 pub const ANYWHERE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
@@ -52,10 +51,11 @@ pub fn one_line(ran: &Ran, code: i32, words: &[&str]) {
     assert_eq!(ran.out, "", "nothing listens: {ran:?}");
 }
 
-/// A temporary folder with a database.
+/// A temporary folder and a database.
 pub struct Place {
     folder: PathBuf,
     files: AtomicU32,
+    database: Database,
 }
 
 /// How a command ended.
@@ -70,9 +70,17 @@ impl Place {
     pub fn new() -> Place {
         static PLACES: AtomicU32 = AtomicU32::new(0);
         let name = format!("convengine-suite-{}-{}", std::process::id(), PLACES.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(name);
+        let folder = std::env::temp_dir().join(&name);
         fs::create_dir(&folder).unwrap();
-        Place { folder, files: AtomicU32::new(0) }
+        let database = Database::of_place(&folder, &name);
+        Place { folder, files: AtomicU32::new(0), database }
+    }
+
+    /// The place's database as it is now, in a place of its own. No server may run on it.
+    pub fn copy(&self) -> Place {
+        let place = Place::new();
+        self.database.copy_to(&place.database);
+        place
     }
 
     /// A place whose database holds the rows of a pack.
@@ -98,8 +106,14 @@ impl Place {
         self.write(name, &pack.to_string())
     }
 
+    /// Whether nobody has made anything in the database.
+    pub fn is_untouched(&self) -> bool {
+        self.database.is_empty()
+    }
+
+    /// The database's address.
     pub fn database(&self) -> String {
-        format!("sqlite:{}", self.path("test.db").display())
+        self.database.url()
     }
 
     /// A command on the place's database, unless the arguments name another one.
@@ -144,7 +158,7 @@ impl Place {
     }
 
     pub fn sql(&self) -> Sql {
-        Sql::open(&self.path("test.db"))
+        Sql::open(&self.database)
     }
 }
 
@@ -274,42 +288,4 @@ impl Drop for Server {
 pub fn client() -> Client {
     convengine_server::tls::install();
     Client::builder().tls_certs_only([]).build().unwrap()
-}
-
-/// A connection to a test's database beside the server's.
-pub struct Sql {
-    runtime: Runtime,
-    connection: SqliteConnection,
-}
-
-impl Sql {
-    pub fn open(file: &Path) -> Sql {
-        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let options = SqliteConnectOptions::new().filename(file).create_if_missing(true).busy_timeout(PATIENCE).foreign_keys(false);
-        let connection = runtime.block_on(options.connect()).unwrap();
-        Sql { runtime, connection }
-    }
-
-    pub fn run(&mut self, sql: &str) {
-        let query = sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut self.connection);
-        self.runtime.block_on(query).unwrap_or_else(|error| panic!("{sql}: {error}"));
-    }
-
-    /// The rows of a query with one column of texts.
-    pub fn texts(&mut self, sql: &str) -> Vec<String> {
-        let query = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_all(&mut self.connection);
-        self.runtime.block_on(query).unwrap_or_else(|error| panic!("{sql}: {error}"))
-    }
-
-    /// Everything in the database: equal when nothing was changed.
-    pub fn everything(&mut self) -> Vec<String> {
-        let mut all = self.texts("select coalesce(sql, name) from sqlite_master order by name");
-        for table in self.texts("select name from sqlite_master where type = 'table' order by name") {
-            let columns =
-                self.texts(&format!("select group_concat('quote(' || name || ')', ' || '','' || ') from pragma_table_info('{table}')"));
-            all.push(table.clone());
-            all.extend(self.texts(&format!("select {} from {table} order by 1", columns[0])));
-        }
-        all
-    }
 }

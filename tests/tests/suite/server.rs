@@ -305,7 +305,7 @@ fn messages_at_the_same_time_are_all_answered_and_stored_in_order() {
 }
 
 #[test]
-fn a_locked_database_refuses_the_turn_whole_and_is_used_again() {
+fn a_locked_sqlite_database_refuses_the_turn_whole_and_is_used_again() {
     let place = Place::with(&orders());
     let server = place.serve(&WORDS_ALONE);
     let mut lock = place.sql();

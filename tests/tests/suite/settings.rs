@@ -151,7 +151,7 @@ fn every_bad_setting_has_its_line() {
         let listen: &[&str] = if arguments[0] == "--listen" { &[] } else { &["--listen", "127.0.0.1:0"] };
         one_line(&place.run(&[&serve, listen, &arguments].concat()), 2, &[words]);
     }
-    assert!(!place.path("test.db").exists(), "nothing is created for a server that does not start");
+    assert!(place.is_untouched(), "nothing is created for a server that does not start");
 }
 
 #[test]

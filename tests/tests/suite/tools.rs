@@ -116,7 +116,9 @@ fn a_secret_that_a_service_gives_back_is_in_no_byte() {
         ends.set(ends.get() + usize::from(it.name == "ENGINE_RETURN"));
         ends.get() == 3
     });
-    let journals = place.sql().texts("select hex(journal) from ce_turn");
+    let mut sql = place.sql();
+    let hex = sql.hex("journal");
+    let journals = sql.texts(&format!("select {hex} from ce_turn"));
     let mut shown: Vec<String> = answers.iter().map(ToString::to_string).collect();
     shown.extend(server.audit(ID).iter().map(ToString::to_string));
     shown.extend(events.iter().map(|it| it.data.to_string()));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use crate::postgres::{Programs, is_root};
 use crate::project::Project;
 use crate::sh;
 
@@ -95,6 +96,17 @@ pub fn valgrind() -> Result<()> {
     Ok(())
 }
 
+/// Returns the programs of a PostgreSQL, after installing one where none is there.
+pub fn postgres() -> Result<Programs> {
+    if let Some(programs) = Programs::find() {
+        return Ok(programs);
+    }
+    if may_install() {
+        warn(apt_install("a database server for the tests", &["postgresql"]));
+    }
+    Programs::find().context("no PostgreSQL 15 or later for the tests, type: sudo apt-get install postgresql")
+}
+
 fn active_has_target(project: &Project) -> bool {
     let mut rustc = project.command("rustc");
     rustc.args(["--print", "target-libdir", "--target", WASM_TARGET]);
@@ -125,7 +137,7 @@ fn minor(version: &str) -> Option<(u32, u32)> {
 }
 
 fn may_install() -> bool {
-    sh::on_path("apt-get") && sh::output(Command::new("id").arg("-u")).is_some_and(|id| id == "0")
+    sh::on_path("apt-get") && is_root()
 }
 
 fn apt_install(what: &str, packages: &[&str]) -> Result<()> {

@@ -3,10 +3,12 @@
 mod bench;
 mod install;
 mod page;
+mod postgres;
 mod project;
 mod run;
 mod sh;
 mod size;
+mod soak;
 mod teeth;
 mod test;
 mod wasm;
@@ -19,14 +21,19 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   run [-- OPTIONS]  builds everything and starts the server with the demo; OPTIONS go to `convengine serve`
-  test              runs every check and every test, the browser's included
+  test              runs every check and every test, on SQLite and on a PostgreSQL of its own, the browser's included
   ready             test without the engine, the page and the browser
+  postgres -- COMMAND
+                    runs a command beside a PostgreSQL of its own, for one test: cargo xtask postgres -- cargo test NAME
   wasm              builds the browser engine
   page              builds the browser engine and the page
   extension         builds the worked extension
   teeth             changes every expectation of the corpus, one at a time (--leaves), and breaks the engine in two dozen ways
                     (--builds [NAME…]); each time a test must fail
   size              prints the bytes of what was built and compares them with tests/budget.txt
+  soak [load | size]
+                    load: five packs at once on both databases, memory, and a PostgreSQL that is stopped meanwhile; size: bytes a
+                    turn; without a word all of them
   bench             prints what a turn costs beside a server without a core (--quick: shorter, --counts: no times)
 
 What is missing on the machine is installed where that is allowed.";
@@ -38,6 +45,7 @@ fn main() -> ExitCode {
         ["run"] | ["run", "--", ..] => |project, words| run::run(project, words.get(2..).unwrap_or(&[])),
         ["test"] => |project, _| test::everything(project),
         ["ready"] => |project, _| test::ready(project),
+        ["postgres", "--", _, ..] => |project, words| test::beside_postgres(project, words.get(2..).unwrap_or(&[])),
         ["wasm"] => |project, _| wasm::build(project),
         ["page"] => |project, _| page::build(project),
         ["extension"] => |project, _| wasm::extension(project),
@@ -45,6 +53,7 @@ fn main() -> ExitCode {
         ["teeth"] => |project, _| teeth::leaves(project).and_then(|()| teeth::builds(project, &[])),
         ["teeth", "--leaves"] => |project, _| teeth::leaves(project),
         ["teeth", "--builds", ..] => |project, words| teeth::builds(project, words.get(2..).unwrap_or(&[])),
+        ["soak", ..] => |project, words| soak::run(project, words.get(1..).unwrap_or(&[])),
         ["size"] => |project, _| size::everything(project),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::postgres::{Disk, Postgres};
 use crate::project::Project;
 use crate::{install, page, sh, size, wasm};
 
@@ -13,6 +14,7 @@ pub fn everything(project: &Project) -> Result<()> {
     install::node_packages(project)?;
     install::wasm_compiler(project)?;
     install::chromium()?;
+    install::postgres()?;
     check(project)?;
     sh::say("checking the page");
     sh::run(&mut project.npm(&["run", "--silent", "check"]))?;
@@ -22,7 +24,7 @@ pub fn everything(project: &Project) -> Result<()> {
     wasm::extension(project)?;
     build(project)?;
     sh::say("testing");
-    counted(&mut project.cargo(&["test", "--workspace"]))
+    counted(&mut [project.cargo(&["test", "--workspace"]), on_postgres(project)])
 }
 
 /// Runs the checks and tests that need neither the engine in the browser nor the page.
@@ -30,24 +32,56 @@ pub fn ready(project: &Project) -> Result<()> {
     check(project)?;
     build(project)?;
     sh::say("testing without the browser");
-    let mut tests = project.cargo(&["test", "--workspace", "--", "--skip", "browser"]);
-    counted(tests.env("CONVENGINE_READY", "1"))
+    let tests = project.cargo(&["test", "--workspace", "--", "--skip", "browser"]);
+    let mut both = [tests, on_postgres(project)];
+    for tests in &mut both {
+        tests.env("CONVENGINE_READY", "1");
+    }
+    counted(&mut both)
 }
 
-/// Runs the tests and closes with the sum of the runner's own counts, which it prints once for each of its programs.
-fn counted(tests: &mut Command) -> Result<()> {
-    let mut child = tests.stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
-    let stdout = child.stdout.take().context("the tests have no output")?;
-    let (mut passed, mut failed) = (0, 0);
-    for line in BufReader::new(stdout).lines() {
-        let line = line?;
-        println!("{line}");
-        passed += count(&line, " passed");
-        failed += count(&line, " failed");
+/// Runs a command that needs a PostgreSQL.
+pub fn beside_postgres(project: &Project, words: &[&str]) -> Result<()> {
+    let (program, arguments) = words.split_first().context("type: cargo xtask postgres -- COMMAND")?;
+    let postgres = Postgres::start(Disk::Lazy)?;
+    sh::run(postgres.known_to(project.command(program).args(arguments)))
+}
+
+/// What the second run of the suite leaves out: what needs no database, and what is about SQLite alone.
+///
+/// All else is played again, so that a new test is forgotten on neither database.
+const ON_SQLITE_ALONE: [&str; 8] = ["browser", "sqlite", "budget::", "core::", "protocol::", "readme::", "scaled::", "tidy::"];
+
+/// The suite again, with its databases on PostgreSQL.
+fn on_postgres(project: &Project) -> Command {
+    let mut tests = project.cargo(&["test", "--package", "convengine-tests", "--test", "suite", "--"]);
+    for name in ON_SQLITE_ALONE {
+        tests.args(["--skip", name]);
     }
-    let status = child.wait()?;
+    tests.env("CONVENGINE_TEST_DATABASE", "postgres");
+    tests
+}
+
+/// Runs the tests beside a PostgreSQL and closes with the sum of the runner's own counts, which it prints once for each of its programs.
+fn counted(runs: &mut [Command]) -> Result<()> {
+    let postgres = Postgres::start(Disk::Lazy)?;
+    let (mut passed, mut failed) = (0, 0);
+    let mut ends = Vec::new();
+    for tests in runs {
+        let mut child = postgres.known_to(tests).stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
+        let stdout = child.stdout.take().context("the tests have no output")?;
+        for line in BufReader::new(stdout).lines() {
+            let line = line?;
+            println!("{line}");
+            passed += count(&line, " passed");
+            failed += count(&line, " failed");
+        }
+        ends.push(child.wait()?);
+    }
+    drop(postgres);
     println!("{passed} passed, {failed} failed");
-    ensure!(status.success() && failed == 0, "the tests ended with {status}");
+    let bad = ends.iter().find(|it| !it.success());
+    ensure!(bad.is_none() && failed == 0, "the tests ended with {}", bad.or(ends.last()).map_or(String::new(), ToString::to_string));
     ensure!(passed > 0, "no test was run");
     Ok(())
 }

@@ -1,0 +1,127 @@
+//! A server process with a pack: its rows in a database, its settings, its scripted model, and its services on loopback.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, anyhow, bail};
+use convengine_core::pack::Pack;
+use convengine_core::turn::STUB;
+use tokio::runtime::Runtime;
+
+use super::stub;
+use crate::pack_file;
+
+/// A running server; it ends when it is dropped, and its folder goes.
+pub struct PackServer {
+    pack: Pack,
+    process: Child,
+    address: String,
+    database: String,
+    folder: PathBuf,
+    runtime: Runtime,
+}
+
+/// What of a server is not the pack's.
+#[derive(Debug, Clone, Default)]
+pub struct Around {
+    /// The address of an empty database; none is a temporary file.
+    pub database: Option<String>,
+    /// Further settings as `KEY=VALUE`.
+    pub set: Vec<String>,
+}
+
+impl PackServer {
+    /// Imports the pack and starts the server.
+    ///
+    /// # Errors
+    /// When the pack cannot be imported or the server does not start.
+    pub fn start(pack: &Pack, binary: &Path, path: &Path, around: &Around) -> Result<PackServer> {
+        let folder = std::env::temp_dir().join(format!("convengine-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir(&folder)?;
+        let database = around.database.clone().unwrap_or_else(|| format!("sqlite:{}", folder.join("play.db").display()));
+        let runtime = Runtime::new()?;
+        let (pack, path, stub) = at_stub(pack, path, &folder, &runtime)?;
+        for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), path.as_os_str()]] {
+            let output = Command::new(binary).args(&arguments).arg("--database").arg(&database).output()?;
+            if !output.status.success() {
+                bail!("the pack cannot be imported: {}", String::from_utf8_lossy(&output.stderr).trim());
+            }
+        }
+        let process = serve(&pack, binary, &path, &database, stub, &around.set)?;
+        let mut server = PackServer { pack, process, address: String::new(), database, folder, runtime };
+        server.address = server.listening()?;
+        Ok(server)
+    }
+
+    /// The pack, with the address of its services.
+    pub fn pack(&self) -> &Pack {
+        &self.pack
+    }
+
+    /// The address of the server, with `http://`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The address of its database.
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// The id of its process.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits for what is asked of the server or its database.
+    pub fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    fn listening(&mut self) -> Result<String> {
+        let stdout = self.process.stdout.take().ok_or_else(|| anyhow!("the server has no standard output"))?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        let address = line.trim().strip_prefix("convengine listening on ");
+        Ok(address.ok_or_else(|| anyhow!("the server did not start: '{}'", line.trim()))?.to_owned())
+    }
+}
+
+impl Drop for PackServer {
+    fn drop(&mut self) {
+        // Errors are of no use here: the process is ours and the folder is temporary.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Starts the stub service that a pack brings along and puts its address into the pack.
+fn at_stub(pack: &Pack, path: &Path, folder: &Path, runtime: &Runtime) -> Result<(Pack, PathBuf, Option<SocketAddr>)> {
+    if pack.http.is_empty() {
+        return Ok((pack.clone(), path.to_owned(), None));
+    }
+    let address = stub::serve(runtime, pack.http.clone())?;
+    let text = pack_file::text(path)?.replace(STUB, &format!("http://{address}"));
+    let file = folder.join("pack.json");
+    std::fs::write(&file, &text)?;
+    Ok((Pack::parse(&text)?, file, Some(address)))
+}
+
+fn serve(pack: &Pack, binary: &Path, path: &Path, database: &str, stub: Option<SocketAddr>, set: &[String]) -> Result<Child> {
+    let mut command = Command::new(binary);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--database", database]);
+    command.arg("--llm").arg(format!("scripted:{}", path.display()));
+    for (group, tree) in pack.settings.as_object().into_iter().flatten() {
+        command.arg("--set").arg(format!("convengine.{group}={tree}"));
+    }
+    if let Some(stub) = stub {
+        command.arg("--set").arg(format!("convengine.network.allow-private={stub}"));
+    }
+    for setting in set {
+        command.args(["--set", setting]);
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().context("the server cannot be started")
+}

@@ -1,0 +1,80 @@
+//! Talks several packs with servers of their own, and prints what it saw as JSON. `cargo xtask soak` makes tables of it.
+//!
+//! `soak load DATABASE CONNECTIONS seconds:S|conversations:N`, `soak outage DATABASE CONNECTIONS`,
+//! `soak size DATABASE PACK [KEY=VALUE…]`. DATABASE is `sqlite` or the address of a PostgreSQL server. An outage says `steady` when
+//! the database may be stopped, and waits for the line `restored`.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use convengine_tests::soak::database::Kind;
+use convengine_tests::soak::load::{Until, hold};
+use convengine_tests::soak::outage::{self, Signals};
+use convengine_tests::soak::{Mix, size};
+use serde_json::{Value, json};
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let found = match words.as_slice() {
+        ["load", database, connections, until] => load(&Kind::parse(database)?, connections.parse()?, parse(until)?)?,
+        ["outage", database, connections] => outage(&Kind::parse(database)?, connections.parse()?)?,
+        ["size", database, pack, set @ ..] => {
+            let set: Vec<String> = set.iter().map(|it| (*it).to_owned()).collect();
+            let (turns, bytes) = size::bytes_a_turn(&binary()?, &Kind::parse(database)?, pack, &set)?;
+            json!({"turns": turns, "bytes": bytes})
+        }
+        _ => bail!("usage: soak load DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…]"),
+    };
+    println!("{found}");
+    Ok(())
+}
+
+fn load(kind: &Kind, connections: usize, until: Until) -> Result<Value> {
+    let mix = Rc::new(Mix::start(&binary()?, kind)?);
+    let seen = hold(&mix, connections, until)?;
+    Ok(json!({
+        "turns": seen.micros.len(), "conversations": seen.conversations, "failures": seen.failures, "failed": seen.failed,
+        "rate": seen.rate(), "p50_ms": seen.percentile_ms(50), "p99_ms": seen.percentile_ms(99),
+        "cpu_us": seen.a_turn(seen.cpu_us), "bytes": seen.a_turn(seen.bytes),
+        "memory_mb": seen.memory_mb(), "growth_mb": seen.growth_mb(),
+    }))
+}
+
+fn outage(kind: &Kind, connections: usize) -> Result<Value> {
+    let mix = Rc::new(Mix::start(&binary()?, kind)?);
+    let signals = Arc::new(Signals::default());
+    let restored = Arc::clone(&signals);
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        if std::io::stdin().read_line(&mut line).is_ok_and(|length| length > 0) {
+            restored.restored.store(true, Ordering::Release);
+        }
+    });
+    let found = outage::hold(&mix, connections, &signals, || println!("steady"))?;
+    Ok(json!({
+        "acknowledged": found.acknowledged, "repeated": found.repeated, "failures": found.failed.len(),
+        "failed": found.failed.iter().take(5).collect::<Vec<_>>(),
+        "service_returned_ms": found.service_returned.map(|it| it.as_millis() as u64),
+    }))
+}
+
+/// The server that was built beside this program.
+fn binary() -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    Ok(own.parent().context("this program lies nowhere")?.join("convengine"))
+}
+
+fn parse(until: &str) -> Result<Until> {
+    let (unit, number) = until.split_once(':').context("write seconds:S or conversations:N")?;
+    let number: usize = number.parse()?;
+    match unit {
+        "seconds" => Ok(Until::Time(Duration::from_secs(number as u64))),
+        "conversations" => Ok(Until::Conversations(number)),
+        _ => bail!("write seconds:S or conversations:N"),
+    }
+}

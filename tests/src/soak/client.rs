@@ -1,0 +1,57 @@
+//! One connection with a server, made again when it is lost.
+
+use anyhow::{Context, Result};
+use convengine_server::app;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::{Request, StatusCode, header};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+/// A client; its connection lives in the local set of the caller.
+pub struct Client {
+    address: String,
+    sender: Option<SendRequest<Full<Bytes>>>,
+}
+
+impl Client {
+    /// A client that has yet to connect; the address may begin with `http://`.
+    #[must_use]
+    pub fn new(address: &str) -> Client {
+        Client { address: address.trim_start_matches("http://").to_owned(), sender: None }
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// When there is no answer; the next message is sent on a new connection.
+    pub async fn say(&mut self, body: String, headers: &[(&str, &str)]) -> Result<(StatusCode, Bytes)> {
+        let mut sender = match self.sender.take() {
+            Some(it) => it,
+            None => connect(&self.address).await?,
+        };
+        // A connection that the server has closed meanwhile has taken nothing of this message.
+        if sender.ready().await.is_err() {
+            sender = connect(&self.address).await?;
+            sender.ready().await?;
+        }
+        let mut request = Request::post(app::MESSAGE).header(header::HOST, &self.address).header(header::CONTENT_TYPE, "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = sender.send_request(request.body(Full::new(Bytes::from(body)))?).await?;
+        let status = response.status();
+        let body = response.into_body().collect().await?.to_bytes();
+        self.sender = Some(sender);
+        Ok((status, body))
+    }
+}
+
+async fn connect(address: &str) -> Result<SendRequest<Full<Bytes>>> {
+    let stream = TcpStream::connect(address).await.with_context(|| format!("nothing listens at {address}"))?;
+    stream.set_nodelay(true)?;
+    let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+    tokio::task::spawn_local(connection);
+    Ok(sender)
+}

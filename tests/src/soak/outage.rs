@@ -1,0 +1,175 @@
+//! A database that goes away under load and comes back: every message is sent until it is acknowledged, and then all are counted.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use hyper::StatusCode;
+use tokio::runtime::Builder;
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::Mix;
+use super::client::Client;
+use super::load::other;
+
+/// How long a message is sent again before the run has failed.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// How long one waits before a message is sent again.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long conversations are begun after the database is back.
+const AFTER: Duration = Duration::from_secs(10);
+
+/// What became of the turns.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Turns that were acknowledged.
+    pub acknowledged: usize,
+    /// Messages that were sent more than once.
+    pub repeated: usize,
+    /// How long after the database was back the first message was acknowledged that was sent before.
+    pub service_returned: Option<Duration>,
+    /// Acknowledged answers that are not as in the undisturbed run, and turns that are not stored once.
+    pub failed: Vec<String>,
+}
+
+/// The signals between the load and whoever stops the database.
+#[derive(Debug, Default)]
+pub struct Signals {
+    /// The database runs again.
+    pub restored: AtomicBool,
+}
+
+struct Shared {
+    mix: Rc<Mix>,
+    begun: Cell<usize>,
+    signals: Arc<Signals>,
+    restored_at: Cell<Option<Instant>>,
+    steady: RefCell<Option<Box<dyn FnOnce()>>>,
+    /// Acknowledged turns of each conversation, by the index of its server.
+    stored: RefCell<BTreeMap<(usize, String), usize>>,
+    outcome: RefCell<Outcome>,
+}
+
+/// Holds conversations until some time after the database is back; `steady` is called when all is under way.
+///
+/// # Errors
+/// When a message is never acknowledged, or the databases cannot be read afterwards.
+pub fn hold(mix: &Rc<Mix>, connections: usize, signals: &Arc<Signals>, steady: impl FnOnce() + 'static) -> Result<Outcome> {
+    let shared = Rc::new(Shared {
+        mix: Rc::clone(mix),
+        begun: Cell::new(0),
+        signals: Arc::clone(signals),
+        restored_at: Cell::new(None),
+        steady: RefCell::new(Some(Box::new(steady))),
+        stored: RefCell::default(),
+        outcome: RefCell::default(),
+    });
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(LocalSet::new().run_until(async {
+        let talks: Vec<_> = (0..connections).map(|_| spawn_local(talk(Rc::clone(&shared)))).collect();
+        for talk in talks {
+            talk.await??;
+        }
+        anyhow::Ok(())
+    }))?;
+    let mut outcome = shared.outcome.take();
+    outcome.failed.extend(lost(mix, &shared.stored.borrow())?);
+    Ok(outcome)
+}
+
+async fn talk(shared: Rc<Shared>) -> Result<()> {
+    let mut clients: Vec<Client> = shared.mix.served.iter().map(|it| Client::new(it.server.address())).collect();
+    while shared.goes_on() {
+        let (pack, talk) = shared.mix.conversation(shared.begun.replace(shared.begun.get() + 1));
+        let conversation = Uuid::new_v4().to_string();
+        for (turn, exchange) in talk.turns.iter().enumerate() {
+            let (status, answer) = until_acknowledged(&shared, &mut clients[pack], &exchange.body(&conversation)).await?;
+            shared.acknowledged(pack, &conversation);
+            if let Some(words) = other(exchange, status, &answer) {
+                shared.outcome.borrow_mut().failed.push(format!("{} {conversation} turn {turn}: {words}", shared.mix.served[pack].name));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sends a message under one key until the server says 200 to it.
+async fn until_acknowledged(shared: &Shared, client: &mut Client, body: &str) -> Result<(StatusCode, hyper::body::Bytes)> {
+    let (key, begun) = (Uuid::new_v4().to_string(), Instant::now());
+    let mut last = String::new();
+    for attempt in 0_u32.. {
+        shared.see_whether_restored();
+        if attempt == 1 {
+            shared.outcome.borrow_mut().repeated += 1;
+        }
+        match client.say(body.to_owned(), &[("Idempotency-Key", &key)]).await {
+            Ok((StatusCode::OK, answer)) => return Ok((StatusCode::OK, answer)),
+            Ok((status, answer)) => last = format!("status {status}: {}", String::from_utf8_lossy(&answer)),
+            Err(error) => last = format!("{error:#}"),
+        }
+        if begun.elapsed() > PATIENCE {
+            break;
+        }
+        sleep(PAUSE).await;
+    }
+    bail!("a message is not acknowledged within {} s, at last {last}", PATIENCE.as_secs())
+}
+
+/// What is not in the database as often as it was acknowledged, which is once.
+fn lost(mix: &Mix, stored: &BTreeMap<(usize, String), usize>) -> Result<Vec<String>> {
+    let mut failed = Vec::new();
+    for (index, served) in mix.served.iter().enumerate() {
+        let sql = "select cast(conversation_id as text), cast(count(*) as text), cast(max(number) as text) from ce_turn group by 1";
+        let mut found: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+        for row in served.database.rows(sql)? {
+            let [id, count, last] = row.as_slice() else { bail!("a row of other columns") };
+            found.insert(id.clone(), (count.parse().context("a count")?, last.parse().context("a number")?));
+        }
+        for ((_, id), turns) in stored.iter().filter(|it| it.0.0 == index) {
+            let there = found.remove(id).unwrap_or_default();
+            if there != (*turns, *turns) {
+                failed.push(format!(
+                    "{} {id}: {turns} turns acknowledged, {} stored, the last with number {}",
+                    served.name, there.0, there.1
+                ));
+            }
+        }
+        failed.extend(found.keys().map(|id| format!("{} {id}: nobody began this conversation", served.name)));
+    }
+    Ok(failed)
+}
+
+impl Shared {
+    fn goes_on(&self) -> bool {
+        self.restored_at.get().is_none_or(|it| it.elapsed() < AFTER)
+    }
+
+    fn see_whether_restored(&self) {
+        if self.restored_at.get().is_none() && self.signals.restored.load(Ordering::Acquire) {
+            self.restored_at.set(Some(Instant::now()));
+        }
+    }
+
+    fn acknowledged(&self, pack: usize, conversation: &str) {
+        *self.stored.borrow_mut().entry((pack, conversation.to_owned())).or_default() += 1;
+        let mut outcome = self.outcome.borrow_mut();
+        outcome.acknowledged += 1;
+        self.see_whether_restored();
+        if let Some(restored) = self.restored_at.get() {
+            outcome.service_returned.get_or_insert_with(|| restored.elapsed());
+        }
+        if outcome.acknowledged == 200
+            && let Some(steady) = self.steady.borrow_mut().take()
+        {
+            steady();
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The databases of tests: each place has its own, on SQLite or on PostgreSQL, and a connection to it beside the server's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use convengine_tests::soak::database::Kind;
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Row};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::running::{PATIENCE, within};
+
+/// Where a place's database is.
+pub enum Database {
+    /// A file that goes with the folder.
+    Sqlite(PathBuf),
+    /// A name on a server; the database goes with the value.
+    Postgres { server: String, name: String },
+}
+
+/// Whether this run of the tests has its databases on PostgreSQL, and where that is.
+fn on_server() -> Option<String> {
+    match std::env::var("CONVENGINE_TEST_DATABASE").as_deref() {
+        Ok("postgres") => Some(server()),
+        Ok("sqlite") | Err(_) => None,
+        Ok(other) => panic!("CONVENGINE_TEST_DATABASE is '{other}', not sqlite or postgres"),
+    }
+}
+
+/// The PostgreSQL that `cargo xtask test` started.
+fn server() -> String {
+    std::env::var("CONVENGINE_TEST_POSTGRES").expect("no PostgreSQL is there for this test, type: cargo xtask test")
+}
+
+/// Where the servers of a load store.
+pub fn soak_kind() -> Kind {
+    on_server().map_or(Kind::Sqlite, Kind::Postgres)
+}
+
+impl Database {
+    /// A place's database: on SQLite, or on PostgreSQL where `cargo xtask test` asks for that.
+    ///
+    /// On SQLite it is made by the first who opens it, on PostgreSQL it is there and empty.
+    pub fn of_place(folder: &Path, name: &str) -> Database {
+        match on_server() {
+            Some(_) => Database::on_postgres(name),
+            None => Database::Sqlite(folder.join("test.db")),
+        }
+    }
+
+    /// A database of this name on the server that `cargo xtask test` started.
+    pub fn on_postgres(name: &str) -> Database {
+        let server = server();
+        administer(&server, &format!("create database \"{name}\" template template0"));
+        Database::Postgres { server, name: name.to_owned() }
+    }
+
+    pub fn url(&self) -> String {
+        match self {
+            Database::Sqlite(file) => format!("sqlite:{}", file.display()),
+            Database::Postgres { server, name } => format!("{server}/{name}"),
+        }
+    }
+
+    /// Whether it has no file, or nothing in it.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Database::Sqlite(file) => !file.exists(),
+            Database::Postgres { .. } => Sql::open(self).everything().is_empty(),
+        }
+    }
+
+    /// Makes another database of the same kind equal to this one.
+    pub fn copy_to(&self, other: &Database) {
+        match (self, other) {
+            (Database::Sqlite(file), Database::Sqlite(other)) => {
+                Sql::open(self).run("pragma wal_checkpoint(truncate)");
+                fs::copy(file, other).unwrap();
+            }
+            (Database::Postgres { server, name }, Database::Postgres { name: other, .. }) => {
+                // What a server leaves behind lives a little longer than the server.
+                administer(server, &format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'"));
+                let count = format!("select count(*) from pg_stat_activity where datname = '{name}'");
+                assert!(within(|| administer(server, &count) == ["0"]), "somebody stays connected with {name}");
+                administer(server, &format!("drop database \"{other}\""));
+                administer(server, &format!("create database \"{other}\" template \"{name}\""));
+            }
+            _ => panic!("the databases are of two kinds"),
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Database::Postgres { server, name } = self
+            && !std::thread::panicking()
+        {
+            administer(server, &format!("drop database if exists \"{name}\" with (force)"));
+        }
+    }
+}
+
+/// Runs a statement of the server's, not of a database's.
+fn administer(server: &str, sql: &str) -> Vec<String> {
+    Sql::at(&format!("{server}/postgres")).texts(sql)
+}
+
+/// A connection to a test's database beside the server's.
+pub struct Sql {
+    runtime: Runtime,
+    connection: Connection,
+}
+
+enum Connection {
+    Sqlite(SqliteConnection),
+    Postgres(PgConnection),
+}
+
+impl Sql {
+    pub fn open(database: &Database) -> Sql {
+        let Database::Sqlite(file) = database else { return Sql::at(&database.url()) };
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let options = SqliteConnectOptions::new().filename(file).create_if_missing(true).busy_timeout(PATIENCE).foreign_keys(false);
+        let connection = Connection::Sqlite(runtime.block_on(options.connect()).unwrap());
+        Sql { runtime, connection }
+    }
+
+    /// A connection to a database of PostgreSQL.
+    fn at(url: &str) -> Sql {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let options: PgConnectOptions = url.parse().unwrap();
+        let connection =
+            runtime.block_on(options.options([("timezone", "UTC")]).connect()).unwrap_or_else(|error| panic!("{url}: {error}"));
+        Sql { runtime, connection: Connection::Postgres(connection) }
+    }
+
+    /// Runs a statement, on PostgreSQL also several.
+    pub fn run(&mut self, sql: &str) {
+        let statement = AssertSqlSafe(sql.to_owned());
+        match &mut self.connection {
+            Connection::Sqlite(to) => drop(done(sql, self.runtime.block_on(sqlx::query(statement).execute(to)))),
+            Connection::Postgres(to) => drop(done(sql, self.runtime.block_on(sqlx::raw_sql(statement).execute(to)))),
+        }
+    }
+
+    /// The rows of a query with one column of texts.
+    ///
+    /// On PostgreSQL a value of any type is the text that the server writes it as.
+    pub fn texts(&mut self, sql: &str) -> Vec<String> {
+        match &mut self.connection {
+            Connection::Sqlite(connection) => {
+                let query = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_all(connection);
+                done(sql, self.runtime.block_on(query))
+            }
+            Connection::Postgres(connection) => {
+                let query = sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).fetch_all(connection);
+                let rows = done(sql, self.runtime.block_on(query));
+                let text = |row: &sqlx::postgres::PgRow| row.try_get_raw(0).unwrap().as_str().map(str::to_owned);
+                rows.iter().map(|it| text(it).unwrap_or_else(|error| panic!("{sql}: {error}"))).collect()
+            }
+        }
+    }
+
+    pub fn is_postgres(&self) -> bool {
+        matches!(self.connection, Connection::Postgres(_))
+    }
+
+    /// The words for the hexadecimal digits of a column of bytes.
+    pub fn hex(&self, column: &str) -> String {
+        match self.connection {
+            Connection::Sqlite(_) => format!("hex({column})"),
+            Connection::Postgres(_) => format!("upper(encode({column}, 'hex'))"),
+        }
+    }
+
+    /// Bytes as they stand in a statement.
+    pub fn bytes(&self, hex: &str) -> String {
+        match self.connection {
+            Connection::Sqlite(_) => format!("x'{hex}'"),
+            Connection::Postgres(_) => format!("'\\x{hex}'::bytea"),
+        }
+    }
+
+    /// Everything in the database: equal when nothing was changed.
+    pub fn everything(&mut self) -> Vec<String> {
+        match self.connection {
+            Connection::Sqlite(_) => self.everything_of_sqlite(),
+            Connection::Postgres(_) => self.everything_of_postgres(),
+        }
+    }
+
+    fn everything_of_sqlite(&mut self) -> Vec<String> {
+        let mut all = self.texts("select coalesce(sql, name) from sqlite_master order by name");
+        for table in self.texts("select name from sqlite_master where type = 'table' order by name") {
+            let columns =
+                self.texts(&format!("select group_concat('quote(' || name || ')', ' || '','' || ') from pragma_table_info('{table}')"));
+            all.push(table.clone());
+            all.extend(self.texts(&format!("select {} from {table} order by 1", columns[0])));
+        }
+        all
+    }
+
+    fn everything_of_postgres(&mut self) -> Vec<String> {
+        let mut all = self.texts(
+            "select concat_ws(' ', table_name, ordinal_position, column_name, data_type, is_nullable, column_default)
+             from information_schema.columns where table_schema = 'public' order by table_name, ordinal_position",
+        );
+        all.extend(self.texts("select indexdef from pg_indexes where schemaname = 'public' order by 1"));
+        all.extend(self.texts(
+            "select conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) from pg_constraint
+             where connamespace = 'public'::regnamespace order by 1",
+        ));
+        all.extend(
+            self.texts("select sequencename || ' ' || coalesce(last_value, 0) from pg_sequences where schemaname = 'public' order by 1"),
+        );
+        for table in self.texts("select tablename from pg_tables where schemaname = 'public' order by 1") {
+            all.push(table.clone());
+            all.extend(self.texts(&format!("select row_to_json(it)::text from \"{table}\" it order by 1")));
+        }
+        all
+    }
+}
+
+/// What a statement came to, which must be good.
+fn done<T>(sql: &str, outcome: sqlx::Result<T>) -> T {
+    outcome.unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+#[test]
+fn a_place_has_a_database_of_its_own_on_postgres() {
+    let name = format!("convengine-own-{}", std::process::id());
+    let (one, other) = (Database::on_postgres(&name), Database::on_postgres(&format!("{name}-other")));
+    let mut sql = Sql::open(&one);
+    let empty = sql.everything();
+    assert_eq!(Sql::open(&other).everything(), empty);
+    sql.run("create table theirs (id uuid primary key, at timestamptz, flag bool, bytes bytea); create index their_own on theirs (flag)");
+    let bytes = sql.bytes("00ff");
+    sql.run(&format!("insert into theirs values ('5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02', '2025-01-02 03:04:05', true, {bytes})"));
+    let hex = sql.hex("bytes");
+    assert_eq!(
+        sql.texts(&format!("select concat_ws(' ', id, at, flag, {hex}) from theirs")),
+        ["5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02 2025-01-02 03:04:05+00 t 00FF"]
+    );
+    let all = sql.everything();
+    assert!(["theirs 1 id uuid NO", "their_own", "\\\\x00ff"].iter().all(|words| all.iter().any(|it| it.contains(words))), "{all:#?}");
+    assert_eq!(Sql::open(&other).everything(), empty);
+    drop(sql);
+    one.copy_to(&other);
+    assert_eq!(Sql::open(&other).everything(), all);
+    let (server, name) = match &one {
+        Database::Postgres { server, name } => (server.clone(), name.clone()),
+        Database::Sqlite(_) => unreachable!("it was asked for PostgreSQL"),
+    };
+    drop((one, other));
+    assert_eq!(administer(&server, &format!("select count(*) from pg_database where datname like '{name}%'")), ["0"]);
+}
