@@ -243,6 +243,10 @@ async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>) -> Result<(Ended
     loop {
         notices.append(&mut slice.notices);
         if let Some(outcome) = slice.end {
+            if kept.owes(&turn) {
+                let answered = kept.before(host, &turn, &notices, &[])?;
+                kept.store(host, answered).await?;
+            }
             return Ok((Ended { turn, outcome, notices, status }, kept));
         }
         if !slice.effects.is_empty() {

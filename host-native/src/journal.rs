@@ -17,7 +17,7 @@ use crate::clock;
 use crate::drive::{Host, Refusal};
 use crate::rows::{self, About, turn_row};
 use crate::settings::{AuditMode, Journaling};
-use crate::store::commit::statements;
+use crate::store::commit::is_empty;
 use crate::store::turn::{StoredTurn, compress};
 use crate::store::turn_rows::{EffectRow, TurnRow, TurnRows};
 use crate::writer::CommitError;
@@ -32,8 +32,6 @@ pub struct Kept {
     begun: bool,
     /// How many of its answers are stored.
     answers: usize,
-    /// Whether any effect of it has a row.
-    has_effects: bool,
     /// How many notices, from the first, have their audit rows stored.
     audited: usize,
     /// Effects that change the world and have left.
@@ -51,7 +49,6 @@ impl Kept {
             key,
             begun: false,
             answers: 0,
-            has_effects: false,
             audited: 0,
             writes: Vec::new(),
             waiting: Vec::new(),
@@ -59,12 +56,17 @@ impl Kept {
     }
 
     /// A turn that was taken over, with how many of its answers are stored.
-    pub fn taken_over(host: &Host, stored: &StoredTurn, answers: usize, has_effects: bool) -> Kept {
+    pub fn taken_over(host: &Host, stored: &StoredTurn, answers: usize) -> Kept {
         host.open.add(&stored.turn_id);
         let audited = usize::try_from(stored.audited).unwrap_or(0);
         let mut kept = Kept::new(host, &stored.turn_id, stored.message_key.clone());
-        (kept.begun, kept.answers, kept.has_effects, kept.audited) = (true, answers, has_effects, audited);
+        (kept.begun, kept.answers, kept.audited) = (true, answers, audited);
         kept
+    }
+
+    /// Whether the answer of a write is not stored yet: it must be before anything can go wrong with the rest of the turn.
+    pub fn owes(&self, turn: &Turn) -> bool {
+        turn.journal().entries.iter().skip(self.answers).any(|it| self.writes.contains(&it.effect.0))
     }
 
     /// What must be stored before effects leave; for [`Kept::store`].
@@ -78,8 +80,7 @@ impl Kept {
         }
         let journal = turn.journal();
         let id = journal.input.turn.as_str();
-        let answered_write = journal.entries.iter().skip(self.answers).any(|it| self.writes.contains(&it.effect.0));
-        let mut rows = TurnRows { durable: !writes.is_empty() || answered_write, ..TurnRows::default() };
+        let mut rows = TurnRows { durable: !writes.is_empty() || self.owes(turn), ..TurnRows::default() };
         let shared = !self.begun && host.readers.is_shared();
         if !self.begun {
             self.begin(host, turn, &mut rows)?;
@@ -95,7 +96,6 @@ impl Kept {
             rows.effect(&EffectRow { turn_id: id, owner: &host.owner, effect_id, position: usize::from(u16::MAX), entry: None, at });
             self.writes.push(effect_id);
         }
-        self.has_effects |= rows.effect.count() > 0;
         if host.turns.audit == AuditMode::Immediate {
             self.tell(host, turn, notices, &mut rows);
         }
@@ -108,7 +108,7 @@ impl Kept {
     /// # Errors
     /// When another turn of the conversation is open or was first, or the database does not take it: the effects must not leave.
     pub async fn store(&mut self, host: &Host, before: Before) -> Result<(), Refusal> {
-        if statements(&before.rows) > 0 {
+        if !is_empty(&before.rows) {
             let answer = host.writer.hand_over(before.rows).await?;
             self.waiting.push(answer);
         }
@@ -158,14 +158,7 @@ impl Kept {
     }
 
     fn about<'k>(&'k self, host: &'k Host) -> About<'k> {
-        About {
-            status: "closed",
-            owner: &host.owner,
-            key: self.key.as_deref(),
-            begun: self.begun,
-            has_effects: self.has_effects,
-            audited: self.audited,
-        }
+        About { status: "closed", owner: &host.owner, key: self.key.as_deref(), begun: self.begun, audited: self.audited }
     }
 }
 

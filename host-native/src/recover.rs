@@ -18,6 +18,9 @@ use crate::store::turn::{self, StoredEffect, StoredTurn};
 /// How often somebody who waits for an open turn looks at it.
 const PAUSE: Duration = Duration::from_millis(25);
 
+/// How often what was stored of effects is dropped, once their turns have ended.
+const SWEEP: Duration = Duration::from_secs(60);
+
 /// Waits until a conversation has no open turn; finishes one that nobody runs. The caller holds the conversation's pass.
 ///
 /// # Errors
@@ -36,26 +39,33 @@ pub async fn settle(host: &Arc<Host>, conversation: &str) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Finishes what is left behind now, and where several processes serve the database, from then on.
+/// Finishes what is left behind now, and where several processes serve the database, from then on; and sweeps up behind turns that
+/// have ended, so that their commits need not.
 pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
     tokio::spawn(async move {
-        let mut since_scan = host.turns.lease;
-        loop {
-            if since_scan >= host.turns.lease / 2 {
-                since_scan = Duration::ZERO;
-                scan(&host).await;
+        let pause = host.turns.lease / 4;
+        let mut next_sweep = Instant::now();
+        scan(&host).await;
+        for round in 1_u32.. {
+            if Instant::now() >= next_sweep {
+                next_sweep = Instant::now() + SWEEP;
+                warn(turn::sweep(&host.readers).await, "the effects of ended turns cannot be dropped");
             }
-            if !host.readers.is_shared() {
-                return;
-            }
-            let pause = host.turns.lease / 4;
             sleep(pause).await;
-            since_scan += pause;
-            if let Err(error) = turn::renew(&host.readers, &host.open.ids(), lease_ms(&host)).await {
-                tracing::warn!(%error, "the leases of open turns cannot be renewed");
+            if host.readers.is_shared() {
+                warn(turn::renew(&host.readers, &host.open.ids(), lease_ms(&host)).await, "the leases of open turns cannot be renewed");
+                if round % 2 == 0 {
+                    scan(&host).await;
+                }
             }
         }
     })
+}
+
+fn warn(done: sqlx::Result<()>, what: &str) {
+    if let Err(error) = done {
+        tracing::warn!(%error, "{what}");
+    }
 }
 
 async fn scan(host: &Arc<Host>) {
@@ -92,7 +102,7 @@ async fn take_up(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
         Err(Unusable::Database(error)) => return Err(error.into()),
         Err(Unusable::Journal(reason)) => return give_up(host, &open, &reason).await,
     };
-    let kept = Kept::taken_over(host, &open, journal.entries.len(), !effects.is_empty());
+    let kept = Kept::taken_over(host, &open, journal.entries.len());
     let config = config_of(host, &open).await?;
     let Rescued { mut turn, mut slice, diverged } = match Turn::rescue(&journal, config) {
         Ok(rescued) => rescued,

@@ -17,15 +17,13 @@ pub struct About<'a> {
     pub key: Option<&'a str>,
     /// Whether its row is there, because it has waited for effects.
     pub begun: bool,
-    /// Whether any effect of it has a row.
-    pub has_effects: bool,
     /// How many notices, from the first, have their audit rows stored.
     pub audited: usize,
 }
 
 impl Default for About<'_> {
     fn default() -> Self {
-        About { status: "closed", owner: "", key: None, begun: false, has_effects: false, audited: 0 }
+        About { status: "closed", owner: "", key: None, begun: false, audited: 0 }
     }
 }
 
@@ -53,9 +51,6 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
         rows.close(&row);
     } else {
         rows.turn(&row);
-    }
-    if about.has_effects {
-        rows.settle(&journal.input.turn);
     }
     if reset && !outcome.writes.iter().any(|it| matches!(it, Write::Memory(_))) {
         rows.forget(conversation);

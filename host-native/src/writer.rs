@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::store::call_log::CallLog;
-use crate::store::commit::{is_stored, statements, write};
+use crate::store::commit::{is_open, is_stored, write};
 use crate::store::turn_rows::TurnRows;
 use crate::store::{self, Connection, Place};
 
@@ -158,7 +158,9 @@ impl Desk {
             self.connection = Some(opened);
         }
         let Some(connection) = &mut self.connection else { return Err(Failed::Lost("there is no connection".to_owned())) };
-        let Err(error) = write_all(connection, rows, self.log).await else {
+        let written = write_all(connection, rows, self.log).await;
+        let written = if written.is_ok() && rows.durable { self.place.sync().await.map_err(sqlx::Error::Io) } else { written };
+        let Err(error) = written else {
             self.lost = None;
             return Ok(());
         };
@@ -173,11 +175,9 @@ impl Desk {
 }
 
 async fn write_all(connection: &mut Connection, rows: &TurnRows, log: CallLog) -> sqlx::Result<()> {
-    // A statement of its own is a transaction of its own.
-    if statements(rows) == 1 && !rows.durable {
+    if is_open(rows) {
         return write(connection, rows, log).await;
     }
-    connection.sync_next(rows.durable).await?;
     connection.begin().await?;
     let written = match write(connection, rows, log).await {
         Ok(()) => connection.commit().await,
@@ -189,7 +189,6 @@ async fn write_all(connection: &mut Connection, rows: &TurnRows, log: CallLog) -
             tracing::debug!(%error, "nothing to roll back");
         }
     }
-    connection.sync_usual(rows.durable).await?;
     written
 }
 

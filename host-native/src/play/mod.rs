@@ -11,7 +11,7 @@ mod explained;
 mod http;
 mod junit;
 mod server;
-mod stub;
+pub mod stub;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -6,7 +6,7 @@ use super::call_log::CallLog;
 use super::database::{Connection, Statement, Value};
 use super::turn_rows::{Rows, TurnRows};
 
-/// Writes the rows of one or more turns; the caller holds the transaction, unless [`statements`] says that it is one statement.
+/// Writes the rows of one or more turns; the caller holds the transaction, unless [`is_open`] says that none is needed.
 ///
 /// The turns come first: a lost race shows before anything else is done.
 ///
@@ -14,16 +14,17 @@ use super::turn_rows::{Rows, TurnRows};
 /// What the database says; [`sqlx::Error::RowNotFound`] when a turn is not its owner's any more.
 pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLog) -> sqlx::Result<()> {
     if let Some(found) = array(connection, &rows.turn) {
-        insert_turns(connection, &found).await?;
+        let inserted = insert_turns(connection, &found).await?;
+        // An end that is there already must not bring its other rows a second time.
+        if rows.ends > 0 {
+            all_of(&rows.turn, inserted)?;
+        }
     }
     if let Some(found) = array(connection, &rows.closed) {
         all_of(&rows.closed, close_turns(connection, &found).await?)?;
     }
     if let Some(found) = array(connection, &rows.effect) {
         all_of(&rows.effect, upsert_effects(connection, &found).await?)?;
-    }
-    if let Some(found) = array(connection, &rows.settled) {
-        delete_effects(connection, &found).await?;
     }
     if let Some(found) = array(connection, &rows.conversation) {
         upsert_conversations(connection, &found).await?;
@@ -71,11 +72,17 @@ pub async fn is_stored(connection: &mut Connection, rows: &TurnRows) -> sqlx::Re
     Ok(u64::try_from(row.int("stored")?).unwrap_or(0) == ends.count())
 }
 
-/// How many statements [`write`] will need: a single one needs no transaction.
-pub fn statements(rows: &TurnRows) -> usize {
-    let turns = [&rows.turn, &rows.closed, &rows.effect, &rows.settled, &rows.told];
+/// Whether there is anything to write.
+pub fn is_empty(rows: &TurnRows) -> bool {
+    let turns = [&rows.turn, &rows.closed, &rows.effect, &rows.told];
     let others = [&rows.conversation, &rows.created, &rows.audit, &rows.history, &rows.llm, &rows.forgotten, &rows.memory];
-    turns.into_iter().chain(others).filter(|it| it.count() > 0).count()
+    turns.into_iter().chain(others).all(|it| it.count() == 0)
+}
+
+/// Whether the rows say only that turns are open and what they were answered. Each of their statements may stand alone: a mark that an
+/// effect leaves is only of use behind its turn, and the effect leaves only behind both.
+pub fn is_open(rows: &TurnRows) -> bool {
+    rows.ends == 0 && rows.told.count() == 0 && rows.forgotten.count() == 0
 }
 
 /// A turn that was taken over by somebody else has no row to write to.
@@ -120,13 +127,14 @@ async fn insert_turns(connection: &mut Connection, rows: &str) -> sqlx::Result<u
            value->>'$[1][0]', value->>'$[1][1]', value->>'$[1][2]',
            unhex(value->>'$[2][0]'), value->>'$[2][1]', value->>'$[2][2]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]',
            value->>'$[4][0]', cast(unixepoch('subsec') * 1000 as integer) + (value->>'$[4][1]'), value->>'$[4][2]', value->>'$[4][3]'
-         from json_each($1)",
+         from json_each($1) where true on conflict (turn_id) do nothing",
         "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
            created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
          select (a->>0)::uuid, (a->>1)::uuid, (a->>2)::int, a->>3, (b->>0)::int, b->>1, b->>2,
            decode(c->>0, 'hex'), c->>1, c->>2 = '1', to_timestamp((d->>0)::float8 / 1000), to_timestamp((d->>1)::float8 / 1000),
            (d->>2)::bigint, e->>0, now() + (e->>1)::float8 * interval '1 millisecond', e->>2, (e->>3)::bigint
-         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e from json_array_elements($1::json) r offset 0) s",
+         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e from json_array_elements($1::json) r offset 0) s
+         on conflict (turn_id) do nothing",
     );
     connection.run(&sql, &[Value::Text(rows)]).await
 }
@@ -159,14 +167,6 @@ async fn upsert_effects(connection: &mut Connection, rows: &str) -> sqlx::Result
          from json_array_elements($1::json) r
          join ce_turn t on t.turn_id = (r->>0)::uuid and t.status = 'open' and t.owner = r->>1
          on conflict (turn_id, effect_id) do update set position = excluded.position, outcome = excluded.outcome, at = excluded.at",
-    );
-    connection.run(&sql, &[Value::Text(rows)]).await
-}
-
-async fn delete_effects(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
-        "delete from ce_turn_effect where turn_id in (select value from json_each($1))",
-        "delete from ce_turn_effect where turn_id in (select r::uuid from json_array_elements_text($1::json) r)",
     );
     connection.run(&sql, &[Value::Text(rows)]).await
 }

@@ -124,30 +124,6 @@ impl Connection {
         }
     }
 
-    /// Lets the next transaction survive a power cut, when the connection's own do not.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn sync_next(&mut self, on: bool) -> sqlx::Result<()> {
-        self.sync(on, "pragma synchronous = full").await
-    }
-
-    /// Goes back from [`Connection::sync_next`].
-    ///
-    /// # Errors
-    /// What the database says.
-    pub async fn sync_usual(&mut self, on: bool) -> sqlx::Result<()> {
-        self.sync(on, "pragma synchronous = normal").await
-    }
-
-    /// PostgreSQL's transactions survive one anyway.
-    async fn sync(&mut self, on: bool, pragma: &'static str) -> sqlx::Result<()> {
-        match self {
-            Connection::Sqlite(to) if on => sqlx::query(pragma).execute(to.as_mut()).await.map(|_| ()),
-            Connection::Sqlite(_) | Connection::Postgres(_) => Ok(()),
-        }
-    }
-
     /// Begins a transaction that will write.
     ///
     /// # Errors

@@ -67,6 +67,21 @@ impl Place {
         self.url.starts_with("postgres://") || self.url.starts_with("postgresql://")
     }
 
+    /// Brings what was committed onto the disk, where the database's own commits leave that for later.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub async fn sync(&self) -> std::io::Result<()> {
+        let Ok(options) = SqliteConnectOptions::from_str(&self.url) else { return Ok(()) };
+        if self.full_sync || self.is_postgres() {
+            return Ok(());
+        }
+        let mut log = options.get_filename().as_os_str().to_owned();
+        log.push("-wal");
+        let synced = tokio::task::spawn_blocking(move || std::fs::File::open(log)?.sync_data());
+        synced.await.unwrap_or_else(|it| Err(std::io::Error::other(it)))
+    }
+
     /// The address as it may be shown: without its password.
     pub fn shown(&self) -> String {
         let Some((scheme, rest)) = self.url.split_once("://") else { return self.url.clone() };

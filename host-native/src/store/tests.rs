@@ -186,8 +186,8 @@ async fn an_open_turn_belongs_to_one_owner() {
 
         let mut rows = TurnRows::default();
         rows.close(&TurnRow { owner: "they", status: "closed", ..open.clone() });
-        rows.settle(FIRST);
         stored(&mut database, &rows).await.expect("the end");
+        turn::sweep(&database.pool).await.expect("an answer");
         assert!(turn::effects(&database.pool, FIRST).await.expect("effects").is_empty());
         assert!(turn::open_of(&database.pool, CONVERSATION).await.expect("an answer").is_none());
 

@@ -155,6 +155,15 @@ pub async fn renew(pool: &Pool, turns: &[String], lease_ms: i64) -> sqlx::Result
     pool.run(&sql, &[Value::Text(&json!(turns).to_string()), Value::Int(lease_ms)]).await.map(|_| ())
 }
 
+/// Drops what was stored of effects whose turns have ended.
+///
+/// # Errors
+/// What the database says.
+pub async fn sweep(pool: &Pool) -> sqlx::Result<()> {
+    let sql = Statement::both("delete from ce_turn_effect where turn_id in (select turn_id from ce_turn where status <> 'open')");
+    pool.run(&sql, &[]).await.map(|_| ())
+}
+
 /// An effect of an open turn that has left.
 #[derive(Debug, Clone)]
 pub struct StoredEffect {

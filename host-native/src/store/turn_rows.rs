@@ -83,10 +83,10 @@ pub struct TurnRows {
     pub closed: Rows,
     /// `ce_turn_effect`.
     pub effect: Rows,
-    /// Turns whose rows of `ce_turn_effect` go.
-    pub settled: Rows,
     /// Turns of which audit rows are stored before they end.
     pub told: Rows,
+    /// How many turns end with these rows.
+    pub ends: u32,
     /// Whether it must survive a power cut before anything follows.
     pub durable: bool,
     /// `ce_memory`.
@@ -106,8 +106,8 @@ impl TurnRows {
         self.turn.extend(&other.turn);
         self.closed.extend(&other.closed);
         self.effect.extend(&other.effect);
-        self.settled.extend(&other.settled);
         self.told.extend(&other.told);
+        self.ends += other.ends;
         self.durable |= other.durable;
         self.memory.extend(&other.memory);
         self.forgotten.extend(&other.forgotten);
@@ -174,22 +174,19 @@ impl TurnRows {
 
     /// Adds a turn that begins, or one that ends without having begun before.
     pub fn turn(&mut self, turn: &TurnRow<'_>) {
+        self.ends += u32::from(turn.status != "open");
         push_turn(&mut self.turn, turn);
     }
 
     /// Adds the end of a turn that has begun.
     pub fn close(&mut self, turn: &TurnRow<'_>) {
+        self.ends += 1;
         push_turn(&mut self.closed, turn);
     }
 
     /// Adds an effect of an open turn: that it leaves now, or what it was answered.
     pub fn effect(&mut self, effect: &EffectRow<'_>) {
         self.effect.push(&(effect.turn_id, effect.owner, effect.effect_id, effect.position, &effect.entry, effect.at));
-    }
-
-    /// Lets go of the effects of a turn that ends.
-    pub fn settle(&mut self, turn_id: &str) {
-        self.settled.push(&turn_id);
     }
 
     /// Notes that the audit rows of the notices before `seq` are stored.

@@ -1,6 +1,6 @@
 //! Talks several packs with servers of their own, and prints what it saw as JSON. `cargo xtask soak` makes tables of it.
 //!
-//! `soak load DATABASE CONNECTIONS seconds:S|conversations:N`, `soak outage DATABASE CONNECTIONS`,
+//! `soak crash DATABASE [PACK…]`, `soak load DATABASE CONNECTIONS seconds:S|conversations:N`, `soak outage DATABASE CONNECTIONS`,
 //! `soak size DATABASE PACK [KEY=VALUE…]`. DATABASE is `sqlite` or the address of a PostgreSQL server. An outage says `steady` when
 //! the database may be stopped, and waits for the line `restored`.
 
@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use convengine_tests::soak::crash;
 use convengine_tests::soak::database::Kind;
 use convengine_tests::soak::load::{Until, hold};
 use convengine_tests::soak::outage::{self, Signals};
@@ -22,6 +23,7 @@ fn main() -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let found = match words.as_slice() {
         ["load", database, connections, until] => load(&Kind::parse(database)?, connections.parse()?, parse(until)?)?,
+        ["crash", database, packs @ ..] => crash(&Kind::parse(database)?, packs)?,
         ["outage", database, connections] => outage(&Kind::parse(database)?, connections.parse()?)?,
         ["size", database, pack, set @ ..] => {
             let set: Vec<String> = set.iter().map(|it| (*it).to_owned()).collect();
@@ -32,6 +34,27 @@ fn main() -> Result<()> {
     };
     println!("{found}");
     Ok(())
+}
+
+fn crash(kind: &Kind, packs: &[&str]) -> Result<Value> {
+    let packs = if packs.is_empty() { &crash::PACKS } else { packs };
+    let mut rows = Vec::new();
+    for name in packs {
+        let found = crash::run(&binary()?, kind, name, 1, 1)?;
+        eprintln!(
+            "{}: {} kills, {} equal, {} in doubt, {} wrong",
+            found.pack,
+            found.kills,
+            found.equal,
+            found.in_doubt.len(),
+            found.violations.len()
+        );
+        rows.push(json!({
+            "pack": found.pack, "crossings": found.crossings, "kills": found.kills, "equal": found.equal, "in_doubt": found.in_doubt.len(), "in_doubt_at": found.in_doubt,
+            "violations": found.violations,
+        }));
+    }
+    Ok(json!(rows))
 }
 
 fn load(kind: &Kind, connections: usize, until: Until) -> Result<Value> {

@@ -54,6 +54,10 @@ impl Kind {
     /// # Errors
     /// When it cannot be made.
     pub fn database(&self) -> Result<Database> {
+        self.from_template("template1")
+    }
+
+    fn from_template(&self, template: &str) -> Result<Database> {
         let name = format!("convengine-soak-{}", Uuid::new_v4());
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let url = match self {
@@ -62,7 +66,7 @@ impl Kind {
         };
         let database = Database { kind: self.clone(), name, url, runtime };
         if let Kind::Postgres(server) = self {
-            database.administer(server, &format!("create database \"{}\"", database.name))?;
+            database.administer(server, &format!("create database \"{}\" template \"{template}\"", database.name))?;
         }
         Ok(database)
     }
@@ -77,6 +81,19 @@ impl Database {
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Another database with the same content; nobody may be connected with this one.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn copy(&self) -> Result<Database> {
+        let other = self.kind.from_template(&self.name)?;
+        if self.kind == Kind::Sqlite {
+            self.rows("pragma wal_checkpoint(truncate)")?;
+            fs::copy(file(&self.name), file(&other.name))?;
+        }
+        Ok(other)
     }
 
     /// The bytes that it takes, with everything written where it belongs.

@@ -1,7 +1,9 @@
 //! Several packs talked at once, for as long as it takes to see what only many turns show.
 
 pub mod client;
+pub mod crash;
 pub mod database;
+pub mod left;
 pub mod load;
 pub mod outage;
 pub mod size;

@@ -54,7 +54,7 @@ const ON_SQLITE_ALONE: [&str; 8] = ["browser", "sqlite", "budget::", "core::", "
 
 /// The suite again, with its databases on PostgreSQL.
 fn on_postgres(project: &Project) -> Command {
-    let mut tests = project.cargo(&["test", "--package", "convengine-tests", "--test", "suite", "--"]);
+    let mut tests = project.cargo(&["test", "--workspace", "--test", "suite", "--"]);
     for name in ON_SQLITE_ALONE {
         tests.args(["--skip", name]);
     }

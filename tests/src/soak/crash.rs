@@ -1,0 +1,253 @@
+//! A server that is killed at every point at which a turn may be left behind, and what its successor makes of that.
+//!
+//! A pack is talked once undisturbed. Then, for each crossing of a crash point, it is talked again with a server that dies there as
+//! `kill -9` kills: the client sends the message again under its `Idempotency-Key`, on SQLite to a new process on the same file, on
+//! PostgreSQL to one of two others that have been there all along.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use convengine_core::pack::Pack;
+use convengine_core::turn::STUB;
+use convengine_server::pack_file;
+use convengine_server::play::stub::{Calls, serve_logged};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use uuid::Uuid;
+
+use super::database::{Database, Kind};
+use super::left::{Left, masked};
+use crate::root;
+
+/// The packs whose servers die: models in every turn, tasks, tools of every kind, services that write, an extension, a summary.
+pub const PACKS: [&str; 11] = [
+    "demo/help_desk",
+    "demo/model_acts",
+    "demo/loan",
+    "demo/card_replacement",
+    "tools/writes_in_doubt",
+    "tools/workflow_and_notification",
+    "tools/calculator",
+    "tools/document_search",
+    "extension/fee_check",
+    "pipeline/action_executed_opens_again_for_a_rule",
+    "pipeline/memory_by_a_model",
+];
+
+/// How long a message may go without its answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long an open turn belongs to a process that may be dead.
+const LEASE: &str = "convengine.turn.lease=1s";
+
+/// What became of one pack on one database.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The pack.
+    pub pack: String,
+    /// Points that were crossed in the undisturbed run.
+    pub crossings: u32,
+    /// Servers that were killed.
+    pub kills: u32,
+    /// Runs that ended as the undisturbed one.
+    pub equal: u32,
+    /// The points of runs in which a write was in doubt, and was not sent again.
+    pub in_doubt: Vec<u32>,
+    /// What must not be.
+    pub violations: Vec<String>,
+}
+
+/// Kills a server of the pack at every `every`th point, beginning with the `first`th.
+///
+/// # Errors
+/// When the undisturbed run does not work.
+pub fn run(binary: &Path, kind: &Kind, name: &str, first: u32, every: u32) -> Result<Found> {
+    let stage = Stage::of(binary, kind, name)?;
+    let (whole, crossings) = stage.undisturbed()?;
+    let mut found = Found { pack: name.to_owned(), crossings, ..Found::default() };
+    let mut at = first;
+    while at <= crossings {
+        found.kills += 1;
+        match stage.talk(Some(at)).and_then(|left| left.compared(&whole)) {
+            Ok(None) => found.equal += 1,
+            Ok(Some(in_doubt)) if in_doubt.is_empty() => found.in_doubt.push(at),
+            Ok(Some(difference)) => found.violations.push(format!("{name} killed at {at}: {difference}")),
+            Err(error) => found.violations.push(format!("{name} killed at {at}: {error:#}")),
+        }
+        at += every;
+    }
+    Ok(found)
+}
+
+/// A pack with its services and an imported database to begin from.
+struct Stage {
+    binary: PathBuf,
+    kind: Kind,
+    pack: Pack,
+    file: PathBuf,
+    stub: Option<SocketAddr>,
+    calls: Calls,
+    runtime: Runtime,
+    imported: Database,
+    folder: PathBuf,
+}
+
+impl Stage {
+    fn of(binary: &Path, kind: &Kind, name: &str) -> Result<Stage> {
+        let folder = std::env::temp_dir().join(format!("convengine-crash-{}", Uuid::new_v4()));
+        std::fs::create_dir(&folder)?;
+        let path = root().join("tests/packs").join(name).with_extension("json");
+        let text = pack_file::text(&path).map_err(|it| anyhow::anyhow!("{it}"))?;
+        let rules = Pack::parse(&text).context("the pack")?.http;
+        let (runtime, calls) = (Runtime::new()?, Calls::default());
+        let stub = if rules.is_empty() { None } else { Some(serve_logged(&runtime, rules, calls.clone())?) };
+        let text = stub.map_or(text.clone(), |it| text.replace(STUB, &format!("http://{it}")));
+        let file = folder.join("pack.json");
+        std::fs::write(&file, &text)?;
+        let imported = kind.database()?;
+        for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), file.as_os_str()]] {
+            let output = Command::new(binary).args(&arguments).args(["--database", imported.url()]).output()?;
+            ensure!(output.status.success(), "the pack cannot be imported: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        let pack = Pack::parse(&text).context("the pack")?;
+        Ok(Stage { binary: binary.to_owned(), kind: kind.clone(), pack, file, stub, calls, runtime, imported, folder })
+    }
+
+    /// What the pack leaves when nothing happens, and how many points it crosses.
+    fn undisturbed(&self) -> Result<(Left, u32)> {
+        let left = self.talk(None)?;
+        let log = std::fs::read_to_string(self.folder.join("crossings"))?;
+        let crossings = log.lines().filter(|it| it.starts_with("crash point ")).count();
+        Ok((left, u32::try_from(crossings)?))
+    }
+
+    /// Talks the pack on a copy of the imported database; the first server dies at a point, or says which points it crosses.
+    fn talk(&self, dies_at: Option<u32>) -> Result<Left> {
+        let database = self.imported.copy()?;
+        self.calls.clear();
+        let mut servers = Servers { stage: self, url: database.url().to_owned(), alive: Vec::new(), dead: 0 };
+        servers.start(dies_at, true)?;
+        if matches!(self.kind, Kind::Postgres(_)) && dies_at.is_some() {
+            servers.start(None, false)?;
+            servers.start(None, false)?;
+        }
+        let client = convengine_server::tls::client_for("http:").build()?;
+        let mut answers = Vec::new();
+        for (number, turn) in self.pack.turns.iter().enumerate() {
+            let Some(request) = &turn.request else { bail!("the pack has a turn that is no message") };
+            let until = Instant::now() + PATIENCE;
+            let (status, body) = loop {
+                ensure!(Instant::now() < until, "message {number} has no answer");
+                let at = format!("{}{}", servers.address(number)?, request.path);
+                let sent = client
+                    .post(&at)
+                    .header("Content-Type", "application/json")
+                    .header("Idempotency-Key", format!("message-{number}"))
+                    .body(request.body.to_string());
+                let answered = self.runtime.block_on(async {
+                    let response = sent.send().await?;
+                    Ok::<_, anyhow::Error>((response.status().as_u16(), response.text().await?))
+                });
+                match answered {
+                    Ok((503, _)) => std::thread::yield_now(),
+                    Ok(answer) => break answer,
+                    Err(_) => servers.mourn()?,
+                }
+            };
+            answers.push(masked(&json!({"status": status, "body": serde_json::from_str::<Value>(&body).unwrap_or(Value::Null)})));
+        }
+        ensure!(dies_at.is_none() || servers.dead == 1, "no server died");
+        let left = self.runtime.block_on(Left::of(database.url(), &self.conversations()?, answers, self.calls.all()))?;
+        drop(servers);
+        Ok(left)
+    }
+
+    fn conversations(&self) -> Result<Vec<String>> {
+        let mut found: BTreeMap<String, ()> = BTreeMap::new();
+        for turn in &self.pack.turns {
+            let id = turn.request.as_ref().and_then(|it| it.body.get("conversationId")).and_then(Value::as_str);
+            found.insert(id.context("a message without a conversation")?.to_lowercase(), ());
+        }
+        Ok(found.into_keys().collect())
+    }
+
+    fn command(&self, url: &str) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--database", url, "--set", LEASE]);
+        command.arg("--llm").arg(format!("scripted:{}", self.file.display()));
+        for (group, tree) in self.pack.settings.as_object().into_iter().flatten() {
+            command.arg("--set").arg(format!("convengine.{group}={tree}"));
+        }
+        if let Some(stub) = self.stub {
+            command.arg("--set").arg(format!("convengine.network.allow-private={stub}"));
+        }
+        command
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // It is temporary: what cannot be removed now goes with the system's own cleaning.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The processes of one run.
+struct Servers<'s> {
+    stage: &'s Stage,
+    url: String,
+    alive: Vec<(Child, String)>,
+    dead: usize,
+}
+
+impl Servers<'_> {
+    fn start(&mut self, dies_at: Option<u32>, first: bool) -> Result<()> {
+        let mut command = self.stage.command(&self.url);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        match dies_at {
+            Some(at) => _ = command.env("CONVENGINE_CRASH_AT", at.to_string()),
+            None if first => {
+                command.env("CONVENGINE_CRASH_LOG", "1").stderr(File::create(self.stage.folder.join("crossings"))?);
+            }
+            None => {}
+        }
+        let mut process = command.spawn().context("the server cannot be started")?;
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().context("no output")?).read_line(&mut line)?;
+        let address = line.trim().strip_prefix("convengine listening on ").with_context(|| format!("the server said '{}'", line.trim()))?;
+        self.alive.push((process, address.to_owned()));
+        Ok(())
+    }
+
+    /// Where a message goes: to the one that will die until it has, then to the others in turns.
+    fn address(&self, message: usize) -> Result<&str> {
+        let at = if self.dead == 0 { 0 } else { message % self.alive.len().max(1) };
+        Ok(&self.alive.get(at).context("no server is left")?.1)
+    }
+
+    /// Waits for the end of the one that died, and starts another where none is left.
+    fn mourn(&mut self) -> Result<()> {
+        let (mut process, _) = self.alive.remove(0);
+        let status = process.wait()?;
+        ensure!(!status.success() && status.code().is_none(), "a server ended by itself with {status}");
+        self.dead += 1;
+        ensure!(self.dead == 1, "another server died, too");
+        if self.alive.is_empty() { self.start(None, false) } else { Ok(()) }
+    }
+}
+
+impl Drop for Servers<'_> {
+    fn drop(&mut self) {
+        for (process, _) in &mut self.alive {
+            // They are ours, and their database goes with them.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
