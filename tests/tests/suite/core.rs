@@ -83,7 +83,7 @@ fn abandoned(journal: Journal, config: &Arc<Config>, why: Abandon, place: &str) 
     assert!(slice.effects.is_empty() && turn.ended(), "{place}");
     assert_eq!(turn.abandon(why, 0).unwrap(), turn::Slice::default(), "{place}");
     let notices: Vec<_> = before.notices.into_iter().chain(slice.notices).collect();
-    assert!(notices.iter().map(|it| it.seq).eq(0..), "{place}: the notices have gaps");
+    assert!(notices.iter().zip(0..).all(|(it, seq)| it.seq == seq), "{place}: the notices have gaps");
     let outcome = slice.end.unwrap();
     let saved = serde_json::to_string(turn.journal()).unwrap();
     let (again, replayed) = Turn::restore(serde_json::from_str(&saved).unwrap(), Arc::clone(config)).unwrap();
