@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
@@ -10,19 +9,18 @@ use convengine_core::config::Config;
 use convengine_core::pack::{Asked, Pack, PackRequest};
 use convengine_core::turn::{Entry, Request, Turn};
 use serde_json::{Value, json};
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
-use sqlx::{Row, SqlitePool};
+use sqlx::{AssertSqlSafe, Row};
 
 use super::core::{call, parse_context, place, verbose_row};
 use super::expect::Played;
 use super::server::{Around, PackServer};
-use crate::store;
+use crate::store::{self, Pool};
 
 /// A pack on its way through a real server.
 pub struct HttpPlayer {
     config: Arc<Config>,
     client: reqwest::Client,
-    pool: SqlitePool,
+    pool: Pool,
     seen: BTreeMap<String, Seen>,
     server: PackServer,
 }
@@ -50,8 +48,8 @@ impl HttpPlayer {
     /// As there.
     pub fn start_in(pack: &Pack, binary: &Path, path: &Path, around: &Around) -> Result<HttpPlayer> {
         let server = PackServer::start(pack, binary, path, around)?;
-        let options = SqliteConnectOptions::from_str(server.database())?;
-        let pool = server.wait(SqlitePoolOptions::new().max_connections(1).connect_with(options))?;
+        let database = store::Place { url: server.database().to_owned(), full_sync: false };
+        let pool = server.wait(store::readers(&database)).map_err(|it| anyhow!("{it}"))?;
         let client = crate::tls::client_for("http:").build()?;
         let config = Arc::new(Config::compile(&server.pack().tables, &server.pack().settings).0);
         Ok(HttpPlayer { config, client, pool, seen: BTreeMap::new(), server })
@@ -70,7 +68,7 @@ impl HttpPlayer {
         let server = &self.server;
         let of_pack = server.pack().turns.get(turn).cloned().ok_or_else(|| anyhow!("the pack has no turn {turn}"))?;
         if let Some(sql) = of_pack.admin_sql.as_ref().and_then(Value::as_str) {
-            server.wait(sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).execute(&self.pool))?;
+            server.wait(administer(&self.pool, sql))?;
         }
         let Some(request) = of_pack.request else { return Ok(Played::default()) };
         let (status, mut body) = server.wait(send(&self.client, server.address(), &request))?;
@@ -107,13 +105,12 @@ async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) ->
 }
 
 /// Reads what the turn left: its audit rows, model calls, the conversation's row and history.
-async fn look(pool: &SqlitePool, config: &Arc<Config>, id: &str, seen: &mut Seen, played: &mut Played) -> Result<()> {
-    let stored = store::Pool::Sqlite(pool.clone());
-    let rows = store::audit::of_conversation(&stored, id).await?;
+async fn look(pool: &Pool, config: &Arc<Config>, id: &str, seen: &mut Seen, played: &mut Played) -> Result<()> {
+    let rows = store::audit::of_conversation(pool, id).await?;
     played.audit =
         rows.into_iter().skip(seen.audit).map(|it| (it.stage, serde_json::from_str(&it.payload_json).unwrap_or(Value::Null))).collect();
     seen.audit += played.audit.len();
-    for turn in store::turn::of_conversation(&stored, id).await?.iter().skip(seen.turns) {
+    for turn in store::turn::of_conversation(pool, id).await?.iter().skip(seen.turns) {
         seen.turns += 1;
         let journal = store::turn::decompress(&turn.journal)?;
         // Progress messages are not stored: a replay says them again.
@@ -156,7 +153,24 @@ async fn look(pool: &SqlitePool, config: &Arc<Config>, id: &str, seen: &mut Seen
 }
 
 /// The rows of a query for a conversation, all columns texts; the statement is one that both databases understand.
-async fn texts(pool: &SqlitePool, sql: &'static str, id: &str) -> sqlx::Result<Vec<Vec<Option<String>>>> {
-    let rows = sqlx::query(sql).bind(id).fetch_all(pool).await?;
-    rows.iter().map(|row| (0..row.len()).map(|at| row.try_get(at)).collect()).collect()
+async fn texts(pool: &Pool, sql: &'static str, id: &str) -> sqlx::Result<Vec<Vec<Option<String>>>> {
+    macro_rules! of {
+        ($pool:expr) => {{
+            let rows = sqlx::query(sql).bind(id).fetch_all($pool).await?;
+            rows.iter().map(|row| (0..row.len()).map(|at| row.try_get(at)).collect()).collect()
+        }};
+    }
+    match pool {
+        Pool::Sqlite(pool) => of!(pool),
+        Pool::Postgres(pool) => of!(pool),
+    }
+}
+
+/// Runs the SQL of a pack.
+async fn administer(pool: &Pool, sql: &str) -> sqlx::Result<()> {
+    let sql = AssertSqlSafe(sql.to_owned());
+    match pool {
+        Pool::Sqlite(pool) => sqlx::query(sql).execute(pool).await.map(drop),
+        Pool::Postgres(pool) => sqlx::query(sql).execute(pool).await.map(drop),
+    }
 }

@@ -2,6 +2,9 @@
 //!
 //! `ceiling DATABASE PACK` listens like `convengine serve`. Each message of the pack stores the rows and gives the answer
 //! that were recorded for it, under the caller's conversation and a turn of its own.
+//!
+//! `ceiling DATABASE PACK TURNS` is for packs whose turns ask for effects too, and for a long conversation of them: the header
+//! `x-turn` says which of its turns a message is.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,17 +13,21 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Router, serve};
+use convengine_core::turn::{Notice, Outcome, Turn};
 use convengine_server::arguments::Options;
 use convengine_server::drive::Host;
 use convengine_server::http::request::Body;
+use convengine_server::pack_file;
 use convengine_server::settings::Settings;
 use convengine_server::store::turn_rows::{Rows, TurnRows};
 use convengine_server::{app, rows};
-use convengine_tests::plain::{Ended, Plain};
+use convengine_tests::plain::Plain;
+use convengine_tests::soak::TURN;
+use convengine_tests::soak::talk::play;
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
@@ -38,6 +45,8 @@ struct Recorded {
     conversation: Template,
     audit: Template,
     history: Template,
+    llm: Template,
+    memory: Template,
     turn: Template,
     answer: Template,
 }
@@ -50,51 +59,70 @@ struct Ceiling {
 #[tokio::main]
 async fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [database, pack] = arguments.as_slice() else { bail!("usage: ceiling DATABASE PACK") };
+    let (database, recorded) = match arguments.as_slice() {
+        [database, pack] => (database, by_text(&Plain::open(Path::new(pack))?)?),
+        [database, pack, turns] => (database, by_number(Path::new(pack), turns.parse()?)?),
+        _ => bail!("usage: ceiling DATABASE PACK [TURNS]"),
+    };
     let settings = Settings::read(&Options { database: Some(database.clone()), ..Options::default() })?;
     let (host, _writing) = app::host(&settings).await?;
-    let ceiling = Ceiling { host, recorded: record(&Plain::open(Path::new(pack))?)? };
-    let routes = app::around(Router::new().route(app::MESSAGE, post(message))).with_state(Arc::new(ceiling));
+    let routes = app::around(Router::new().route(app::MESSAGE, post(message))).with_state(Arc::new(Ceiling { host, recorded }));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("convengine listening on http://{}", listener.local_addr()?);
     serve(listener, routes).await?;
     Ok(())
 }
 
-fn record(plain: &Plain) -> Result<HashMap<String, Recorded>> {
+/// The turns of a plain conversation by their messages.
+fn by_text(plain: &Plain) -> Result<HashMap<String, Recorded>> {
     let mut recorded = HashMap::new();
     plain.play(|ended| {
         let text = ended.turn.journal().input.event.text.clone().context("a message without text")?;
-        recorded.insert(text, of_turn(ended)?);
+        recorded.insert(text, of_turn(&ended.turn, &ended.outcome, &ended.notices)?);
         Ok(())
     })?;
     Ok(recorded)
 }
 
-fn of_turn(ended: &Ended) -> Result<Recorded> {
-    let input = &ended.turn.journal().input;
-    let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 1, rows::About::default())?;
+/// The turns of a conversation by their numbers, from 0.
+fn by_number(pack: &Path, turns: usize) -> Result<HashMap<String, Recorded>> {
+    let mut recorded = HashMap::new();
+    play(&pack_file::read(pack)?, turns, |_, played, config| {
+        let (turn, slice) = Turn::restore(played.journal.clone(), Arc::clone(config))?;
+        let outcome = slice.end.context("a journal of a turn that has not ended")?;
+        recorded.insert(recorded.len().to_string(), of_turn(&turn, &outcome, &slice.notices)?);
+        Ok(())
+    })?;
+    Ok(recorded)
+}
+
+fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice]) -> Result<Recorded> {
+    let input = &turn.journal().input;
+    let rows = rows::of_turn(turn, outcome, notices, 1, rows::About::default())?;
     let cut = |text: &str| Template::cut(text, &input.conversation, &input.turn);
     Ok(Recorded {
         conversation: cut(rows.conversation.text()),
         audit: cut(rows.audit.text()),
         history: cut(rows.history.text()),
+        llm: cut(rows.llm.text()),
+        memory: cut(rows.memory.text()),
         turn: cut(rows.turn.text()),
-        answer: cut(&ended.outcome.response().to_string()),
+        answer: cut(&outcome.response().to_string()),
     })
 }
 
-async fn message(State(ceiling): State<Arc<Ceiling>>, body: Bytes) -> Response {
-    match answer(&ceiling, &body).await {
+async fn message(State(ceiling): State<Arc<Ceiling>>, headers: HeaderMap, body: Bytes) -> Response {
+    match answer(&ceiling, &headers, &body).await {
         Ok(answer) => ([(header::CONTENT_TYPE, "application/json")], answer).into_response(),
         Err(error) => (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
     }
 }
 
-async fn answer(ceiling: &Ceiling, body: &[u8]) -> Result<String> {
+async fn answer(ceiling: &Ceiling, headers: &HeaderMap, body: &[u8]) -> Result<String> {
     let body = Body::parse(body).map_err(anyhow::Error::msg)?;
     let conversation = body.conversation.context("a message without conversation")?;
-    let recorded = body.message.and_then(|it| ceiling.recorded.get(&it)).context("a message that the pack does not have")?;
+    let number = headers.get(TURN).and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let recorded = number.or(body.message).and_then(|it| ceiling.recorded.get(&it)).context("a message that the pack does not have")?;
     let turn = Uuid::new_v4().to_string();
     // How many there are matters only where there are none.
     let rows = |template: &Template| Rows::rendered(template.fill(&conversation, &turn), u64::from(!template.is_empty()));
@@ -102,6 +130,8 @@ async fn answer(ceiling: &Ceiling, body: &[u8]) -> Result<String> {
         conversation: rows(&recorded.conversation),
         audit: rows(&recorded.audit),
         history: rows(&recorded.history),
+        llm: rows(&recorded.llm),
+        memory: rows(&recorded.memory),
         turn: rows(&recorded.turn),
         ..TurnRows::default()
     };

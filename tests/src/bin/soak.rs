@@ -1,6 +1,7 @@
 //! Talks several packs with servers of their own, and prints what it saw as JSON. `cargo xtask soak` makes tables of it.
 //!
-//! `soak crash DATABASE [PACK…]`, `soak load DATABASE CONNECTIONS seconds:S|conversations:N`, `soak outage DATABASE CONNECTIONS`,
+//! `soak crash DATABASE EVERY [PACK…]` kills a server at every so manieth point; `soak load|ceiling DATABASE CONNECTIONS
+//! seconds:S|conversations:N`, the second with servers that store the same rows without an engine; `soak outage DATABASE CONNECTIONS`;
 //! `soak size DATABASE PACK [KEY=VALUE…]`. DATABASE is `sqlite` or the address of a PostgreSQL server. An outage says `steady` when
 //! the database may be stopped, and waits for the line `restored`.
 
@@ -22,33 +23,32 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let found = match words.as_slice() {
-        ["load", database, connections, until] => load(&Kind::parse(database)?, connections.parse()?, parse(until)?)?,
-        ["crash", database, packs @ ..] => crash(&Kind::parse(database)?, packs)?,
+        ["crash", database, every, packs @ ..] => crash(&Kind::parse(database)?, every.parse()?, packs)?,
+        ["load", database, connections, until] => {
+            load(Mix::start(&beside("convengine")?, &Kind::parse(database)?)?, connections.parse()?, parse(until)?)?
+        }
+        ["ceiling", database, connections, until] => {
+            load(Mix::ceiling(&beside("ceiling")?, &Kind::parse(database)?)?, connections.parse()?, parse(until)?)?
+        }
         ["outage", database, connections] => outage(&Kind::parse(database)?, connections.parse()?)?,
         ["size", database, pack, set @ ..] => {
             let set: Vec<String> = set.iter().map(|it| (*it).to_owned()).collect();
-            let (turns, bytes) = size::bytes_a_turn(&binary()?, &Kind::parse(database)?, pack, &set)?;
+            let (turns, bytes) = size::bytes_a_turn(&beside("convengine")?, &Kind::parse(database)?, pack, &set)?;
             json!({"turns": turns, "bytes": bytes})
         }
-        _ => bail!("usage: soak load DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…]"),
+        _ => bail!(
+            "usage: soak crash DATABASE EVERY [PACK…] | load|ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…]"
+        ),
     };
     println!("{found}");
     Ok(())
 }
 
-fn crash(kind: &Kind, packs: &[&str]) -> Result<Value> {
+fn crash(kind: &Kind, every: u32, packs: &[&str]) -> Result<Value> {
     let packs = if packs.is_empty() { &crash::PACKS } else { packs };
     let mut rows = Vec::new();
     for name in packs {
-        let found = crash::run(&binary()?, kind, name, 1, 1)?;
-        eprintln!(
-            "{}: {} kills, {} equal, {} in doubt, {} wrong",
-            found.pack,
-            found.kills,
-            found.equal,
-            found.in_doubt.len(),
-            found.violations.len()
-        );
+        let found = crash::run(&beside("convengine")?, kind, name, 1, every)?;
         rows.push(json!({
             "pack": found.pack, "crossings": found.crossings, "kills": found.kills, "equal": found.equal, "in_doubt": found.in_doubt.len(), "in_doubt_at": found.in_doubt,
             "violations": found.violations,
@@ -57,9 +57,8 @@ fn crash(kind: &Kind, packs: &[&str]) -> Result<Value> {
     Ok(json!(rows))
 }
 
-fn load(kind: &Kind, connections: usize, until: Until) -> Result<Value> {
-    let mix = Rc::new(Mix::start(&binary()?, kind)?);
-    let seen = hold(&mix, connections, until)?;
+fn load(mix: Mix, connections: usize, until: Until) -> Result<Value> {
+    let seen = hold(&Rc::new(mix), connections, until)?;
     Ok(json!({
         "turns": seen.micros.len(), "conversations": seen.conversations, "failures": seen.failures, "failed": seen.failed,
         "rate": seen.rate(), "p50_ms": seen.percentile_ms(50), "p99_ms": seen.percentile_ms(99),
@@ -69,7 +68,7 @@ fn load(kind: &Kind, connections: usize, until: Until) -> Result<Value> {
 }
 
 fn outage(kind: &Kind, connections: usize) -> Result<Value> {
-    let mix = Rc::new(Mix::start(&binary()?, kind)?);
+    let mix = Rc::new(Mix::start(&beside("convengine")?, kind)?);
     let signals = Arc::new(Signals::default());
     let restored = Arc::clone(&signals);
     std::thread::spawn(move || {
@@ -82,14 +81,15 @@ fn outage(kind: &Kind, connections: usize) -> Result<Value> {
     Ok(json!({
         "acknowledged": found.acknowledged, "repeated": found.repeated, "failures": found.failed.len(),
         "failed": found.failed.iter().take(5).collect::<Vec<_>>(),
+        "silence_ms": found.silence.as_millis() as u64,
         "service_returned_ms": found.service_returned.map(|it| it.as_millis() as u64),
     }))
 }
 
-/// The server that was built beside this program.
-fn binary() -> Result<PathBuf> {
+/// A program that was built beside this one.
+fn beside(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
-    Ok(own.parent().context("this program lies nowhere")?.join("convengine"))
+    Ok(own.parent().context("this program lies nowhere")?.join(name))
 }
 
 fn parse(until: &str) -> Result<Until> {

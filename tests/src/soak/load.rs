@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::client::Client;
 use super::talk::{Exchange, seen};
-use super::{Mix, watch};
+use super::{Mix, TURN, watch};
 
 /// How often memory is read.
 const SAMPLES: usize = 40;
@@ -64,7 +64,7 @@ struct Shared {
 /// When a server cannot be reached.
 pub fn hold(mix: &Rc<Mix>, connections: usize, until: Until) -> Result<Seen> {
     let bytes = |mix: &Mix| mix.served.iter().map(|it| it.database.bytes()).sum::<Result<u64>>();
-    let cpu = |mix: &Mix| mix.served.iter().map(|it| watch::cpu_us(it.server.process_id())).sum::<Result<u64>>();
+    let cpu = |mix: &Mix| mix.served.iter().map(|it| watch::cpu_us(it.process_id())).sum::<Result<u64>>();
     let (bytes_before, cpu_before) = (bytes(mix)?, cpu(mix)?);
     let step = match until {
         Until::Conversations(count) => (count / SAMPLES).max(1),
@@ -101,13 +101,13 @@ pub fn hold(mix: &Rc<Mix>, connections: usize, until: Until) -> Result<Seen> {
 }
 
 async fn talk(shared: Rc<Shared>) -> Result<()> {
-    let mut clients: Vec<Client> = shared.mix.served.iter().map(|it| Client::new(it.server.address())).collect();
+    let mut clients: Vec<Client> = shared.mix.served.iter().map(|it| Client::new(it.address())).collect();
     while let Some(number) = shared.next() {
         let (pack, talk) = shared.mix.conversation(number);
         let conversation = Uuid::new_v4().to_string();
         for (turn, exchange) in talk.turns.iter().enumerate() {
             let asked = Instant::now();
-            let (status, answer) = clients[pack].say(exchange.body(&conversation), &[]).await?;
+            let (status, answer) = clients[pack].say(exchange.body(&conversation), &[(TURN, &turn.to_string())]).await?;
             let micros = u64::try_from(asked.elapsed().as_micros())?;
             let mut seen = shared.seen.borrow_mut();
             seen.micros.push(micros);
@@ -152,7 +152,7 @@ impl Shared {
     }
 
     fn remember(&self, conversations: usize) -> Result<()> {
-        let memory = self.mix.served.iter().map(|it| watch::resident_kb(it.server.process_id())).collect::<Result<Vec<u64>>>()?;
+        let memory = self.mix.served.iter().map(|it| watch::resident_kb(it.process_id())).collect::<Result<Vec<u64>>>()?;
         self.seen.borrow_mut().memory.push((conversations, memory));
         Ok(())
     }

@@ -10,15 +10,20 @@ pub mod size;
 pub mod talk;
 pub mod watch;
 
-use std::path::Path;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use convengine_server::pack_file;
 use convengine_server::play::{Around, PackServer};
 
 use crate::root;
 use database::{Database, Kind};
 use talk::Talk;
+
+/// The header that says which turn of its conversation a message is, from 0. The server takes no notice of it; the ceiling does.
+pub const TURN: &str = "x-turn";
 
 /// Turns of a long conversation.
 pub const LONG: usize = 32;
@@ -31,12 +36,17 @@ pub const PACKS: [&str; 5] = ["demo/help_desk", "demo/model_acts", "demo/loan", 
 pub struct Served {
     /// The pack's name.
     pub name: String,
-    /// The server.
-    pub server: PackServer,
     /// A short conversation and a long one.
     pub talks: [Talk; 2],
-    /// Where it stores.
+    server: Process,
+    /// Where it stores; after the server, so that it goes after it.
     pub database: Database,
+}
+
+/// Who answers.
+enum Process {
+    Engine(Box<PackServer>),
+    Ceiling(Ceiling),
 }
 
 /// The mixed packs, each on a server and a database of its own.
@@ -46,6 +56,15 @@ pub struct Mix {
 }
 
 impl Mix {
+    /// Starts servers that store the same rows and give the same answers without an engine.
+    ///
+    /// # Errors
+    /// As [`Mix::start`].
+    pub fn ceiling(binary: &Path, kind: &Kind) -> Result<Mix> {
+        let served = PACKS.iter().map(|it| Served::ceiling(binary, kind, it));
+        Ok(Mix { served: served.collect::<Result<_>>()? })
+    }
+
     /// Starts the servers with audit of everything.
     ///
     /// # Errors
@@ -70,12 +89,70 @@ impl Served {
     /// # Errors
     /// When the pack cannot be repeated, or the server does not start.
     pub fn start(binary: &Path, kind: &Kind, name: &str, long: usize, set: &[String]) -> Result<Served> {
-        let path = root().join(format!("tests/packs/{name}.json"));
+        let path = path(name);
         let pack = pack_file::read(&path)?;
         let talks = [Talk::of(&pack, 0)?, Talk::of(&pack, long)?];
         let database = kind.database()?;
         let around = Around { database: Some(database.url().to_owned()), set: set.to_vec() };
-        let server = PackServer::start(&pack, binary, &path, &around)?;
-        Ok(Served { name: name.to_owned(), server, talks, database })
+        let server = Process::Engine(Box::new(PackServer::start(&pack, binary, &path, &around)?));
+        Ok(Served { name: name.to_owned(), talks, server, database })
     }
+
+    fn ceiling(binary: &Path, kind: &Kind, name: &str) -> Result<Served> {
+        let path = path(name);
+        let pack = pack_file::read(&path)?;
+        let talks = [Talk::of(&pack, 0)?, Talk::of(&pack, LONG)?];
+        let database = kind.database()?;
+        let server = Process::Ceiling(Ceiling::start(binary, database.url(), &path)?);
+        Ok(Served { name: name.to_owned(), talks, server, database })
+    }
+
+    /// The address of the server.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        match &self.server {
+            Process::Engine(it) => it.address(),
+            Process::Ceiling(it) => &it.address,
+        }
+    }
+
+    /// The id of its process.
+    #[must_use]
+    pub fn process_id(&self) -> u32 {
+        match &self.server {
+            Process::Engine(it) => it.process_id(),
+            Process::Ceiling(it) => it.process.id(),
+        }
+    }
+}
+
+/// A process without an engine; it ends when it is dropped.
+struct Ceiling {
+    process: Child,
+    address: String,
+}
+
+impl Ceiling {
+    fn start(binary: &Path, database: &str, pack: &Path) -> Result<Ceiling> {
+        let mut command = Command::new(binary);
+        command.arg(database).arg(pack).arg(LONG.to_string()).stdout(Stdio::piped());
+        let mut ceiling = Ceiling { process: command.spawn().context("cannot start the ceiling")?, address: String::new() };
+        let mut line = String::new();
+        BufReader::new(ceiling.process.stdout.take().context("the ceiling has no output")?).read_line(&mut line)?;
+        let address = line.trim().strip_prefix("convengine listening on ");
+        ceiling.address = address.with_context(|| format!("the ceiling did not start: '{}'", line.trim()))?.to_owned();
+        Ok(ceiling)
+    }
+}
+
+impl Drop for Ceiling {
+    fn drop(&mut self) {
+        // It is gone already when it did not start.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn path(pack: &str) -> PathBuf {
+    root().join(format!("tests/packs/{pack}.json"))
 }

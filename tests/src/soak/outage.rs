@@ -34,6 +34,8 @@ pub struct Outcome {
     pub acknowledged: usize,
     /// Messages that were sent more than once.
     pub repeated: usize,
+    /// The longest time without an acknowledgement.
+    pub silence: Duration,
     /// How long after the database was back the first message was acknowledged that was sent before.
     pub service_returned: Option<Duration>,
     /// Acknowledged answers that are not as in the undisturbed run, and turns that are not stored once.
@@ -52,6 +54,8 @@ struct Shared {
     begun: Cell<usize>,
     signals: Arc<Signals>,
     restored_at: Cell<Option<Instant>>,
+    /// When a message was acknowledged last.
+    last: Cell<Instant>,
     steady: RefCell<Option<Box<dyn FnOnce()>>>,
     /// Acknowledged turns of each conversation, by the index of its server.
     stored: RefCell<BTreeMap<(usize, String), usize>>,
@@ -68,6 +72,7 @@ pub fn hold(mix: &Rc<Mix>, connections: usize, signals: &Arc<Signals>, steady: i
         begun: Cell::new(0),
         signals: Arc::clone(signals),
         restored_at: Cell::new(None),
+        last: Cell::new(Instant::now()),
         steady: RefCell::new(Some(Box::new(steady))),
         stored: RefCell::default(),
         outcome: RefCell::default(),
@@ -86,7 +91,7 @@ pub fn hold(mix: &Rc<Mix>, connections: usize, signals: &Arc<Signals>, steady: i
 }
 
 async fn talk(shared: Rc<Shared>) -> Result<()> {
-    let mut clients: Vec<Client> = shared.mix.served.iter().map(|it| Client::new(it.server.address())).collect();
+    let mut clients: Vec<Client> = shared.mix.served.iter().map(|it| Client::new(it.address())).collect();
     while shared.goes_on() {
         let (pack, talk) = shared.mix.conversation(shared.begun.replace(shared.begun.get() + 1));
         let conversation = Uuid::new_v4().to_string();
@@ -162,6 +167,7 @@ impl Shared {
         *self.stored.borrow_mut().entry((pack, conversation.to_owned())).or_default() += 1;
         let mut outcome = self.outcome.borrow_mut();
         outcome.acknowledged += 1;
+        outcome.silence = outcome.silence.max(self.last.replace(Instant::now()).elapsed());
         self.see_whether_restored();
         if let Some(restored) = self.restored_at.get() {
             outcome.service_returned.get_or_insert_with(|| restored.elapsed());

@@ -1,8 +1,11 @@
 //! A pack's messages as one conversation, with the answers that the core gives to them undisturbed.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, ensure};
-use convengine_core::pack::{Pack, PackTurn};
-use convengine_server::play::{CorePlayer, Suspend};
+use convengine_core::config::Config;
+use convengine_core::pack::{Pack, PackRequest, PackTurn};
+use convengine_server::play::{CorePlayer, CoreTurn, Suspend};
 use serde_json::{Value, json};
 
 /// Messages and their answers.
@@ -26,21 +29,32 @@ impl Talk {
     /// # Errors
     /// When the pack's script answers the same question differently the second time, or the core cannot play it.
     pub fn of(pack: &Pack, turns: usize) -> Result<Talk> {
-        let counts =
-            pack.llm.iter().any(|it| it.times.is_some() || !it.replies.is_empty()) || pack.http.iter().any(|it| !it.sequence.is_empty());
-        ensure!(!counts, "the script of {} counts its uses", pack.name);
-        let messages: Vec<PackTurn> = pack.turns.iter().filter(|it| is_steady(pack, it)).map(in_one_conversation).collect();
-        let count = turns.max(messages.len());
-        let mut pack = pack.clone();
-        pack.turns = messages.iter().cycle().take(count).cloned().collect();
-        let mut player = CorePlayer::new(&pack, Suspend::Never);
-        let play = |index: usize| -> Result<Exchange> {
-            let played = player.play(index)?.played;
-            let request = pack.turns.get(index).and_then(|it| it.request.clone()).context("a turn without a message")?;
-            Ok(Exchange { body: request.body, answer: seen(&played.json) })
-        };
-        Ok(Talk { turns: (0..count).map(play).collect::<Result<_>>().with_context(|| pack.name.clone())? })
+        let mut talk = Talk { turns: Vec::new() };
+        play(pack, turns, |request, played, _| {
+            talk.turns.push(Exchange { body: request.body.clone(), answer: seen(&played.played.json) });
+            Ok(())
+        })?;
+        Ok(talk)
     }
+}
+
+/// Plays the conversation that [`Talk::of`] makes of a pack and shows each turn, with the configuration it ran under.
+///
+/// # Errors
+/// As there, or when `seen` fails.
+pub fn play(pack: &Pack, turns: usize, mut seen: impl FnMut(&PackRequest, &CoreTurn, &Arc<Config>) -> Result<()>) -> Result<()> {
+    let counts =
+        pack.llm.iter().any(|it| it.times.is_some() || !it.replies.is_empty()) || pack.http.iter().any(|it| !it.sequence.is_empty());
+    ensure!(!counts, "the script of {} counts its uses", pack.name);
+    let messages: Vec<PackTurn> = pack.turns.iter().filter(|it| is_steady(pack, it)).map(in_one_conversation).collect();
+    let mut pack = pack.clone();
+    pack.turns = messages.iter().cycle().take(turns.max(messages.len())).cloned().collect();
+    let mut player = CorePlayer::new(&pack, Suspend::Never);
+    for (index, turn) in pack.turns.iter().enumerate() {
+        let played = player.play(index).with_context(|| pack.name.clone())?;
+        seen(turn.request.as_ref().context("a turn without a message")?, &played, &player.config)?;
+    }
+    Ok(())
 }
 
 impl Exchange {

@@ -52,7 +52,9 @@ fn a_database_of_the_original_is_taken_as_it_is() {
     one_line(&place.run(&ANYWHERE), 3, &["convengine migrate --database"]);
     assert_eq!(table(&mut sql), before);
     let migrated = place.run(&["migrate"]);
-    assert_eq!((migrated.code, migrated.out.starts_with("created 56 tables")), (0, true), "{migrated:?}");
+    // The words of documents are an index on PostgreSQL and a table on SQLite.
+    let created = format!("created {} tables", if sql.is_postgres() { 55 } else { 56 });
+    assert_eq!((migrated.code, migrated.out.starts_with(&created)), (0, true), "{migrated:?}");
     assert_eq!(table(&mut sql), before);
     let pack = place.pack("pack.json", &orders());
     assert_eq!(place.run(&["import", &pack]).code, 0);

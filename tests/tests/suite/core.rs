@@ -65,7 +65,7 @@ fn a_turn_abandoned_where_it_waits_fails_and_replays() {
                 let place = format!("{} turn {number} after {answered} answers", case.pack.name);
                 let mut journal = whole.journal.clone();
                 journal.entries.truncate(answered);
-                let why = if answered % 2 == 0 { Abandon::Timeout } else { Abandon::Lost };
+                let why = if answered.is_multiple_of(2) { Abandon::Timeout } else { Abandon::Lost };
                 let outcome = abandoned(journal, &player.config, why, &place);
                 only_what_survives(&outcome, &whole.journal, answered, &place);
                 waits += 1;
@@ -98,7 +98,7 @@ fn abandoned(journal: Journal, config: &Arc<Config>, why: Abandon, place: &str) 
 
 /// Of the conversation only its creation, a reset and a block survive; of the rest, only the log of model calls.
 fn only_what_survives(outcome: &Outcome, whole: &Journal, answered: usize, place: &str) {
-    let code = if answered % 2 == 0 { "TURN_TIMEOUT" } else { "TURN_LOST" };
+    let code = if answered.is_multiple_of(2) { "TURN_TIMEOUT" } else { "TURN_LOST" };
     let fault = outcome.fault.as_ref().unwrap();
     assert_eq!((fault.code.as_str(), fault.recoverable), (code, true), "{place}");
     assert!(outcome.payload.is_none() && outcome.context.is_none(), "{place}");

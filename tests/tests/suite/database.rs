@@ -201,6 +201,7 @@ impl Sql {
         all
     }
 
+    /// Without the sequences, which go on even where a transaction is undone.
     fn everything_of_postgres(&mut self) -> Vec<String> {
         let mut all = self.texts(
             "select concat_ws(' ', table_name, ordinal_position, column_name, data_type, is_nullable, column_default)
@@ -211,9 +212,6 @@ impl Sql {
             "select conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) from pg_constraint
              where connamespace = 'public'::regnamespace order by 1",
         ));
-        all.extend(
-            self.texts("select sequencename || ' ' || coalesce(last_value, 0) from pg_sequences where schemaname = 'public' order by 1"),
-        );
         for table in self.texts("select tablename from pg_tables where schemaname = 'public' order by 1") {
             all.push(table.clone());
             all.extend(self.texts(&format!("select row_to_json(it)::text from \"{table}\" it order by 1")));

@@ -5,6 +5,7 @@ mod budget;
 mod commands;
 mod containers;
 mod core;
+mod crash;
 mod database;
 mod demo;
 mod export;

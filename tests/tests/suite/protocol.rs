@@ -115,8 +115,8 @@ fn without_models(pack: &Pack) -> Arc<Config> {
 
 /// The stages of a slice, with the payload of each.
 fn audits(slice: &Slice) -> Vec<(&str, &serde_json::Value)> {
-    let audit = |body| if let &NoticeBody::Audit { ref stage, ref payload } = body { Some((stage.as_str(), payload)) } else { None };
-    slice.notices.iter().filter_map(|it| audit(&it.body)).collect()
+    let bodies = slice.notices.iter().map(|it| &it.body);
+    bodies.filter_map(|it| if let NoticeBody::Audit { stage, payload } = it { Some((stage.as_str(), payload)) } else { None }).collect()
 }
 
 #[test]

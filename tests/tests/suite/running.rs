@@ -111,6 +111,10 @@ impl Place {
         self.database.is_empty()
     }
 
+    pub fn is_postgres(&self) -> bool {
+        matches!(self.database, Database::Postgres { .. })
+    }
+
     /// The database's address.
     pub fn database(&self) -> String {
         self.database.url()

@@ -57,7 +57,9 @@ fn members_of_a_message_are_read_as_clients_send_them() {
         assert!(!answer.header("x-request-id").is_empty());
         let id = answer.json()["conversationId"].as_str().unwrap().to_owned();
         assert_eq!(id.len(), 36, "{body}");
-        assert_eq!(server.texts(&id), [text], "{body}");
+        // PostgreSQL has no room for the character of number zero.
+        let stored = if place.is_postgres() { json!(text.as_str().map(|it| it.replace('\0', "\u{fffd}"))) } else { text };
+        assert_eq!(server.texts(&id), [stored], "{body}");
     }
     let answer = server.post(body(&ID.to_uppercase(), "hello"));
     assert_eq!(answer.json()["conversationId"], ID);

@@ -174,8 +174,9 @@ fn progress_is_heard_while_a_model_is_asked() {
     });
 }
 
+/// On PostgreSQL processes wait for each other's turns, and none is run again.
 #[test]
-fn a_turn_that_is_run_again_is_closed_and_told_as_a_new_one() {
+fn a_turn_that_is_run_again_on_sqlite_is_closed_and_told_as_a_new_one() {
     let place = Place::with(&talkative());
     let (server, other) = (slow(&place), place.serve(&WORDS_ALONE));
     let mut listener = Listener::open(&server);

@@ -39,23 +39,26 @@ pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
 fn rates(soak: &Soak<'_>) -> Result<Vec<String>> {
     let mut broken = Vec::new();
     println!(
-        "\n{:<28}{:>10}{:>10}{:>10}{:>12}{:>14}{:>26}",
+        "\n{:<40}{:>10}{:>10}{:>10}{:>12}{:>14}{:>26}",
         "five packs, audit ALL", "turns/s", "p50 ms", "p99 ms", "CPU µs/turn", "bytes/turn", "MB start / middle / end"
     );
     for (name, database) in soak.databases() {
         for connections in CONNECTIONS {
-            let seen = soak.talk(&["load", &database, &connections.to_string(), &format!("seconds:{SECONDS}")])?;
-            let what = format!("{name}, {connections} connections");
-            println!(
-                "{what:<28}{:>10.0}{:>10.1}{:>10.1}{:>12.0}{:>14.0}{:>26}",
-                seen.number("/rate")?,
-                seen.number("/p50_ms")?,
-                seen.number("/p99_ms")?,
-                seen.number("/cpu_us")?,
-                seen.number("/bytes")?,
-                megabytes(&seen)?
-            );
-            broken.extend(seen.failures(&what)?);
+            // The ceiling first, and the engine in the same minutes.
+            for (who, command) in [("ceiling", "ceiling"), ("engine", "load")] {
+                let seen = soak.talk(&[command, &database, &connections.to_string(), &format!("seconds:{SECONDS}")])?;
+                let what = format!("{name}, {connections} connections, {who}");
+                println!(
+                    "{what:<40}{:>10.0}{:>10.1}{:>10.1}{:>12.0}{:>14.0}{:>26}",
+                    seen.number("/rate")?,
+                    seen.number("/p50_ms")?,
+                    seen.number("/p99_ms")?,
+                    seen.number("/cpu_us")?,
+                    seen.number("/bytes")?,
+                    megabytes(&seen)?
+                );
+                broken.extend(seen.failures(&what)?);
+            }
         }
     }
     Ok(broken)
@@ -94,12 +97,15 @@ fn outage(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     ensure!(child.wait()?.success(), "the load failed");
     let seen = Seen::parse(&text)?;
     println!(
-        "\nPostgreSQL stopped for {} s: {} turns acknowledged, {} messages sent again, the first answer {:.1} s after the restart",
+        "\nPostgreSQL stopped for {} s: {} turns acknowledged, {} messages sent again, {:.2} s without an answer, the first {:.2} s after \
+         PostgreSQL was back",
         OUTAGE.as_secs(),
         seen.number("/acknowledged")?,
         seen.number("/repeated")?,
+        seen.number("/silence_ms")? / 1000.0,
         seen.number("/service_returned_ms")? / 1000.0
     );
+    ensure!(seen.number("/silence_ms")? >= OUTAGE.as_millis() as f64, "the load went on without PostgreSQL");
     seen.failures("outage")
 }
 

@@ -1,5 +1,6 @@
 //! The long ones: what only many turns show. `cargo xtask test` runs each in short.
 
+mod crash;
 mod load;
 mod size;
 
@@ -17,7 +18,7 @@ use crate::sh;
 type Run = fn(&mut Soak<'_>) -> Result<Vec<String>>;
 
 /// The runs by name.
-const RUNS: [(&str, Run); 2] = [("load", load::run), ("size", size::run)];
+const RUNS: [(&str, Run); 3] = [("crash", crash::run), ("load", load::run), ("size", size::run)];
 
 /// Runs one of the long ones, or all.
 pub fn run(project: &Project, words: &[&str]) -> Result<()> {
