@@ -165,6 +165,7 @@ impl Kept {
             begun: self.begun,
             has_effects: self.has_effects,
             audited: self.audited,
+            derived: host.turns.audit == AuditMode::Derived,
         }
     }
 }

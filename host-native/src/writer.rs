@@ -251,7 +251,7 @@ mod tests {
             owner: "me",
             lease_ms: None,
             message_key: None,
-            audit_id: None,
+            kept: 0,
         });
         rows
     }

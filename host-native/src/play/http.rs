@@ -16,6 +16,7 @@ use sqlx::{Row, SqlitePool};
 use super::core::{call, parse_context, place, verbose_row};
 use super::expect::Played;
 use super::server::{Around, PackServer};
+use crate::audit::{self, derive::Configs};
 use crate::store;
 
 /// A pack on its way through a real server.
@@ -109,7 +110,7 @@ async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) ->
 /// Reads what the turn left: its audit rows, model calls, the conversation's row and history.
 async fn look(pool: &SqlitePool, config: &Arc<Config>, id: &str, seen: &mut Seen, played: &mut Played) -> Result<()> {
     let stored = store::Pool::Sqlite(pool.clone());
-    let rows = store::audit::of_conversation(&stored, id).await?;
+    let rows = audit::rows_of(&stored, id, Configs::with(config)).await?;
     played.audit =
         rows.into_iter().skip(seen.audit).map(|it| (it.stage, serde_json::from_str(&it.payload_json).unwrap_or(Value::Null))).collect();
     seen.audit += played.audit.len();
