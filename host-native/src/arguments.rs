@@ -64,6 +64,12 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// What becomes of audit rows
+    Audit {
+        /// What to do
+        #[command(subcommand)]
+        command: AuditCommand,
+    },
     /// Runs a stored conversation again from its journals
     Replay {
         /// The conversation
@@ -75,6 +81,20 @@ pub enum Command {
     },
     /// Plays packs and talks and compares with what they expect
     Test(TestArguments),
+}
+
+/// The commands about audit rows.
+#[derive(Debug, Clone, Subcommand)]
+pub enum AuditCommand {
+    /// Stores the audit rows that are derived so far, where `convengine.audit.persistence.mode` is DERIVED
+    Materialise {
+        /// Only of messages that came in then or later, such as 2026-01-31 or 2026-01-31T09:00:00Z
+        #[arg(long, value_name = "TIME")]
+        from: Option<String>,
+        /// Only of messages that came in before then
+        #[arg(long, value_name = "TIME")]
+        to: Option<String>,
+    },
 }
 
 /// What `convengine test` plays.

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use tokio::runtime::Runtime;
 use tracing_subscriber::EnvFilter;
 
-use crate::arguments::{Arguments, Command, Options};
+use crate::arguments::{Arguments, AuditCommand, Command, Options};
 use crate::exit::Failure;
 use crate::settings::Settings;
 use crate::store::{self, schema};
-use crate::{app, export, import, lint, play, replay};
+use crate::{app, audit::materialise, export, import, lint, play, replay};
 
 /// Runs a command.
 pub fn run(arguments: Arguments) -> ExitCode {
@@ -24,6 +24,9 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Lint { pack, json } => within(&options, async |it| lint::command(it, pack.as_deref(), json).await),
         Command::Replay { conversation, config } => {
             within(&options, async |it| replay::command(it, &conversation, config.as_deref()).await)
+        }
+        Command::Audit { command: AuditCommand::Materialise { from, to } } => {
+            within(&options, async |it| materialise::command(it, from.as_deref(), to.as_deref()).await)
         }
         // The player starts servers of its own, each with its own runtime and settings.
         Command::Test(test) => return play::command(&test),

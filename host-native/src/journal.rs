@@ -158,7 +158,14 @@ impl Kept {
     }
 
     fn about<'k>(&'k self, host: &'k Host) -> About<'k> {
-        About { status: "closed", owner: &host.owner, key: self.key.as_deref(), begun: self.begun, audited: self.audited }
+        About {
+            status: "closed",
+            owner: &host.owner,
+            key: self.key.as_deref(),
+            begun: self.begun,
+            audited: self.audited,
+            derived: host.turns.audit == AuditMode::Derived,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub mod app;
 pub mod arguments;
+pub mod audit;
 pub mod clock;
 pub mod command;
 pub mod config;

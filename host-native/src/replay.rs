@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::json::diff;
-use convengine_core::turn::{Journal, Notice, NoticeBody, Outcome, Turn, TurnError, state_hash};
+use convengine_core::turn::{Journal, Notice, NoticeBody, Outcome, Rescued, Turn, TurnError, state_hash};
 use serde_json::{Value, json};
 
 use crate::exit::Failure;
@@ -80,9 +80,12 @@ async fn recorded(pool: &Pool, stored: &StoredTurn) -> Result<(Journal, Arc<Conf
 /// Fails with the first stored audit row that the turn does not make again; takes the turn's rows off the front.
 fn compare(stored: &StoredTurn, journal: &Journal, config: &Arc<Config>, audit_rows: &mut &[AuditRow]) -> Result<(), Failure> {
     let number = stored.number;
-    let again = run(journal, config).map_err(|it| not_right(format!("turn {number} differs: {it}")))?;
+    let ran = if stored.status == "lost" { rescue(journal, config) } else { run(journal, config) };
+    let again = ran.map_err(|it| not_right(format!("turn {number} differs: {it}")))?;
     let hash = state_hash(&again.outcome, &again.notices);
-    let derived: Vec<(&str, &Value)> = again.notices.iter().filter_map(audit_of).collect();
+    // Rows that are not stored have nothing to be compared with; of a turn that was taken over the first may be.
+    let told = stored.audit_id.map_or(usize::MAX, |_| usize::try_from(stored.audited).unwrap_or(0));
+    let derived: Vec<(&str, &Value)> = again.notices.iter().take(told).filter_map(audit_of).collect();
     // A conversation may have begun before there were journals.
     let started = clock::iso_text(journal.input.at);
     let older = audit_rows.iter().take_while(|it| number == 1 && it.created_at < started).count();
@@ -123,6 +126,13 @@ fn first_difference(stored: &[AuditRow], derived: &[(&str, &Value)]) -> Vec<Stri
 fn run(journal: &Journal, config: &Arc<Config>) -> Result<Again, TurnError> {
     let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
     let outcome = slice.end.ok_or(TurnError::Stalled)?;
+    Ok(Again { outcome, notices: slice.notices })
+}
+
+/// A turn that was lost diverges from its journal: what was told up to there, and its end, are equal.
+fn rescue(journal: &Journal, config: &Arc<Config>) -> Result<Again, TurnError> {
+    let Rescued { slice, diverged, .. } = Turn::rescue(journal, Arc::clone(config))?;
+    let outcome = slice.end.ok_or(diverged.unwrap_or(TurnError::Stalled))?;
     Ok(Again { outcome, notices: slice.notices })
 }
 

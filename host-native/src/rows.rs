@@ -1,6 +1,6 @@
 //! Renders the rows of a turn.
 
-use convengine_core::turn::{Millis, Notice, Outcome, Turn, Write, state_hash};
+use convengine_core::turn::{Millis, Notice, NoticeBody, Outcome, Turn, Write, state_hash};
 
 use crate::clock;
 use crate::store::turn::compress;
@@ -19,11 +19,13 @@ pub struct About<'a> {
     pub begun: bool,
     /// How many notices, from the first, have their audit rows stored.
     pub audited: usize,
+    /// Whether the other audit rows are left to be derived.
+    pub derived: bool,
 }
 
 impl Default for About<'_> {
     fn default() -> Self {
-        About { status: "closed", owner: "", key: None, begun: false, audited: 0 }
+        About { status: "closed", owner: "", key: None, begun: false, audited: 0, derived: false }
     }
 }
 
@@ -46,7 +48,9 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
         }
     }
     let (text, hash) = (compress(journal)?, state_hash(outcome, notices));
-    let row = TurnRow { status: about.status, state_hash: &hash, reset, total_ms, ..turn_row(turn, &text, about) };
+    let untold = notices.get(about.audited..).unwrap_or_default();
+    let kept = if about.derived { count(untold) } else { 0 };
+    let row = TurnRow { status: about.status, state_hash: &hash, reset, total_ms, kept, ..turn_row(turn, &text, about) };
     if about.begun {
         rows.close(&row);
     } else {
@@ -55,8 +59,16 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
     if reset && !outcome.writes.iter().any(|it| matches!(it, Write::Memory(_))) {
         rows.forget(conversation);
     }
-    rows.audit(conversation, notices.get(about.audited..).unwrap_or_default(), total_ms);
+    if !about.derived {
+        rows.audit(conversation, untold, total_ms);
+    }
     Ok(rows)
+}
+
+/// How many audit rows notices make.
+fn count(notices: &[Notice]) -> u32 {
+    let count = notices.iter().filter(|it| matches!(it.body, NoticeBody::Audit { .. })).count();
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// The turn's own row while it is open; the journal is compressed already.
@@ -79,6 +91,6 @@ pub fn turn_row<'r>(turn: &'r Turn, journal: &'r [u8], about: About<'r>) -> Turn
         owner: about.owner,
         lease_ms: None,
         message_key: about.key,
-        audit_id: None,
+        kept: 0,
     }
 }

@@ -250,7 +250,7 @@ mod tests {
             owner: "me",
             lease_ms: None,
             message_key: None,
-            audit_id: None,
+            kept: 0,
         });
         rows
     }

@@ -9,8 +9,9 @@ use axum::http::Uri;
 
 use super::error::ApiError;
 use super::request::conversation_of;
+use crate::audit::{self, derive::Configs};
 use crate::drive::Host;
-use crate::store::audit::{self, AuditRow};
+use crate::store::audit::AuditRow;
 
 /// The audit rows of a conversation, oldest first; an unknown one has none.
 pub async fn rows(
@@ -19,7 +20,7 @@ pub async fn rows(
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Vec<AuditRow>>, ApiError> {
     let id = conversation_of(id, &uri)?;
-    match audit::of_conversation(&host.readers, &id).await {
+    match audit::rows_of(&host.readers, &id, Configs::with(&host.config)).await {
         Ok(rows) => Ok(Json(rows)),
         Err(error) => Err(ApiError::of_database(&error, &uri)),
     }

@@ -14,6 +14,7 @@ use sqlx::{AssertSqlSafe, Row};
 use super::core::{call, parse_context, place, verbose_row};
 use super::expect::Played;
 use super::server::{Around, PackServer};
+use crate::audit::{self, derive::Configs};
 use crate::store::{self, Pool};
 
 /// A pack on its way through a real server.
@@ -106,7 +107,7 @@ async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) ->
 
 /// Reads what the turn left: its audit rows, model calls, the conversation's row and history.
 async fn look(pool: &Pool, config: &Arc<Config>, id: &str, seen: &mut Seen, played: &mut Played) -> Result<()> {
-    let rows = store::audit::of_conversation(pool, id).await?;
+    let rows = audit::rows_of(pool, id, Configs::with(config)).await?;
     played.audit =
         rows.into_iter().skip(seen.audit).map(|it| (it.stage, serde_json::from_str(&it.payload_json).unwrap_or(Value::Null))).collect();
     seen.audit += played.audit.len();

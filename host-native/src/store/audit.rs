@@ -1,8 +1,10 @@
-//! Reads audit rows.
+//! Reads audit rows, keeps numbers for those that are not stored, and stores them later.
 
 use serde::Serialize;
 
-use super::database::{Pool, Row, Statement, Value};
+use super::commit::without_nul;
+use super::database::{Connection, Pool, Row, Statement, Value};
+use super::turn_rows::Rows;
 use crate::clock;
 
 /// A row of `ce_audit` as clients get it.
@@ -45,4 +47,79 @@ fn found(row: &Row) -> sqlx::Result<AuditRow> {
         payload_json: row.text("payload_json")?,
         created_at: clock::parse(&stored).map_or(stored, clock::iso_text),
     })
+}
+
+/// How often numbers in a row are asked for while others take some from between.
+const ATTEMPTS: usize = 100;
+
+/// Keeps so many numbers of `ce_audit` in a row, which no stored row will have; answers the first. On SQLite the caller holds the
+/// transaction.
+///
+/// # Errors
+/// What the database says.
+pub async fn keep_numbers(connection: &mut Connection, count: i64) -> sqlx::Result<i64> {
+    // PostgreSQL: who keeps numbers waits for the others who do; who stores rows does not, and may take some from between.
+    let sql = Statement::of(
+        "update sqlite_sequence set seq = max(seq, coalesce((select max(audit_id) from ce_audit), 0)) + $1 where name = 'ce_audit'
+         returning seq - $1 + 1 as first, seq as last",
+        "with alone as materialized (select pg_advisory_lock(726174652)),
+           numbers as materialized (select min(it) as first, max(it) as last
+             from (select nextval(pg_get_serial_sequence('ce_audit', 'audit_id')) as it from alone, generate_series(1, $1)) n),
+           done as materialized (select first, last, pg_advisory_unlock(726174652) from numbers)
+         select first, last from done",
+    );
+    for _ in 0..ATTEMPTS {
+        let Some(row) = connection.first(&sql, &[Value::Int(count)]).await? else { return begin_numbers(connection, count).await };
+        // Of a table without a sequence it is null.
+        let (first, last) = (row.maybe_int("first")?.ok_or(sqlx::Error::ColumnNotFound("audit_id".to_owned()))?, row.int("last")?);
+        if last - first + 1 == count {
+            return Ok(first);
+        }
+    }
+    Err(sqlx::Error::PoolTimedOut)
+}
+
+/// As [`keep_numbers`], for SQLite and a table that never had a row.
+async fn begin_numbers(connection: &mut Connection, count: i64) -> sqlx::Result<i64> {
+    let sql = Statement::both(
+        "insert into sqlite_sequence (name, seq) select 'ce_audit', coalesce(max(audit_id), 0) + $1 from ce_audit
+         returning seq - $1 + 1 as first",
+    );
+    connection.first(&sql, &[Value::Int(count)]).await?.ok_or(sqlx::Error::RowNotFound)?.int("first")
+}
+
+/// Payloads as the database would give them back, had they been stored: PostgreSQL cannot hold every character, and a `jsonb` column of
+/// somebody else's has a form of its own.
+///
+/// # Errors
+/// What the database says.
+pub async fn as_stored(pool: &Pool, payloads: Vec<String>) -> sqlx::Result<Vec<String>> {
+    if payloads.is_empty() || !pool.is_shared() {
+        return Ok(payloads);
+    }
+    let payloads: Vec<String> = payloads.into_iter().map(without_nul).collect();
+    let sql = Statement::both(
+        "select 1 from pg_attribute where attrelid = 'ce_audit'::regclass and attname = 'payload_json' and atttypid = 'jsonb'::regtype",
+    );
+    if pool.first(&sql, &[]).await?.is_none() {
+        return Ok(payloads);
+    }
+    let sql = Statement::both("select r::jsonb::text as payload from json_array_elements($1::json) with ordinality x (r, n) order by n");
+    pool.all(&sql, &[Value::Text(&format!("[{}]", payloads.join(",")))]).await?.iter().map(|it| it.text("payload")).collect()
+}
+
+/// Stores rows under the numbers that were kept for them: each a JSON array of number, conversation, stage, payload and time.
+///
+/// # Errors
+/// What the database says.
+pub async fn insert(connection: &mut Connection, rows: &Rows) -> sqlx::Result<u64> {
+    let Some(rows) = rows.array() else { return Ok(0) };
+    let rows = if matches!(connection, Connection::Postgres(_)) { without_nul(rows) } else { rows };
+    let sql = Statement::of(
+        "insert into ce_audit (audit_id, conversation_id, stage, payload_json, created_at)
+         select value->>0, value->>1, value->>2, value->3, value->>4 from json_each($1)",
+        "insert into ce_audit (audit_id, conversation_id, stage, payload_json, created_at)
+         select (r->>0)::bigint, (r->>1)::uuid, r->>2, r->3, (r->>4 || 'Z')::timestamptz from json_array_elements($1::json) r",
+    );
+    connection.run(&sql, &[Value::Text(&rows)]).await
 }

@@ -2,6 +2,9 @@
 //!
 //! Each statement takes the JSON array that [`super::turn_rows`] has rendered.
 
+use serde_json::json;
+
+use super::audit;
 use super::call_log::CallLog;
 use super::database::{Connection, Statement, Value};
 use super::turn_rows::{Rows, TurnRows};
@@ -13,15 +16,19 @@ use super::turn_rows::{Rows, TurnRows};
 /// # Errors
 /// What the database says; [`sqlx::Error::RowNotFound`] when a turn is not its owner's any more.
 pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLog) -> sqlx::Result<()> {
+    let mut next = match rows.kept() {
+        0 => 0,
+        count => audit::keep_numbers(connection, count).await?,
+    };
     if let Some(found) = array(connection, &rows.turn) {
-        let inserted = insert_turns(connection, &found).await?;
+        let inserted = insert_turns(connection, &found, &firsts(&rows.kept_by_turn, &mut next)).await?;
         // An end that is there already must not bring its other rows a second time.
         if rows.ends > 0 {
             all_of(&rows.turn, inserted)?;
         }
     }
     if let Some(found) = array(connection, &rows.closed) {
-        all_of(&rows.closed, close_turns(connection, &found).await?)?;
+        all_of(&rows.closed, close_turns(connection, &found, &firsts(&rows.kept_by_closed, &mut next)).await?)?;
     }
     if let Some(found) = array(connection, &rows.effect) {
         all_of(&rows.effect, upsert_effects(connection, &found).await?)?;
@@ -85,6 +92,16 @@ pub fn is_open(rows: &TurnRows) -> bool {
     rows.ends == 0 && rows.told.count() == 0 && rows.forgotten.count() == 0
 }
 
+/// The first number that each turn keeps of those that begin with `next`, as a JSON array; null for a turn that keeps none.
+fn firsts(kept: &[u32], next: &mut i64) -> String {
+    let mut first = |count: &u32| {
+        let first = *next;
+        *next += i64::from(*count);
+        (*count > 0).then_some(first)
+    };
+    json!(kept.iter().map(&mut first).collect::<Vec<_>>()).to_string()
+}
+
 /// A turn that was taken over by somebody else has no row to write to.
 fn all_of(rows: &Rows, written: u64) -> sqlx::Result<()> {
     if written == rows.count() { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
@@ -119,40 +136,42 @@ pub fn without_nul(json: String) -> String {
     kept
 }
 
-async fn insert_turns(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+async fn insert_turns(connection: &mut Connection, rows: &str, firsts: &str) -> sqlx::Result<u64> {
     let sql = Statement::of(
         "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
            created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
          select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]',
            value->>'$[1][0]', value->>'$[1][1]', value->>'$[1][2]',
            unhex(value->>'$[2][0]'), value->>'$[2][1]', value->>'$[2][2]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]',
-           value->>'$[4][0]', cast(unixepoch('subsec') * 1000 as integer) + (value->>'$[4][1]'), value->>'$[4][2]', value->>'$[4][3]'
+           value->>'$[4][0]', cast(unixepoch('subsec') * 1000 as integer) + (value->>'$[4][1]'), value->>'$[4][2]', $2->>key
          from json_each($1) where true on conflict (turn_id) do nothing",
         "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
            created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
          select (a->>0)::uuid, (a->>1)::uuid, (a->>2)::int, a->>3, (b->>0)::int, b->>1, b->>2,
            decode(c->>0, 'hex'), c->>1, c->>2 = '1', to_timestamp((d->>0)::float8 / 1000), to_timestamp((d->>1)::float8 / 1000),
-           (d->>2)::bigint, e->>0, now() + (e->>1)::float8 * interval '1 millisecond', e->>2, (e->>3)::bigint
-         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e from json_array_elements($1::json) r offset 0) s
+           (d->>2)::bigint, e->>0, now() + (e->>1)::float8 * interval '1 millisecond', e->>2, ($2::json->>(n::int - 1))::bigint
+         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e, n
+           from json_array_elements($1::json) with ordinality x (r, n) offset 0) s
          on conflict (turn_id) do nothing",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.run(&sql, &[Value::Text(rows), Value::Text(firsts)]).await
 }
 
-async fn close_turns(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+async fn close_turns(connection: &mut Connection, rows: &str, firsts: &str) -> sqlx::Result<u64> {
     let sql = Statement::of(
         "update ce_turn set status = value->>'$[0][3]', journal = unhex(value->>'$[2][0]'), state_hash = value->>'$[2][1]',
-           reset = value->>'$[2][2]', closed_at = value->>'$[3][1]', config_hash = value->>'$[1][2]', total_ms = value->>'$[3][2]', audit_id = value->>'$[4][3]',
-           owner = null, lease_until = null
+           reset = value->>'$[2][2]', closed_at = value->>'$[3][1]', config_hash = value->>'$[1][2]', total_ms = value->>'$[3][2]',
+           audit_id = $2->>key, owner = null, lease_until = null
          from json_each($1)
          where turn_id = value->>'$[0][0]' and status = 'open' and owner = value->>'$[4][0]'",
         "update ce_turn set status = a->>3, journal = decode(c->>0, 'hex'), state_hash = c->>1, reset = c->>2 = '1',
-           closed_at = to_timestamp((d->>1)::float8 / 1000), config_hash = b->>2, total_ms = (d->>2)::bigint, audit_id = (e->>3)::bigint,
-           owner = null, lease_until = null
-         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e from json_array_elements($1::json) r offset 0) s
+           closed_at = to_timestamp((d->>1)::float8 / 1000), config_hash = b->>2, total_ms = (d->>2)::bigint,
+           audit_id = ($2::json->>(n::int - 1))::bigint, owner = null, lease_until = null
+         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e, n
+           from json_array_elements($1::json) with ordinality x (r, n) offset 0) s
          where turn_id = (a->>0)::uuid and status = 'open' and owner = e->>0",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.run(&sql, &[Value::Text(rows), Value::Text(firsts)]).await
 }
 
 async fn upsert_effects(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {

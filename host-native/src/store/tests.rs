@@ -7,16 +7,19 @@ use convengine_core::turn::{
 };
 use serde_json::{Value, json};
 
+use super::audit::AuditRow;
 use super::call_log::CallLog;
 use super::commit::{is_stored, write};
+use super::database::{Statement, Value as Sql};
 use super::testing::{Database, each};
-use super::turn_rows::{EffectRow, TurnRow, TurnRows};
+use super::turn_rows::{EffectRow, Rows, TurnRow, TurnRows};
 use super::{audit, config, document, load, module, schema, script, turn};
 use crate::import;
 
 const CONVERSATION: &str = "0b7b6d0e-5a0f-4c56-8a52-0f5a0f6f4d01";
 const FIRST: &str = "11111111-0000-4000-8000-000000000001";
 const SECOND: &str = "11111111-0000-4000-8000-000000000002";
+const THIRD: &str = "11111111-0000-4000-8000-000000000003";
 const AT: Millis = 1_767_323_045_678;
 
 fn map(value: Value) -> Map {
@@ -41,7 +44,7 @@ fn turn_row<'a>(id: &'a str, number: u32, status: &'a str) -> TurnRow<'a> {
         owner: "me",
         lease_ms: None,
         message_key: None,
-        audit_id: None,
+        kept: 0,
     }
 }
 
@@ -302,5 +305,77 @@ async fn a_second_migration_has_nothing_to_do() {
         assert!(!schema::has_column(&mut database.connection, "ce_task", "nothing").await.expect("an answer"));
         let tables = schema::tables(&mut database.connection).await.expect("tables");
         assert!(schema::is_ready(&tables) && tables.contains("cv_document"), "{tables:?}");
+    }
+}
+
+/// Of turns whose audit rows are not stored.
+#[tokio::test]
+async fn numbers_are_kept_for_rows_that_are_stored_later() {
+    for mut database in each().await {
+        assert_eq!(audit::keep_numbers(&mut database.connection, 3).await.expect("numbers"), 1, "of a table without rows");
+        let mut rows = TurnRows::default();
+        rows.conversation(&conversation());
+        let body = NoticeBody::Audit { stage: "A".to_owned(), payload: json!({"b": 1}) };
+        rows.audit(CONVERSATION, &[Notice { seq: 0, at: AT, body }], 0);
+        rows.turn(&TurnRow { kept: 2, ..turn_row(FIRST, 1, "closed") });
+        rows.turn(&TurnRow { kept: 0, ..turn_row(SECOND, 2, "closed") });
+        let open = TurnRow { lease_ms: Some(60_000), kept: 0, ..turn_row(THIRD, 3, "open") };
+        rows.turn(&open);
+        stored(&mut database, &rows).await.expect("turns");
+        let mut rows = TurnRows::default();
+        rows.close(&TurnRow { kept: 4, status: "lost", ..open });
+        stored(&mut database, &rows).await.expect("the end");
+        // One row and two turns have come between.
+        let turns = turn::to_derive(&database.pool, CONVERSATION).await.expect("turns");
+        let found: Vec<_> = turns.iter().map(|it| (it.turn_id.as_str(), it.audit_id, it.created_at)).collect();
+        assert_eq!(found, [(FIRST, Some(4), AT), (THIRD, Some(7), AT)]);
+        let ids = |it: Vec<AuditRow>| it.into_iter().map(|it| (it.audit_id, it.payload_json)).collect::<Vec<_>>();
+        let of_conversation = async || ids(audit::of_conversation(&database.pool, CONVERSATION).await.expect("rows"));
+        assert_eq!(of_conversation().await, [(6, "{\"b\":1}".to_owned())]);
+
+        let nil = "00000000-0000-0000-0000-000000000000";
+        for (from, to, after, count, expected) in [
+            (0, AT + 1, nil, 9, vec![FIRST, THIRD]),
+            (AT, AT + 1, nil, 1, vec![FIRST]),
+            (AT, AT + 1, FIRST, 1, vec![THIRD]),
+            (AT + 1, AT + 2, nil, 9, vec![]),
+            (0, AT, nil, 9, vec![]),
+        ] {
+            let turns = turn::to_derive_between(&database.pool, from, to, after, count).await.expect("turns");
+            assert_eq!(turns.iter().map(|it| it.turn_id.as_str()).collect::<Vec<_>>(), expected, "{from} {to} {after} {count}");
+        }
+        let noted = turn::note_audited(&mut database.connection, &[FIRST, SECOND]).await.expect("an answer");
+        assert_eq!(noted.into_iter().collect::<Vec<_>>(), [FIRST]);
+        assert!(turn::note_audited(&mut database.connection, &[FIRST]).await.expect("an answer").is_empty());
+        let row = format!("[4,\"{CONVERSATION}\",\"B\",{{\"x\":\"\\u0000\"}},\"2026-01-02 03:04:05.678\"]");
+        assert_eq!(audit::insert(&mut database.connection, &Rows::rendered(row, 1)).await.expect("a row"), 1);
+        let nul = if database.pool.is_shared() { "{\"x\":\"\\ufffd\"}" } else { "{\"x\":\"\\u0000\"}" };
+        assert_eq!(of_conversation().await, [(4, nul.to_owned()), (6, "{\"b\":1}".to_owned())]);
+        assert_eq!(audit::keep_numbers(&mut database.connection, 1).await.expect("numbers"), 11);
+
+        let delete = Statement::of(
+            "delete from ce_conversation where conversation_id = $1",
+            "delete from ce_conversation where conversation_id = $1::uuid",
+        );
+        database.connection.run(&delete, &[Sql::Text(CONVERSATION)]).await.expect("an answer");
+        assert!(turn::to_derive(&database.pool, CONVERSATION).await.expect("turns").is_empty(), "its audit is gone");
+        assert!(turn::to_derive_between(&database.pool, 0, AT + 1, nil, 9).await.expect("turns").is_empty(), "its audit is gone");
+    }
+}
+
+#[tokio::test]
+async fn payloads_are_as_the_database_would_give_them_back() {
+    for mut database in each().await {
+        let shared = database.pool.is_shared();
+        let payloads = vec!["{\"z\":1.50,\"a\":\"\\u0000\"}".to_owned(), "{}".to_owned()];
+        let found = audit::as_stored(&database.pool, payloads.clone()).await.expect("payloads");
+        assert_eq!(found[0], if shared { "{\"z\":1.50,\"a\":\"\\ufffd\"}" } else { payloads[0].as_str() });
+        if shared {
+            let alter = Statement::both("alter table ce_audit alter column payload_json type jsonb");
+            database.connection.run(&alter, &[]).await.expect("a column of another type");
+            let found = audit::as_stored(&database.pool, payloads).await.expect("payloads");
+            assert_eq!(found, ["{\"a\": \"\u{fffd}\", \"z\": 1.50}", "{}"]);
+        }
+        assert!(audit::as_stored(&database.pool, Vec::new()).await.expect("nothing").is_empty());
     }
 }

@@ -1,9 +1,11 @@
 //! Reads turns and their journals, and takes open ones over.
 
-use convengine_core::turn::{Entry, Journal};
+use std::collections::BTreeSet;
+
+use convengine_core::turn::{Entry, Journal, Millis};
 use serde_json::json;
 
-use super::database::{Pool, Row, Statement, Value};
+use super::database::{Connection, Pool, Row, Statement, Value};
 
 /// A stored turn as a replay needs it.
 #[derive(Debug, Clone)]
@@ -22,11 +24,13 @@ pub struct StoredTurn {
     pub journal: Vec<u8>,
     /// What a replay must reach.
     pub state_hash: String,
+    /// When the message arrived.
+    pub created_at: Millis,
     /// Milliseconds from the message to the rows.
     pub total_ms: i64,
     /// The number of its first audit row, when its audit rows are not stored.
     pub audit_id: Option<i64>,
-    /// How many notices, from the first, have their audit rows stored while the turn is open.
+    /// How many notices, from the first, have their audit rows stored: while the turn is open, and while the others are not stored.
     pub audited: u32,
     /// The client's name for the message.
     pub message_key: Option<String>,
@@ -37,12 +41,13 @@ macro_rules! turns {
     ($sqlite:literal, $postgres:literal) => {
         Statement::of(
             concat!(
-                "select turn_id, conversation_id, number, status, config_hash, journal, state_hash, total_ms, audit_id, audited, message_key ",
+                "select turn_id, conversation_id, number, status, config_hash, journal, state_hash, created_at, total_ms, audit_id, audited,
+                   message_key ",
                 $sqlite
             ),
             concat!(
-                "select turn_id::text, conversation_id::text, number::bigint, status, config_hash, journal, state_hash, total_ms, audit_id,
-                   audited::bigint, message_key ",
+                "select turn_id::text, conversation_id::text, number::bigint, status, config_hash, journal, state_hash,
+                   (extract(epoch from created_at) * 1000)::bigint as created_at, total_ms, audit_id, audited::bigint, message_key ",
                 $postgres
             ),
         )
@@ -59,6 +64,51 @@ pub async fn of_conversation(pool: &Pool, conversation: &str) -> sqlx::Result<Ve
         "from ce_turn where conversation_id = $1::uuid and status <> 'open' order by number"
     );
     pool.all(&sql, &[Value::Text(conversation)]).await?.iter().map(found).collect()
+}
+
+/// The finished turns of a conversation whose audit rows are not stored, in their order. Those of a conversation that somebody has
+/// deleted are gone with it, as stored rows are.
+///
+/// # Errors
+/// What the database says.
+pub async fn to_derive(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
+    let sql = turns!(
+        "from ce_turn where conversation_id = $1 and audit_id is not null and status <> 'open'
+           and exists (select 1 from ce_conversation where conversation_id = $1) order by number",
+        "from ce_turn where conversation_id = $1::uuid and audit_id is not null and status <> 'open'
+           and exists (select 1 from ce_conversation where conversation_id = $1::uuid) order by number"
+    );
+    pool.all(&sql, &[Value::Text(conversation)]).await?.iter().map(found).collect()
+}
+
+/// Finished turns of a time range whose audit rows are not stored, so many after a turn in the order of their ids; the range is without
+/// its end.
+///
+/// # Errors
+/// What the database says.
+pub async fn to_derive_between(pool: &Pool, from: Millis, to: Millis, after: &str, count: i64) -> sqlx::Result<Vec<StoredTurn>> {
+    let sql = turns!(
+        "from ce_turn t where turn_id > $3 and audit_id is not null and status <> 'open' and created_at >= $1 and created_at < $2
+           and exists (select 1 from ce_conversation c where c.conversation_id = t.conversation_id) order by turn_id limit $4",
+        "from ce_turn t where turn_id > $3::uuid and audit_id is not null and status <> 'open'
+           and created_at >= to_timestamp($1 / 1000.0) and created_at < to_timestamp($2 / 1000.0)
+           and exists (select 1 from ce_conversation c where c.conversation_id = t.conversation_id) order by t.turn_id limit $4"
+    );
+    let values = [Value::Int(from), Value::Int(to), Value::Text(after), Value::Int(count)];
+    pool.all(&sql, &values).await?.iter().map(found).collect()
+}
+
+/// Notes that the audit rows of turns are stored now; answers the turns of which they were not.
+///
+/// # Errors
+/// What the database says.
+pub async fn note_audited(connection: &mut Connection, turns: &[&str]) -> sqlx::Result<BTreeSet<String>> {
+    let sql = Statement::of(
+        "update ce_turn set audit_id = null where audit_id is not null and turn_id in (select value from json_each($1)) returning turn_id",
+        "update ce_turn set audit_id = null where audit_id is not null
+           and turn_id in (select r::uuid from json_array_elements_text($1::json) r) returning turn_id::text",
+    );
+    connection.all(&sql, &[Value::Text(&json!(turns).to_string())]).await?.iter().map(|it| it.text("turn_id")).collect()
 }
 
 /// The open turn of a conversation.
@@ -92,6 +142,7 @@ fn found(row: &Row) -> sqlx::Result<StoredTurn> {
         config_hash: row.text("config_hash")?,
         journal: row.bytes("journal")?,
         state_hash: row.text("state_hash")?,
+        created_at: row.int("created_at")?,
         total_ms: row.int("total_ms")?,
         audit_id: row.maybe_int("audit_id")?,
         audited: number("audited")?,

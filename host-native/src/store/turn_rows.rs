@@ -81,6 +81,10 @@ pub struct TurnRows {
     pub turn: Rows,
     /// Rows of `ce_turn` of turns that have begun and end now.
     pub closed: Rows,
+    /// How many numbers of `ce_audit` are kept for each turn of `turn`.
+    pub kept_by_turn: Vec<u32>,
+    /// How many are kept for each of `closed`.
+    pub kept_by_closed: Vec<u32>,
     /// `ce_turn_effect`.
     pub effect: Rows,
     /// Turns of which audit rows are stored before they end.
@@ -105,6 +109,8 @@ impl TurnRows {
         self.llm.extend(&other.llm);
         self.turn.extend(&other.turn);
         self.closed.extend(&other.closed);
+        self.kept_by_turn.extend_from_slice(&other.kept_by_turn);
+        self.kept_by_closed.extend_from_slice(&other.kept_by_closed);
         self.effect.extend(&other.effect);
         self.told.extend(&other.told);
         self.ends += other.ends;
@@ -172,16 +178,23 @@ impl TurnRows {
         }
     }
 
+    /// How many numbers of `ce_audit` the turns keep.
+    pub(super) fn kept(&self) -> i64 {
+        self.kept_by_turn.iter().chain(&self.kept_by_closed).copied().map(i64::from).sum()
+    }
+
     /// Adds a turn that begins, or one that ends without having begun before.
     pub fn turn(&mut self, turn: &TurnRow<'_>) {
         self.ends += u32::from(turn.status != "open");
         push_turn(&mut self.turn, turn);
+        self.kept_by_turn.push(turn.kept);
     }
 
     /// Adds the end of a turn that has begun.
     pub fn close(&mut self, turn: &TurnRow<'_>) {
         self.ends += 1;
         push_turn(&mut self.closed, turn);
+        self.kept_by_closed.push(turn.kept);
     }
 
     /// Adds an effect of an open turn: that it leaves now, or what it was answered.
@@ -207,7 +220,7 @@ fn push_turn(rows: &mut Rows, turn: &TurnRow<'_>) {
         (turn.protocol, turn.engine, turn.config_hash),
         (journal, turn.state_hash, i32::from(turn.reset)),
         (turn.created_at, turn.closed_at, turn.total_ms),
-        (turn.owner, turn.lease_ms, turn.message_key, turn.audit_id),
+        (turn.owner, turn.lease_ms, turn.message_key),
     ));
 }
 
@@ -258,8 +271,8 @@ pub struct TurnRow<'a> {
     pub lease_ms: Option<i64>,
     /// The client's name for the message.
     pub message_key: Option<&'a str>,
-    /// The number of its first audit row, when its audit rows are not stored.
-    pub audit_id: Option<i64>,
+    /// How many numbers of `ce_audit` are kept for its audit rows, because these are not stored.
+    pub kept: u32,
 }
 
 /// A row of `ce_turn_effect`.

@@ -1,0 +1,99 @@
+//! `convengine audit materialise`: stores the audit rows that were derived so far.
+
+use convengine_core::turn::Millis;
+use serde_json::json;
+
+use super::derive::{self, Configs, DerivedRow};
+use crate::clock;
+use crate::exit::Failure;
+use crate::settings::Settings;
+use crate::store::turn::{StoredTurn, note_audited, to_derive_between};
+use crate::store::turn_rows::Rows;
+use crate::store::{self, Connection, audit};
+
+/// How many turns are stored in one transaction: few enough that a server that writes beside it waits for a moment only.
+const BATCH: i64 = 64;
+
+/// Before the first turn, in the order of their ids.
+const FIRST: &str = "00000000-0000-0000-0000-000000000000";
+
+/// Until the end of the year 9999, which every database can write.
+const END: Millis = 253_402_300_799_999;
+
+/// Runs the command, for the turns whose messages came in from `from` on and before `to`.
+///
+/// # Errors
+/// Exit code 1 with a line for each turn whose rows cannot be derived, once all others are stored; 2 for a time that cannot be read;
+/// 3 when the database cannot be used.
+pub async fn command(settings: &Settings, from: Option<&str>, to: Option<&str>) -> Result<(), Failure> {
+    let (from, to) = (time("--from", from)?.unwrap_or(0), time("--to", to)?.unwrap_or(END));
+    let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
+    let mut connection = store::connect(&settings.database, false).await?;
+    let pool = store::readers(&settings.database).await?;
+    let (mut stored_rows, mut stored_turns) = (0, 0);
+    let (mut after, mut configs, mut refused) = (FIRST.to_owned(), Configs::default(), Vec::new());
+    loop {
+        let turns = to_derive_between(&pool, from, to, &after, BATCH).await.map_err(unusable)?;
+        let Some(last) = turns.last() else { break };
+        after.clone_from(&last.turn_id);
+        let mut found = Vec::new();
+        for (turn, rows) in derive::all(&pool, &mut configs, turns).await.map_err(unusable)? {
+            match rows {
+                Ok(rows) => found.push((turn, rows)),
+                Err(reason) => refused.push((turn.created_at, line(&turn, &reason))),
+            }
+        }
+        let (rows, turns) = store_all(&mut connection, &found).await.map_err(unusable)?;
+        stored_rows += rows;
+        stored_turns += turns;
+    }
+    println!("materialised {stored_rows} rows of {stored_turns} turns");
+    if refused.is_empty() {
+        return Ok(());
+    }
+    refused.sort();
+    Err(Failure::not_right(refused.into_iter().map(|it| it.1).collect()))
+}
+
+fn time(option: &str, text: Option<&str>) -> Result<Option<Millis>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    match clock::parse(text).filter(|it| (0..=END).contains(it)) {
+        Some(at) => Ok(Some(at)),
+        None => Err(Failure::usage(format!("{option}: '{text}' is no time: write it as 2026-01-31 or 2026-01-31T09:00:00Z"))),
+    }
+}
+
+fn line(turn: &StoredTurn, reason: &str) -> String {
+    format!("turn {} of the conversation {} has no rows: {reason}", turn.number, turn.conversation_id)
+}
+
+/// Stores the rows of turns in one transaction; answers how many rows of how many turns there were.
+async fn store_all(connection: &mut Connection, turns: &[(StoredTurn, Vec<DerivedRow>)]) -> sqlx::Result<(u64, u64)> {
+    connection.begin().await?;
+    match write(connection, turns).await {
+        Ok(written) => connection.commit().await.map(|()| written),
+        Err(error) => {
+            connection.rollback().await?;
+            Err(error)
+        }
+    }
+}
+
+async fn write(connection: &mut Connection, turns: &[(StoredTurn, Vec<DerivedRow>)]) -> sqlx::Result<(u64, u64)> {
+    let ids: Vec<&str> = turns.iter().map(|it| it.0.turn_id.as_str()).collect();
+    // Somebody else may have stored some of them meanwhile.
+    let ours = note_audited(connection, &ids).await?;
+    let (mut texts, mut count) = (Vec::new(), 0);
+    for (turn, rows) in turns.iter().filter(|it| ours.contains(&it.0.turn_id)) {
+        count += 1;
+        texts.extend(rows.iter().map(|it| rendered(turn, it)));
+    }
+    let rows = Rows::rendered(texts.join(","), u64::try_from(texts.len()).unwrap_or(u64::MAX));
+    Ok((audit::insert(connection, &rows).await?, count))
+}
+
+/// The payload is JSON already.
+fn rendered(turn: &StoredTurn, row: &DerivedRow) -> String {
+    let (conversation, stage, at) = (json!(turn.conversation_id), json!(row.stage), json!(clock::audit_text(row.at)));
+    format!("[{},{conversation},{stage},{},{at}]", row.audit_id, row.payload)
+}
