@@ -4,7 +4,7 @@ use convengine_core::config::{Config, Issue};
 use convengine_core::lint;
 use serde_json::Value;
 
-use crate::fulfil::sql;
+use crate::fulfil::sql::{self, guard::Dialect};
 use crate::store::{self, Connection};
 
 /// Compiles the authors' rows of a database with the settings below `convengine`.
@@ -14,7 +14,7 @@ use crate::store::{self, Connection};
 pub async fn of_database(connection: &mut Connection, settings: &Value) -> sqlx::Result<(Config, Vec<Issue>)> {
     let tables = store::config::tables(connection).await?;
     let (config, mut issues) = Config::compile(&tables, settings);
-    issues.extend(sql::lint::check(&tables));
+    issues.extend(sql::lint::check(&tables, dialect(connection, settings)));
     Ok((config, issues))
 }
 
@@ -26,6 +26,15 @@ pub async fn lint_database(connection: &mut Connection, settings: &Value) -> sql
     let tables = store::config::tables(connection).await?;
     let (config, mut issues) = Config::compile(&tables, settings);
     issues.extend(lint::check(&tables, config.settings.profile, &issues));
-    issues.extend(sql::lint::check(&tables));
+    issues.extend(sql::lint::check(&tables, dialect(connection, settings)));
     Ok(issues)
+}
+
+/// How queries of tools are written: as the database takes them that they ask.
+fn dialect(connection: &Connection, settings: &Value) -> Dialect {
+    match (settings.pointer("/tool-database/url").and_then(Value::as_str), connection) {
+        (Some(url), _) => Dialect::of(url),
+        (None, Connection::Sqlite(_)) => Dialect::Sqlite,
+        (None, Connection::Postgres(_)) => Dialect::Postgres,
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use convengine_core::config::Config;
 use convengine_core::json::diff;
 use convengine_core::turn::{Journal, Notice, NoticeBody, Outcome, Rescued, Turn, TurnError, state_hash};
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 
 use crate::exit::Failure;
 use crate::http::request::uuid;
@@ -45,7 +45,7 @@ pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path
         let (journal, recorded) = recorded(&pool, stored).await?;
         match &other {
             Some(other) => what_if(stored.number, &journal, &recorded, other)?,
-            None => compare(stored, &journal, &recorded, &mut audit_rows)?,
+            None => compare(stored, &journal, &recorded, &mut audit_rows, pool.is_shared())?,
         }
     }
     match (other, audit_rows.first()) {
@@ -78,7 +78,9 @@ async fn recorded(pool: &Pool, stored: &StoredTurn) -> Result<(Journal, Arc<Conf
 }
 
 /// Fails with the first stored audit row that the turn does not make again; takes the turn's rows off the front.
-fn compare(stored: &StoredTurn, journal: &Journal, config: &Arc<Config>, audit_rows: &mut &[AuditRow]) -> Result<(), Failure> {
+///
+/// `plain` compares what PostgreSQL's own type of JSON keeps.
+fn compare(stored: &StoredTurn, journal: &Journal, config: &Arc<Config>, audit_rows: &mut &[AuditRow], plain: bool) -> Result<(), Failure> {
     let number = stored.number;
     let ran = if stored.status == "lost" { rescue(journal, config) } else { run(journal, config) };
     let again = ran.map_err(|it| not_right(format!("turn {number} differs: {it}")))?;
@@ -92,7 +94,7 @@ fn compare(stored: &StoredTurn, journal: &Journal, config: &Arc<Config>, audit_r
     let of_turn = &audit_rows[older..];
     let (of_turn, later) = of_turn.split_at(derived.len().min(of_turn.len()));
     *audit_rows = later;
-    let found = first_difference(of_turn, &derived);
+    let found = first_difference(of_turn, &derived, plain);
     if hash == stored.state_hash && found.is_empty() {
         println!("turn {number} equal sha256 {hash}");
         return Ok(());
@@ -108,19 +110,37 @@ fn compare(stored: &StoredTurn, journal: &Journal, config: &Arc<Config>, audit_r
     Err(Failure::not_right(lines))
 }
 
-fn first_difference(stored: &[AuditRow], derived: &[(&str, &Value)]) -> Vec<String> {
+fn first_difference(stored: &[AuditRow], derived: &[(&str, &Value)], plain: bool) -> Vec<String> {
     for (row, (stage, payload)) in stored.iter().zip(derived) {
         if row.stage == *stage && row.payload_json == payload.to_string() {
             continue;
         }
         let payload_stored = serde_json::from_str(&row.payload_json).unwrap_or_else(|_| Value::from(row.payload_json.as_str()));
         let left = json!({"stage": row.stage, "payload": payload_stored});
-        let found = leaves(&left, &json!({"stage": stage, "payload": payload}));
+        let right = json!({"stage": stage, "payload": payload});
+        let found = if plain { leaves(&kept(left), &kept(right)) } else { leaves(&left, &right) };
         if !found.is_empty() {
             return std::iter::once(format!("audit row {} {}", row.audit_id, row.stage)).chain(found).collect();
         }
     }
     derived.get(stored.len()).map(|(stage, _)| format!("the audit row {stage} is missing")).into_iter().collect()
+}
+
+/// What a column of type `jsonb` keeps: no character of number 0, and whole numbers without a sign that they were fractions.
+fn kept(value: Value) -> Value {
+    match value {
+        Value::String(text) => text.replace('\0', "\u{fffd}").into(),
+        Value::Number(number) => whole(&number).map_or(Value::Number(number), Value::from),
+        Value::Array(items) => items.into_iter().map(kept).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, it)| (key.replace('\0', "\u{fffd}"), kept(it))).collect(),
+        Value::Null | Value::Bool(_) => value,
+    }
+}
+
+/// A fraction that is a whole number.
+fn whole(number: &Number) -> Option<i64> {
+    let digits = number.as_f64().filter(|it| number.is_f64() && it.fract() == 0.0)?;
+    format!("{digits:.0}").parse().ok()
 }
 
 fn run(journal: &Journal, config: &Arc<Config>) -> Result<Again, TurnError> {
@@ -181,4 +201,17 @@ fn leaves(left: &Value, right: &Value) -> Vec<String> {
     }
     let counts = |it: &diff::Difference| it.field != "seq" && !DURATIONS.contains(&it.field.rsplit('.').next().unwrap_or_default());
     diff::leaves(left, right).iter().filter(|it| counts(it)).map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_jsonb_keeps_is_compared() {
+        let written = json!({"a\u{0}": [1e16, 2.0, 0.5, -0.0, 1e300, "x\u{0}"], "b": null});
+        let read = json!({"b": null, "a\u{fffd}": [10_000_000_000_000_000_i64, 2.0, 0.5, 0.0, 1e300, "x\u{fffd}"]});
+        assert_eq!(kept(written), kept(read));
+        assert_ne!(kept(json!([2])), kept(json!([2.5])));
+    }
 }

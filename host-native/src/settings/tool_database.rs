@@ -5,9 +5,11 @@ use serde_json::Value;
 /// Reads the address from a normalised tree; absent for the engine's own database.
 pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Option<String> {
     let url = tree.pointer("/tool-database/url")?.as_str().unwrap_or_default().trim();
-    if url.strip_prefix("sqlite:").is_none_or(str::is_empty) {
+    let behind = |scheme: &str| url.strip_prefix(scheme).is_some_and(|it| !it.is_empty());
+    if !["sqlite:", "postgres://", "postgresql://"].into_iter().any(behind) {
+        // An address may hold a password: only its scheme is told.
         let scheme = url.split_once(':').map_or("this address", |it| it.0);
-        problems.push(format!("convengine.tool-database.url: '{scheme}' is not available in this version: write sqlite:PATH"));
+        problems.push(format!("convengine.tool-database.url: '{scheme}' cannot be asked: write sqlite:PATH or postgres://…"));
     }
     Some(url.to_owned())
 }
@@ -25,10 +27,12 @@ mod tests {
         };
         assert_eq!(read(json!({})), (None, Vec::new()));
         assert_eq!(read(json!({"tool-database": {"url": " sqlite:shop.db "}})), (Some("sqlite:shop.db".to_owned()), Vec::new()));
-        // An address may hold a password: only its scheme is told.
-        let (_, problems) = read(json!({"tool-database": {"url": "postgres://me:hunter2@host/shop"}}));
-        assert_eq!(problems, ["convengine.tool-database.url: 'postgres' is not available in this version: write sqlite:PATH"]);
+        let server = "postgres://me:hunter2@host/shop";
+        assert_eq!(read(json!({"tool-database": {"url": server}})), (Some(server.to_owned()), Vec::new()));
+        let (_, problems) = read(json!({"tool-database": {"url": "oracle://me:hunter2@host/shop"}}));
+        assert_eq!(problems, ["convengine.tool-database.url: 'oracle' cannot be asked: write sqlite:PATH or postgres://…"]);
         assert_eq!(read(json!({"tool-database": {"url": 5}})).1.len(), 1);
         assert_eq!(read(json!({"tool-database": {"url": "sqlite:"}})).1.len(), 1);
+        assert_eq!(read(json!({"tool-database": {"url": "postgres://"}})).1.len(), 1);
     }
 }

@@ -61,10 +61,15 @@ pub fn bind(arguments: &mut SqliteArguments, value: &Value) -> Result<(), BoxDyn
     }
 }
 
+/// Whether an address is that of a PostgreSQL server.
+pub fn is_postgres(url: &str) -> bool {
+    url.starts_with("postgres://") || url.starts_with("postgresql://")
+}
+
 impl Place {
     /// Whether it is a PostgreSQL server.
     pub fn is_postgres(&self) -> bool {
-        self.url.starts_with("postgres://") || self.url.starts_with("postgresql://")
+        is_postgres(&self.url)
     }
 
     /// Brings what was committed onto the disk, where the database's own commits leave that for later.

@@ -41,11 +41,16 @@ pub async fn sqlite() -> Database {
 
 /// One on the PostgreSQL server of the tests.
 pub async fn postgres() -> Database {
+    ready(empty_postgres().await, tempfile::tempdir().expect("a folder")).await
+}
+
+/// The address of a database without tables on the PostgreSQL server of the tests.
+pub async fn empty_postgres() -> String {
     let server = std::env::var("CONVENGINE_TEST_POSTGRES").expect("a PostgreSQL server for the tests: run them with `cargo xtask test`");
     let name = format!("unit_{}", Uuid::new_v4().simple());
     let mut connection = PgConnection::connect(&format!("{server}/postgres")).await.expect("the server of the tests");
     sqlx::query(AssertSqlSafe(format!("create database {name}"))).execute(&mut connection).await.expect("a new database");
-    ready(format!("{server}/{name}"), tempfile::tempdir().expect("a folder")).await
+    format!("{server}/{name}")
 }
 
 async fn ready(url: String, folder: TempDir) -> Database {

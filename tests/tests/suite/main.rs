@@ -10,6 +10,7 @@ mod database;
 mod demo;
 mod export;
 mod extension;
+mod foreign;
 mod http;
 mod lint;
 mod live;

@@ -11,6 +11,9 @@ use crate::turn::{Class, Map, Operation};
 /// Milliseconds that a tool has.
 const DEADLINE_MS: u32 = 30_000;
 
+/// Groups that read only.
+const READING: [&str; 2] = ["DOCUMENT_RETRIEVAL", "FILES"];
+
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolRequest {
@@ -41,8 +44,10 @@ impl From<ToolRequest> for Request {
 impl Operation for ToolRequest {
     type Output = ToolReply;
 
+    /// Who looks into documents and files by what a row says changes nothing; a script may do anything.
     fn class(&self) -> Class {
-        Class::Write
+        let looks = self.spec.is_some() && READING.contains(&self.tool_group.as_str());
+        if looks { Class::Read } else { Class::Write }
     }
 
     fn deadline_ms(&self) -> u32 {
@@ -51,5 +56,26 @@ impl Operation for ToolRequest {
 
     fn output(reply: Reply) -> Option<ToolReply> {
         if let Reply::Tool(reply) = reply { Some(reply) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_a_row_sets_up_to_look_reads() {
+        let class = |group: &str, spec: Option<Value>| {
+            let spec = spec.map(Arc::new);
+            ToolRequest { tool_code: None, tool_group: group.to_owned(), args: Map::new(), spec }.class()
+        };
+        for group in READING {
+            assert_eq!(class(group, Some(json!({}))), Class::Read, "{group}");
+            assert_eq!(class(group, None), Class::Write, "{group}");
+        }
+        for group in ["NOTIFICATION", "WORKFLOW_ACTION", "HTTP_API", "OTHER"] {
+            assert_eq!(class(group, Some(json!({}))), Class::Write, "{group}");
+        }
     }
 }

@@ -44,9 +44,9 @@ const ROWS: &str = "\
 /// Refused everywhere: they write, wait, read files and other databases, run SQL of their own, tell about the server, or take as much
 /// memory as they are asked to.
 const REFUSED: &str = "\
-    current_setting currval edit fsdir fts3_tokenizer generate_series lastval load_extension nextval query_to_xml \
-    query_to_xml_and_xmlschema query_to_xmlschema randomblob readfile repeat set_config setval sleep ts_rewrite ts_stat \
-    txid_current version writefile xmltable xpath_table xslt_process zeroblob zipfile";
+    array_fill connectby current_setting currval edit fsdir fts3_tokenizer generate_series http lastval load_extension loread \
+    lowrite nextval normal_rand query_to_xml query_to_xml_and_xmlschema query_to_xmlschema randomblob readfile repeat set_config \
+    setseed setval sleep ts_rewrite ts_stat txid_current version writefile xmltable xpath_table xslt_process zeroblob zipfile";
 
 /// Families of such functions.
 const REFUSED_PREFIXES: &str = "\

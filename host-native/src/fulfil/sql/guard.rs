@@ -5,6 +5,7 @@
 
 use std::thread;
 
+use convengine_core::turn::Map;
 use sqlparser::ast::Statement;
 use sqlparser::dialect::{Dialect as Parsing, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::keywords::Keyword;
@@ -12,6 +13,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::{forms, reprint};
+use crate::store::is_postgres;
 
 /// Characters of a statement.
 const LONGEST: usize = 20_000;
@@ -31,6 +33,13 @@ pub enum Dialect {
     Postgres,
 }
 
+impl Dialect {
+    /// That of a database, by its address.
+    pub fn of(url: &str) -> Dialect {
+        if is_postgres(url) { Dialect::Postgres } else { Dialect::Sqlite }
+    }
+}
+
 /// A statement that may be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guarded {
@@ -45,7 +54,7 @@ pub struct Guarded {
 pub struct Param {
     /// Its name.
     pub name: String,
-    /// Whether it stands alone after `in`, where a list means its items; it is bound as a JSON list then.
+    /// Whether it stands alone after `in`, where a list means its items; it is bound as a list then.
     pub list: bool,
 }
 
@@ -54,20 +63,28 @@ pub struct Param {
 /// # Errors
 /// Why the statement is refused.
 pub fn guard(sql: &str, dialect: Dialect, safe: bool) -> Result<Guarded, String> {
+    guard_with(sql, dialect, safe, &Map::new())
+}
+
+/// As [`guard`], for a query whose values are known.
+///
+/// # Errors
+/// Why the statement is refused.
+pub fn guard_with(sql: &str, dialect: Dialect, safe: bool, values: &Map) -> Result<Guarded, String> {
     if sql.chars().count() > LONGEST {
         return Err(format!("the SQL has more than {LONGEST} characters: make it shorter"));
     }
     thread::scope(|scope| {
-        let guarded = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || decide(sql, dialect, safe));
+        let guarded = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || decide(sql, dialect, safe, values));
         let guarded = guarded.map_err(|it| format!("the SQL cannot be checked now: {it}"))?;
         guarded.join().unwrap_or_else(|_| Err("the SQL cannot be checked: write it more simply".to_owned()))
     })
 }
 
-fn decide(sql: &str, dialect: Dialect, safe: bool) -> Result<Guarded, String> {
+fn decide(sql: &str, dialect: Dialect, safe: bool, values: &Map) -> Result<Guarded, String> {
     let mut statement = one(sql, dialect)?;
     forms::check(&statement, dialect, safe)?;
-    let params = reprint::settle(&mut statement, dialect)?;
+    let params = reprint::settle(&mut statement, dialect, values)?;
     let sql = reprint::print(&statement);
     // What is printed must mean to a parser what was checked.
     if sql.contains('\0') || one(&sql, dialect).ok().as_ref() != Some(&statement) {

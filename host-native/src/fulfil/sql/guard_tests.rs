@@ -290,7 +290,14 @@ fn values_are_named_and_get_numbers() {
     assert_eq!(guarded.sql, "SELECT a FROM t WHERE a NOT IN (SELECT value FROM json_each($1)) AND b = $2");
     let param = |list| Param { name: "a".to_owned(), list };
     assert_eq!(guarded.params, [param(true), param(false)]);
-    assert_eq!(postgres("select a from t where a in (:a)").unwrap().params, [param(false)]);
+    let guarded = postgres("select a from t where a in (:a) or a + 1 not in (:a) or b = :a").unwrap();
+    assert_eq!(guarded.sql, "SELECT a FROM t WHERE (a = ANY($1)) OR (a + 1 <> ALL($1)) OR b = $2");
+    assert_eq!(guarded.params, [param(true), param(false)]);
+    let values = serde_json::from_str(r#"{"none": null, "empty": []}"#).unwrap();
+    let sql = "select :none from t where a in (:none) or a in (:empty) or a not in (:empty) or a = :a";
+    let guarded = guard_with(sql, Dialect::Postgres, true, &values).unwrap();
+    assert_eq!(guarded.sql, "SELECT NULL FROM t WHERE a IN (NULL) OR false OR true OR a = $1");
+    assert_eq!(guarded.params, [param(false)]);
     assert_eq!(sqlite("select * from t where a = ?").unwrap_err(), "the value '?' has no name: write it as :name");
     for sql in ["select ?1", "select $1", "select @x", "select :1"] {
         refuses(sql, &[Dialect::Sqlite]);

@@ -7,16 +7,20 @@ use serde_json::Value;
 use super::guard::{Dialect, guard};
 
 /// Issues of the enabled rows of `ce_mcp_db_tool` whose template is a whole statement.
-pub fn check(tables: &Tables) -> Vec<Issue> {
+pub fn check(tables: &Tables, dialect: Dialect) -> Vec<Issue> {
     let rows = |table: &str| tables.0.get(table).map(Vec::as_slice).unwrap_or_default();
     let disabled: Vec<&Value> = rows("ce_mcp_tool").iter().filter(|it| !is_on(it, "enabled")).filter_map(|it| it.get("tool_id")).collect();
-    rows("ce_mcp_db_tool").iter().filter(|it| it.get("tool_id").is_none_or(|id| !disabled.contains(&id))).filter_map(of_row).collect()
+    rows("ce_mcp_db_tool")
+        .iter()
+        .filter(|it| it.get("tool_id").is_none_or(|id| !disabled.contains(&id)))
+        .filter_map(|it| of_row(it, dialect))
+        .collect()
 }
 
-fn of_row(row: &Map) -> Option<Issue> {
+fn of_row(row: &Map, dialect: Dialect) -> Option<Issue> {
     // With names that are put in at the call it is no statement yet.
     let sql = row.get("sql_template")?.as_str().filter(|it| !it.contains("${"))?;
-    let reason = guard(sql, Dialect::Sqlite, is_on(row, "safe_mode")).err()?;
+    let reason = guard(sql, dialect, is_on(row, "safe_mode")).err()?;
     let id = row.get("tool_id").unwrap_or(&Value::Null);
     let warning = Issue::warning(
         format!("ce_mcp_db_tool[{id}].sql_template"),
@@ -51,7 +55,7 @@ mod tests {
                 row(6, "select mine(a) from t", json!(0)),
             ]
         });
-        let issues = check(&serde_json::from_value(tables).expect("tables"));
+        let issues = check(&serde_json::from_value(tables).expect("tables"), Dialect::Sqlite);
         let told: Vec<String> = issues.iter().map(ToString::to_string).collect();
         assert_eq!(
             told,

@@ -7,61 +7,68 @@ mod forms;
 mod functions;
 pub mod guard;
 pub mod lint;
+mod postgres;
 mod reprint;
 mod rows;
+mod sqlite;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use convengine_core::turn::{Answer, EffectError, EffectErrorKind, Reply, SqlReply, SqlRequest};
-use futures_util::TryStreamExt;
-use serde_json::json;
-use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqlitePool, SqlitePoolOptions};
-use sqlx::{Acquire, AssertSqlSafe, ConnectOptions};
+use serde_json::{Value, json};
+use sqlx::postgres::PgPool;
+use sqlx::sqlite::SqlitePool;
 
 use crate::exit::Failure;
 use crate::secrets::Secrets;
-use crate::store::bind;
-use guard::{Dialect, Guarded, Param, guard};
+use crate::store::Place;
+use guard::{Dialect, Guarded, Param, guard_with};
 use rows::Rows;
 
 /// Queries that run at the same time.
 const CONNECTIONS: u32 = 4;
-
-/// Instructions of SQLite between two looks at the clock.
-const INSTRUCTIONS: i32 = 1_000;
 
 /// How long a query waits for a connection or a lock.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// The database that tools ask, for reading only.
 #[derive(Debug)]
-pub struct Queries {
-    pool: SqlitePool,
-    dialect: Dialect,
+pub enum Queries {
+    /// An SQLite file.
+    Sqlite(SqlitePool),
+    /// A PostgreSQL server.
+    Postgres(PgPool),
 }
 
 impl Queries {
-    /// Prepares the connections to `sqlite:PATH`; none is opened before it is needed.
+    /// Prepares the connections to `sqlite:PATH` or `postgres://…`; none is opened before it is needed.
     ///
     /// # Errors
     /// An address that cannot be read.
     pub fn at(url: &str) -> Result<Queries, Failure> {
-        let options: SqliteConnectOptions =
-            url.parse().map_err(|it| Failure::usage(format!("cannot read the database address {url:?}: {it}: write sqlite:PATH")))?;
-        let options = options.read_only(true).create_if_missing(false).busy_timeout(BUSY);
-        // Statements and values are nothing for a log.
-        let options = options.disable_statement_logging();
-        // What stands in the schema, such as a view, may call functions without effect only.
-        let options = options.pragma("query_only", "on").pragma("trusted_schema", "off").pragma("cache_size", "-1024");
-        let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(BUSY).connect_lazy_with(options);
-        Ok(Queries { pool, dialect: Dialect::Sqlite })
+        let place = Place { url: url.to_owned(), full_sync: false };
+        let unreadable = |it: sqlx::Error| {
+            Failure::usage(format!("cannot read the database address {:?}: {it}: write sqlite:PATH or postgres://…", place.shown()))
+        };
+        if place.is_postgres() {
+            return Ok(Queries::Postgres(postgres::pool(url).map_err(unreadable)?));
+        }
+        Ok(Queries::Sqlite(sqlite::pool(url).map_err(unreadable)?))
     }
 
     /// Closes the connections, once none is used any more.
     pub async fn close(&self) {
-        self.pool.close().await;
+        match self {
+            Queries::Sqlite(pool) => pool.close().await,
+            Queries::Postgres(pool) => pool.close().await,
+        }
+    }
+
+    fn dialect(&self) -> Dialect {
+        match self {
+            Queries::Sqlite(_) => Dialect::Sqlite,
+            Queries::Postgres(_) => Dialect::Postgres,
+        }
     }
 }
 
@@ -74,57 +81,36 @@ pub async fn answer(queries: &Queries, secrets: &Secrets, request: &SqlRequest) 
 }
 
 async fn run(queries: &Queries, secrets: &Secrets, request: &SqlRequest) -> Result<SqlReply, EffectError> {
-    let guarded = guard(&request.sql, queries.dialect, request.safe).map_err(|it| EffectError::new(EffectErrorKind::Denied, it))?;
-    let arguments = arguments(&guarded, request)?;
-    let time = Duration::from_millis(request.timeout_ms.into());
+    let guarded = guard_with(&request.sql, queries.dialect(), request.safe, &request.params);
+    let guarded = guarded.map_err(|it| EffectError::new(EffectErrorKind::Denied, it))?;
+    let values = values(&guarded, request)?;
+    let query = Query { guarded, values, request, time: Duration::from_millis(request.timeout_ms.into()) };
+    let found = Rows::new(request.max_rows, secrets);
     let read = async {
-        let mut connection = queries.pool.acquire().await.map_err(|it| unusable(&it))?;
-        let _stop = limit_time(&mut connection, time).await.map_err(|it| unusable(&it))?;
-        let mut transaction = connection.begin().await.map_err(|it| failed(&it, request))?;
-        let mut found = Rows::new(request.max_rows, secrets);
-        // The guard has printed the text itself.
-        let mut stream = sqlx::query_with(AssertSqlSafe(guarded.sql), arguments).fetch(&mut *transaction);
-        while let Some(row) = stream.try_next().await.map_err(|it| failed(&it, request))? {
-            if !found.take(&row)? {
-                break;
-            }
+        match queries {
+            Queries::Sqlite(pool) => sqlite::read(pool, &query, found).await,
+            Queries::Postgres(pool) => postgres::read(pool, &query, found).await,
         }
-        drop(stream);
-        transaction.rollback().await.map_err(|it| failed(&it, request))?;
-        Ok(found.reply())
     };
-    tokio::time::timeout(time, read).await.unwrap_or_else(|_| Err(late(request)))
+    tokio::time::timeout(query.time, read).await.unwrap_or_else(|_| Err(late(request)))
 }
 
-/// What the statement names, in its order.
-fn arguments(guarded: &Guarded, request: &SqlRequest) -> Result<SqliteArguments, EffectError> {
-    let invalid = |message: String| EffectError::new(EffectErrorKind::Invalid, message);
-    let mut arguments = SqliteArguments::default();
-    for Param { name, list } in &guarded.params {
+/// A query that may be run.
+struct Query<'r> {
+    guarded: Guarded,
+    /// The values of the statement, in the order of their numbers.
+    values: Vec<Value>,
+    request: &'r SqlRequest,
+    time: Duration,
+}
+
+/// What the statement names, in its order; a value that stands for a list is one.
+fn values(guarded: &Guarded, request: &SqlRequest) -> Result<Vec<Value>, EffectError> {
+    let value = |Param { name, list }: &Param| {
         let value = request.params.get(name).ok_or_else(|| invalid(format!("the query needs a value for ':{name}': give '{name}'")))?;
-        let added = if *list && !value.is_array() { bind(&mut arguments, &json!([value])) } else { bind(&mut arguments, value) };
-        added.map_err(|it| invalid(format!("the value of ':{name}' cannot be used: {it}")))?;
-    }
-    Ok(arguments)
-}
-
-/// Tells a running query to end when it is dropped.
-struct Stop(Arc<AtomicBool>);
-
-impl Drop for Stop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Ends what runs on a connection when the time is over or nobody waits for it any more.
-async fn limit_time(connection: &mut SqliteConnection, time: Duration) -> sqlx::Result<Stop> {
-    let end = Instant::now() + time;
-    let stopped = Arc::new(AtomicBool::new(false));
-    let stop = Stop(Arc::clone(&stopped));
-    let goes_on = move || !stopped.load(Ordering::Relaxed) && Instant::now() < end;
-    connection.lock_handle().await?.set_progress_handler(INSTRUCTIONS, goes_on);
-    Ok(stop)
+        Ok(if *list && !value.is_array() { json!([value]) } else { value.clone() })
+    };
+    guarded.params.iter().map(value).collect()
 }
 
 fn unusable(error: &sqlx::Error) -> EffectError {
@@ -136,21 +122,13 @@ fn unusable(error: &sqlx::Error) -> EffectError {
     EffectError::new(EffectErrorKind::Unavailable, format!("the database of tools cannot be used: {reason}"))
 }
 
-fn failed(error: &sqlx::Error, request: &SqlRequest) -> EffectError {
-    let sqlx::Error::Database(it) = error else { return unusable(error) };
-    // The lower byte is the kind; the rest says more about it.
-    let kind = it.code().and_then(|it| it.parse::<u32>().ok()).map_or(0, |it| it & 0xff);
-    match kind {
-        BUSY_CODE | LOCKED_CODE => EffectError::new(EffectErrorKind::Unavailable, "the database of tools is busy"),
-        INTERRUPT_CODE => late(request),
-        _ => EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}", it.message())),
-    }
+fn busy() -> EffectError {
+    EffectError::new(EffectErrorKind::Unavailable, "the database of tools is busy")
 }
 
-/// Result codes of SQLite.
-const BUSY_CODE: u32 = 5;
-const LOCKED_CODE: u32 = 6;
-const INTERRUPT_CODE: u32 = 9;
+fn invalid(message: String) -> EffectError {
+    EffectError::new(EffectErrorKind::Invalid, message)
+}
 
 fn late(request: &SqlRequest) -> EffectError {
     EffectError::new(EffectErrorKind::Timeout, format!("the query took longer than {} ms", request.timeout_ms))

@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Ident, Query, Select, SetExpr, Statement, Value, ValueWithSpan, VisitMut, VisitorMut};
+use convengine_core::turn::Map;
+use serde_json::Value as Json;
+use sqlparser::ast::{BinaryOperator, Expr, Ident, Query, Select, SetExpr, Statement, Value, ValueWithSpan, VisitMut, VisitorMut};
 use sqlparser::dialect::SQLiteDialect;
 use sqlparser::parser::{Parser, ParserError};
 
@@ -12,11 +14,11 @@ use super::guard::{Dialect, Param};
 ///
 /// # Errors
 /// A value that is written in another way than `:name`.
-pub fn settle(statement: &mut Statement, dialect: Dialect) -> Result<Vec<Param>, String> {
+pub fn settle(statement: &mut Statement, dialect: Dialect, values: &Map) -> Result<Vec<Param>, String> {
     if let Statement::Query(query) = statement {
         unwrap(query);
     }
-    let mut plain = Plain { dialect, params: Vec::new() };
+    let mut plain = Plain { dialect, values, params: Vec::new() };
     match statement.visit(&mut plain) {
         ControlFlow::Continue(()) => Ok(plain.params),
         ControlFlow::Break(reason) => Err(reason),
@@ -44,12 +46,14 @@ fn unwrap(query: &mut Query) {
 /// Marks a placeholder whose value may be a list.
 const LIST: &str = "[]";
 
-struct Plain {
+struct Plain<'v> {
     dialect: Dialect,
+    /// What is known of the values.
+    values: &'v Map,
     params: Vec<Param>,
 }
 
-impl Plain {
+impl Plain<'_> {
     /// The number of a value, the same for each use of its name.
     fn number(&mut self, param: Param) -> usize {
         let known = self.params.iter().position(|it| *it == param);
@@ -59,12 +63,31 @@ impl Plain {
         }) + 1
     }
 
-    /// The items of a list that is bound as one value, as SQLite reads them; absent when this is no such list.
-    fn items(&self, list: &[Expr]) -> Option<Result<Box<Query>, ParserError>> {
+    /// Whether a value is null, and has to stand in the statement as such: PostgreSQL would ask a bound one for its type.
+    fn is_null(&self, name: &str) -> bool {
+        self.dialect == Dialect::Postgres && self.values.get(name).is_some_and(Json::is_null)
+    }
+
+    /// What a comparison with a list that is bound as one value becomes; absent when this is no such comparison.
+    fn among(&self, expr: &Expr) -> Option<Result<Expr, ParserError>> {
+        let Expr::InList { expr: left, list, negated } = expr else { return None };
         let number = lone(list)?.strip_prefix('$')?.parse::<usize>().ok()?;
-        let param = self.params.get(number.checked_sub(1)?)?;
-        let parse = || Parser::new(&SQLiteDialect {}).try_with_sql(&format!("select value from json_each(${number})"))?.parse_query();
-        param.list.then(parse)
+        let negated = *negated;
+        let of_sqlite = || {
+            let items = format!("select value from json_each(${number})");
+            let subquery = Parser::new(&SQLiteDialect {}).try_with_sql(&items)?.parse_query()?;
+            Ok(Expr::InSubquery { expr: left.clone(), subquery, negated })
+        };
+        let of_postgres = || {
+            let (left, right) = (left.clone(), Box::new(Expr::Value(Value::Placeholder(format!("${number}")).into())));
+            let any = Expr::AnyOp { left: left.clone(), compare_op: BinaryOperator::Eq, right: right.clone(), is_some: false };
+            let none = Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right };
+            Ok(Expr::Nested(Box::new(if negated { none } else { any })))
+        };
+        self.params.get(number.checked_sub(1)?)?.list.then(|| match self.dialect {
+            Dialect::Sqlite => of_sqlite(),
+            Dialect::Postgres => of_postgres(),
+        })
     }
 }
 
@@ -76,7 +99,7 @@ fn lone(list: &[Expr]) -> Option<&str> {
     }
 }
 
-impl VisitorMut for Plain {
+impl VisitorMut for Plain<'_> {
     type Break = String;
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
@@ -95,19 +118,23 @@ impl VisitorMut for Plain {
 
     /// A value that stands alone in a list may be one itself; it is marked as no name can be.
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
-        if let (Expr::InList { list, .. }, Dialect::Sqlite) = (expr, self.dialect)
-            && lone(list).is_some_and(|it| name_of(it).is_some())
-            && let [Expr::Value(ValueWithSpan { value: Value::Placeholder(placeholder), .. })] = list.as_mut_slice()
-        {
+        let Expr::InList { list, negated, .. } = expr else { return ControlFlow::Continue(()) };
+        let Some(name) = lone(list).and_then(name_of) else { return ControlFlow::Continue(()) };
+        if self.is_null(name) {
+            return ControlFlow::Continue(());
+        }
+        if self.dialect == Dialect::Postgres && self.values.get(name).and_then(Json::as_array).is_some_and(Vec::is_empty) {
+            // A list without items would need a type. Nothing is in it.
+            *expr = Expr::Value(Value::Boolean(*negated).into());
+        } else if let [Expr::Value(ValueWithSpan { value: Value::Placeholder(placeholder), .. })] = list.as_mut_slice() {
             placeholder.push_str(LIST);
         }
         ControlFlow::Continue(())
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
-        let Expr::InList { expr: left, list, negated } = &*expr else { return ControlFlow::Continue(()) };
-        match self.items(list) {
-            Some(Ok(subquery)) => *expr = Expr::InSubquery { expr: left.clone(), subquery, negated: *negated },
+        match self.among(expr) {
+            Some(Ok(among)) => *expr = among,
             Some(Err(error)) => return ControlFlow::Break(error.to_string()),
             None => {}
         }
@@ -122,6 +149,10 @@ impl VisitorMut for Plain {
                     let reason = format!("the value '{placeholder}' has no name: write it as :name");
                     return ControlFlow::Break(reason);
                 };
+                if self.is_null(name) {
+                    value.value = Value::Null;
+                    return ControlFlow::Continue(());
+                }
                 let param = Param { name: name.to_owned(), list };
                 value.value = Value::Placeholder(format!("${}", self.number(param)));
                 return ControlFlow::Continue(());

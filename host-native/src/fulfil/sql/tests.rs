@@ -1,9 +1,13 @@
 //! Queries on real files.
 
+use super::guard::guard;
 use super::*;
 use convengine_core::turn::Map;
-use serde_json::{Value, json};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqlitePoolOptions};
+use sqlx::{AssertSqlSafe, ConnectOptions};
 use tempfile::TempDir;
+
+mod postgres;
 
 /// A database with a few rows, which somebody else has open for writing.
 struct Shop {
@@ -163,7 +167,8 @@ async fn errors_say_what_is_wrong_without_the_statement() {
 #[tokio::test]
 async fn the_connection_itself_cannot_write() {
     let mut shop = Shop::open().await;
-    let mut connection = shop.queries.pool.acquire().await.expect("a connection");
+    let Queries::Sqlite(pool) = &shop.queries else { panic!("another database") };
+    let mut connection = pool.acquire().await.expect("a connection");
     for sql in ["insert into stock (item) values ('x')", "create table t (a)", "create temp table t (a)"] {
         assert!(sqlx::query(sql).execute(&mut *connection).await.is_err(), "{sql}");
     }
@@ -190,7 +195,7 @@ async fn a_database_that_is_locked_is_busy() {
     sqlx::query("begin exclusive").execute(&mut shop.writer).await.expect("a lock");
     let options: SqliteConnectOptions = format!("sqlite:{}", shop.folder.path().join("shop.db").display()).parse().expect("an address");
     let options = options.read_only(true).busy_timeout(Duration::ZERO);
-    let queries = Queries { pool: SqlitePoolOptions::new().connect_lazy_with(options), dialect: Dialect::Sqlite };
+    let queries = Queries::Sqlite(SqlitePoolOptions::new().connect_lazy_with(options));
     let Answer::Error(error) = answer(&queries, &Secrets::default(), &request("select * from stock", json!({}))).await else {
         panic!("no error")
     };
@@ -246,6 +251,6 @@ async fn what_is_printed_answers_what_was_written() {
 fn values(rows: &[sqlx::sqlite::SqliteRow]) -> Vec<Vec<Value>> {
     let secrets = Secrets::default();
     let mut all = Rows::new(200, &secrets);
-    rows.iter().for_each(|it| assert!(all.take(it).expect("a row")));
+    rows.iter().for_each(|it| assert!(all.take(sqlite::cells(it).expect("a row")).expect("a row")));
     all.reply().rows.into_iter().map(|it| it.into_iter().map(|it| it.1).collect()).collect()
 }

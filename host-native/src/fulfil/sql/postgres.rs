@@ -1,0 +1,213 @@
+//! Queries of a PostgreSQL server.
+//!
+//! The server writes each row as JSON, so that every type of it, also one that somebody has defined, has a form; the types of the
+//! columns come along without their values.
+
+use std::ops::{Deref, DerefMut};
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use convengine_core::turn::{EffectError, EffectErrorKind, SqlReply};
+use futures_util::TryStreamExt;
+use serde_json::{Number, Value};
+use sqlx::error::BoxDynError;
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgArguments, PgColumn, PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
+use sqlx::{Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Postgres, Row, TypeInfo};
+
+use super::rows::{BYTES, Cells, Rows};
+use super::{BUSY, CONNECTIONS, Query, busy, invalid, late, unusable};
+
+/// Connections that only read unless they are told otherwise; none is opened before it is needed.
+pub(super) fn pool(url: &str) -> sqlx::Result<PgPool> {
+    crate::tls::install();
+    // Statements and values are nothing for a log.
+    let options = PgConnectOptions::from_str(url)?.disable_statement_logging();
+    let options = options.application_name("convengine tools");
+    let options = options.options([("default_transaction_read_only", "on"), ("timezone", "UTC"), ("intervalstyle", "iso_8601")]);
+    Ok(PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(BUSY).connect_lazy_with(options))
+}
+
+/// Runs a query in a transaction that reads only and is undone.
+pub(super) async fn read(pool: &PgPool, query: &Query<'_>, mut found: Rows<'_>) -> Result<SqlReply, EffectError> {
+    let failed = |it: sqlx::Error| failed(&it, query);
+    let arguments = arguments(query)?;
+    let mut connection = Lent(Some(pool.acquire().await.map_err(|it| unusable(&it))?));
+    sqlx::raw_sql(AssertSqlSafe(begin(query))).execute(&mut *connection).await.map_err(failed)?;
+    // The guard has printed the text itself.
+    let mut stream = sqlx::query_with(AssertSqlSafe(as_json(query)), arguments).fetch(&mut *connection);
+    let mut all = true;
+    while let Some(row) = stream.try_next().await.map_err(failed)? {
+        let cells = cells(&row).map_err(|it| invalid(format!("a row cannot be read: {it}")))?;
+        all = if let Some(cells) = cells { found.take(cells)? } else { found.too_long()? };
+        if !all {
+            break;
+        }
+    }
+    drop(stream);
+    if all {
+        sqlx::raw_sql("rollback").execute(&mut *connection).await.map_err(failed)?;
+        // A statement that is kept would notice neither that a table has changed nor that its values have other types.
+        connection.clear_cached_statements().await.map_err(failed)?;
+        connection.give_back();
+    }
+    Ok(found.reply())
+}
+
+/// A connection that is closed when its query has not ended well, so that the server stops working on what nobody waits for.
+struct Lent(Option<PoolConnection<Postgres>>);
+
+impl Lent {
+    fn give_back(mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Deref for Lent {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        self.0.as_ref().expect("it is lent until it is given back")
+    }
+}
+
+impl DerefMut for Lent {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        self.0.as_mut().expect("it is lent until it is given back")
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        drop(self.0.take().map(PoolConnection::detach));
+    }
+}
+
+fn begin(query: &Query<'_>) -> String {
+    let milliseconds = query.time.as_millis().max(1);
+    format!(
+        "begin transaction read only; set local statement_timeout = {milliseconds}; \
+         set local idle_in_transaction_session_timeout = {milliseconds}; set local client_connection_check_interval = 1000"
+    )
+}
+
+/// The rows as JSON, one more than there may be, with empty columns of the types that they have; one that is too long is left out.
+fn as_json(query: &Query<'_>) -> String {
+    let most = u64::from(query.request.max_rows) + 1;
+    format!(
+        "with q as ({}) select case when octet_length(r.j) <= {BYTES} then r.j end, t.* \
+         from (select row_to_json(q)::text as j from q limit {most}) r left join q t on false",
+        query.guarded.sql
+    )
+}
+
+/// The values of a row in the order of its columns; nothing for one that is too long.
+fn cells(row: &PgRow) -> Result<Option<Cells>, BoxDynError> {
+    let Some(json) = row.try_get::<Option<&str>, _>(0)? else { return Ok(None) };
+    let Members(values) = serde_json::from_str(json)?;
+    let columns = row.columns().get(1..).unwrap_or_default();
+    let cell = |(column, value): (&PgColumn, Value)| (column.name().to_owned(), plain(column, value));
+    Ok(Some(columns.iter().zip(values).map(cell).collect()))
+}
+
+/// Bytes as Base64, and what may have a fraction with one; everything else is as the server writes it.
+fn plain(column: &PgColumn, value: Value) -> Value {
+    match (column.type_info().name(), &value) {
+        ("BYTEA", Value::String(text)) => match text.strip_prefix("\\x").and_then(of_digits) {
+            Some(bytes) => STANDARD.encode(bytes).into(),
+            None => value,
+        },
+        ("FLOAT4" | "FLOAT8", Value::Number(number)) => number.as_f64().and_then(Number::from_f64).map_or(value, Value::Number),
+        _ => value,
+    }
+}
+
+fn of_digits(text: &str) -> Option<Vec<u8>> {
+    let byte = |it: &[u8]| u8::from_str_radix(std::str::from_utf8(it).ok()?, 16).ok();
+    text.as_bytes().chunks(2).map(byte).collect()
+}
+
+/// The values of a JSON object whose names may repeat.
+struct Members(Vec<Value>);
+
+impl<'de> serde::Deserialize<'de> for Members {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Members, D::Error> {
+        from.deserialize_map(OfMembers)
+    }
+}
+
+struct OfMembers;
+
+impl<'de> serde::de::Visitor<'de> for OfMembers {
+    type Value = Members;
+
+    fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("a row")
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+        let mut values = Vec::new();
+        while let Some((_, value)) = map.next_entry::<serde::de::IgnoredAny, Value>()? {
+            values.push(value);
+        }
+        Ok(Members(values))
+    }
+}
+
+fn arguments(query: &Query<'_>) -> Result<PgArguments, EffectError> {
+    let mut arguments = PgArguments::default();
+    for (param, value) in query.guarded.params.iter().zip(&query.values) {
+        let added = if param.list { list(&mut arguments, value) } else { one(&mut arguments, value) };
+        added.map_err(|it| invalid(format!("the value of ':{}' cannot be used: {it}", param.name)))?;
+    }
+    Ok(arguments)
+}
+
+fn one(arguments: &mut PgArguments, value: &Value) -> Result<(), BoxDynError> {
+    match value {
+        Value::Null => arguments.add(None::<String>),
+        Value::Bool(on) => arguments.add(*on),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => arguments.add(number),
+            None => arguments.add(number.as_f64()),
+        },
+        Value::String(_) | Value::Array(_) | Value::Object(_) => arguments.add(text(value)),
+    }
+}
+
+/// A list of the kind that all its items have, else of texts.
+fn list(arguments: &mut PgArguments, value: &Value) -> Result<(), BoxDynError> {
+    let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    let some = || items.iter().filter(|it| !it.is_null());
+    if some().count() > 0 && some().all(Value::is_i64) {
+        return arguments.add(items.iter().map(Value::as_i64).collect::<Vec<_>>());
+    }
+    if some().count() > 0 && some().all(Value::is_number) {
+        return arguments.add(items.iter().map(Value::as_f64).collect::<Vec<_>>());
+    }
+    if some().count() > 0 && some().all(Value::is_boolean) {
+        return arguments.add(items.iter().map(Value::as_bool).collect::<Vec<_>>());
+    }
+    arguments.add(items.iter().map(|it| (!it.is_null()).then(|| text(it))).collect::<Vec<_>>())
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn failed(error: &sqlx::Error, query: &Query<'_>) -> EffectError {
+    let sqlx::Error::Database(it) = error else { return unusable(error) };
+    let code = it.code().unwrap_or_default();
+    match code.as_ref() {
+        "57014" | "25P03" => late(query.request),
+        "55P03" | "40001" | "40P01" => busy(),
+        // The connection, the server's means, its operator.
+        code if ["08", "53", "57", "58"].contains(&code.get(..2).unwrap_or_default()) => unusable(error),
+        "42883" | "42804" | "42846" if !query.values.is_empty() => {
+            let cast = "a value is a bigint, double precision, boolean or text: where another type is meant, write a cast such as cast(:day as date)";
+            EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}: {cast}", it.message()))
+        }
+        _ => EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}", it.message())),
+    }
+}
