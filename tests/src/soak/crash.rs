@@ -25,8 +25,8 @@ use super::database::{Database, Kind};
 use super::left::{Left, masked};
 use crate::root;
 
-/// The packs whose servers die: models in every turn, tasks, tools of every kind, services that write, an extension, a summary.
-pub const PACKS: [&str; 11] = [
+/// The packs whose servers die: models in every turn, tasks, tools of every kind, services that write, a summary.
+pub const PACKS: [&str; 10] = [
     "demo/help_desk",
     "demo/model_acts",
     "demo/loan",
@@ -35,7 +35,6 @@ pub const PACKS: [&str; 11] = [
     "tools/workflow_and_notification",
     "tools/calculator",
     "tools/document_search",
-    "extension/fee_check",
     "pipeline/action_executed_opens_again_for_a_rule",
     "pipeline/memory_by_a_model",
 ];

@@ -54,10 +54,10 @@ impl Kind {
     /// # Errors
     /// When it cannot be made.
     pub fn database(&self) -> Result<Database> {
-        self.from_template("template1")
+        self.of_template("template1")
     }
 
-    fn from_template(&self, template: &str) -> Result<Database> {
+    fn of_template(&self, template: &str) -> Result<Database> {
         let name = format!("convengine-soak-{}", Uuid::new_v4());
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let url = match self {
@@ -88,7 +88,7 @@ impl Database {
     /// # Errors
     /// When it cannot be made.
     pub fn copy(&self) -> Result<Database> {
-        let other = self.kind.from_template(&self.name)?;
+        let other = self.kind.of_template(&self.name)?;
         if self.kind == Kind::Sqlite {
             self.rows("pragma wal_checkpoint(truncate)")?;
             fs::copy(file(&self.name), file(&other.name))?;
