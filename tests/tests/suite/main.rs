@@ -8,6 +8,7 @@ mod core;
 mod crash;
 mod database;
 mod demo;
+mod derived;
 mod export;
 mod extension;
 mod foreign;
