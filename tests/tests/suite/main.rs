@@ -9,6 +9,7 @@ mod database;
 mod demo;
 mod export;
 mod extension;
+mod faults;
 mod http;
 mod lint;
 mod live;
