@@ -54,7 +54,7 @@ pub fn breaches(scene: &Scene<'_>) -> Vec<(&'static str, String)> {
 }
 
 /// The codes with which a turn may fail.
-const CODES: [&str; 8] = [
+const CODES: [&str; 10] = [
     "LLM_CALL_FAILED",
     "LLM_INVALID_RESPONSE",
     "POLICY_UNAVAILABLE",
@@ -63,6 +63,8 @@ const CODES: [&str; 8] = [
     "PROMPT_CONTEXT_MISSING",
     "RESPONSE_RESOLUTION_FAILED",
     "PIPELINE_NO_RESPONSE_PAYLOAD",
+    "TURN_TIMEOUT",
+    "TURN_LOST",
 ];
 
 /// I1: there is a reply or a fault, not both, and it says something.

@@ -6,7 +6,7 @@ use convengine_core::turn::{Answer, EffectErrorKind, HttpCaller, Reply, Request,
 use serde_json::json;
 
 use super::Scene;
-use crate::simulate::fault::repeatable;
+use crate::simulate::fault::writes;
 use crate::simulate::run::{Answered, Run};
 
 /// I2: no fault makes the engine ask for a write again that may have been done; a retry has the key of the first attempt.
@@ -15,15 +15,15 @@ pub(super) fn once(scene: &Scene<'_>) -> Option<String> {
     if let Some(it) = run.answered.iter().find(|it| !is_key(run, it)) {
         return Some(format!("effect {} has the key '{}'", it.effect.id.0, it.effect.key));
     }
-    let writes: Vec<&Answered> = run.answered.iter().filter(|it| !repeatable(&it.effect)).collect();
-    for (index, second) in writes.iter().enumerate() {
+    let asked: Vec<&Answered> = run.answered.iter().filter(|it| writes(&it.effect)).collect();
+    for (index, second) in asked.iter().enumerate() {
         let Some(wanted) = deed(second) else { continue };
-        for first in writes.iter().take(index) {
+        for first in asked.iter().take(index) {
             if first.effect.key == second.effect.key && deed(first).as_ref() != Some(&wanted) {
                 return Some(format!("the key '{}' stands for two writes", second.effect.key));
             }
         }
-        let same: Vec<&&Answered> = writes.iter().take(index).filter(|it| deed(it).as_ref() == Some(&wanted)).collect();
+        let same: Vec<&&Answered> = asked.iter().take(index).filter(|it| deed(it).as_ref() == Some(&wanted)).collect();
         let Some(first) = same.iter().find(|it| !says_nothing_was_done(&it.answer)) else { continue };
         // A rule is applied anew where its round has moved the conversation.
         if is_of_rule(second) && moves_between(run, first, second) {
@@ -56,14 +56,15 @@ fn is_key(run: &Run, it: &Answered) -> bool {
 }
 
 fn count(run: &Run, wanted: &str) -> usize {
-    run.answered.iter().filter(|it| !repeatable(&it.effect) && deed(it).as_deref() == Some(wanted)).count()
+    run.answered.iter().filter(|it| writes(&it.effect) && deed(it).as_deref() == Some(wanted)).count()
 }
 
 /// What a write does, without what differs between two attempts.
 fn deed(it: &Answered) -> Option<String> {
     Some(match &it.effect.request {
         Request::Task(task) => canon::text(&json!([task.task, task.called_for, task.rule_id, task.input])),
-        Request::Tool(tool) => canon::text(tool),
+        // With a `spec`, it reads files or documents.
+        Request::Tool(tool) if tool.spec.is_none() => canon::text(tool),
         Request::Http(http) => canon::text(&json!([http.caller, http.method, http.url, http.headers, http.body])),
         _ => return None,
     })

@@ -1,8 +1,8 @@
 //! What can go wrong with the answer to an effect.
 
 use convengine_core::turn::{
-    Answer, ContainerReply, Effect, EffectError, EffectErrorKind, EmbedReply, ExtensionReply, HttpReply, LlmReply, Map, Millis, Patch,
-    Reply, Request, SqlReply, TaskReply, ToolReply,
+    Answer, Class, ContainerReply, Effect, EffectError, EffectErrorKind, EmbedReply, ExtensionReply, HttpReply, LlmReply, Map, Millis,
+    Patch, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
 use serde_json::{Value, json};
 
@@ -106,10 +106,14 @@ pub fn of_effect(effect: &Effect) -> Vec<Fault> {
 
 /// Whether a host that finds the effect open after a crash may ask for it again.
 pub fn repeatable(effect: &Effect) -> bool {
-    use convengine_core::turn::Class;
+    effect.repeatable
+}
+
+/// Whether an effect changes the world.
+pub fn writes(effect: &Effect) -> bool {
     match effect.class {
-        Class::Pure | Class::Read => true,
-        Class::Write | Class::Irreversible => false,
+        Class::Pure | Class::Read => false,
+        Class::Write | Class::Irreversible => true,
     }
 }
 

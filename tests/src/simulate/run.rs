@@ -86,7 +86,7 @@ impl Going {
 
     fn answer(&mut self, answer: Answer, at: Millis) -> Result<()> {
         let effect = self.open.remove(0);
-        let step = (self.watched && !fault::repeatable(&effect)).then(|| self.turn.views().pop()).flatten();
+        let step = (self.watched && fault::writes(&effect)).then(|| self.turn.views().pop()).flatten();
         let slice = self.turn.resume(vec![Completion { id: effect.id, at, outcome: answer.clone() }])?;
         self.answered.push(Answered { effect, answer, at, step });
         self.take(slice);
