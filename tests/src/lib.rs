@@ -1,7 +1,9 @@
 //! The corpus: packs as data, and where to find what plays them.
 
+pub mod invariants;
 pub mod plain;
 pub mod scaled;
+pub mod simulate;
 pub mod soak;
 
 use std::path::{Path, PathBuf};

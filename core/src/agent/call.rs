@@ -39,8 +39,19 @@ pub(super) async fn perform(t: &mut Turning<'_>, run: &mut Loop<'_>, plan: &Plan
             run.done.push(signature);
             succeeded(t, run, plan, tool, json).await
         }
-        Err(error) => failed(t, run, plan, Some(tool), &error),
+        Err(error) => {
+            if tool::may_have_acted(tool, &error) {
+                run.in_doubt.push(signature);
+            }
+            failed(t, run, plan, Some(tool), &error)
+        }
     }
+}
+
+/// Tells the planner that a call is not made again, because nobody knows whether it was carried out.
+pub(super) fn refuse(t: &mut Turning<'_>, run: &mut Loop<'_>, plan: &Plan) -> Next {
+    let reason = "this call has failed, but may have been carried out all the same: it is not made again in this turn";
+    failed(t, run, plan, None, &EffectError::new(EffectErrorKind::Refused, reason))
 }
 
 /// Waits as long as the settings say.

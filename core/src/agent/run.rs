@@ -29,6 +29,8 @@ pub(super) struct Loop<'c> {
     pub seen: Vec<Observation>,
     /// Calls that have succeeded.
     pub done: Vec<String>,
+    /// Calls that have failed and may have been carried out all the same.
+    pub in_doubt: Vec<String>,
     /// Calls that have failed.
     pub errors: usize,
     /// The plan's number, from 1.
@@ -68,7 +70,7 @@ async fn rounds(t: &mut Turning<'_>) {
     let limit = config.settings.tools.max_loops;
     lifecycle::open(&mut t.session, limit);
     let tools = config.tools.of(&t.session.intent, &t.session.state);
-    let mut run = Loop { tools, seen: Vec::new(), done: Vec::new(), errors: 0, round: 0 };
+    let mut run = Loop { tools, seen: Vec::new(), done: Vec::new(), in_doubt: Vec::new(), errors: 0, round: 0 };
     while run.round < limit {
         run.round += 1;
         if round(t, &mut run).await == Next::End {
@@ -133,6 +135,9 @@ async fn check(t: &mut Turning<'_>, run: &mut Loop<'_>, plan: &Plan) -> Next {
     if let Some(reason) = guard::refuses(&t.config.settings.tools.next, current, code) {
         let error = json!({"tool_code": code, "error": reason, "current_observation_tool": current});
         return refuse(t, plan, BLOCKED, reason, error);
+    }
+    if run.in_doubt.contains(&signature) {
+        return call::refuse(t, run, plan);
     }
     t.audit(Stage::McpToolCall, |_| payload);
     call::perform(t, run, plan, code, signature).await

@@ -81,10 +81,11 @@ fn transformer(task: &PlacedTask, place: TaskPlace, input: Value) -> Call {
     Call { task: task.name.clone(), called_for: TaskUse::Transform, rule_id: None, place: Some(place.name()), input: Some(input) }
 }
 
-/// A text keeps the form of the answer, anything else makes it JSON; null keeps the answer.
+/// A text keeps the form of the answer, anything else makes it JSON; null keeps the answer, and so does a text that says nothing.
 fn transformed(payload: &Payload, result: Value) -> Option<Payload> {
     match result {
         Value::Null => None,
+        Value::String(value) if value.trim().is_empty() => None,
         Value::String(value) => Some(Payload { kind: payload.kind, value }),
         other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
             Some(Payload { kind: PayloadKind::Json, value: other.to_string() })

@@ -66,6 +66,31 @@ async fn carry_out(t: &mut Turning<'_>, tool: Option<&Tool>, group: &str, args: 
     }
 }
 
+/// Whether a call that failed may have changed something all the same, so that the same call could do it twice.
+pub fn may_have_acted(tool: &Tool, error: &EffectError) -> bool {
+    let acts = match &tool.executor {
+        Executor::Host | Executor::Task(_) => true,
+        Executor::Http(call) => !["GET", "HEAD"].contains(&call.method.as_str()),
+        // They read files and documents, or the database; what is not set up does nothing.
+        Executor::Spec(_) | Executor::Sql(_) | Executor::Calculator(_) | Executor::Nobody(_) => false,
+    };
+    acts && error.status != Some(503)
+        && match error.kind {
+            EffectErrorKind::Timeout
+            | EffectErrorKind::Unavailable
+            | EffectErrorKind::Invalid
+            | EffectErrorKind::Interrupted
+            | EffectErrorKind::Cancelled
+            | EffectErrorKind::Mismatch => true,
+            EffectErrorKind::Refused
+            | EffectErrorKind::NotFound
+            | EffectErrorKind::Denied
+            | EffectErrorKind::CircuitOpen
+            | EffectErrorKind::Limited
+            | EffectErrorKind::Unsupported => false,
+        }
+}
+
 async fn of_host(t: &Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map, spec: Option<Arc<Value>>) -> Result<String, EffectError> {
     let request = ToolRequest { tool_code: tool.map(|it| it.code.clone()), tool_group: group.to_owned(), args: args.clone(), spec };
     t.door.perform(request).await.map(|it| as_json(&it.text))

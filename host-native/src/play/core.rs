@@ -8,7 +8,7 @@ use convengine_core::config::{Config, Issue};
 use convengine_core::pack::{Asked, Conversations, Pack, Scripted, SliceHash};
 use convengine_core::turn::{
     Answer, Completion, ConversationRow, Effect, Journal, LlmMode, LlmReply, LlmRequest, Millis, Notice, NoticeBody, Outcome, Reply,
-    Request, Slice, Turn, Write, state_hash,
+    Request, Slice, Turn, TurnInput, Write, state_hash,
 };
 use serde_json::{Value, json};
 
@@ -37,6 +37,13 @@ pub struct CoreTurn {
     pub journal: Journal,
     /// All notices in order.
     pub notices: Vec<Notice>,
+}
+
+/// A point of a conversation that a player can be taken back to.
+#[derive(Debug, Clone)]
+pub struct Mark {
+    scripted: Scripted,
+    conversations: Conversations,
 }
 
 /// A pack on its way through the core.
@@ -74,10 +81,7 @@ impl CorePlayer {
     /// # Errors
     /// When the turn is no plain message, or the core breaks its protocol.
     pub fn play(&mut self, index: usize) -> Result<CoreTurn> {
-        let message =
-            self.pack.message(index).ok_or_else(|| anyhow!("turn {index} is no plain message and cannot be played in the core"))?;
-        let input = message.input(&self.conversations, self.config.program());
-        self.scripted.begins(&input);
+        let input = self.begin(index)?;
         let (mut turn, slice) = Turn::start(input, Arc::clone(&self.config))?;
         let mut run = Run { slices: vec![slice], calls: Vec::new(), asked: Vec::new() };
         while run.last().end.is_none() {
@@ -91,6 +95,41 @@ impl CorePlayer {
             }
         }
         self.finish(&turn, run)
+    }
+
+    /// What a turn of the pack starts from, on the conversation as it stands; from here on its answers count.
+    ///
+    /// # Errors
+    /// When the turn is no plain message.
+    pub fn begin(&mut self, index: usize) -> Result<TurnInput> {
+        let message =
+            self.pack.message(index).ok_or_else(|| anyhow!("turn {index} is no plain message and cannot be played in the core"))?;
+        let input = message.input(&self.conversations, self.config.program());
+        self.scripted.begins(&input);
+        Ok(input)
+    }
+
+    /// What the pack answers to a request, and after how many milliseconds.
+    pub fn reply(&mut self, request: &Request) -> (Answer, u64) {
+        let bound = self.scripted.bound(request);
+        let aside = bound.or_else(|| Some((self.aside.answer(request)?, 0)));
+        aside.unwrap_or_else(|| self.scripted.answer(request))
+    }
+
+    /// Stores what a turn came to.
+    pub fn commit(&mut self, outcome: &Outcome) {
+        self.conversations.commit(outcome);
+    }
+
+    /// The point at which the conversations and their scripts stand.
+    pub fn mark(&self) -> Mark {
+        Mark { scripted: self.scripted.clone(), conversations: self.conversations.clone() }
+    }
+
+    /// Goes back to a point.
+    pub fn rewind(&mut self, mark: &Mark) {
+        self.scripted = mark.scripted.clone();
+        self.conversations = mark.conversations.clone();
     }
 
     /// Saves the turn as JSON, restores it, and checks that nothing has changed.
@@ -110,9 +149,7 @@ impl CorePlayer {
 
     fn answer(&mut self, turn: &Turn, effect: &Effect, run: &mut Run) -> Completion {
         run.asked.extend(Asked::of(&effect.request));
-        let bound = self.scripted.bound(&effect.request);
-        let aside = bound.or_else(|| Some((self.aside.answer(&effect.request)?, 0)));
-        let (outcome, delay_ms) = aside.unwrap_or_else(|| self.scripted.answer(&effect.request));
+        let (outcome, delay_ms) = self.reply(&effect.request);
         if let Request::Llm(request) = &effect.request {
             run.calls.push(call(request, &outcome));
         }
@@ -125,7 +162,7 @@ impl CorePlayer {
         run.slices.iter().for_each(|it| hash.add(it));
         let notices: Vec<Notice> = run.slices.iter().flat_map(|it| it.notices.clone()).collect();
         let outcome = run.last().end.clone().ok_or_else(|| anyhow!("the turn has no end"))?;
-        self.conversations.commit(&outcome);
+        self.commit(&outcome);
         let mut calls = run.calls.clone();
         let logged = outcome.writes.iter().filter_map(|it| match it {
             Write::LlmCall(row) => Some((row.intent_code.as_str(), row.state_code.as_str())),

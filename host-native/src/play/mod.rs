@@ -22,7 +22,7 @@ use convengine_core::json::diff::Difference;
 use convengine_core::pack::Pack;
 
 pub use self::check::unmet;
-pub use self::core::{CorePlayer, CoreTurn, Suspend};
+pub use self::core::{CorePlayer, CoreTurn, Mark, Suspend};
 pub use self::expect::{Played, compared, differences};
 pub use self::explained::{Explained, Explanation};
 pub use self::http::HttpPlayer;

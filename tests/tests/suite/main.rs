@@ -11,6 +11,7 @@ mod demo;
 mod derived;
 mod export;
 mod extension;
+mod faults;
 mod foreign;
 mod http;
 mod lint;

@@ -1,0 +1,175 @@
+//! What holds of every turn, whatever becomes of its effects. `tests/README.md` has the table.
+
+mod approval;
+mod output;
+mod replay;
+mod rows;
+mod writes;
+
+pub use rows::Rows;
+
+use std::sync::Arc;
+
+use convengine_core::config::Config;
+use convengine_core::turn::{Answer, NoticeBody, Reply, Request, Write};
+use convengine_server::store::turn::compress;
+
+use crate::simulate::fault::{Fault, Garbage};
+use crate::simulate::run::Run;
+
+/// A turn that has ended, with what is known of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'s> {
+    /// The configuration.
+    pub config: &'s Arc<Config>,
+    /// What the author's rows print.
+    pub rows: Rows,
+    /// The turn.
+    pub run: &'s Run,
+    /// The same turn undisturbed; absent when this is it, or when the conversation had gone another way before.
+    pub meant: Option<&'s Run>,
+    /// What was done to it, or to the turn before it.
+    pub fault: Option<Fault>,
+}
+
+/// What says how a scene breaks an invariant.
+pub type Check = fn(&Scene<'_>) -> Option<String>;
+
+/// The invariants by number.
+pub const INVARIANTS: [(&str, Check); 9] = [
+    ("I1", ends),
+    ("I2", writes::once),
+    ("I3", approval::given),
+    ("I4", output::keeps_secrets),
+    ("I5", replay::is_equal),
+    ("I6", limits),
+    ("I7", failure_leaves_the_row),
+    ("I8", output::hides_the_inside),
+    ("I9", replay::survives_a_crash),
+];
+
+/// How a scene breaks invariants.
+pub fn breaches(scene: &Scene<'_>) -> Vec<(&'static str, String)> {
+    INVARIANTS.iter().filter_map(|(name, check)| Some((*name, check(scene)?))).collect()
+}
+
+/// The codes with which a turn may fail.
+const CODES: [&str; 10] = [
+    "LLM_CALL_FAILED",
+    "LLM_INVALID_RESPONSE",
+    "POLICY_UNAVAILABLE",
+    "RESPONSE_MAPPING_NOT_FOUND",
+    "NO_RESPONSE_CONFIGURED",
+    "PROMPT_CONTEXT_MISSING",
+    "RESPONSE_RESOLUTION_FAILED",
+    "PIPELINE_NO_RESPONSE_PAYLOAD",
+    "TURN_TIMEOUT",
+    "TURN_LOST",
+];
+
+/// I1: there is a reply or a fault, not both, and it says something.
+fn ends(scene: &Scene<'_>) -> Option<String> {
+    let outcome = &scene.run.outcome;
+    let gap = scene.run.notices.iter().enumerate().find(|(index, it)| it.seq as usize != *index);
+    if let Some((index, _)) = gap {
+        return Some(format!("the notices have a gap at {index}"));
+    }
+    match (&outcome.payload, &outcome.fault) {
+        (None, None) => Some("neither a reply nor a fault".to_owned()),
+        (Some(_), Some(_)) => Some("a reply and a fault".to_owned()),
+        (None, Some(fault)) if !CODES.contains(&fault.code.as_str()) => Some(format!("the fault's code is '{}'", fault.code)),
+        (None, Some(fault)) if fault.message.trim().is_empty() => Some("the fault says nothing".to_owned()),
+        (None, Some(_)) => None,
+        (Some(payload), None) => {
+            let wished = scene.fault.is_none() || scene.rows.print_nothing || model_said_nothing(scene.run);
+            (!wished && payload.value.trim().is_empty()).then(|| "the reply is empty".to_owned())
+        }
+    }
+}
+
+/// Whether a model that was to make the answer made an empty one, which is passed on. (`s19_llm_error`)
+fn model_said_nothing(run: &Run) -> bool {
+    let is_answer =
+        |it: &Request| matches!(it, Request::Llm(it) if it.purpose.starts_with("response_") || it.purpose == "intent_collision");
+    let is_empty = |it: &Answer| matches!(it, Answer::Ok(Reply::Llm(it)) if it.text.trim().is_empty());
+    run.answered.iter().any(|it| is_answer(&it.effect.request) && is_empty(&it.answer))
+}
+
+/// Effects of a turn: five rounds of rules, two questions to the planner a round, and every call three times.
+const EFFECTS: usize = 100;
+
+/// Notices of a turn.
+const NOTICES: usize = 1_000;
+
+/// Characters of a prompt: two templates of a million each, and the hint.
+const PROMPT: usize = 2_010_000;
+
+/// Bytes of a compressed journal when no reply was garbage.
+const JOURNAL: usize = 65_536;
+
+/// I6: loops, effects, notices, prompts and journals are bounded.
+fn limits(scene: &Scene<'_>) -> Option<String> {
+    let [effects, notices, prompt, journal] = scene.sizes();
+    let plans = asked(scene.run, |it| matches!(it, Request::Llm(it) if it.purpose == "mcp_plan"));
+    let rounds = scene.config.settings.tools.max_loops;
+    let is_long = matches!(scene.fault, Some(Fault::Garbage(Garbage::Long | Garbage::Deep)));
+    let bounds = [
+        (plans, 2 * rounds, "plans"),
+        (effects, EFFECTS, "effects"),
+        (notices, NOTICES, "notices"),
+        (prompt, PROMPT, "characters of a prompt"),
+        (if is_long { 0 } else { journal }, JOURNAL, "bytes of a journal"),
+        (scene.run.slices, effects + 1, "slices"),
+    ];
+    bounds.into_iter().find(|it| it.0 > it.1).map(|(found, most, what)| format!("{found} {what}, at most {most} are allowed"))
+}
+
+impl Scene<'_> {
+    /// Effects, notices, characters of the longest prompt, bytes of the compressed journal.
+    pub fn sizes(&self) -> [usize; 4] {
+        let prompts = self.run.answered.iter().filter_map(|it| match &it.effect.request {
+            Request::Llm(request) => Some(request.prompt().chars().count()),
+            _ => None,
+        });
+        let journal = compress(&self.run.journal).map_or(usize::MAX, |it| it.len());
+        [self.run.answered.len(), self.run.notices.len(), prompts.max().unwrap_or_default(), journal]
+    }
+}
+
+fn asked(run: &Run, is: impl Fn(&Request) -> bool) -> usize {
+    run.answered.iter().filter(|it| is(&it.effect.request)).count()
+}
+
+/// I7: of a failed turn stay the creation of the row, a reset that was asked for, and the calls of models.
+fn failure_leaves_the_row(scene: &Scene<'_>) -> Option<String> {
+    let outcome = &scene.run.outcome;
+    outcome.fault.as_ref()?;
+    let loaded = scene.run.input.session.conversation.as_ref();
+    let is_reset = outcome.writes.iter().any(|it| matches!(it, Write::Reset));
+    for write in &outcome.writes {
+        match write {
+            Write::LlmCall(_) | Write::Reset => {}
+            Write::History(_) => return Some("it leaves a row of the history".to_owned()),
+            Write::Memory(_) => return Some("it leaves a summary".to_owned()),
+            Write::Conversation(row) => match loaded {
+                Some(loaded) if !is_reset && row != loaded => return Some("it changes the row of the conversation".to_owned()),
+                None if !row.context.is_empty() && !is_reset => return Some("the row that it creates is not a fresh one".to_owned()),
+                _ => {}
+            },
+        }
+    }
+    let of_row = loaded.filter(|_| !is_reset).map(|it| (&it.context, &it.params));
+    let left = (&outcome.session.context, &outcome.session.params);
+    of_row.is_some_and(|it| it != left).then(|| "the session after it is not the one before it".to_owned())
+}
+
+/// Texts of progress messages.
+fn progress(run: &Run) -> impl Iterator<Item = &str> {
+    run.notices
+        .iter()
+        .flat_map(|it| match &it.body {
+            NoticeBody::Verbose(it) => [Some(it.text.as_str()), it.message.as_deref(), it.error_message.as_deref()],
+            NoticeBody::Audit { .. } => [None; 3],
+        })
+        .flatten()
+}

@@ -1,0 +1,71 @@
+//! What cannot be taken back needs a yes. (I3)
+
+use convengine_core::config::Act;
+use convengine_core::text::on_one_line;
+use convengine_core::turn::{Class, Effect, HttpCaller, Map, Request, TaskUse};
+use serde_json::Value;
+
+use super::Scene;
+use crate::simulate::run::Answered;
+
+/// I3: a pending action is carried out only when the user has agreed to it, and nothing is carried out for a message that waits for an
+/// approval.
+pub(super) fn given(scene: &Scene<'_>) -> Option<String> {
+    let run = scene.run;
+    for it in &run.answered {
+        let id = it.effect.id.0;
+        if it.effect.class == Class::Irreversible && is_pending_action(it).is_none() {
+            return Some(format!("effect {id} cannot be taken back and belongs to no pending action"));
+        }
+        if let Some(reason) = is_pending_action(it).and_then(|session| refusal(scene, session)) {
+            return Some(format!("effect {id} carries a pending action out: {reason}"));
+        }
+    }
+    let held = run.answered.iter().find(|it| carries_out(&it.effect) || is_pending_action(it).is_some())?;
+    is_held_back(scene).then(|| format!("effect {} is asked for a message that is sensitive and not approved", held.effect.id.0))
+}
+
+/// The session before the step, of an effect that carries a pending action out.
+fn is_pending_action(it: &Answered) -> Option<&Map> {
+    let step = it.step.as_ref()?;
+    let by_task = matches!(&it.effect.request, Request::Task(task) if task.called_for == TaskUse::PendingAction);
+    (by_task || step.step == "PendingActionStep").then_some(&step.session)
+}
+
+fn refusal(scene: &Scene<'_>, session: &Map) -> Option<&'static str> {
+    let at = |path: &str| session.get("context").and_then(|it| it.pointer(path));
+    let param = |name: &str| session.get("inputParams").and_then(|it| it.get(name)).and_then(Value::as_str).unwrap_or_default();
+    if param("policy_decision") != "EXECUTE_PENDING_ACTION" {
+        return Some("nobody has decided so");
+    }
+    let turn = scene.run.input.session.turns_since_reset + 1;
+    let agreed = at("/pending_action_runtime/status").and_then(Value::as_str) == Some("IN_PROGRESS")
+        && at("/pending_action_runtime/in_progress_turn").and_then(Value::as_u64) == Some(turn.into());
+    if scene.config.settings.action_lifecycle.enabled && !agreed {
+        return Some("it was not agreed to in this turn");
+    }
+    // A yes, or the choice of one of several after a yes.
+    let open = scene.run.input.session.conversation.as_ref().and_then(|it| it.context.get("pending_clarification")?.get("options"));
+    let chosen = open.and_then(Value::as_array).is_some_and(|it| !it.is_empty());
+    (param("dialogue_act") != Act::Affirm.name() && !chosen).then_some("the message is no yes")
+}
+
+/// Whether an effect does something for the message, at the wish of a planner or a client.
+fn carries_out(effect: &Effect) -> bool {
+    match &effect.request {
+        Request::Tool(_) | Request::Sql(_) => true,
+        Request::Http(it) => matches!(it.caller, HttpCaller::Tool(_)),
+        Request::Task(it) => it.called_for == TaskUse::Tool,
+        Request::Llm(_) | Request::Embed(_) | Request::Container(_) | Request::Sleep(_) | Request::Extension(_) => false,
+    }
+}
+
+/// Whether the message is sensitive and nobody has approved it, by the message and the settings alone.
+fn is_held_back(scene: &Scene<'_>) -> bool {
+    let (settings, input) = (&scene.config.settings.guardrail, &scene.run.input);
+    let text = on_one_line(input.event.text.as_deref().unwrap_or_default());
+    let client = ["approval_granted", "approvalGranted"].iter().any(|it| input.event.params.contains_key(*it));
+    let context = input.session.conversation.as_ref().map(|it| &it.context);
+    let before = context.is_some_and(|it| it.contains_key("guardrail_pending") || it.contains_key("approval"));
+    settings.enabled && settings.require_approval && scene.config.sensitive.find(&text) == Ok(true) && !client && !before
+}
