@@ -19,6 +19,7 @@ mod live;
 mod models;
 mod protocol;
 mod readme;
+mod recovery;
 mod replay;
 mod running;
 mod scaled;

@@ -269,6 +269,18 @@ impl Server {
         fs::read_to_string(&self.err).unwrap()
     }
 
+    /// Sends a message whose answer may never come.
+    pub fn try_post(&self, body: &str) {
+        let call = self.client.post(format!("http://{}{MESSAGE}", self.address)).header("Content-Type", "application/json");
+        drop(call.body(body.to_owned()).send());
+    }
+
+    /// Ends it as `kill -9` does.
+    pub fn kill(&self) {
+        let signalled = Command::new("sh").args(["-c", &format!("kill -KILL {}", self.child.id())]).status().unwrap();
+        assert!(signalled.success());
+    }
+
     /// Sends SIGTERM.
     pub fn terminate(&self) {
         let signalled = Command::new("sh").args(["-c", &format!("kill -TERM {}", self.child.id())]).status().unwrap();

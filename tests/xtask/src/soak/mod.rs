@@ -28,7 +28,10 @@ pub fn run(project: &Project, words: &[&str]) -> Result<()> {
         _ => bail!("type: cargo xtask soak [{}]", RUNS.map(|it| it.0).join(" | ")),
     };
     sh::say("building the server and what talks with it");
-    sh::run(&mut project.cargo(&["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"]))?;
+    // Each program more is another one to link with everything in it.
+    let programs = ["--bin", "convengine", "--bin", "soak", "--bin", "ceiling"];
+    let build = ["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"];
+    sh::run(&mut project.cargo(&[&build[..], &programs].concat()))?;
     let mut soak = Soak { project, postgres: Postgres::start(Disk::Durable)? };
     let mut broken = Vec::new();
     for (_, run) in chosen {

@@ -1,0 +1,89 @@
+//! How many turns are replayed in a second: `replay PACK SECONDS`, for a pack whose turns ask for no effect.
+//!
+//! Prints, on one core and on all of them, the replays of journals with audit at ALL, those with the audit off, and as the floor the
+//! journals that are only read from their bytes.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use convengine_core::config::Config;
+use convengine_core::pack::Pack;
+use convengine_core::turn::{Journal, Turn};
+use convengine_server::store::turn::{compress, decompress};
+use convengine_tests::plain::Plain;
+use serde_json::json;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [pack, seconds] = arguments.as_slice() else { bail!("usage: replay PACK SECONDS") };
+    let time = Duration::from_secs(seconds.parse().context("SECONDS is no number")?);
+    let pack = Pack::parse(&std::fs::read_to_string(Path::new(pack))?)?;
+    let cores = std::thread::available_parallelism()?.get();
+    let mut silent = pack.clone();
+    silent.settings["audit"]["enabled"] = json!(false);
+    let (whole, silent) = (Recorded::of(&pack)?, Recorded::of(&silent)?);
+    println!(
+        "{}",
+        json!({
+            "cores": cores,
+            "journals_read": whole.rate(1, time, Recorded::read)?,
+            "replayed": whole.rate(1, time, Recorded::replay)?,
+            "replayed_all_cores": whole.rate(cores, time, Recorded::replay)?,
+            "without_audit": silent.rate(1, time, Recorded::replay)?,
+            "without_audit_all_cores": silent.rate(cores, time, Recorded::replay)?,
+        })
+    );
+    Ok(())
+}
+
+/// The journals of a conversation with the configuration that they ran under.
+struct Recorded {
+    config: Arc<Config>,
+    journals: Vec<Vec<u8>>,
+}
+
+impl Recorded {
+    fn of(pack: &Pack) -> Result<Recorded> {
+        let mut journals = Vec::new();
+        Plain::of(pack)?.play(|ended| {
+            journals.push(compress(ended.turn.journal())?);
+            Ok(())
+        })?;
+        Ok(Recorded { config: Arc::new(Config::compile(&pack.tables, &pack.settings).0), journals })
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Journal> {
+        decompress(bytes).context("a journal")
+    }
+
+    fn replay(&self, bytes: &[u8]) -> Result<Journal> {
+        let journal = decompress(bytes)?;
+        let (turn, slice) = Turn::restore(journal, Arc::clone(&self.config))?;
+        slice.end.context("the turn has no end")?;
+        Ok(turn.journal().clone())
+    }
+
+    /// Turns a second.
+    fn rate(&self, threads: usize, time: Duration, each: fn(&Recorded, &[u8]) -> Result<Journal>) -> Result<u64> {
+        let count = AtomicU64::new(0);
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            let run = || -> Result<()> {
+                for journal in self.journals.iter().cycle() {
+                    std::hint::black_box(each(self, journal)?);
+                    count.fetch_add(1, Ordering::Relaxed);
+                    if start.elapsed() >= time {
+                        break;
+                    }
+                }
+                Ok(())
+            };
+            let running: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
+            running.into_iter().try_for_each(|it| it.join().unwrap_or_else(|_| bail!("a replay ended badly")))
+        })?;
+        Ok(count.load(Ordering::Relaxed) * 1_000_000 / u64::try_from(start.elapsed().as_micros()).unwrap_or(1).max(1))
+    }
+}

@@ -1,0 +1,149 @@
+//! Turns that are sent twice, that take too long, and that somebody else has begun.
+
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::running::{MESSAGE, Place, Server, WORDS_ALONE, one_line, orders, within};
+
+const ID: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0001";
+const OTHER: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0002";
+
+fn send(server: &Server, key: &str, body: &Value) -> crate::running::Answer {
+    server.request("POST", MESSAGE, &[("Content-Type", "application/json"), ("Idempotency-Key", key)], body.to_string())
+}
+
+#[test]
+fn a_message_that_is_sent_twice_is_one_turn_with_one_answer() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    let body = json!({"conversationId": ID, "message": "my order"});
+    let first = send(&server, "key-1", &body);
+    assert_eq!((first.status, send(&server, "key-1", &body).text), (200, first.text.clone()));
+    // Also when the answers crossed, after a restart, and without naming the conversation.
+    let texts: Vec<String> = thread::scope(|scope| {
+        let sent: Vec<_> = (0..6).map(|_| scope.spawn(|| send(&server, "key-2", &json!({"message": "hello"})).text)).collect();
+        sent.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    assert!(texts.iter().all(|it| it == &texts[0] && it.contains("Ask me")), "{texts:?}");
+    drop(server);
+    let server = place.serve(&WORDS_ALONE);
+    assert_eq!(send(&server, "key-1", &body).text, first.text);
+    assert_eq!(place.sql().texts("select cast(count(*) as text) from ce_turn"), ["2"]);
+    assert_eq!(server.texts(ID), ["my order"]);
+}
+
+#[test]
+fn a_key_is_for_one_message() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    assert_eq!(send(&server, "k", &json!({"conversationId": ID, "message": "my order"})).status, 200);
+    for other in [
+        json!({"conversationId": ID, "message": "another"}),
+        json!({"conversationId": OTHER, "message": "my order"}),
+        json!({"conversationId": ID, "message": "my order", "inputParams": {"a": 1}}),
+    ] {
+        let refused = send(&server, "k", &other);
+        assert_eq!(refused.status, 422, "{refused:?}");
+        assert!(refused.text.contains("Idempotency-Key was used for another message"), "{}", refused.text);
+    }
+    for bad in ["", "x".repeat(256).as_str()] {
+        assert_eq!(send(&server, bad, &json!({"conversationId": ID, "message": "my order"})).status, 400);
+    }
+    assert_eq!(place.sql().texts("select cast(count(*) as text) from ce_turn"), ["1"]);
+}
+
+/// A server whose model answers the message "slow" so late.
+fn slow(place: &Place, delay_ms: u32, set: &[&str]) -> Server {
+    let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
+    let rules = json!([{"user_text": "slow", "delay_ms": delay_ms, "reply": reply}, {"reply": reply}]);
+    let model = format!("scripted:{}", place.pack("model.json", &rules));
+    let mut arguments = vec!["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"];
+    set.iter().for_each(|it| arguments.extend(["--set", it]));
+    place.serve(&arguments)
+}
+
+fn open_turns(place: &Place) -> Vec<String> {
+    place.sql().texts("select status from ce_turn where status = 'open'")
+}
+
+#[test]
+fn a_turn_that_takes_too_long_fails_and_replays() {
+    let place = Place::with(&orders());
+    let server = slow(&place, 60_000, &["convengine.turn.max-duration=300ms"]);
+    let answer = server.say(ID, "slow");
+    assert_eq!((&answer["success"], &answer["errorCode"], &answer["recoverable"]), (&json!(false), &json!("TURN_TIMEOUT"), &json!(true)));
+    let stages: Vec<Value> = server.audit(ID).iter().map(|it| it["stage"].clone()).collect();
+    assert!(stages.contains(&json!("TURN_CANCELLED")) && stages.ends_with(&[json!("ENGINE_KNOWN_FAILURE")]), "{stages:?}");
+    assert_eq!(server.say(ID, "my order")["success"], true, "the conversation goes on");
+    assert!(open_turns(&place).is_empty());
+    let ran = place.run(&["replay", "--conversation", ID]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn what_a_killed_server_has_begun_is_finished_by_the_next() {
+    let place = Place::with(&orders());
+    // Killed when it is dropped, as every server of these tests.
+    let server = slow(&place, 60_000, &["convengine.turn.lease=500ms"]);
+    thread::scope(|scope| {
+        let sent = scope.spawn(|| {
+            let client = crate::running::client();
+            let call = client.post(format!("http://{}{MESSAGE}", server.address)).header("Content-Type", "application/json");
+            call.header("Idempotency-Key", "k").body(json!({"conversationId": ID, "message": "slow"}).to_string()).send().is_err()
+        });
+        assert!(within(|| open_turns(&place) == ["open"]), "the turn is not open");
+        server.kill();
+        assert!(sent.join().unwrap(), "it answered");
+    });
+    let next = slow(&place, 0, &["convengine.turn.lease=500ms"]);
+    assert!(within(|| open_turns(&place).is_empty()), "nobody finishes it");
+    let answer = send(&next, "k", &json!({"conversationId": ID, "message": "slow"}));
+    assert_eq!((answer.status, answer.json()["success"].clone()), (200, json!(true)), "{}", answer.text);
+    assert_eq!(place.sql().texts("select status from ce_turn"), ["closed"]);
+    assert_eq!(next.texts(ID), ["slow"]);
+    let ran = place.run(&["replay", "--conversation", ID]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn an_open_turn_that_cannot_be_read_does_not_block_its_conversation() {
+    let place = Place::with(&orders());
+    {
+        let server = slow(&place, 60_000, &["convengine.turn.lease=500ms"]);
+        thread::scope(|scope| {
+            scope.spawn(|| server.try_post(&json!({"conversationId": ID, "message": "slow"}).to_string()));
+            assert!(within(|| open_turns(&place) == ["open"]), "the turn is not open");
+            server.kill();
+        });
+    }
+    let mut sql = place.sql();
+    let damaged = sql.bytes("00ff");
+    sql.run(&format!("update ce_turn set journal = {damaged}"));
+    let server = slow(&place, 0, &["convengine.turn.lease=500ms"]);
+    assert_eq!(server.say(ID, "my order")["success"], true);
+    assert_eq!(sql.texts("select status from ce_turn order by number"), ["lost", "closed"]);
+}
+
+#[test]
+fn audit_rows_can_be_seen_while_the_turn_runs() {
+    let place = Place::with(&orders());
+    let server = slow(&place, 2_000, &["convengine.audit.persistence.mode=IMMEDIATE"]);
+    thread::scope(|scope| {
+        let sent = scope.spawn(|| server.say(ID, "slow"));
+        assert!(within(|| !server.audit(ID).is_empty()), "nothing is told");
+        assert_eq!(open_turns(&place), ["open"], "the turn has ended already");
+        assert_eq!(sent.join().unwrap()["success"], true);
+    });
+    let rows = server.audit(ID);
+    assert_eq!(rows.iter().filter(|it| it["stage"] == "USER_INPUT").count(), 1, "a row is stored twice");
+    let ran = place.run(&["replay", "--conversation", ID]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn bad_settings_of_turns_have_their_line() {
+    let place = Place::with(&orders());
+    let bad = ["serve", "--set", "convengine.turn.max-duration=soon"];
+    one_line(&place.run(&bad), 2, &["convengine.turn.max-duration", "'soon'", "120s"]);
+}
