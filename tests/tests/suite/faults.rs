@@ -1,5 +1,6 @@
 //! A twentieth of the simulated faults, and whether each invariant notices when it does not hold.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
@@ -42,7 +43,8 @@ fn agreed() -> (Arc<Config>, Run, Run) {
 fn broken(config: &Arc<Config>, run: &Run, meant: Option<&Run>, fault: Option<Fault>, change: impl FnOnce(&mut Run)) -> Vec<&'static str> {
     let mut changed = run.clone();
     change(&mut changed);
-    let scene = Scene { config, rows: Rows { print_errors: false, print_nothing: false }, run: &changed, meant, fault };
+    let (rows, usual) = (Rows { print_errors: false, print_nothing: false }, BTreeSet::new());
+    let scene = Scene { config, rows, usual: &usual, run: &changed, meant, fault };
     breaches(&scene).into_iter().map(|it| it.0).collect()
 }
 
