@@ -8,6 +8,7 @@ mod writes;
 
 pub use rows::Rows;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
@@ -24,6 +25,8 @@ pub struct Scene<'s> {
     pub config: &'s Arc<Config>,
     /// What the author's rows print.
     pub rows: Rows,
+    /// Replies of the pack when nothing is done to it.
+    pub usual: &'s BTreeSet<String>,
     /// The turn.
     pub run: &'s Run,
     /// The same turn undisturbed; absent when this is it, or when the conversation had gone another way before.

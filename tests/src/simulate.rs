@@ -3,7 +3,7 @@
 pub mod fault;
 pub mod run;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,25 +74,29 @@ pub fn simulate(case: &Case, pick: impl Fn(usize) -> bool) -> Result<Figures> {
     let mut simulation = Simulation {
         pack,
         rows: Rows::of(pack),
+        usual: BTreeSet::new(),
         player: CorePlayer::new(pack, Suspend::Never),
         figures: Figures { pack: pack.name.clone(), turns: pack.turns.len(), ..Figures::default() },
     };
-    let mut number = 0;
+    let mut played = Vec::new();
     for turn in 0..pack.turns.len() {
         let meant = run::undisturbed(&mut simulation.player, turn).with_context(|| format!("{} turn {turn}", pack.name))?;
         simulation.figures.effects += meant.run.answered.len();
         simulation.judge(turn, None, false, &meant.run, None);
         simulation.player.commit(&meant.run.outcome);
-        let mark = simulation.player.mark();
+        simulation.usual.extend(meant.run.outcome.payload.iter().map(|it| it.value.clone()));
+        played.push(meant);
+    }
+    let mut number = 0;
+    for (turn, meant) in played.iter().enumerate() {
         for (at, answered) in meant.run.answered.iter().enumerate() {
             for fault in fault::of_effect(&answered.effect) {
                 if pick(number) {
-                    simulation.disturb(turn, &meant, at, fault);
+                    simulation.disturb(turn, meant, at, fault);
                 }
                 number += 1;
             }
         }
-        simulation.player.rewind(&mark);
     }
     Ok(simulation.figures)
 }
@@ -100,6 +104,7 @@ pub fn simulate(case: &Case, pick: impl Fn(usize) -> bool) -> Result<Figures> {
 struct Simulation<'p> {
     pack: &'p Pack,
     rows: Rows,
+    usual: BTreeSet<String>,
     player: CorePlayer,
     figures: Figures,
 }
@@ -126,7 +131,7 @@ impl Simulation<'_> {
 
     fn judge(&mut self, turn: usize, fault: Option<(usize, Fault)>, later: bool, run: &Run, meant: Option<&Run>) {
         let config = Arc::clone(&self.player.config);
-        let scene = Scene { config: &config, rows: self.rows, run, meant, fault: fault.map(|it| it.1) };
+        let scene = Scene { config: &config, rows: self.rows, usual: &self.usual, run, meant, fault: fault.map(|it| it.1) };
         for (largest, found) in self.figures.largest.iter_mut().zip(scene.sizes()) {
             *largest = found.max(*largest);
         }
