@@ -103,6 +103,12 @@ fn every_pack_s_audit_is_the_same_derived_as_stored() {
     assert!(rows > 10_000, "only {rows} rows were compared");
 }
 
+/// Whether a duration or a date stands in a text.
+fn tells_time(text: &str) -> bool {
+    let is_date = |it: &[u8]| it.iter().enumerate().all(|(at, it)| if at == 4 || at == 7 { *it == b'-' } else { it.is_ascii_digit() });
+    ["Step=", "AtNs", "Ms\""].iter().any(|it| text.contains(it)) || text.as_bytes().windows(10).any(is_date)
+}
+
 /// Takes out what no two runs agree on: times and durations, of which some stand in texts.
 fn masked(audit: &str) -> Vec<Value> {
     fn mask(value: &mut Value) {
@@ -116,7 +122,7 @@ fn masked(audit: &str) -> Vec<Value> {
                 }
             }
             Value::Array(items) => items.iter_mut().for_each(mask),
-            Value::String(text) if ["Step=", "AtNs", "Ms\""].iter().any(|it| text.contains(it)) => text.retain(|it| !it.is_ascii_digit()),
+            Value::String(text) if tells_time(text) => text.retain(|it| !it.is_ascii_digit()),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
@@ -294,12 +300,12 @@ fn rows_that_are_stored_already_stay_when_a_server_that_derives_takes_the_turn_o
     let held = Held::with(&case, &place, &[]);
     let (id, stored) = (held.conversations.first().unwrap().clone(), held.audits());
     drop(held);
-    let mut sql = place.sql();
     let count = |sql: &mut Sql, query: &str| sql.texts(query).remove(0).parse::<usize>().unwrap();
-    let last = count(&mut sql, "select cast(max(number) as text) from ce_turn");
     // Five notices of the last turn were audited when the server of the mode IMMEDIATE died; the others are as if never stored.
     let copy = place.copy();
     forget_rows(&mut copy.sql());
+    let mut sql = place.sql();
+    let last = count(&mut sql, "select cast(max(number) as text) from ce_turn");
     let first = count(&mut copy.sql(), &format!("select cast(audit_id as text) from ce_turn where number = {last}"));
     let before = if sql.is_postgres() { "now() - interval '1 second'" } else { "0" };
     sql.run(&format!("delete from ce_audit where audit_id >= {first} + 5"));
