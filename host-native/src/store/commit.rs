@@ -27,20 +27,21 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLog) -
             all_of(&rows.turn, inserted)?;
         }
     }
-    if let Some(found) = array(connection, &rows.closed) {
-        all_of(&rows.closed, close_turns(connection, &found, &firsts(&rows.kept_by_closed, &mut next)).await?)?;
-    }
+    // What belongs to open turns comes before their ends, which may be among the same rows.
     if let Some(found) = array(connection, &rows.effect) {
         all_of(&rows.effect, upsert_effects(connection, &found).await?)?;
+    }
+    if let Some(found) = array(connection, &rows.told) {
+        all_of(&rows.told, note_told(connection, &found).await?)?;
+    }
+    if let Some(found) = array(connection, &rows.closed) {
+        all_of(&rows.closed, close_turns(connection, &found, &firsts(&rows.kept_by_closed, &mut next)).await?)?;
     }
     if let Some(found) = array(connection, &rows.conversation) {
         upsert_conversations(connection, &found).await?;
     }
     if let Some(found) = array(connection, &rows.created) {
         create_conversations(connection, &found).await?;
-    }
-    if let Some(found) = array(connection, &rows.told) {
-        all_of(&rows.told, note_told(connection, &found).await?)?;
     }
     if let Some(found) = array(connection, &rows.audit) {
         insert_audit(connection, &found).await?;

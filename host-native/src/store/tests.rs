@@ -379,3 +379,18 @@ async fn payloads_are_as_the_database_would_give_them_back() {
         assert!(audit::as_stored(&database.pool, Vec::new()).await.expect("nothing").is_empty());
     }
 }
+
+#[tokio::test]
+async fn an_answer_and_the_end_of_its_turn_are_stored_together() {
+    for mut database in each().await {
+        let open = TurnRow { lease_ms: Some(60_000), ..turn_row(FIRST, 1, "open") };
+        let mut rows = TurnRows::default();
+        rows.turn(&open);
+        stored(&mut database, &rows).await.expect("an open turn");
+        let mut rows = TurnRows::default();
+        rows.effect(&EffectRow { turn_id: FIRST, owner: "me", effect_id: 0, position: 0, entry: None, at: AT });
+        rows.told(FIRST, "me", 1);
+        rows.close(&TurnRow { status: "closed", ..open });
+        stored(&mut database, &rows).await.expect("both");
+    }
+}
