@@ -106,7 +106,7 @@ fn every_pack_s_audit_is_the_same_derived_as_stored() {
 /// Takes out what no two runs agree on: times and durations, of which some stand in texts.
 fn masked(audit: &str) -> Vec<Value> {
     let rows: Vec<Value> = serde_json::from_str(audit).unwrap();
-    rows.iter().map(|it| convengine_tests::soak::left::masked(it)).collect()
+    rows.iter().map(convengine_tests::soak::left::masked).collect()
 }
 
 #[test]
