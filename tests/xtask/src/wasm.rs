@@ -92,6 +92,8 @@ fn debian_cargo(project: &Project, build: &[&str]) -> Command {
         .env("PATH", path)
         .env("RUSTC", "/usr/bin/rustc")
         .env("RUSTC_BOOTSTRAP", "1")
+        // Where a panic would come from is of no use in a module without names, and costs bytes.
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-Zlocation-detail=none")
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld-19");
     command
 }
