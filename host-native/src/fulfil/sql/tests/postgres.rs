@@ -175,7 +175,10 @@ async fn rows_and_bytes_are_limited() {
     let sql = "select item, case when item = 'sandals' then :t end as x from stock order by item";
     let reply = shop.ask(&request(sql, json!({"t": "x".repeat(2_000_000)}))).await.expect("rows");
     assert_eq!((reply.rows.len(), reply.truncated), (2, true));
-    assert_eq!(shop.at_work().await, 0);
+    // The server notices that nobody listens any more when it looks next.
+    while shop.at_work().await > 0 {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]
