@@ -274,11 +274,12 @@ fn rows_that_are_stored_already_stay_when_a_server_that_derives_takes_the_turn_o
     let held = Held::with(&case, &place, &[]);
     let (id, stored) = (held.conversations.first().unwrap().clone(), held.audits());
     drop(held);
+    // Before anybody is connected with it.
+    let copy = place.copy();
     let mut sql = place.sql();
     let count = |sql: &mut Sql, query: &str| sql.texts(query).remove(0).parse::<usize>().unwrap();
     let last = count(&mut sql, "select cast(max(number) as text) from ce_turn");
     // Five notices of the last turn were audited when the server of the mode IMMEDIATE died; the others are as if never stored.
-    let copy = place.copy();
     forget_rows(&mut copy.sql());
     let first = count(&mut copy.sql(), &format!("select cast(audit_id as text) from ce_turn where number = {last}"));
     let before = if sql.is_postgres() { "now() - interval '1 second'" } else { "0" };
