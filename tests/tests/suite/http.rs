@@ -5,10 +5,16 @@ use convengine_tests::{Case, binary, corpus, explained};
 
 use crate::running::Place;
 
+/// Packs that expect what SQLite says of a query, word for word: on PostgreSQL the tests of queries stand for them.
+const WORDS_OF_SQLITE: [&str; 2] = ["s35_mcp_db_tool", "inventory_lookup"];
+
 #[test]
 fn every_pack_is_as_expected_over_http() {
     let binary = binary().unwrap();
-    let cases = corpus().unwrap();
+    let mut cases = corpus().unwrap();
+    if Place::new().sql().is_postgres() {
+        cases.retain(|it| !WORDS_OF_SQLITE.contains(&it.pack.name.as_str()));
+    }
     let (left, right) = cases.split_at(cases.len() / 2);
     let run = |cases: &[Case]| {
         let mut explained = explained().unwrap();
