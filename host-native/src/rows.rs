@@ -19,7 +19,7 @@ pub struct About<'a> {
     pub begun: bool,
     /// How many notices, from the first, have their audit rows stored.
     pub audited: usize,
-    /// Whether the other audit rows are left to be derived.
+    /// Whether the other audit rows, and the log of model calls, are left to be derived.
     pub derived: bool,
 }
 
@@ -36,20 +36,23 @@ impl Default for About<'_> {
 pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Millis, about: About<'_>) -> std::io::Result<TurnRows> {
     let journal = turn.journal();
     let conversation = journal.input.conversation.as_str();
+    let untold = notices.get(about.audited..).unwrap_or_default();
+    let kept = if about.derived { count(untold) } else { 0 };
     let mut rows = TurnRows::default();
     let mut reset = false;
     for write in &outcome.writes {
         match write {
             Write::Conversation(row) => rows.conversation(row),
             Write::History(row) => rows.history(conversation, row),
+            // Whoever derives the audit rows of a turn derives its calls.
+            Write::LlmCall(_) if kept > 0 => {}
             Write::LlmCall(row) => rows.llm_call(conversation, row),
             Write::Memory(row) => rows.memory(conversation, row),
             Write::Reset => reset = true,
         }
     }
-    let (text, hash) = (compress(journal)?, state_hash(outcome, notices));
-    let untold = notices.get(about.audited..).unwrap_or_default();
-    let kept = if about.derived { count(untold) } else { 0 };
+    let text = if kept > 0 && !journal.entries.is_empty() { compress(&journal.lean())? } else { compress(journal)? };
+    let hash = state_hash(outcome, notices);
     let row = TurnRow { status: about.status, state_hash: &hash, reset, total_ms, kept, ..turn_row(turn, &text, about) };
     if about.begun {
         rows.close(&row);

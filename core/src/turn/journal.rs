@@ -81,6 +81,25 @@ impl Journal {
         Err(TurnError::Protocol { found: self.header.protocol, known: PROTOCOL })
     }
 
+    /// The journal as short as it can be: a replay is the same, but cannot print how a request differs.
+    #[must_use]
+    pub fn lean(&self) -> Journal {
+        let entry = |it: &Entry| Entry {
+            effect: it.effect,
+            at: it.at,
+            fingerprint: it.fingerprint.clone(),
+            request: None,
+            outcome: it.outcome.clone(),
+        };
+        Journal {
+            header: self.header.clone(),
+            input: self.input.clone(),
+            entries: self.entries.iter().map(entry).collect(),
+            abandoned: self.abandoned.clone(),
+            requests: BTreeMap::new(),
+        }
+    }
+
     pub(super) fn asked(&mut self, effects: &[Effect]) {
         self.requests.extend(effects.iter().map(|it| (it.id, serde_json::to_value(&it.request).unwrap_or_default())));
     }

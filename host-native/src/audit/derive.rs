@@ -1,10 +1,10 @@
-//! Derives the audit rows of a turn from its journal.
+//! Derives what a turn has not stored from its journal: its audit rows, and its rows of the log of model calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
-use convengine_core::turn::{Millis, NoticeBody, Rescued, Turn, state_hash};
+use convengine_core::turn::{LlmCallRow, Millis, NoticeBody, Rescued, Turn, Write, state_hash};
 
 use crate::store::turn::{StoredTurn, decompress};
 use crate::store::turn_rows::completed;
@@ -26,14 +26,23 @@ pub struct DerivedRow {
     pub at: Millis,
 }
 
-/// The audit rows of a finished turn that are not stored.
+/// What of a turn is not stored.
+#[derive(Debug, Default)]
+pub struct Derived {
+    /// Its audit rows, in their order.
+    pub audits: Vec<DerivedRow>,
+    /// Its model calls, in their order.
+    pub calls: Vec<LlmCallRow>,
+}
+
+/// The rows of a finished turn that are not stored.
 ///
 /// They are those that were told when the turn ran, or there are none: a turn that does not come to what is recorded of it, rows
 /// written and audits included, is not told otherwise.
 ///
 /// # Errors
 /// Why they cannot be derived.
-pub fn rows(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Vec<DerivedRow>, String> {
+pub fn rows(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Derived, String> {
     let journal = decompress(&stored.journal).map_err(|it| format!("the journal cannot be read: {it}"))?;
     let config = config.ok_or_else(|| format!("its configuration {} is not in the database", stored.config_hash))?;
     // A turn that was lost diverges from its journal, and was told up to there.
@@ -57,7 +66,10 @@ pub fn rows(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Vec<Der
         payload: completed(stage, payload, stored.total_ms).to_string(),
         at,
     };
-    Ok((stored.audit_id.unwrap_or(0)..).zip(audits).map(row).collect())
+    let audits = (stored.audit_id.unwrap_or(0)..).zip(audits).map(row).collect();
+    let writes = slice.end.into_iter().flat_map(|it| it.writes);
+    let call = |it: Write| if let Write::LlmCall(call) = it { Some(call) } else { None };
+    Ok(Derived { audits, calls: writes.filter_map(call).collect() })
 }
 
 /// The configurations that turns ran under, each compiled once.
@@ -90,10 +102,10 @@ impl Configs {
     }
 }
 
-/// The audit rows of several turns, or why there are none.
-pub type Derivations = Vec<(StoredTurn, Result<Vec<DerivedRow>, String>)>;
+/// The rows of several turns, or why there are none.
+pub type Derivations = Vec<(StoredTurn, Result<Derived, String>)>;
 
-/// Derives the audit rows of turns, away from the threads that answer requests.
+/// Derives the rows of turns, away from the threads that answer requests.
 ///
 /// # Errors
 /// What the database says.

@@ -1,15 +1,16 @@
-//! `convengine audit materialise`: stores the audit rows that were derived so far.
+//! `convengine audit materialise`: stores the audit rows that were derived so far, and the log of the model calls of their turns.
 
 use convengine_core::turn::Millis;
 use serde_json::json;
 
-use super::derive::{self, Configs, DerivedRow};
+use super::derive::{self, Configs, Derived, DerivedRow};
 use crate::clock;
 use crate::exit::Failure;
 use crate::settings::Settings;
+use crate::store::call_log::CallLog;
 use crate::store::turn::{StoredTurn, note_audited, to_derive_between};
-use crate::store::turn_rows::Rows;
-use crate::store::{self, Connection, audit};
+use crate::store::turn_rows::{Rows, TurnRows};
+use crate::store::{self, Connection, audit, commit};
 
 /// How many turns are stored in one transaction: few enough that a server that writes beside it waits for a moment only.
 const BATCH: i64 = 64;
@@ -68,7 +69,7 @@ fn line(turn: &StoredTurn, reason: &str) -> String {
 }
 
 /// Stores the rows of turns in one transaction; answers how many rows of how many turns there were.
-async fn store_all(connection: &mut Connection, turns: &[(StoredTurn, Vec<DerivedRow>)]) -> sqlx::Result<(u64, u64)> {
+async fn store_all(connection: &mut Connection, turns: &[(StoredTurn, Derived)]) -> sqlx::Result<(u64, u64)> {
     connection.begin().await?;
     match write(connection, turns).await {
         Ok(written) => connection.commit().await.map(|()| written),
@@ -79,15 +80,18 @@ async fn store_all(connection: &mut Connection, turns: &[(StoredTurn, Vec<Derive
     }
 }
 
-async fn write(connection: &mut Connection, turns: &[(StoredTurn, Vec<DerivedRow>)]) -> sqlx::Result<(u64, u64)> {
+async fn write(connection: &mut Connection, turns: &[(StoredTurn, Derived)]) -> sqlx::Result<(u64, u64)> {
     let ids: Vec<&str> = turns.iter().map(|it| it.0.turn_id.as_str()).collect();
     // Somebody else may have stored some of them meanwhile.
     let ours = note_audited(connection, &ids).await?;
-    let (mut texts, mut count) = (Vec::new(), 0);
-    for (turn, rows) in turns.iter().filter(|it| ours.contains(&it.0.turn_id)) {
+    let (mut texts, mut others, mut count) = (Vec::new(), TurnRows::default(), 0);
+    for (turn, derived) in turns.iter().filter(|it| ours.contains(&it.0.turn_id)) {
         count += 1;
-        texts.extend(rows.iter().map(|it| rendered(turn, it)));
+        texts.extend(derived.audits.iter().map(|it| rendered(turn, it)));
+        derived.calls.iter().for_each(|it| others.llm_call(&turn.conversation_id, it));
     }
+    let log = CallLog::of(connection).await;
+    commit::write(connection, &others, log).await?;
     let rows = Rows::rendered(texts.join(","), u64::try_from(texts.len()).unwrap_or(u64::MAX));
     Ok((audit::insert(connection, &rows).await?, count))
 }

@@ -1,7 +1,7 @@
 //! Audit rows, stored or not. (`decisions.md` 4)
 //!
 //! With `convengine.audit.persistence.mode=DERIVED` a turn stores its journal and keeps the numbers that its audit rows would have
-//! had. Whoever reads audit rows reads them here and gets the same rows, whether they are stored or derived by replay.
+//! had; the texts of its model calls are in the journal, so that their log is derived as well. Whoever reads audit rows reads them here and gets the same rows, whether they are stored or derived by replay.
 
 pub mod derive;
 pub mod materialise;
@@ -38,7 +38,7 @@ pub async fn rows_of(pool: &Pool, conversation: &str, mut configs: Configs) -> s
     let known: BTreeSet<i64> = stored.iter().map(|it| it.audit_id).collect();
     let mut found = Vec::new();
     for (turn, rows) in derive::all(pool, &mut configs, turns).await? {
-        found.extend(rows.unwrap_or_else(|reason| vec![not_derivable(&turn, &reason)]));
+        found.extend(rows.map_or_else(|reason| vec![not_derivable(&turn, &reason)], |it| it.audits));
     }
     found.retain(|it| !known.contains(&it.audit_id));
     found.sort_by_key(|it| (it.at, it.audit_id));

@@ -1,8 +1,8 @@
 //! Talks several packs with servers of their own, and prints what it saw as JSON. `cargo xtask soak` makes tables of it.
 //!
-//! `soak crash DATABASE EVERY [PACK…]` kills a server at every so manieth point; `soak load|ceiling DATABASE CONNECTIONS
-//! seconds:S|conversations:N`, the second with servers that store the same rows without an engine; `soak outage DATABASE CONNECTIONS`;
-//! `soak size DATABASE PACK [KEY=VALUE…]`. DATABASE is `sqlite` or the address of a PostgreSQL server. An outage says `steady` when
+//! `soak crash DATABASE EVERY [PACK…]` kills a server at every so manieth point; `soak load DATABASE CONNECTIONS
+//! seconds:S|conversations:N [KEY=VALUE…]`; `soak ceiling DATABASE CONNECTIONS seconds:S|conversations:N` with servers that store the
+//! same rows without an engine; `soak outage DATABASE CONNECTIONS`; `soak size DATABASE PACK [KEY=VALUE…]`. DATABASE is `sqlite` or the address of a PostgreSQL server. An outage says `steady` when
 //! the database may be stopped, and waits for the line `restored`.
 
 use std::path::PathBuf;
@@ -24,20 +24,19 @@ fn main() -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let found = match words.as_slice() {
         ["crash", database, every, packs @ ..] => crash(&Kind::parse(database)?, every.parse()?, packs)?,
-        ["load", database, connections, until] => {
-            load(Mix::start(&beside("convengine")?, &Kind::parse(database)?)?, connections.parse()?, parse(until)?)?
+        ["load", database, connections, until, set @ ..] => {
+            load(Mix::start(&beside("convengine")?, &Kind::parse(database)?, &owned(set))?, connections.parse()?, parse(until)?)?
         }
         ["ceiling", database, connections, until] => {
             load(Mix::ceiling(&beside("ceiling")?, &Kind::parse(database)?)?, connections.parse()?, parse(until)?)?
         }
         ["outage", database, connections] => outage(&Kind::parse(database)?, connections.parse()?)?,
         ["size", database, pack, set @ ..] => {
-            let set: Vec<String> = set.iter().map(|it| (*it).to_owned()).collect();
-            let (turns, bytes) = size::bytes_a_turn(&beside("convengine")?, &Kind::parse(database)?, pack, &set)?;
+            let (turns, bytes) = size::bytes_a_turn(&beside("convengine")?, &Kind::parse(database)?, pack, &owned(set))?;
             json!({"turns": turns, "bytes": bytes})
         }
         _ => bail!(
-            "usage: soak crash DATABASE EVERY [PACK…] | load|ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…]"
+            "usage: soak crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…]"
         ),
     };
     println!("{found}");
@@ -68,7 +67,7 @@ fn load(mix: Mix, connections: usize, until: Until) -> Result<Value> {
 }
 
 fn outage(kind: &Kind, connections: usize) -> Result<Value> {
-    let mix = Rc::new(Mix::start(&beside("convengine")?, kind)?);
+    let mix = Rc::new(Mix::start(&beside("convengine")?, kind, &[])?);
     let signals = Arc::new(Signals::default());
     let restored = Arc::clone(&signals);
     std::thread::spawn(move || {
@@ -84,6 +83,10 @@ fn outage(kind: &Kind, connections: usize) -> Result<Value> {
         "silence_ms": found.silence.as_millis() as u64,
         "service_returned_ms": found.service_returned.map(|it| it.as_millis() as u64),
     }))
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|it| (*it).to_owned()).collect()
 }
 
 /// A program that was built beside this one.

@@ -65,12 +65,12 @@ impl Mix {
         Ok(Mix { served: served.collect::<Result<_>>()? })
     }
 
-    /// Starts the servers with audit of everything.
+    /// Starts the servers with audit of everything, and with these settings.
     ///
     /// # Errors
     /// When a pack cannot be repeated, or a server does not start.
-    pub fn start(binary: &Path, kind: &Kind) -> Result<Mix> {
-        let served = PACKS.iter().map(|it| Served::start(binary, kind, it, LONG, &[]));
+    pub fn start(binary: &Path, kind: &Kind, set: &[String]) -> Result<Mix> {
+        let served = PACKS.iter().map(|it| Served::start(binary, kind, it, LONG, set));
         Ok(Mix { served: served.collect::<Result<_>>()? })
     }
 

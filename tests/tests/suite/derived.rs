@@ -71,7 +71,23 @@ fn forget_rows(sql: &mut Sql) -> usize {
     let count = sql.texts("select cast(count(*) as text) from ce_audit")[0].parse().unwrap();
     sql.run(&update);
     sql.run("delete from ce_audit");
+    let later =
+        "select 1 from ce_turn n where n.conversation_id = t.conversation_id and n.number > t.number and l.created_at >= n.created_at";
+    sql.run(&format!(
+        "delete from ce_llm_call_log as l where exists (select 1 from ce_turn t where t.conversation_id = l.conversation_id
+           and t.audit_id is not null and l.created_at >= t.created_at and not exists ({later}))"
+    ));
     count
+}
+
+/// The log of model calls.
+fn calls(place: &Place) -> Vec<String> {
+    place.sql().texts(
+        "select concat_ws('|', cast(conversation_id as text), intent_code, state_code, provider, model, prompt_text,
+           cast(user_context as text), cast(response_text as text), cast(success as text), error_message, cast(created_at as text),
+           input_tokens, output_tokens, cost_micros) as call
+         from ce_llm_call_log order by call",
+    )
 }
 
 fn materialise(place: &Place, range: &[&str]) -> Ran {
@@ -84,7 +100,7 @@ fn every_pack_s_audit_is_the_same_derived_as_stored() {
     let compare = |case: &Case| {
         let place = Place::new();
         let held = Held::with(case, &place, &[]);
-        let stored = held.audits();
+        let (stored, called) = (held.audits(), calls(&place));
         let rows = forget_rows(&mut place.sql());
         let derived = held.audits();
         let name = case.path.display();
@@ -93,6 +109,7 @@ fn every_pack_s_audit_is_the_same_derived_as_stored() {
         let words = format!("materialised {rows} rows of ");
         assert!(ran.code == 0 && ran.out.starts_with(&words), "{name}: {words}: {ran:?}");
         assert_eq!(stored, held.audits(), "{name}: after they were stored");
+        assert_eq!(called, calls(&place), "{name}: the log of model calls");
         rows
     };
     let (left, right) = cases.split_at(cases.len() / 2);
@@ -120,8 +137,11 @@ fn a_server_that_derives_answers_what_one_that_stores_answers() {
     for case in &cases {
         let (one, other) = (Place::new(), Place::new());
         let stored = Held::with(case, &one, &[]).audits();
+        let logged = calls(&one).len();
         let held = Held::with(case, &other, &[DERIVED]);
         assert_eq!(other.sql().texts("select cast(count(*) as text) from ce_audit"), ["0"], "{}", case.path.display());
+        let without_rows = other.sql().texts("select cast(count(*) as text) from ce_turn where audit_id is null")[0] != "0";
+        assert!(calls(&other).is_empty() || without_rows, "{}: {:?}", case.path.display(), calls(&other));
         let derived = held.audits();
         assert_eq!(stored.len(), derived.len());
         for (stored, derived) in stored.iter().zip(&derived) {
@@ -133,6 +153,7 @@ fn a_server_that_derives_answers_what_one_that_stores_answers() {
         let ran = materialise(&other, &[]);
         assert!(ran.code == 0 && ran.out.ends_with(&format!(" rows of {turns} turns\n")), "{turns}: {ran:?}");
         assert_eq!(held.audits(), derived, "{}: after they were stored", case.path.display());
+        assert_eq!(calls(&other).len(), logged, "{}", case.path.display());
     }
 }
 

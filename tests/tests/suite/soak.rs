@@ -10,7 +10,7 @@ use crate::database::soak_kind;
 
 #[test]
 fn conversations_of_five_packs_at_once_are_answered_as_if_each_were_alone() {
-    let mix = Rc::new(Mix::start(&binary().unwrap(), &soak_kind()).unwrap());
+    let mix = Rc::new(Mix::start(&binary().unwrap(), &soak_kind(), &[]).unwrap());
     let seen = hold(&mix, 8, Until::Conversations(40)).unwrap();
     assert_eq!((seen.failures, seen.failed.as_slice()), (0, [].as_slice()));
     assert_eq!(seen.conversations, 40);

@@ -4,6 +4,7 @@
 //! `tests/budget.txt`. Times are printed and never fail anything.
 
 mod counts;
+mod replay;
 mod scale;
 mod server;
 mod speed;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use self::counts::Counts;
+use self::replay::Replay;
 use self::scale::Scale;
 use self::speed::{Extent, Speed};
 use crate::project::Project;
@@ -41,8 +43,13 @@ pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     if let Some(speed) = &speed {
         speed.print();
     }
+    let replay = extent.map(|extent| Replay::measure(&bench, extent.seconds)).transpose()?;
+    if let Some(replay) = &replay {
+        replay.print();
+    }
     println!("\naims");
-    for aim in counts.aims().into_iter().chain(scale.aims()).chain(speed.iter().flat_map(Speed::aims)) {
+    let timed = speed.iter().flat_map(Speed::aims).chain(replay.iter().flat_map(Replay::aims));
+    for aim in counts.aims().into_iter().chain(scale.aims()).chain(timed) {
         aim.print();
     }
     let limited = [counts.limited(), scale.limited()].concat();

@@ -31,9 +31,9 @@ usage: cargo xtask COMMAND
   teeth             changes every expectation of the corpus, one at a time (--leaves), and breaks the engine in two dozen ways
                     (--builds [NAME…]); each time a test must fail
   size              prints the bytes of what was built and compares them with tests/budget.txt
-  soak [load | size]
-                    load: five packs at once on both databases, memory, and a PostgreSQL that is stopped meanwhile; size: bytes a
-                    turn; without a word all of them
+  soak [crash | load | size]
+                    crash: a server killed at every point of ten packs; load: five packs at once on both databases, memory, and a
+                    PostgreSQL that is stopped meanwhile; size: bytes a turn; without a word all of them
   bench             prints what a turn costs beside a server without a core (--quick: shorter, --counts: no times)
 
 What is missing on the machine is installed where that is allowed.";

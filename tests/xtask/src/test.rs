@@ -24,7 +24,7 @@ pub fn everything(project: &Project) -> Result<()> {
     wasm::extension(project)?;
     build(project)?;
     sh::say("testing");
-    counted(&mut [project.cargo(&["test", "--workspace"]), on_postgres(project)])
+    counted(&mut [project.cargo(&["test", "--workspace", "--no-fail-fast"]), on_postgres(project)])
 }
 
 /// Runs the checks and tests that need neither the engine in the browser nor the page.
@@ -32,7 +32,7 @@ pub fn ready(project: &Project) -> Result<()> {
     check(project)?;
     build(project)?;
     sh::say("testing without the browser");
-    let tests = project.cargo(&["test", "--workspace", "--", "--skip", "browser"]);
+    let tests = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "browser"]);
     let mut both = [tests, on_postgres(project)];
     for tests in &mut both {
         tests.env("CONVENGINE_READY", "1");

@@ -13,7 +13,7 @@ use crate::sh;
 #[derive(Clone, Copy)]
 pub struct Extent {
     rounds: usize,
-    seconds: u64,
+    pub seconds: u64,
     /// Conversations after which memory is read; none leaves it to what the rounds talked.
     conversations: u64,
 }

@@ -16,6 +16,9 @@ const CONNECTIONS: [usize; 2] = [8, 64];
 /// How long each load takes.
 const SECONDS: u64 = 60;
 
+/// How long each load of [`modes`] takes.
+const SECONDS_OF_A_MODE: u64 = 30;
+
 /// Conversations over which memory is watched.
 const CONVERSATIONS: usize = 20_000;
 
@@ -31,6 +34,7 @@ const OUTAGE: Duration = Duration::from_secs(20);
 /// Runs all of it and answers what is not as it must be.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     let mut broken = rates(soak)?;
+    broken.extend(modes(soak)?);
     broken.extend(memory(soak)?);
     broken.extend(outage(soak)?);
     Ok(broken)
@@ -38,30 +42,53 @@ pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
 
 fn rates(soak: &Soak<'_>) -> Result<Vec<String>> {
     let mut broken = Vec::new();
-    println!(
-        "\n{:<40}{:>10}{:>10}{:>10}{:>12}{:>14}{:>26}",
-        "five packs, audit ALL", "turns/s", "p50 ms", "p99 ms", "CPU µs/turn", "bytes/turn", "MB start / middle / end"
-    );
+    head("five packs, audit ALL");
     for (name, database) in soak.databases() {
         for connections in CONNECTIONS {
             // The ceiling first, and the engine in the same minutes.
             for (who, command) in [("ceiling", "ceiling"), ("engine", "load")] {
-                let seen = soak.talk(&[command, &database, &connections.to_string(), &format!("seconds:{SECONDS}")])?;
-                let what = format!("{name}, {connections} connections, {who}");
-                println!(
-                    "{what:<40}{:>10.0}{:>10.1}{:>10.1}{:>12.0}{:>14.0}{:>26}",
-                    seen.number("/rate")?,
-                    seen.number("/p50_ms")?,
-                    seen.number("/p99_ms")?,
-                    seen.number("/cpu_us")?,
-                    seen.number("/bytes")?,
-                    megabytes(&seen)?
-                );
-                broken.extend(seen.failures(&what)?);
+                let arguments = [command, &database, &connections.to_string(), &format!("seconds:{SECONDS}")];
+                broken.extend(line(soak, &format!("{name}, {connections} connections, {who}"), &arguments)?);
             }
         }
     }
     Ok(broken)
+}
+
+/// The ways to store audit rows, one after the other.
+fn modes(soak: &Soak<'_>) -> Result<Vec<String>> {
+    let mut broken = Vec::new();
+    head("audit ALL, 8 connections");
+    for (name, database) in soak.databases() {
+        for mode in ["DEFERRED_BULK", "IMMEDIATE", "DERIVED"] {
+            let set = format!("convengine.audit.persistence.mode={mode}");
+            let arguments = ["load", &database, "8", &format!("seconds:{SECONDS_OF_A_MODE}"), &set];
+            broken.extend(line(soak, &format!("{name}, {mode}"), &arguments)?);
+        }
+    }
+    Ok(broken)
+}
+
+fn head(what: &str) {
+    println!(
+        "\n{what:<40}{:>10}{:>10}{:>10}{:>12}{:>14}{:>26}",
+        "turns/s", "p50 ms", "p99 ms", "CPU µs/turn", "bytes/turn", "MB start / middle / end"
+    );
+}
+
+/// Talks and prints a line of the table; answers what failed.
+fn line(soak: &Soak<'_>, what: &str, arguments: &[&str]) -> Result<Vec<String>> {
+    let seen = soak.talk(arguments)?;
+    println!(
+        "{what:<40}{:>10.0}{:>10.1}{:>10.1}{:>12.0}{:>14.0}{:>26}",
+        seen.number("/rate")?,
+        seen.number("/p50_ms")?,
+        seen.number("/p99_ms")?,
+        seen.number("/cpu_us")?,
+        seen.number("/bytes")?,
+        megabytes(&seen)?
+    );
+    seen.failures(what)
 }
 
 fn memory(soak: &Soak<'_>) -> Result<Vec<String>> {

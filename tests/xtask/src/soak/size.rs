@@ -24,7 +24,8 @@ const PACKS: [&str; 15] = [
 ];
 
 /// What is stored, by the settings that say so.
-const STORED: [(&str, &[&str]); 2] = [("ALL", &[]), ("STANDARD", &["convengine.audit.level=STANDARD"])];
+const STORED: [(&str, &[&str]); 3] =
+    [("ALL", &[]), ("STANDARD", &["convengine.audit.level=STANDARD"]), ("DERIVED", &["convengine.audit.persistence.mode=DERIVED"])];
 
 /// Prints the table.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {

@@ -17,7 +17,7 @@ pub struct Sabotage {
 }
 
 /// All of them, from the protocol of turns up to the steps, and then the server.
-pub const SABOTAGES: [Sabotage; 36] = [
+pub const SABOTAGES: [Sabotage; 43] = [
     Sabotage {
         name: "notice_dropped",
         file: "core/src/turn/door.rs",
@@ -269,5 +269,54 @@ pub const SABOTAGES: [Sabotage; 36] = [
         find: "let sql = reprint::print(&statement);",
         replace: "let sql = sql.to_owned();",
         noticed_by: Proof::Server("fulfil::sql::guard::tests::what_is_run_is_what_was_read"),
+    },
+    Sabotage {
+        name: "write_in_doubt_sent_again",
+        file: "host-native/src/recover.rs",
+        find: "filter(|it| !it.repeatable && in_doubt.contains(&it.id.0))",
+        replace: "filter(|it| it.repeatable && in_doubt.contains(&it.id.0))",
+        noticed_by: Proof::Suite("crash::what_a_killed_server_leaves_is_finished_once"),
+    },
+    Sabotage {
+        name: "stored_answers_forgotten",
+        file: "host-native/src/recover.rs",
+        find: "journal.entries.extend(effects.iter().filter_map(|it| it.entry.clone()));",
+        replace: "journal.entries.truncate(0);",
+        noticed_by: Proof::Suite("crash::what_a_killed_server_leaves_is_finished_once"),
+    },
+    Sabotage {
+        name: "message_key_not_stored",
+        file: "host-native/src/rows.rs",
+        find: "message_key: about.key,",
+        replace: "message_key: None,",
+        noticed_by: Proof::Suite("recovery::a_message_that_is_sent_twice_is_one_turn_with_one_answer"),
+    },
+    Sabotage {
+        name: "key_answers_any_message",
+        file: "host-native/src/sent_again.rs",
+        find: "    same(message, &stored)?;\n",
+        replace: "    let _ = same(message, &stored);\n",
+        noticed_by: Proof::Suite("recovery::a_key_is_for_one_message"),
+    },
+    Sabotage {
+        name: "turn_never_times_out",
+        file: "host-native/src/drive.rs",
+        find: "Instant::now() + host.turns.max_duration;",
+        replace: "Instant::now() + host.turns.max_duration * 10_000;",
+        noticed_by: Proof::Suite("recovery::a_turn_that_takes_too_long_fails_and_replays"),
+    },
+    Sabotage {
+        name: "stranger_ends_a_turn",
+        file: "host-native/src/store/commit.rs",
+        find: "if written == rows.count() { Ok(()) }",
+        replace: "if written <= rows.count() { Ok(()) }",
+        noticed_by: Proof::Server("store::tests::an_open_turn_belongs_to_one_owner"),
+    },
+    Sabotage {
+        name: "calls_not_derived",
+        file: "host-native/src/audit/derive.rs",
+        find: "if let Write::LlmCall(call) = it { Some(call) } else { None }",
+        replace: "if let Write::LlmCall(call) = it { Some(call).filter(|_| false) } else { None }",
+        noticed_by: Proof::Suite("derived::a_server_that_derives_answers_what_one_that_stores_answers"),
     },
 ];

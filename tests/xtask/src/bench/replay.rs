@@ -1,0 +1,61 @@
+//! How many recorded turns are replayed in a second, by the server and in the page.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::{Aim, Bench, PACK};
+use crate::{sh, wasm};
+
+/// Turns a second that are aimed at, for turns without effects.
+const NATIVE: u64 = 100_000;
+const PAGE: u64 = 20_000;
+
+/// What was timed.
+pub struct Replay {
+    native: Value,
+    page: Value,
+}
+
+impl Replay {
+    /// Replays the journals of [`PACK`], each way for so many seconds.
+    pub fn measure(bench: &Bench<'_>, seconds: u64) -> Result<Self> {
+        wasm::build(bench.project)?;
+        sh::say(&format!("timing replays, {seconds} s each way"));
+        let seconds = seconds.to_string();
+        let native = sh::output(bench.project.command(bench.release("replay")).args([PACK, &seconds])).context("`replay` failed")?;
+        let page = sh::output(bench.project.command("node").args(["web-demo/test/replay.mjs", PACK, &seconds]));
+        let page = page.context("the page failed to replay")?;
+        Ok(Self { native: serde_json::from_str(&native)?, page: serde_json::from_str(&page)? })
+    }
+
+    /// Prints the table.
+    pub fn print(&self) {
+        println!("\n{:<52}{:>12}", "turns replayed in a second", "");
+        let of = |it: &str| number(&self.native, it);
+        for (what, rate) in [
+            ("native, one core, audit ALL", of("replayed")),
+            ("native, one core, no audit", of("without_audit")),
+            ("native, one core, journals only read", of("journals_read")),
+            ("native, all cores, audit ALL", of("replayed_all_cores")),
+            ("native, all cores, no audit", of("without_audit_all_cores")),
+            ("in the page, audit ALL", number(&self.page, "replayed")),
+        ] {
+            println!("{what:<52}{rate:>12}");
+        }
+    }
+
+    /// What is aimed at.
+    pub fn aims(&self) -> Vec<Aim> {
+        let aim = |what: &str, least: u64, measured: u64| Aim {
+            what: format!("{what}: at least {least} turns replayed a second"),
+            measured: measured.to_string(),
+            met: Some(measured >= least),
+        };
+        let native = number(&self.native, "replayed_all_cores");
+        vec![aim("native", NATIVE, native), aim("page", PAGE, number(&self.page, "replayed"))]
+    }
+}
+
+fn number(of: &Value, name: &str) -> u64 {
+    of.get(name).and_then(Value::as_u64).unwrap_or_default()
+}
