@@ -10,7 +10,7 @@ use crate::extension;
 use crate::fault::Fault;
 use crate::pipeline;
 use crate::session::Session;
-use crate::turn::{Abandon, Door, Journal, Mode, Outcome, Program, Rescued, Slice, Turn, TurnError, TurnInput, Write};
+use crate::turn::{Abandon, Door, Journal, Map, Mode, Outcome, Program, Rescued, SessionAfter, Slice, Turn, TurnError, TurnInput, Write};
 use crate::turning::Turning;
 
 impl Turn {
@@ -95,6 +95,24 @@ fn succeeded(session: Session) -> Outcome {
         fault: None,
         session: session.after(),
         writes: writes(session.kept),
+    }
+}
+
+impl Outcome {
+    /// The end of a turn that was left behind and of which nothing can be read any more.
+    pub fn lost(conversation: &str) -> Outcome {
+        let session = SessionAfter { intent: String::new(), state: String::new(), context: Map::new(), params: Map::new() };
+        Outcome {
+            conversation_id: conversation.to_owned(),
+            intent: String::new(),
+            state: String::new(),
+            payload: None,
+            context: None,
+            // Whether it wrote is not known.
+            fault: Some(Fault::abandoned(Abandon::Lost, true).report()),
+            writes: Vec::new(),
+            session,
+        }
     }
 }
 

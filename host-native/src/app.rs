@@ -138,12 +138,13 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
     listening(address);
     let watching = recover::watch(Arc::clone(&host));
     stop.await;
-    watching.abort();
     drop(hang_up);
     // First the turns, which may go on without their clients, and are heard to their end; then the connections that still get an
     // answer.
     let farewell = async {
         host.gate.drain().await;
+        // Until then the leases of running turns are renewed.
+        watching.abort();
         host.streams.close();
         let _ = server.await;
         host.readers.close().await;

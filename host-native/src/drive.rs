@@ -17,7 +17,7 @@ use crate::extension::Extensions;
 use crate::fulfil::container::Containers;
 use crate::fulfil::http::Http;
 use crate::fulfil::{fulfil, llm::Models, sql::Queries};
-use crate::gate::{Busy, Gate};
+use crate::gate::{Busy, Gate, PATIENCE};
 use crate::journal::{Ended, Kept, OpenTurns};
 use crate::recover;
 use crate::secrets::Secrets;
@@ -26,9 +26,6 @@ use crate::settings::{Roots, Turns};
 use crate::store::{Pool, load};
 use crate::stream::{Streams, Told};
 use crate::writer::{CommitError, Writer};
-
-/// How often a turn that lost a race is run.
-const ATTEMPTS: usize = 3;
 
 /// What turns of one server share.
 #[derive(Debug)]
@@ -95,6 +92,11 @@ impl Message {
         Message { conversation, event, received: Instant::now(), names_conversation, key: None }
     }
 
+    /// Until when it waits for other turns.
+    pub fn patience(&self) -> Instant {
+        self.received + PATIENCE
+    }
+
     /// The message under a name, so that it is answered once however often it is sent.
     pub fn named(self, key: Option<String>) -> Self {
         Message { key, ..self }
@@ -137,24 +139,23 @@ pub async fn answer(host: Arc<Host>, message: Message) -> Result<Outcome, Refusa
 
 async fn in_line(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
     let _pass = host.gate.enter(&message.conversation).await?;
-    if let Some(outcome) = sent_again::answer(&host, &message).await? {
-        return Ok(outcome);
-    }
-    let mut attempts = 1;
-    loop {
+    for last in [false, false, true] {
+        if let Some(outcome) = sent_again::answer(&host, &message).await? {
+            return Ok(outcome);
+        }
         match attempt(&host, &message).await {
-            Err(Refusal::Commit(CommitError::SameMessage)) => {
-                // Another process was first with the same message.
-                return sent_again::answer(&host, &message).await?.ok_or(Busy.into());
-            }
-            Err(Refusal::Commit(CommitError::Conflict)) if attempts < ATTEMPTS => attempts += 1,
+            // Nothing of it has left: it runs on the conversation as it is now.
+            Err(Refusal::Commit(CommitError::Conflict)) if !last => {}
+            // Another process was first with the same message.
+            Err(Refusal::Commit(CommitError::SameMessage)) if !last => {}
             other => return other,
         }
     }
+    Err(Busy.into())
 }
 
 async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal> {
-    let session = session(host, &message.conversation).await?;
+    let session = session(host, message).await?;
     // A turn that waited in line starts after the one before it: audit rows and resets are ordered by time.
     let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1);
     let mut input = TurnInput {
@@ -171,18 +172,23 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal
         input.at = at.max(earliest);
     }
     let (turn, slice) = Turn::start(input, Arc::clone(&host.config))?;
-    let kept = Kept::new(host, &turn.journal().input.turn, message.key.clone());
-    finish_from(host, Open { turn, slice, kept, interrupted: Vec::new(), status: "closed" }, message.received).await
+    let id = turn.journal().input.turn.clone();
+    let kept = Kept::new(host, &id, message.key.clone());
+    match finish_from(host, Open { turn, slice, kept, interrupted: Vec::new(), status: "closed" }, message.received).await {
+        // What it has sent must not be sent a second time by another turn.
+        Err(Refusal::Commit(CommitError::TakenOver)) => sent_again::by_another(host, message, &id).await,
+        other => other,
+    }
 }
 
 /// The conversation as the turn before this one has left it.
-async fn session(host: &Arc<Host>, conversation: &str) -> Result<Loaded, Refusal> {
+async fn session(host: &Arc<Host>, message: &Message) -> Result<Loaded, Refusal> {
     loop {
-        let found = load::conversation(&host.readers, conversation, host.config.settings.history_max_turns).await?;
+        let found = load::conversation(&host.readers, &message.conversation, host.config.settings.history_max_turns).await?;
         if !found.open {
             return Ok(found.session);
         }
-        recover::settle(host, conversation).await?;
+        recover::settle(host, &message.conversation, message.patience()).await?;
     }
 }
 
@@ -220,11 +226,15 @@ async fn finish_from(host: &Arc<Host>, open: Open, received: Instant) -> Result<
 }
 
 async fn to_the_end(host: &Arc<Host>, open: Open, received: Instant, told: &mut Told<'_>) -> Result<Outcome, Refusal> {
-    let (ended, kept) = run(host, open, told).await?;
+    let (ended, mut kept) = run(host, open, told).await?;
     let total = Millis::try_from(received.elapsed().as_millis()).unwrap_or(Millis::MAX);
     let rows = kept.end(host, &ended, total).map_err(|it| Refusal::Defect(it.to_string()))?;
     crash::point("before the commit");
-    host.writer.commit(rows).await?;
+    if let Err(error) = host.writer.commit(rows).await {
+        // What was handed over before, was not waited for and was not stored, is the reason.
+        kept.settled().await?;
+        return Err(error.into());
+    }
     crash::point("after the commit");
     told.publish(&ended.notices, total);
     Ok(ended.outcome)

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use convengine_core::turn::{Effect, Millis, Notice, NoticeBody, Outcome, Turn};
+use convengine_core::turn::{Class, Effect, Millis, Notice, NoticeBody, Outcome, Turn};
 use tokio::sync::oneshot;
 
 use crate::clock;
@@ -20,7 +20,7 @@ use crate::settings::{AuditMode, Journaling};
 use crate::store::commit::is_empty;
 use crate::store::turn::{StoredTurn, compress};
 use crate::store::turn_rows::{EffectRow, TurnRow, TurnRows};
-use crate::writer::CommitError;
+use crate::writer::{CommitError, gone};
 
 /// A turn on its way into the database.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct Kept {
     answers: usize,
     /// How many notices, from the first, have their audit rows stored.
     audited: usize,
-    /// Effects that change the world and have left.
+    /// Effects that change the world and have left: their answers are stored before anything else happens.
     writes: Vec<u32>,
     /// What was handed over and not waited for.
     waiting: Vec<oneshot::Receiver<Result<(), CommitError>>>,
@@ -74,7 +74,7 @@ impl Kept {
     /// # Errors
     /// When the journal cannot be serialised.
     pub fn before(&mut self, host: &Host, turn: &Turn, notices: &[Notice], effects: &[Effect]) -> Result<Before, Refusal> {
-        let writes: Vec<&Effect> = effects.iter().filter(|it| !it.repeatable).collect();
+        let writes: Vec<&Effect> = effects.iter().filter(|it| matches!(it.class, Class::Write | Class::Irreversible)).collect();
         if host.turns.journaling == Journaling::Off && writes.is_empty() && !self.begun {
             return Ok(Before { rows: TurnRows::default(), waits: false });
         }
@@ -90,11 +90,11 @@ impl Kept {
             rows.effect(&EffectRow { turn_id: id, owner: &host.owner, effect_id, position, entry: Some(entry), at: entry.at });
         }
         self.answers = journal.entries.len();
-        for effect in &writes {
+        self.writes.extend(writes.iter().map(|it| it.id.0));
+        // The mark of what must not leave a second time; its place is behind every answer that is stored.
+        for effect in writes.iter().filter(|it| !it.repeatable) {
             let (effect_id, at) = (effect.id.0, clock::now());
-            // Behind every answer that is stored.
             rows.effect(&EffectRow { turn_id: id, owner: &host.owner, effect_id, position: usize::from(u16::MAX), entry: None, at });
-            self.writes.push(effect_id);
         }
         if host.turns.audit == AuditMode::Immediate {
             self.tell(host, turn, notices, &mut rows);
@@ -116,10 +116,12 @@ impl Kept {
     }
 
     /// Waits for everything that was handed over.
-    async fn settled(&mut self) -> Result<(), Refusal> {
+    ///
+    /// # Errors
+    /// The first that was not stored.
+    pub async fn settled(&mut self) -> Result<(), Refusal> {
         for answer in self.waiting.drain(..) {
-            // Its sender is dropped with the writer alone, which the next turn will notice.
-            answer.await.unwrap_or(Ok(()))?;
+            answer.await.unwrap_or_else(|_| Err(gone()))?;
         }
         Ok(())
     }
@@ -130,6 +132,8 @@ impl Kept {
         rows.turn(&TurnRow { lease_ms: Some(lease_ms), ..turn_row(turn, &journal, self.about(host)) });
         host.open.add(&self.turn);
         self.begun = true;
+        // The answers so far are in the journal.
+        self.answers = turn.journal().entries.len();
         Ok(())
     }
 

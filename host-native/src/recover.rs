@@ -1,19 +1,22 @@
 //! Turns that were left open: by a process that died, or by one that lost its database. Whoever finds one finishes it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use convengine_core::Stage;
 use convengine_core::config::Config;
-use convengine_core::turn::{Abandon, EffectError, EffectErrorKind, Journal, Rescued, Turn};
+use convengine_core::turn::{Abandon, EffectError, EffectErrorKind, Journal, Outcome, Rescued, Turn};
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use crate::clock;
 use crate::drive::{Host, Open, Refusal, finish};
 use crate::gate::{Busy, PATIENCE};
 use crate::journal::Kept;
-use crate::store::config;
 use crate::store::turn::{self, StoredEffect, StoredTurn};
+use crate::store::{audit, config};
+use crate::writer::CommitError;
 
 /// How often somebody who waits for an open turn looks at it.
 const PAUSE: Duration = Duration::from_millis(25);
@@ -24,9 +27,8 @@ const SWEEP: Duration = Duration::from_secs(60);
 /// Waits until a conversation has no open turn; finishes one that nobody runs. The caller holds the conversation's pass.
 ///
 /// # Errors
-/// [`Busy`] when somebody else still runs it after 30 seconds.
-pub async fn settle(host: &Arc<Host>, conversation: &str) -> Result<(), Refusal> {
-    let until = Instant::now() + PATIENCE;
+/// [`Busy`] when somebody else still runs it then.
+pub async fn settle(host: &Arc<Host>, conversation: &str, until: Instant) -> Result<(), Refusal> {
     while let Some(open) = turn::open_of(&host.readers, conversation).await? {
         if turn::claim(&host.readers, &open.turn_id, &host.owner, lease_ms(host)).await? {
             take_up(host, open).await?;
@@ -53,7 +55,10 @@ pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
             }
             sleep(pause).await;
             if host.readers.is_shared() {
-                warn(turn::renew(&host.readers, &host.open.ids(), lease_ms(&host)).await, "the leases of open turns cannot be renewed");
+                warn(
+                    turn::renew(&host.readers, &host.open.ids(), &host.owner, lease_ms(&host)).await,
+                    "the leases of open turns cannot be renewed",
+                );
                 if round % 2 == 0 {
                     scan(&host).await;
                 }
@@ -81,7 +86,7 @@ async fn scan(host: &Arc<Host>) {
         tokio::spawn(async move {
             let settled = async {
                 let _pass = host.gate.enter(&conversation).await?;
-                settle(&host, &conversation).await
+                settle(&host, &conversation, Instant::now() + PATIENCE).await
             };
             match settled.await {
                 Ok(()) => tracing::info!(conversation, "a turn that was left behind is finished"),
@@ -122,7 +127,8 @@ async fn take_up(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
     let interrupted = slice.effects.iter().filter(|it| !it.repeatable && in_doubt.contains(&it.id.0)).map(|it| it.id).collect();
     match finish(host, Open { turn, slice, kept, interrupted, status }).await {
         // It would fail in the same way for ever.
-        Err(Refusal::Defect(reason)) => give_up(host, &open, &reason).await,
+        Err(Refusal::Defect(reason) | Refusal::Commit(CommitError::Rejected(reason))) => give_up(host, &open, &reason).await,
+        Err(Refusal::Commit(CommitError::TakenOver)) => Ok(()),
         other => other.map(|_| ()),
     }
 }
@@ -146,7 +152,19 @@ async fn whole(host: &Host, open: &StoredTurn) -> Result<(Journal, Vec<StoredEff
 /// Closes a turn of which nothing can be read, so that the conversation goes on.
 async fn give_up(host: &Host, open: &StoredTurn, reason: &str) -> Result<(), Refusal> {
     tracing::error!(reason, turn = open.turn_id, "a turn that was left behind cannot be read: it is closed as lost");
-    Ok(turn::give_up(&host.readers, &open.turn_id, &host.owner).await?)
+    if turn::give_up(&host.readers, &open.turn_id, &host.owner).await? {
+        let at = clock::now().max(open.created_at);
+        audit::tell(&host.readers, &open.conversation_id, &farewell(open), at).await?;
+    }
+    Ok(())
+}
+
+/// The audit rows of a turn of which nothing can be read, so that its readers see the gap.
+fn farewell(open: &StoredTurn) -> [(&'static str, Value); 2] {
+    let lost = json!({"reason": Abandon::Lost.name(), "turn": open.number, "turnId": open.turn_id});
+    let fault = json!(Outcome::lost(&open.conversation_id).fault);
+    let failure = json!({"errorCode": fault["code"], "message": fault["message"], "recoverable": fault["recoverable"]});
+    [(Stage::TurnCancelled.name(), lost), (Stage::EngineKnownFailure.name(), failure)]
 }
 
 /// What an effect in doubt is answered.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use convengine_core::Stage;
 use convengine_core::config::Config;
 use convengine_core::json::diff;
 use convengine_core::turn::{Journal, Notice, NoticeBody, Outcome, Rescued, Turn, TurnError, state_hash};
@@ -42,6 +43,10 @@ pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path
     let audit_rows = audit::of_conversation(&pool, &id).await.map_err(unusable)?;
     let mut audit_rows = audit_rows.as_slice();
     for stored in &turns {
+        if stored.is_given_up() {
+            given_up(stored, &mut audit_rows);
+            continue;
+        }
         let (journal, recorded) = recorded(&pool, stored).await?;
         match &other {
             Some(other) => what_if(stored.number, &journal, &recorded, other)?,
@@ -75,6 +80,15 @@ async fn recorded(pool: &Pool, stored: &StoredTurn) -> Result<(Journal, Arc<Conf
         return Err(not_right(format!("turn {number}: its configuration {} is not in the database", stored.config_hash)));
     };
     Ok((journal, Arc::new(Config::from_source(&body).0)))
+}
+
+/// Passes over a turn without an end, and over its audit rows.
+fn given_up(stored: &StoredTurn, audit_rows: &mut &[AuditRow]) {
+    println!("turn {} was lost: nothing of it can be run again", stored.number);
+    let last = Stage::TurnCancelled.name();
+    let end = audit_rows.iter().position(|it| it.stage == last && it.payload_json.contains(&stored.turn_id));
+    // Behind it the failure that the client was told.
+    *audit_rows = end.and_then(|it| audit_rows.get(it + 2..)).unwrap_or(audit_rows);
 }
 
 /// Fails with the first stored audit row that the turn does not make again; takes the turn's rows off the front.

@@ -8,6 +8,7 @@ use convengine_core::turn::{Journal, Outcome, Rescued, Turn};
 use crate::drive::{Host, Message, Refusal};
 use crate::recover::{config_of, read, settle};
 use crate::store::turn::{self, StoredTurn};
+use crate::writer::CommitError;
 
 /// The answer that a message has got already; nothing when it has none. Waits for the turn that is still open.
 ///
@@ -23,10 +24,10 @@ pub async fn answer(host: &Arc<Host>, message: &Message) -> Result<Option<Outcom
     let conversation = stored.conversation_id.clone();
     if message.conversation == conversation {
         // The caller holds its pass.
-        settle(host, &conversation).await?;
+        settle(host, &conversation, message.patience()).await?;
     } else {
         let _pass = host.gate.enter(&conversation).await?;
-        settle(host, &conversation).await?;
+        settle(host, &conversation, message.patience()).await?;
     }
     match turn::of_message(&host.readers, key).await? {
         Some(stored) => again(host, &stored).await.map(Some),
@@ -34,14 +35,33 @@ pub async fn answer(host: &Arc<Host>, message: &Message) -> Result<Option<Outcom
     }
 }
 
+/// The answer to a message whose turn another process has taken over. The caller holds the conversation's pass.
+///
+/// # Errors
+/// [`Refusal`], also when the turn is gone with its conversation.
+pub async fn by_another(host: &Arc<Host>, message: &Message, turn: &str) -> Result<Outcome, Refusal> {
+    settle(host, &message.conversation, message.patience()).await?;
+    match turn::of_id(&host.readers, turn).await? {
+        Some(stored) => again(host, &stored).await,
+        None => Err(CommitError::TakenOver.into()),
+    }
+}
+
 fn same(message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
-    let input = read(stored)?.input;
+    let input = match read(stored) {
+        Ok(journal) => journal.input,
+        Err(_) if stored.is_given_up() => return Ok(()),
+        Err(refusal) => return Err(refusal),
+    };
     let same_conversation = !message.names_conversation || message.conversation == stored.conversation_id;
     if same_conversation && input.event == message.event { Ok(()) } else { Err(Refusal::OtherMessage) }
 }
 
 /// The turn's end is a function of its journal, so it is not stored a second time.
 async fn again(host: &Host, stored: &StoredTurn) -> Result<Outcome, Refusal> {
+    if stored.is_given_up() {
+        return Ok(Outcome::lost(&stored.conversation_id));
+    }
     let journal = read(stored)?;
     let config = config_of(host, stored).await?;
     outcome(&journal, config).map_err(Refusal::Defect)

@@ -1,5 +1,6 @@
 //! The one writer: takes the turns that wait, writes them in one transaction, answers all of them.
 
+use std::future::Future;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
@@ -15,6 +16,9 @@ use crate::store::{self, Connection, Place};
 const BATCH: usize = 32;
 const QUEUE: usize = 256;
 
+/// How long the database may take for one batch, or to be connected with: a server that is gone without a word, or a lock that
+/// somebody holds, must not hold every turn.
+const LIMIT: Duration = Duration::from_secs(10);
 /// How long turns wait for a database that has gone away.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long the writer waits between two attempts to reach it.
@@ -23,12 +27,18 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Why the rows of a turn were not written. Nothing of them is in the database then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
-    /// Another turn on the same session was first, or has taken this one over.
+    /// Another turn on the same session was first.
     #[error("another turn of the conversation was stored first")]
     Conflict,
+    /// Another process has taken the turn over: what it sent is sent, and what it answers is the answer.
+    #[error("another process has taken the turn over")]
+    TakenOver,
     /// Another turn answers the message of this name.
     #[error("the message is answered by another turn")]
     SameMessage,
+    /// The database cannot hold the rows, now or later.
+    #[error("the database cannot hold the turn: {0}")]
+    Rejected(String),
     /// The database did not take the rows.
     #[error("the database did not take the turn: {0}")]
     Unavailable(String),
@@ -67,9 +77,15 @@ impl Writer {
         self.queue.send((rows, answer)).await.map_err(|_| gone())?;
         Ok(answered)
     }
+
+    /// Whether turns can be stored at all.
+    pub fn is_running(&self) -> bool {
+        !self.queue.is_closed()
+    }
 }
 
-fn gone() -> CommitError {
+/// What turns are told whose rows nobody writes any more.
+pub fn gone() -> CommitError {
     CommitError::Unavailable("the writer has ended".to_owned())
 }
 
@@ -105,6 +121,9 @@ enum Failed {
 impl Desk {
     async fn of(mut connection: Connection, place: Place) -> Desk {
         let log = CallLog::of(&mut connection).await;
+        if let Err(error) = store::limit(&mut connection).await {
+            tracing::warn!(%error, "the database does not limit what the writer does");
+        }
         Desk { place, connection: Some(connection), log, lost: None }
     }
 
@@ -154,11 +173,14 @@ impl Desk {
 
     async fn transact(&mut self, rows: &TurnRows) -> Result<(), Failed> {
         if self.connection.is_none() {
-            let opened = store::open(&self.place, false).await.map_err(|it| Failed::Lost(it.to_string()))?;
-            self.connection = Some(opened);
+            let opened = within(async {
+                let mut connection = store::open(&self.place, false).await?;
+                store::limit(&mut connection).await.map(|()| connection)
+            });
+            self.connection = Some(opened.await.map_err(|it| Failed::Lost(it.to_string()))?);
         }
         let Some(connection) = &mut self.connection else { return Err(Failed::Lost("there is no connection".to_owned())) };
-        let written = write_all(connection, rows, self.log).await;
+        let written = within(write_all(connection, rows, self.log)).await;
         let written = if written.is_ok() && rows.durable { self.place.sync().await.map_err(sqlx::Error::Io) } else { written };
         let Err(error) = written else {
             self.lost = None;
@@ -172,6 +194,12 @@ impl Desk {
         self.lost = None;
         Err(Failed::Refused(refused(error)))
     }
+}
+
+/// Waits so long and no longer; a connection that was waited for in vain is of no use any more.
+async fn within<T>(work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
+    let late = |_| sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the database did not answer in time"));
+    tokio::time::timeout(LIMIT, work).await.unwrap_or_else(|it| Err(late(it)))
 }
 
 async fn write_all(connection: &mut Connection, rows: &TurnRows, log: CallLog) -> sqlx::Result<()> {
@@ -196,10 +224,25 @@ async fn write_all(connection: &mut Connection, rows: &TurnRows, log: CallLog) -
 fn is_lost(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed | sqlx::Error::PoolClosed => true,
-        // PostgreSQL: the server stops, starts, or has lost its memory. SQLite's codes are numbers of fewer digits.
-        sqlx::Error::Database(it) => it.code().is_some_and(|it| it.starts_with("57P0") || it.starts_with("08")) && !is_sqlite(&**it),
+        sqlx::Error::Database(it) => !is_sqlite(&**it) && it.code().is_some_and(|it| LOST.iter().any(|lost| it.starts_with(lost))),
         _ => false,
     }
+}
+
+/// PostgreSQL's codes, or how they begin: the server stops, starts, or has lost its memory; it is another one that only reads, since the
+/// one before it has failed; it has waited too long for somebody else, or two have waited for each other.
+const LOST: [&str; 7] = ["57P0", "08", "25006", "25P03", "57014", "55P03", "40"];
+
+/// Whether the database has nothing against the rows but what they say: a value that it cannot hold, or a rule that they break. It
+/// would say so again.
+fn is_rejected(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(error) = error else { return false };
+    let code = error.code().unwrap_or_default();
+    if is_sqlite(&**error) {
+        // The kind is in the lower eight bits: too big, a rule, another type.
+        return code.parse::<u32>().is_ok_and(|it| [18, 19, 20].contains(&(it & 255)));
+    }
+    code.starts_with("22") || code.starts_with("23")
 }
 
 fn is_sqlite(error: &dyn sqlx::error::DatabaseError) -> bool {
@@ -208,7 +251,7 @@ fn is_sqlite(error: &dyn sqlx::error::DatabaseError) -> bool {
 
 fn refused(error: sqlx::Error) -> CommitError {
     if matches!(error, sqlx::Error::RowNotFound) {
-        return CommitError::Conflict;
+        return CommitError::TakenOver;
     }
     let violated = error.as_database_error().filter(|it| it.is_unique_violation());
     // SQLite names the columns, PostgreSQL the constraint.
@@ -216,6 +259,10 @@ fn refused(error: sqlx::Error) -> CommitError {
     match name.as_str() {
         it if it.contains("message_key") => CommitError::SameMessage,
         it if it.contains("ce_turn.") || it.contains("ce_turn_") => CommitError::Conflict,
+        _ if is_rejected(&error) => {
+            tracing::error!(%error, "the database cannot hold a turn");
+            CommitError::Rejected(error.to_string())
+        }
         _ => unavailable(error),
     }
 }

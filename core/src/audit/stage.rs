@@ -127,7 +127,8 @@ impl Stage {
         format!("{} ({source})", self.name())
     }
 
-    fn name(self) -> &'static str {
+    /// The name as readers of the audit match it.
+    pub fn name(self) -> &'static str {
         match self {
             Stage::StepEnter => "STEP_ENTER",
             Stage::StepExit => "STEP_EXIT",

@@ -31,7 +31,7 @@ impl ApiError {
         match refusal {
             Refusal::Busy(busy) => unavailable(&busy.to_string()),
             Refusal::OtherMessage => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()),
-            Refusal::Commit(CommitError::Conflict | CommitError::SameMessage) => {
+            Refusal::Commit(CommitError::Conflict | CommitError::SameMessage | CommitError::TakenOver) => {
                 unavailable("the conversation was written by somebody else at the same time: send the message again")
             }
             Refusal::Load(error) => {
@@ -41,7 +41,7 @@ impl ApiError {
             Refusal::Commit(CommitError::Unavailable(_)) => {
                 unavailable("the database did not take the turn: send the message again later, with the same Idempotency-Key if it had one")
             }
-            Refusal::Defect(error) => {
+            Refusal::Defect(error) | Refusal::Commit(CommitError::Rejected(error)) => {
                 tracing::error!(error, "a turn failed");
                 ApiError::new(
                     StatusCode::INTERNAL_SERVER_ERROR,

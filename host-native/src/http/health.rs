@@ -22,6 +22,9 @@ pub async fn ready(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value
     if let Some(reason) = host.config.policy_unavailable() {
         return Err(unavailable(format!("no turn can run because a policy cannot be compiled: {reason}")));
     }
+    if !host.writer.is_running() {
+        return Err(unavailable("no turn can be stored any more: restart the server".to_owned()));
+    }
     match config::has_snapshot(&host.readers, host.config.hash()).await {
         Ok(true) => Ok(Json(json!({"status": "UP", "config": host.config.hash()}))),
         Ok(false) => Err(unavailable("the database has lost the snapshot of the configuration: restart the server".to_owned())),

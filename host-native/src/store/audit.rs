@@ -1,5 +1,6 @@
 //! Reads audit rows, keeps numbers for those that are not stored, and stores them later.
 
+use convengine_core::turn::Millis;
 use serde::Serialize;
 
 use super::commit::without_nul;
@@ -106,6 +107,23 @@ pub async fn as_stored(pool: &Pool, payloads: Vec<String>) -> sqlx::Result<Vec<S
     }
     let sql = Statement::both("select r::jsonb::text as payload from json_array_elements($1::json) with ordinality x (r, n) order by n");
     pool.all(&sql, &[Value::Text(&format!("[{}]", payloads.join(",")))]).await?.iter().map(|it| it.text("payload")).collect()
+}
+
+/// Stores rows of a turn that has no others, each a stage with its payload; a conversation that does not exist has none.
+///
+/// # Errors
+/// What the database says.
+pub async fn tell(pool: &Pool, conversation: &str, rows: &[(&str, serde_json::Value)], at: Millis) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "insert into ce_audit (conversation_id, stage, payload_json, created_at)
+         select $1, value->>0, value->1, $3 from json_each($2)
+         where exists (select 1 from ce_conversation where conversation_id = $1)",
+        "insert into ce_audit (conversation_id, stage, payload_json, created_at)
+         select $1::uuid, r->>0, r->1, ($3 || 'Z')::timestamptz from json_array_elements($2::json) r
+         where exists (select 1 from ce_conversation where conversation_id = $1::uuid)",
+    );
+    let rows = serde_json::json!(rows).to_string();
+    pool.run(&sql, &[Value::Text(conversation), Value::Text(&rows), Value::Text(&clock::audit_text(at))]).await
 }
 
 /// Stores rows under the numbers that were kept for them: each a JSON array of number, conversation, stage, payload and time.

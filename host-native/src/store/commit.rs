@@ -61,11 +61,15 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLog) -
     Ok(())
 }
 
-/// Whether a turn that ends has been stored, and with this end: after a connection was lost nobody else knows.
+/// Whether rows that must not be written twice have been stored: a turn that ends, and with this end, or the audit rows of an open one.
+/// After a connection was lost nobody else knows.
 ///
 /// # Errors
 /// What the database says.
 pub async fn is_stored(connection: &mut Connection, rows: &TurnRows) -> sqlx::Result<bool> {
+    if rows.ends == 0 {
+        return is_told(connection, &rows.told).await;
+    }
     let ends = if rows.closed.count() > 0 { &rows.closed } else { &rows.turn };
     let Some(found) = array(connection, ends) else { return Ok(false) };
     let sql = Statement::of(
@@ -78,6 +82,18 @@ pub async fn is_stored(connection: &mut Connection, rows: &TurnRows) -> sqlx::Re
     );
     let row = connection.first(&sql, &[Value::Text(&found)]).await?.ok_or(sqlx::Error::RowNotFound)?;
     Ok(u64::try_from(row.int("stored")?).unwrap_or(0) == ends.count())
+}
+
+async fn is_told(connection: &mut Connection, rows: &Rows) -> sqlx::Result<bool> {
+    let Some(found) = array(connection, rows) else { return Ok(false) };
+    let sql = Statement::of(
+        "select count(*) as stored from ce_turn join json_each($1)
+           on turn_id = value->>0 and status = 'open' and owner = value->>1 and audited >= value->>2",
+        "select count(*) as stored from ce_turn join json_array_elements($1::json) r
+           on turn_id = (r->>0)::uuid and status = 'open' and owner = r->>1 and audited >= (r->>2)::int",
+    );
+    let row = connection.first(&sql, &[Value::Text(&found)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    Ok(u64::try_from(row.int("stored")?).unwrap_or(0) == rows.count())
 }
 
 /// Whether there is anything to write.
@@ -176,7 +192,7 @@ async fn close_turns(connection: &mut Connection, rows: &str, firsts: &str) -> s
 }
 
 async fn upsert_effects(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    // Only of a turn that is still its owner's.
+    // Only of a turn that is still its owner's, and that nobody takes over before this is stored: who does, must see it.
     let sql = Statement::of(
         "insert into ce_turn_effect (turn_id, effect_id, position, request_hash, outcome, at)
          select value->>0, value->>2, value->>3, '', coalesce(value->>4, ''), value->>5
@@ -185,12 +201,14 @@ async fn upsert_effects(connection: &mut Connection, rows: &str) -> sqlx::Result
         "insert into ce_turn_effect (turn_id, effect_id, position, request_hash, outcome, at)
          select t.turn_id, (r->>2)::int, (r->>3)::int, '', coalesce(r->>4, ''), to_timestamp((r->>5)::float8 / 1000)
          from json_array_elements($1::json) r
-         join ce_turn t on t.turn_id = (r->>0)::uuid and t.status = 'open' and t.owner = r->>1
+         join ce_turn t on t.turn_id = (r->>0)::uuid and t.status = 'open' and t.owner = r->>1 for share of t
          on conflict (turn_id, effect_id) do update set position = excluded.position, outcome = excluded.outcome, at = excluded.at",
     );
     connection.run(&sql, &[Value::Text(rows)]).await
 }
 
+/// What a turn leaves in the conversation's row. An answer is JSON within the row's JSON: on PostgreSQL, whose `jsonb` has no character of
+/// number 0, it is replaced within the answer as well.
 async fn upsert_conversations(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
     let sql = Statement::of(
         "insert into ce_conversation (conversation_id, status, intent_code, state_code, context_json, input_params_json,
@@ -204,7 +222,8 @@ async fn upsert_conversations(connection: &mut Connection, rows: &str) -> sqlx::
            last_assistant_json = excluded.last_assistant_json, updated_at = excluded.updated_at",
         "insert into ce_conversation (conversation_id, status, intent_code, state_code, context_json, input_params_json,
            last_user_text, last_assistant_json, created_at, updated_at)
-         select (a->>0)::uuid, a->>1, a->>2, a->>3, b->0, b->1, c->>0, (c->>1)::json,
+         select (a->>0)::uuid, a->>1, a->>2, a->>3, b->0, b->1, c->>0,
+           regexp_replace(c->>1, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\\\ufffd', 'g')::json,
            to_timestamp((d->>0)::float8 / 1000), to_timestamp((d->>1)::float8 / 1000)
          from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d from json_array_elements($1::json) r offset 0) s
          on conflict (conversation_id) do update set status = excluded.status, intent_code = excluded.intent_code,
@@ -229,9 +248,9 @@ async fn create_conversations(connection: &mut Connection, rows: &str) -> sqlx::
 async fn note_told(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
     let sql = Statement::of(
         "update ce_turn set audited = value->>2 from json_each($1)
-         where turn_id = value->>0 and status = 'open' and owner = value->>1",
+         where turn_id = value->>0 and status = 'open' and owner = value->>1 and audited < value->>2",
         "update ce_turn set audited = (r->>2)::int from json_array_elements($1::json) r
-         where turn_id = (r->>0)::uuid and status = 'open' and owner = r->>1",
+         where turn_id = (r->>0)::uuid and status = 'open' and owner = r->>1 and audited < (r->>2)::int",
     );
     connection.run(&sql, &[Value::Text(rows)]).await
 }
@@ -251,7 +270,7 @@ async fn insert_history(connection: &mut Connection, rows: &str) -> sqlx::Result
         "insert into ce_conversation_history (conversation_id, user_input, assistant_output, created_at, modified_at)
          select value->>0, value->>1, value->>2, value->>3, value->>3 from json_each($1)",
         "insert into ce_conversation_history (conversation_id, user_input, assistant_output, created_at, modified_at)
-         select (r->>0)::uuid, r->>1, (r->>2)::json, to_timestamp((r->>3)::float8 / 1000), to_timestamp((r->>3)::float8 / 1000)
+         select (r->>0)::uuid, r->>1, regexp_replace(r->>2, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\\\ufffd', 'g')::json, to_timestamp((r->>3)::float8 / 1000), to_timestamp((r->>3)::float8 / 1000)
          from json_array_elements($1::json) r",
     );
     connection.run(&sql, &[Value::Text(rows)]).await
@@ -281,7 +300,50 @@ async fn delete_memory(connection: &mut Connection, rows: &str) -> sqlx::Result<
 
 #[cfg(test)]
 mod tests {
+    use convengine_core::turn::{ConversationRow, HistoryRow, Map};
+
     use super::*;
+    use crate::store::load;
+    use crate::store::testing::each;
+
+    #[tokio::test]
+    async fn an_answer_is_stored_whatever_character_it_has() {
+        let id = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0009";
+        // As it is escaped: the character, a backslash before the same letters, and a backslash before the character.
+        let answer = r#"{"type":"TEXT","value":"a\u0000 b\\u0000 c\\\u0000"}"#.to_owned();
+        for mut database in each().await {
+            let shared = database.pool.is_shared();
+            if shared {
+                for sql in [
+                    "alter table ce_conversation alter column last_assistant_json type jsonb",
+                    "alter table ce_conversation_history alter column assistant_output type jsonb",
+                ] {
+                    database.connection.run(&Statement::both(sql), &[]).await.expect("a column of the original");
+                }
+            }
+            let mut rows = TurnRows::default();
+            rows.conversation(&ConversationRow {
+                conversation_id: id.to_owned(),
+                status: "RUNNING".to_owned(),
+                intent_code: "A".to_owned(),
+                state_code: "B".to_owned(),
+                context: Map::new(),
+                last_user_text: None,
+                last_assistant: Some(answer.clone()),
+                params: Map::new(),
+                created_at: 1,
+                updated_at: 1,
+            });
+            rows.history(id, &HistoryRow { user_input: "x\0".to_owned(), assistant_output: answer.clone(), created_at: 1 });
+            write(&mut database.connection, &rows, CallLog::Plain).await.expect("rows");
+            let found = load::conversation(&database.pool, id, 5).await.expect("a conversation").session;
+            let stored = found.conversation.and_then(|it| it.last_assistant).expect("an answer");
+            let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON")["value"].clone();
+            let expected = if shared { "a\u{fffd} b\\u0000 c\\\u{fffd}" } else { "a\0 b\\u0000 c\\\0" };
+            assert_eq!(value(&stored), expected);
+            assert_eq!(found.history.len(), 1);
+        }
+    }
 
     #[test]
     fn the_character_of_number_zero_is_replaced_and_nothing_else() {

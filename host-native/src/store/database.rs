@@ -3,10 +3,19 @@
 //! A statement of `store/` gives both databases the same columns of the same kinds, so that whoever reads the rows need not know where
 //! they come from.
 
+use std::io;
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgConnection, PgPool, PgRow, Postgres};
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{Connection as _, Row as _};
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
+
+/// How long a statement that only reads, or writes a row or two, may take on a server.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// One statement, as each database writes it.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +72,11 @@ impl Pool {
     pub(super) async fn all(&self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Vec<Row>> {
         match self {
             Pool::Sqlite(pool) => Ok(sqlite(statement, values).fetch_all(pool).await?.into_iter().map(Row::Sqlite).collect()),
-            Pool::Postgres(pool) => Ok(postgres(statement, values).fetch_all(pool).await?.into_iter().map(Row::Postgres).collect()),
+            Pool::Postgres(pool) => {
+                let mut connection = pool.acquire().await?;
+                let asked = timeout(LIMIT, postgres(statement, values).fetch_all(&mut *connection)).await;
+                Ok(in_time(connection, asked)?.into_iter().map(Row::Postgres).collect())
+            }
         }
     }
 
@@ -71,7 +84,11 @@ impl Pool {
     pub(super) async fn first(&self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Option<Row>> {
         match self {
             Pool::Sqlite(pool) => Ok(sqlite(statement, values).fetch_optional(pool).await?.map(Row::Sqlite)),
-            Pool::Postgres(pool) => Ok(postgres(statement, values).fetch_optional(pool).await?.map(Row::Postgres)),
+            Pool::Postgres(pool) => {
+                let mut connection = pool.acquire().await?;
+                let asked = timeout(LIMIT, postgres(statement, values).fetch_optional(&mut *connection)).await;
+                Ok(in_time(connection, asked)?.map(Row::Postgres))
+            }
         }
     }
 
@@ -79,7 +96,11 @@ impl Pool {
     pub(super) async fn run(&self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<u64> {
         match self {
             Pool::Sqlite(pool) => Ok(sqlite(statement, values).execute(pool).await?.rows_affected()),
-            Pool::Postgres(pool) => Ok(postgres(statement, values).execute(pool).await?.rows_affected()),
+            Pool::Postgres(pool) => {
+                let mut connection = pool.acquire().await?;
+                let asked = timeout(LIMIT, postgres(statement, values).execute(&mut *connection)).await;
+                Ok(in_time(connection, asked)?.rows_affected())
+            }
         }
     }
 
@@ -95,6 +116,14 @@ impl Pool {
     pub fn is_shared(&self) -> bool {
         matches!(self, Pool::Postgres(_))
     }
+}
+
+/// What was asked, unless it took too long: its connection may be to a server that is not there any more.
+fn in_time<T>(mut connection: PoolConnection<Postgres>, asked: Result<sqlx::Result<T>, Elapsed>) -> sqlx::Result<T> {
+    asked.unwrap_or_else(|_| {
+        connection.close_on_drop();
+        Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database did not answer in time")))
+    })
 }
 
 impl Connection {

@@ -25,6 +25,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Arguments, ConnectOptions, Connection as _};
 
+use database::Statement;
 pub use database::{Connection, Pool};
 
 use crate::exit::Failure;
@@ -122,6 +123,18 @@ pub async fn open(place: &Place, create: bool) -> sqlx::Result<Connection> {
     Ok(Connection::Sqlite(Box::new(sqlite(place)?.create_if_missing(create).connect().await?)))
 }
 
+/// Lets PostgreSQL end what a writer has begun and does not go on with: its locks hold those of other processes.
+///
+/// # Errors
+/// What the database says.
+pub async fn limit(connection: &mut Connection) -> sqlx::Result<()> {
+    if matches!(connection, Connection::Postgres(_)) {
+        let sql = "select set_config('statement_timeout', '10s', false), set_config('idle_in_transaction_session_timeout', '15s', false)";
+        connection.all(&Statement::both(sql), &[]).await?;
+    }
+    Ok(())
+}
+
 /// Opens a database for a command that needs our tables: a new or empty one gets them.
 ///
 /// # Errors
@@ -131,9 +144,9 @@ pub async fn connect_ready(place: &Place) -> Result<Connection, Failure> {
     let tables = schema::tables(&mut connection).await.map_err(|it| unusable(place, &it))?;
     if tables.is_empty() {
         schema::migrate(&mut connection).await.map_err(|it| unusable(place, &it))?;
-    } else if !schema::is_ready(&tables) {
+    } else if !schema::is_ready(&mut connection, &tables).await.map_err(|it| unusable(place, &it))? {
         return Err(Failure::service(format!(
-            "the database {0} has tables but not all of ours: run `convengine migrate --database {0}`",
+            "the database {0} has tables but not all of ours, or they are of an earlier version: run `convengine migrate --database {0}`",
             place.shown()
         )));
     }

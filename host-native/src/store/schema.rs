@@ -59,9 +59,20 @@ pub async fn tables(connection: &mut Connection) -> sqlx::Result<BTreeSet<String
     connection.all(&sql, &[]).await?.iter().map(|it| it.text("name")).collect()
 }
 
-/// Whether turns can be stored.
-pub fn is_ready(tables: &BTreeSet<String>) -> bool {
-    REQUIRED.iter().all(|it| tables.contains(*it))
+/// Whether turns can be stored: the tables are there, and ours have their columns.
+///
+/// # Errors
+/// What the database says.
+pub async fn is_ready(connection: &mut Connection, tables: &BTreeSet<String>) -> sqlx::Result<bool> {
+    if !REQUIRED.iter().all(|it| tables.contains(*it)) {
+        return Ok(false);
+    }
+    for (table, column) in statements(connection).filter_map(column_of) {
+        if tables.contains(table) && !has_column(connection, table, column).await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Creates the missing tables with their indexes, in one transaction; returns the names of the new ones.

@@ -36,6 +36,13 @@ pub struct StoredTurn {
     pub message_key: Option<String>,
 }
 
+impl StoredTurn {
+    /// Whether it was closed without an end, because nothing of it could be read or run.
+    pub fn is_given_up(&self) -> bool {
+        self.status == "lost" && self.state_hash.is_empty()
+    }
+}
+
 /// What stands in every statement that reads turns.
 macro_rules! turns {
     ($sqlite:literal, $postgres:literal) => {
@@ -123,6 +130,15 @@ pub async fn open_of(pool: &Pool, conversation: &str) -> sqlx::Result<Option<Sto
     pool.first(&sql, &[Value::Text(conversation)]).await?.as_ref().map(found).transpose()
 }
 
+/// A turn by its id.
+///
+/// # Errors
+/// What the database says.
+pub async fn of_id(pool: &Pool, turn: &str) -> sqlx::Result<Option<StoredTurn>> {
+    let sql = turns!("from ce_turn where turn_id = $1", "from ce_turn where turn_id = $1::uuid");
+    pool.first(&sql, &[Value::Text(turn)]).await?.as_ref().map(found).transpose()
+}
+
 /// The turn of a message that a client has named.
 ///
 /// # Errors
@@ -177,41 +193,44 @@ pub async fn claim(pool: &Pool, turn: &str, owner: &str, lease_ms: i64) -> sqlx:
     Ok(pool.run(&sql, &[Value::Text(turn), Value::Text(owner), Value::Int(lease_ms)]).await? > 0)
 }
 
-/// Closes a turn that cannot be read.
+/// Closes a turn that cannot be read; answers whether it was still its owner's.
 ///
 /// # Errors
 /// What the database says.
-pub async fn give_up(pool: &Pool, turn: &str, owner: &str) -> sqlx::Result<()> {
+pub async fn give_up(pool: &Pool, turn: &str, owner: &str) -> sqlx::Result<bool> {
     let sql = Statement::of(
         "update ce_turn set status = 'lost', owner = null, lease_until = null where turn_id = $1 and status = 'open' and owner = $2",
         "update ce_turn set status = 'lost', owner = null, lease_until = null where turn_id = $1::uuid and status = 'open' and owner = $2",
     );
-    pool.run(&sql, &[Value::Text(turn), Value::Text(owner)]).await.map(|_| ())
+    Ok(pool.run(&sql, &[Value::Text(turn), Value::Text(owner)]).await? > 0)
 }
 
-/// Goes on holding open turns.
+/// Goes on holding open turns, unless they are somebody else's by now.
 ///
 /// # Errors
 /// What the database says.
-pub async fn renew(pool: &Pool, turns: &[String], lease_ms: i64) -> sqlx::Result<()> {
+pub async fn renew(pool: &Pool, turns: &[String], owner: &str, lease_ms: i64) -> sqlx::Result<()> {
     if turns.is_empty() {
         return Ok(());
     }
     let sql = Statement::of(
         "update ce_turn set lease_until = cast(unixepoch('subsec') * 1000 as integer) + $2
-         where status = 'open' and turn_id in (select value from json_each($1))",
+         where status = 'open' and owner = $3 and turn_id in (select value from json_each($1))",
         "update ce_turn set lease_until = now() + $2 * interval '1 millisecond'
-         where status = 'open' and turn_id in (select r::uuid from json_array_elements_text($1::json) r)",
+         where status = 'open' and owner = $3 and turn_id in (select r::uuid from json_array_elements_text($1::json) r)",
     );
-    pool.run(&sql, &[Value::Text(&json!(turns).to_string()), Value::Int(lease_ms)]).await.map(|_| ())
+    pool.run(&sql, &[Value::Text(&json!(turns).to_string()), Value::Int(lease_ms), Value::Text(owner)]).await.map(|_| ())
 }
 
-/// Drops what was stored of effects whose turns have ended.
+/// Drops what was stored of effects whose turns have ended; what it costs depends on them and not on how many turns there ever were.
 ///
 /// # Errors
 /// What the database says.
 pub async fn sweep(pool: &Pool) -> sqlx::Result<()> {
-    let sql = Statement::both("delete from ce_turn_effect where turn_id in (select turn_id from ce_turn where status <> 'open')");
+    let sql = Statement::both(
+        "delete from ce_turn_effect where not exists
+           (select 1 from ce_turn t where t.turn_id = ce_turn_effect.turn_id and t.status = 'open')",
+    );
     pool.run(&sql, &[]).await.map(|_| ())
 }
 

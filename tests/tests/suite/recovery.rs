@@ -119,10 +119,39 @@ fn an_open_turn_that_cannot_be_read_does_not_block_its_conversation() {
     }
     let mut sql = place.sql();
     let damaged = sql.bytes("00ff");
-    sql.run(&format!("update ce_turn set journal = {damaged}"));
+    sql.run(&format!("update ce_turn set journal = {damaged}, message_key = 'named'"));
+    // So that its audit has a place.
+    let at = if sql.is_postgres() { "now()" } else { "1" };
+    sql.run(&format!(
+        "insert into ce_conversation (conversation_id, status, created_at, updated_at) values ('{ID}', 'RUNNING', {at}, {at})"
+    ));
     let server = slow(&place, 0, &["convengine.turn.lease=500ms"]);
     assert_eq!(server.say(ID, "my order")["success"], true);
     assert_eq!(sql.texts("select status from ce_turn order by number"), ["lost", "closed"]);
+    let rows = server.audit(ID);
+    assert_eq!((&rows[0]["stage"], &rows[1]["stage"]), (&json!("TURN_CANCELLED"), &json!("ENGINE_KNOWN_FAILURE")));
+    assert!(rows[1]["payloadJson"].as_str().unwrap().contains("TURN_LOST"), "{}", rows[1]);
+    let again = send(&server, "named", &json!({"conversationId": ID, "message": "slow"}));
+    assert_eq!((again.status, &again.json()["errorCode"]), (200, &json!("TURN_LOST")), "{}", again.text);
+    let ran = place.run(&["replay", "--conversation", ID]);
+    assert!(ran.code == 0 && ran.out.contains("turn 1 was lost"), "{ran:?}");
+}
+
+#[test]
+fn a_turn_that_was_taken_over_is_answered_and_not_run_again() {
+    let place = Place::with(&orders());
+    let server = slow(&place, 1_500, &["convengine.turn.lease=500ms"]);
+    let answer = thread::scope(|scope| {
+        let sent = scope.spawn(|| server.post(json!({"conversationId": ID, "message": "slow"}).to_string()));
+        assert!(within(|| open_turns(&place) == ["open"]), "the turn is not open");
+        let mut sql = place.sql();
+        let before = if sql.is_postgres() { "now() - interval '1 second'" } else { "0" };
+        sql.run(&format!("update ce_turn set owner = 'another', lease_until = {before}"));
+        sent.join().unwrap()
+    });
+    assert_eq!((answer.status, &answer.json()["success"]), (200, &json!(true)), "{}", answer.text);
+    assert_eq!(place.sql().texts("select status from ce_turn"), ["closed"]);
+    assert_eq!(server.texts(ID), ["slow"]);
 }
 
 #[test]
