@@ -140,22 +140,26 @@ pub async fn answer(host: Arc<Host>, message: Message) -> Result<Outcome, Refusa
 async fn in_line(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
     let _pass = host.gate.enter(&message.conversation).await?;
     for last in [false, false, true] {
-        if let Some(outcome) = sent_again::answer(&host, &message).await? {
-            return Ok(outcome);
-        }
         match attempt(&host, &message).await {
+            Ok(Some(outcome)) => return Ok(outcome),
+            Ok(None) => {
+                if let Some(outcome) = sent_again::answer(&host, &message).await? {
+                    return Ok(outcome);
+                }
+            }
             // Nothing of it has left: it runs on the conversation as it is now.
             Err(Refusal::Commit(CommitError::Conflict)) if !last => {}
             // Another process was first with the same message.
             Err(Refusal::Commit(CommitError::SameMessage)) if !last => {}
-            other => return other,
+            Err(refusal) => return Err(refusal),
         }
     }
     Err(Busy.into())
 }
 
-async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal> {
-    let session = session(host, message).await?;
+/// Runs the turn of a message; nothing when the message has one already.
+async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
+    let Some(session) = session(host, message).await? else { return Ok(None) };
     // A turn that waited in line starts after the one before it: audit rows and resets are ordered by time.
     let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1);
     let mut input = TurnInput {
@@ -176,17 +180,21 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Outcome, Refusal
     let kept = Kept::new(host, &id, message.key.clone());
     match finish_from(host, Open { turn, slice, kept, interrupted: Vec::new(), status: "closed" }, message.received).await {
         // What it has sent must not be sent a second time by another turn.
-        Err(Refusal::Commit(CommitError::TakenOver)) => sent_again::by_another(host, message, &id).await,
-        other => other,
+        Err(Refusal::Commit(CommitError::TakenOver)) => sent_again::by_another(host, message, &id).await.map(Some),
+        other => other.map(Some),
     }
 }
 
-/// The conversation as the turn before this one has left it.
-async fn session(host: &Arc<Host>, message: &Message) -> Result<Loaded, Refusal> {
+/// The conversation as the turn before this one has left it; nothing when the message has a turn already.
+async fn session(host: &Arc<Host>, message: &Message) -> Result<Option<Loaded>, Refusal> {
+    let history = host.config.settings.history_max_turns;
     loop {
-        let found = load::conversation(&host.readers, &message.conversation, host.config.settings.history_max_turns).await?;
+        let found = load::conversation(&host.readers, &message.conversation, history, message.key.as_deref()).await?;
+        if found.sent {
+            return Ok(None);
+        }
         if !found.open {
-            return Ok(found.session);
+            return Ok(Some(found.session));
         }
         recover::settle(host, &message.conversation, message.patience()).await?;
     }

@@ -21,8 +21,8 @@ use crate::writer::CommitError;
 /// How often somebody who waits for an open turn looks at it.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// How often what was stored of effects is dropped, once their turns have ended.
-const SWEEP: Duration = Duration::from_secs(60);
+/// How often what was stored of effects is dropped, once their turns have ended: what is there at the same time takes room.
+const SWEEP: Duration = Duration::from_secs(5);
 
 /// Waits until a conversation has no open turn; finishes one that nobody runs. The caller holds the conversation's pass.
 ///

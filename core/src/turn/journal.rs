@@ -42,6 +42,13 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The entry without its request, which a replay asks anew.
+    #[must_use]
+    pub fn lean(&self) -> Entry {
+        let Entry { effect, at, fingerprint, request: _, outcome } = self;
+        Entry { effect: *effect, at: *at, fingerprint: fingerprint.clone(), request: None, outcome: outcome.clone() }
+    }
+
     pub(super) fn completion(&self) -> Completion {
         Completion { id: self.effect, at: self.at, outcome: self.outcome.clone() }
     }
@@ -84,17 +91,10 @@ impl Journal {
     /// The journal as short as it can be: a replay is the same, but cannot print how a request differs.
     #[must_use]
     pub fn lean(&self) -> Journal {
-        let entry = |it: &Entry| Entry {
-            effect: it.effect,
-            at: it.at,
-            fingerprint: it.fingerprint.clone(),
-            request: None,
-            outcome: it.outcome.clone(),
-        };
         Journal {
             header: self.header.clone(),
             input: self.input.clone(),
-            entries: self.entries.iter().map(entry).collect(),
+            entries: self.entries.iter().map(Entry::lean).collect(),
             abandoned: self.abandoned.clone(),
             requests: BTreeMap::new(),
         }

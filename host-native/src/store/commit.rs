@@ -336,7 +336,7 @@ mod tests {
             });
             rows.history(id, &HistoryRow { user_input: "x\0".to_owned(), assistant_output: answer.clone(), created_at: 1 });
             write(&mut database.connection, &rows, CallLog::Plain).await.expect("rows");
-            let found = load::conversation(&database.pool, id, 5).await.expect("a conversation").session;
+            let found = load::conversation(&database.pool, id, 5, None).await.expect("a conversation").session;
             let stored = found.conversation.and_then(|it| it.last_assistant).expect("an answer");
             let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON")["value"].clone();
             let expected = if shared { "a\u{fffd} b\\u0000 c\\\u{fffd}" } else { "a\0 b\\u0000 c\\\0" };

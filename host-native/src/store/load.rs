@@ -11,18 +11,21 @@ use crate::clock;
 pub struct Found {
     /// What the turn starts from.
     pub session: Loaded,
+    /// Whether a message of this name has a turn already, of whatever conversation.
+    pub sent: bool,
     /// Whether a turn of it is open: one that runs elsewhere or was left behind. What was found is then not what the next turn starts from.
     pub open: bool,
 }
 
-/// Loads what a turn starts from: the row, the number of turns, and the newest `history` exchanges since the last reset.
+/// Loads what a turn starts from: the row, the number of turns, and the newest `history` exchanges since the last reset. `key` is the
+/// client's name for the message.
 ///
 /// # Errors
 /// What the database says.
-pub async fn conversation(pool: &Pool, id: &str, history: usize) -> sqlx::Result<Found> {
+pub async fn conversation(pool: &Pool, id: &str, history: usize, key: Option<&str>) -> sqlx::Result<Found> {
     // Twice as many exchanges, because those with a blank side are dropped.
     let limit = i64::try_from(history.saturating_mul(2)).unwrap_or(i64::MAX);
-    let row = row_turns_and_history(pool, id, limit).await?;
+    let row = row_turns_and_history(pool, id, limit, key).await?;
     let number = |it: i64| u32::try_from(it).unwrap_or(u32::MAX);
     let turns = number(row.int("turns")?);
     let turns_since_reset = row.maybe_int("reset_turn")?.map_or(turns, |it| turns + 1 - number(it));
@@ -30,10 +33,10 @@ pub async fn conversation(pool: &Pool, id: &str, history: usize) -> sqlx::Result
     let conversation = conversation_row(id, &row)?;
     let history = if conversation.is_some() { exchanges(row.maybe("history")?, history) } else { Vec::new() };
     let session = Loaded { conversation, history, turns, turns_since_reset, memory };
-    Ok(Found { session, open: row.int("open")? > 0 })
+    Ok(Found { session, sent: row.int("sent")? > 0, open: row.int("open")? > 0 })
 }
 
-async fn row_turns_and_history(pool: &Pool, id: &str, limit: i64) -> sqlx::Result<Row> {
+async fn row_turns_and_history(pool: &Pool, id: &str, limit: i64, key: Option<&str>) -> sqlx::Result<Row> {
     // Time stamps are read as text because the original stored integers and texts in the same column. The innermost statement is
     // answered by the index alone, so a long history costs little.
     let sql = Statement::of(
@@ -42,6 +45,7 @@ async fn row_turns_and_history(pool: &Pool, id: &str, limit: i64) -> sqlx::Resul
            coalesce((select max(number) from ce_turn where conversation_id = $1), 0) as turns,
            (select max(number) from ce_turn where conversation_id = $1 and reset = 1) as reset_turn,
            (select count(*) from ce_turn where conversation_id = $1 and status = 'open') as open,
+           (select count(*) from ce_turn where message_key = $3) as sent,
            (select json_array(store, summary, turns, updated_at) from ce_memory where conversation_id = $1 and store = 'session'
               and updated_at >= coalesce(r.reset_at, -9223372036854775807)) as memory,
            (select json_group_array(json_array(user_input, assistant_output) order by history_id desc)
@@ -58,6 +62,7 @@ async fn row_turns_and_history(pool: &Pool, id: &str, limit: i64) -> sqlx::Resul
            coalesce((select max(number) from ce_turn where conversation_id = $1::uuid), 0)::bigint as turns,
            (select max(number) from ce_turn where conversation_id = $1::uuid and reset)::bigint as reset_turn,
            (select count(*) from ce_turn where conversation_id = $1::uuid and status = 'open') as open,
+           (select count(*) from ce_turn where message_key = $3) as sent,
            (select json_build_array(store, summary, turns, (extract(epoch from updated_at) * 1000)::bigint)::text from ce_memory
               where conversation_id = $1::uuid and store = 'session' and updated_at >= coalesce(r.reset_at, '-infinity')) as memory,
            (select json_agg(json_build_array(user_input, assistant_output::text) order by history_id desc)::text
@@ -67,7 +72,7 @@ async fn row_turns_and_history(pool: &Pool, id: &str, limit: i64) -> sqlx::Resul
          from (select (select max(created_at) from ce_turn where conversation_id = $1::uuid and reset) as reset_at) r
          left join ce_conversation c on c.conversation_id = $1::uuid",
     );
-    pool.first(&sql, &[Sql::Text(id), Sql::Int(limit)]).await?.ok_or(sqlx::Error::RowNotFound)
+    pool.first(&sql, &[Sql::Text(id), Sql::Int(limit), Sql::Maybe(key)]).await?.ok_or(sqlx::Error::RowNotFound)
 }
 
 fn conversation_row(id: &str, row: &Row) -> sqlx::Result<Option<ConversationRow>> {

@@ -119,7 +119,7 @@ async fn a_turn_is_loaded_as_it_was_stored() {
         stored(&mut database, &rows).await.expect("the second turn");
         assert!(is_stored(&mut database.connection, &rows).await.expect("an answer"));
 
-        let found = load::conversation(&database.pool, CONVERSATION, 20).await.expect("a conversation");
+        let found = load::conversation(&database.pool, CONVERSATION, 20, None).await.expect("a conversation");
         assert!(!found.open);
         let session = found.session;
         assert_eq!(session.conversation, Some(conversation()));
@@ -145,7 +145,7 @@ async fn a_turn_is_loaded_as_it_was_stored() {
         let mut rows = TurnRows::default();
         rows.forget(CONVERSATION);
         stored(&mut database, &rows).await.expect("nothing in the way");
-        let found = load::conversation(&database.pool, CONVERSATION, 1).await.expect("a conversation");
+        let found = load::conversation(&database.pool, CONVERSATION, 1, None).await.expect("a conversation");
         assert_eq!((found.session.memory, found.session.history.len()), (None, 1));
     }
 }
@@ -161,7 +161,8 @@ async fn an_open_turn_belongs_to_one_owner() {
         let effect = |effect_id, position| EffectRow { turn_id: FIRST, owner: "me", effect_id, position, entry: None, at: AT };
         rows.effect(&effect(1, 9));
         stored(&mut database, &rows).await.expect("an open turn");
-        assert!(load::conversation(&database.pool, CONVERSATION, 1).await.expect("a conversation").open);
+        let found = load::conversation(&database.pool, CONVERSATION, 1, Some("k")).await.expect("a conversation");
+        assert!(found.open && found.sent);
         let found = turn::open_of(&database.pool, CONVERSATION).await.expect("an answer").expect("a turn");
         assert_eq!((found.turn_id.as_str(), found.audited, found.message_key.as_deref()), (FIRST, 1, Some("k")));
         assert_eq!(turn::of_message(&database.pool, "k").await.expect("an answer").map(|it| it.status), Some("open".to_owned()));

@@ -199,7 +199,8 @@ impl TurnRows {
 
     /// Adds an effect of an open turn: that it leaves now, or what it was answered.
     pub fn effect(&mut self, effect: &EffectRow<'_>) {
-        self.effect.push(&(effect.turn_id, effect.owner, effect.effect_id, effect.position, &effect.entry, effect.at));
+        let entry = effect.entry.map(Entry::lean);
+        self.effect.push(&(effect.turn_id, effect.owner, effect.effect_id, effect.position, entry, effect.at));
     }
 
     /// Notes that the audit rows of the notices before `seq` are stored.

@@ -96,21 +96,32 @@ impl Database {
         Ok(other)
     }
 
-    /// The bytes that it takes, with everything written where it belongs.
+    /// Gives up the room of rows that are not there any more, which would otherwise be used again later.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn compact(&self) -> Result<()> {
+        let compact = if self.kind == Kind::Sqlite { "vacuum" } else { "vacuum full" };
+        self.rows(compact).map(|_| ())
+    }
+
+    /// The bytes that it takes, with everything written where it belongs; without room that is free to be used again, and without the
+    /// table of open turns, which is swept.
     ///
     /// # Errors
     /// When it cannot be asked.
     pub fn bytes(&self) -> Result<u64> {
-        match &self.kind {
+        let size = match &self.kind {
             Kind::Sqlite => {
                 self.rows("pragma wal_checkpoint(truncate)")?;
-                Ok(fs::metadata(file(&self.name))?.len())
+                "select cast((page_count - freelist_count) * page_size as text)
+                 from pragma_page_count, pragma_freelist_count, pragma_page_size"
             }
             Kind::Postgres(_) => {
-                let rows = self.rows(&format!("select cast(pg_database_size('{}') as text)", self.name))?;
-                rows.first().and_then(|it| it.first()).context("no size")?.parse().context("no number")
+                "select cast(pg_database_size(current_database()) - coalesce(pg_total_relation_size(to_regclass('ce_turn_effect')), 0) as text)"
             }
-        }
+        };
+        self.rows(size)?.first().and_then(|it| it.first()).context("no size")?.parse().context("no number")
     }
 
     /// The texts of a query's rows; a statement that both databases understand.

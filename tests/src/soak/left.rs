@@ -33,7 +33,7 @@ impl Left {
         let pool = readers(&place).await.map_err(|it| anyhow!("{it}"))?;
         let (mut states, mut in_doubt) = (Map::new(), false);
         for id in conversations {
-            let found = load::conversation(&pool, id, 500).await?;
+            let found = load::conversation(&pool, id, 500, None).await?;
             let turns = turn::of_conversation(&pool, id).await?;
             for turn in &turns {
                 let entries = decompress(&turn.journal)?.entries;

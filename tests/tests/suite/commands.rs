@@ -79,6 +79,15 @@ fn other_peoples_tables_are_left_alone() {
 }
 
 #[test]
+fn tables_of_an_earlier_version_are_named_before_anything_is_served() {
+    let place = Place::with(&orders());
+    place.sql().run("alter table ce_turn drop column total_ms");
+    one_line(&place.run(&ANYWHERE), 3, &["earlier version", "convengine migrate --database"]);
+    assert_eq!(place.run(&["migrate"]).code, 0);
+    assert_eq!(place.serve(&WORDS_ALONE).say(ID, "my order")["success"], true);
+}
+
+#[test]
 fn what_cannot_be_stored_is_refused_line_by_line_and_changes_nothing() {
     let place = Place::with(&orders());
     let mut sql = place.sql();
