@@ -2,7 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 
+use convengine_tests::binary;
 use convengine_tests::soak::database::Kind;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -47,6 +50,24 @@ impl Database {
             Some(_) => Database::on_postgres(name),
             None => Database::Sqlite(folder.join("test.db")),
         }
+    }
+
+    /// A place's database that has our tables already on PostgreSQL, where making them takes longer than most tests.
+    pub fn with_tables(folder: &Path, name: &str) -> Database {
+        static TEMPLATE: OnceLock<String> = OnceLock::new();
+        let Some(server) = on_server() else { return Database::of_place(folder, name) };
+        let template = TEMPLATE.get_or_init(|| {
+            let template = Database::on_postgres(&format!("convengine-suite-{}-tables", std::process::id()));
+            let made = Command::new(binary().unwrap()).args(["migrate", "--database", &template.url()]).output().unwrap();
+            assert!(made.status.success(), "{made:?}");
+            let Database::Postgres { name, .. } = &template else { unreachable!("it is on a server") };
+            let name = name.clone();
+            // It goes with the server.
+            std::mem::forget(template);
+            name
+        });
+        administer(&server, &format!("create database \"{name}\" template \"{template}\""));
+        Database::Postgres { server, name: name.to_owned() }
     }
 
     /// A database of this name on the server that `cargo xtask test` started.

@@ -52,7 +52,7 @@ fn a_talk_held_on_a_server_replays_with_nobody_to_ask() {
     for name in ["hotel_by_the_lake", "transfer_task_fails", "stock_lookup", "yes_comes_too_late"] {
         let case = talk(&format!("{name}.talk")).unwrap();
         let file = case.path.display().to_string();
-        let place = Place::new();
+        let place = Place::ready();
         assert_eq!(place.run(&["import", &file]).code, 0);
         let flow = format!("convengine.flow={}", case.pack.settings["flow"]);
         let server = place.serve(&["--llm", &format!("scripted:{file}"), "--set", &flow]);

@@ -71,7 +71,7 @@ fn call(id: u32, extension: &str, pack: &Pack, messages: &Value) -> Effect {
 
 #[test]
 fn every_guest_answers_in_the_browser_as_on_the_server() {
-    let place = Place::new();
+    let place = Place::ready();
     let mut extensions = json!({"worked": {"file": worked()}});
     for name in guests() {
         extensions[&name] = json!({"file": guest(&place, &name)});
@@ -122,7 +122,7 @@ const REPLY: &str = "We can do that. The fee is 300.00 EUR.";
 
 #[test]
 fn a_module_dropped_onto_the_page_in_the_browser_runs_its_tasks() {
-    let place = Place::new();
+    let place = Place::ready();
     let (pack, module) = fee_check(&place);
     let params = r#"{"requestedAmount": 10000, "tenureMonths": 24}"#;
     let bad = guest(&place, "imports");
@@ -141,7 +141,7 @@ fn a_module_dropped_onto_the_page_in_the_browser_runs_its_tasks() {
 
 #[test]
 fn a_bound_task_answers_in_the_core_and_on_the_server_as_in_the_browser() {
-    let place = Place::new();
+    let place = Place::ready();
     let (file, _) = fee_check(&place);
     let pack = pack_file::read(file.as_ref()).unwrap();
     for suspend in [Suspend::Never, Suspend::Always] {
@@ -160,7 +160,7 @@ fn a_bound_task_answers_in_the_core_and_on_the_server_as_in_the_browser() {
 
 #[test]
 fn a_module_survives_the_way_through_a_database() {
-    let place = Place::new();
+    let place = Place::ready();
     guest(&place, "answers");
     let manifest = json!({"file": "answers.wasm", "requests": ["http"], "hosts": ["a.example:443"], "memory_mib": 2, "description": "d"});
     let file = place.pack("pack.json", &json!({"name": "n", "extensions": {"answers": manifest}}));

@@ -19,7 +19,7 @@ fn every_pack_is_as_expected_over_http() {
     let run = |cases: &[Case]| {
         let mut explained = explained().unwrap();
         let played = |it: &Case| {
-            let place = Place::new();
+            let place = Place::ready();
             let around = Around { database: Some(place.database()), ..Around::default() };
             play_http_in(&it.pack, &binary, &it.path, &around, &mut explained)
         };

@@ -31,7 +31,7 @@ fn conversations_with_model_calls_and_failed_turns_replay_equal() {
     let models = demo("model_acts.json").unwrap().path;
     let failing = root().join("tests/packs/pipeline/policy_llm_no_usable_reply.json");
     for (path, fails) in [(models, false), (failing, true)] {
-        let place = Place::new();
+        let place = Place::ready();
         let answers = played(&place, path.to_str().unwrap());
         assert_eq!(answers.iter().any(|it| it["success"] == false), fails);
         assert_ne!(place.sql().texts("select cast(count(*) as text) from ce_llm_call_log"), ["0"]);

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -67,12 +67,22 @@ pub struct Ran {
 }
 
 impl Place {
+    /// A place whose database is empty.
     pub fn new() -> Place {
+        Place::of(Database::of_place)
+    }
+
+    /// A place for tests that do not ask who makes the tables.
+    pub fn ready() -> Place {
+        Place::of(Database::with_tables)
+    }
+
+    fn of(database: fn(&Path, &str) -> Database) -> Place {
         static PLACES: AtomicU32 = AtomicU32::new(0);
         let name = format!("convengine-suite-{}-{}", std::process::id(), PLACES.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(&name);
         fs::create_dir(&folder).unwrap();
-        let database = Database::of_place(&folder, &name);
+        let database = database(&folder, &name);
         Place { folder, files: AtomicU32::new(0), database }
     }
 
@@ -85,7 +95,7 @@ impl Place {
 
     /// A place whose database holds the rows of a pack.
     pub fn with(pack: &Value) -> Place {
-        let place = Place::new();
+        let place = Place::ready();
         let file = place.pack("pack.json", pack);
         let ran = place.run(&["import", &file]);
         assert_eq!(ran.code, 0, "{ran:?}");
