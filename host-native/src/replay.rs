@@ -69,6 +69,8 @@ fn not_right(line: String) -> Failure {
 struct Again {
     outcome: Outcome,
     notices: Vec<Notice>,
+    /// What it has asked, which a journal of the mode DERIVED does not keep.
+    journal: Journal,
 }
 
 async fn recorded(pool: &Pool, stored: &StoredTurn) -> Result<(Journal, Arc<Config>), Failure> {
@@ -158,16 +160,16 @@ fn whole(number: &Number) -> Option<i64> {
 }
 
 fn run(journal: &Journal, config: &Arc<Config>) -> Result<Again, TurnError> {
-    let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
+    let (turn, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
     let outcome = slice.end.ok_or(TurnError::Stalled)?;
-    Ok(Again { outcome, notices: slice.notices })
+    Ok(Again { outcome, notices: slice.notices, journal: turn.journal().clone() })
 }
 
 /// A turn that was lost diverges from its journal: what was told up to there, and its end, are equal.
 fn rescue(journal: &Journal, config: &Arc<Config>) -> Result<Again, TurnError> {
-    let Rescued { slice, diverged, .. } = Turn::rescue(journal, Arc::clone(config))?;
+    let Rescued { turn, slice, diverged } = Turn::rescue(journal, Arc::clone(config))?;
     let outcome = slice.end.ok_or(diverged.unwrap_or(TurnError::Stalled))?;
-    Ok(Again { outcome, notices: slice.notices })
+    Ok(Again { outcome, notices: slice.notices, journal: turn.journal().clone() })
 }
 
 fn audit_of(notice: &Notice) -> Option<(&str, &Value)> {
@@ -180,7 +182,8 @@ fn audit_of(notice: &Notice) -> Option<(&str, &Value)> {
 /// Fails with the first point at which another configuration takes the turn elsewhere.
 fn what_if(number: u32, journal: &Journal, recorded: &Arc<Config>, other: &Arc<Config>) -> Result<(), Failure> {
     let before = run(journal, recorded).map_err(|it| not_right(format!("turn {number} cannot be replayed as it was: {it}")))?;
-    let mut journal = journal.clone();
+    // Only what the first run has asked again can be shown beside what the other configuration asks.
+    let mut journal = before.journal.clone();
     journal.input.program = other.program();
     let after = run(&journal, other).map_err(|it| not_right(format!("turn {number}: {it}")))?;
     let count = before.notices.len().max(after.notices.len());

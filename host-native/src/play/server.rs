@@ -19,6 +19,7 @@ pub struct PackServer {
     process: Child,
     address: String,
     database: String,
+    stub: Option<SocketAddr>,
     folder: PathBuf,
     runtime: Runtime,
 }
@@ -43,14 +44,12 @@ impl PackServer {
         let database = around.database.clone().unwrap_or_else(|| format!("sqlite:{}", folder.join("play.db").display()));
         let runtime = Runtime::new()?;
         let (pack, path, stub) = at_stub(pack, path, &folder, &runtime)?;
-        for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), path.as_os_str()]] {
-            let output = Command::new(binary).args(&arguments).arg("--database").arg(&database).output()?;
-            if !output.status.success() {
-                bail!("the pack cannot be imported: {}", String::from_utf8_lossy(&output.stderr).trim());
-            }
+        let output = Command::new(binary).arg("import").arg(&path).arg("--database").arg(&database).output()?;
+        if !output.status.success() {
+            bail!("the pack cannot be imported: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
         let process = serve(&pack, binary, &path, &database, stub, &around.set)?;
-        let mut server = PackServer { pack, process, address: String::new(), database, folder, runtime };
+        let mut server = PackServer { pack, process, address: String::new(), database, stub, folder, runtime };
         server.address = server.listening()?;
         Ok(server)
     }
@@ -68,6 +67,11 @@ impl PackServer {
     /// The address of its database.
     pub fn database(&self) -> &str {
         &self.database
+    }
+
+    /// The address of the pack's services, when it brings some along.
+    pub fn stub(&self) -> Option<SocketAddr> {
+        self.stub
     }
 
     /// The id of its process.

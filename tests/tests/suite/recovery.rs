@@ -106,6 +106,39 @@ fn what_a_killed_server_has_begun_is_finished_by_the_next() {
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
+/// On SQLite one process alone has the database.
+#[test]
+fn a_message_waits_for_the_turn_that_another_process_runs() {
+    let place = Place::with(&orders());
+    if !place.sql().is_postgres() {
+        return;
+    }
+    let (one, other) = (slow(&place, 2_000, &[]), slow(&place, 0, &[]));
+    thread::scope(|scope| {
+        let first = scope.spawn(|| one.say(ID, "slow"));
+        assert!(within(|| open_turns(&place) == ["open"]), "the turn is not open");
+        let second = scope.spawn(|| {
+            let answer = other.say(ID, "my order");
+            (answer, open_turns(&place))
+        });
+        assert_eq!(open_turns(&place), ["open"], "the first ended before the second was sent");
+        let (second, open) = second.join().unwrap();
+        assert!(open.is_empty(), "the second has not waited");
+        let first = first.join().unwrap();
+        assert_eq!((&first["success"], &second["success"]), (&json!(true), &json!(true)), "{first} {second}");
+        assert_eq!(second["payload"]["value"], "Your order is on its way.");
+    });
+    assert_eq!(place.sql().texts("select concat_ws(' ', number, status) from ce_turn order by number"), ["1 closed", "2 closed"]);
+    // The second began when the first was stored.
+    let order = "select one.closed_at <= other.created_at from ce_turn one, ce_turn other where one.number = 1 and other.number = 2";
+    assert_eq!(place.sql().texts(order), ["t"]);
+    let history = "select user_input from ce_conversation_history order by history_id";
+    assert_eq!(place.sql().texts(history), ["slow", "my order"]);
+    assert_eq!((one.texts(ID), other.texts(ID)), (vec![json!("slow"), json!("my order")], vec![json!("slow"), json!("my order")]));
+    let ran = place.run(&["replay", "--conversation", ID]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
 #[test]
 fn an_open_turn_that_cannot_be_read_does_not_block_its_conversation() {
     let place = Place::with(&orders());

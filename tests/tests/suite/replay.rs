@@ -12,12 +12,12 @@ use crate::running::{Place, WORDS_ALONE, one_line, orders};
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
 
 /// Sends the messages of a pack to a server on its rows.
-fn played(place: &Place, path: &str) -> Vec<Value> {
+fn played(place: &Place, path: &str, set: &[&str]) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     let pack: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(place.run(&["import", path]).code, 0);
     let flow = format!("convengine.flow={}", pack["settings"]["flow"]);
-    let server = place.serve(&["--llm", &format!("scripted:{path}"), "--set", &flow]);
+    let server = place.serve(&[&["--llm", &format!("scripted:{path}"), "--set", &flow], set].concat());
     let answer = |turn: &Value| server.post(turn["request"]["body"].to_string()).json();
     pack["turns"].as_array().unwrap().iter().map(answer).collect()
 }
@@ -32,7 +32,7 @@ fn conversations_with_model_calls_and_failed_turns_replay_equal() {
     let failing = root().join("tests/packs/pipeline/policy_llm_no_usable_reply.json");
     for (path, fails) in [(models, false), (failing, true)] {
         let place = Place::ready();
-        let answers = played(&place, path.to_str().unwrap());
+        let answers = played(&place, path.to_str().unwrap(), &[]);
         assert_eq!(answers.iter().any(|it| it["success"] == false), fails);
         assert_ne!(place.sql().texts("select cast(count(*) as text) from ce_llm_call_log"), ["0"]);
         let ran = place.run(&["replay", "--conversation", &conversation(&answers)]);
@@ -64,6 +64,31 @@ fn another_configuration_shows_what_it_would_change() {
     assert_eq!(other.code, 1, "{other:?}");
     for words in ["turn 1 ", "RESPONSE_EXACT", "Your order is on its way.", "Your order waits at the border."] {
         assert!(other.err.contains(words), "{words} in {}", other.err);
+    }
+}
+
+#[test]
+fn another_configuration_shows_what_it_would_ask_a_model() {
+    let path = demo("model_acts.json").unwrap().path;
+    let text = fs::read_to_string(&path).unwrap();
+    for mode in ["DEFERRED_BULK", "DERIVED"] {
+        let place = Place::new();
+        let mode = format!("convengine.audit.persistence.mode={mode}");
+        let answers = played(&place, path.to_str().unwrap(), &["--set", &mode]);
+        let replay = |text: &str| {
+            let file = place.write("other.json", text);
+            place.run(&["replay", "--conversation", &conversation(&answers), "--config", &file])
+        };
+        let same = replay(&text);
+        assert_eq!((same.code, same.out.as_str()), (0, "no difference\n"), "{mode}: {same:?}");
+        let mut pack: Value = serde_json::from_str(&text).unwrap();
+        let question = pack["tables"]["ce_policy"][0]["pattern"].as_str().unwrap().to_owned();
+        pack["tables"]["ce_policy"][0]["pattern"] = json!("QUESTION");
+        let other = replay(&pack.to_string());
+        assert_eq!(other.code, 1, "{mode}: {other:?}");
+        for words in ["turn 1: ", "PolicyEnforcementStep", &question, "QUESTION"] {
+            assert!(other.err.contains(words), "{mode}: {words} in {}", other.err);
+        }
     }
 }
 
