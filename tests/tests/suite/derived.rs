@@ -21,6 +21,9 @@ const DERIVED: &str = "convengine.audit.persistence.mode=DERIVED";
 const SILENT: [&str; 3] =
     ["packs/pipeline/audit_level_none.json", "packs/recorded/s33d_audit_disabled.json", "packs/v1/nothing_of_absent_steps.json"];
 
+/// On PostgreSQL every so manieth pack is played, on SQLite each.
+const EVERY_ON_POSTGRES: usize = 6;
+
 /// A pack's server, and the conversations held with it in the order in which they began.
 struct Held {
     server: PackServer,
@@ -188,7 +191,15 @@ fn derives_the_same(name: &str, held: &Held, place: &Place, told: &[String]) {
 
 #[test]
 fn a_server_that_derives_answers_what_one_that_stores_answers() {
-    let cases = corpus().unwrap();
+    let mut cases = corpus().unwrap();
+    if Place::new().sql().is_postgres() {
+        // Two databases a pack take minutes there. What is derived is the same; columns and times are those of any pack.
+        let mut number = 0;
+        cases.retain(|_| {
+            number += 1;
+            number % EVERY_ON_POSTGRES == 0
+        });
+    }
     let compare = |case: &Case| {
         let (one, other) = (Place::new(), Place::new());
         let (stored, derives) = (Held::with(case, &one, &[]), Held::with(case, &other, &[DERIVED]));
