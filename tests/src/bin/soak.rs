@@ -32,8 +32,8 @@ fn main() -> Result<()> {
         }
         ["outage", database, connections] => outage(&Kind::parse(database)?, connections.parse()?)?,
         ["size", database, pack, set @ ..] => {
-            let (turns, bytes) = size::bytes_a_turn(&beside("convengine")?, &Kind::parse(database)?, pack, &owned(set))?;
-            json!({"turns": turns, "bytes": bytes})
+            let seen = size::of_a_turn(&beside("convengine")?, &Kind::parse(database)?, pack, &owned(set))?;
+            json!({"turns": seen.turns, "bytes": seen.bytes, "rows": seen.rows})
         }
         _ => bail!(
             "usage: soak crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…]"

@@ -124,6 +124,27 @@ impl Database {
         self.rows(size)?.first().and_then(|it| it.first()).context("no size")?.parse().context("no number")
     }
 
+    /// The bytes of the rows alone: no index, and no room that is free in pages.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn row_bytes(&self) -> Result<u64> {
+        let sizes = match &self.kind {
+            Kind::Sqlite => {
+                let sql =
+                    "select cast(sum(payload) as text) from dbstat where name in (select name from sqlite_schema where type = 'table')";
+                self.rows(sql)?
+            }
+            Kind::Postgres(_) => {
+                let tables = self.rows("select tablename::text from pg_tables where schemaname = current_schema()")?;
+                let size = |it: &Vec<String>| format!("select sum(pg_column_size(t.*)) from \"{}\" t", it[0]);
+                let sizes: Vec<String> = tables.iter().map(size).collect();
+                self.rows(&format!("select cast(sum(s) as text) from ({}) x (s)", sizes.join(" union all ")))?
+            }
+        };
+        sizes.first().and_then(|it| it.first()).context("no size")?.parse().context("no number")
+    }
+
     /// The texts of a query's rows; a statement that both databases understand.
     ///
     /// # Errors

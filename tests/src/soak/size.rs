@@ -20,20 +20,33 @@ const CONVERSATIONS: usize = 60;
 /// Turns of every second conversation.
 const LONG: usize = 16;
 
-/// The bytes a turn of a pack's conversations with these settings: what is there for good, and no room that waits to be used again.
+/// What turns take.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// How many there were.
+    pub turns: usize,
+    /// Bytes a turn by which the database grows: rows, indexes, and the room that is free in pages, but not that which waits to be used
+    /// again.
+    pub bytes: u64,
+    /// Bytes a turn of the rows alone.
+    pub rows: u64,
+}
+
+/// What a turn of a pack's conversations takes with these settings.
 ///
 /// # Errors
 /// When the pack cannot be repeated, or an answer is not as in the undisturbed run.
-pub fn bytes_a_turn(binary: &Path, kind: &Kind, pack: &str, set: &[String]) -> Result<(usize, u64)> {
+pub fn of_a_turn(binary: &Path, kind: &Kind, pack: &str, set: &[String]) -> Result<Size> {
     let mix = Rc::new(Mix { served: vec![Served::start(binary, kind, pack, LONG, set)?] });
     let database = &mix.served[0].database;
     database.compact()?;
-    let before = database.bytes()?;
+    let (bytes, rows) = (database.bytes()?, database.row_bytes()?);
     let seen = hold(&mix, 4, Until::Conversations(CONVERSATIONS))?;
     ensure!(seen.failures == 0, "{} answers are not as expected: {}", seen.failures, seen.failed.join("; "));
     swept(database)?;
     database.compact()?;
-    Ok((seen.micros.len(), seen.a_turn(database.bytes()?.saturating_sub(before))))
+    let (bytes, rows) = (database.bytes()?.saturating_sub(bytes), database.row_bytes()?.saturating_sub(rows));
+    Ok(Size { turns: seen.micros.len(), bytes: seen.a_turn(bytes), rows: seen.a_turn(rows) })
 }
 
 /// Waits until the server has swept up behind the turns.

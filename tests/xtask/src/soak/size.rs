@@ -1,8 +1,7 @@
 //! What a turn takes on the disk, for packs whose conversations can be held again and again.
 //!
-//! A figure is the growth of the database (the file of SQLite, `pg_database_size` of PostgreSQL) from the first message to the last,
-//! divided by the turns. It counts everything that a turn leaves: rows of all tables, their indexes, the room that is free in pages,
-//! and the catalogue's own growth; not what is there before the first message.
+//! The first figure is what the database grows by, divided by the turns: rows of all tables, their indexes, the room that is free in
+//! pages; not what waits to be used again. The second is that of the rows alone.
 
 use std::fs;
 
@@ -32,21 +31,31 @@ const PACKS: [&str; 15] = [
 
 const KIB: f64 = 1024.0;
 
-/// A way to store: its name, the settings that ask for it, the most bytes a turn, and whether that holds only without a model.
-type Stored = (&'static str, &'static [&'static str], f64, bool);
+/// A way to store.
+struct Stored {
+    name: &'static str,
+    /// The settings that ask for it.
+    set: &'static [&'static str],
+    /// The most bytes a turn.
+    limit: f64,
+    /// Whose bytes: of all that the database grows by, or of the rows alone.
+    of: &'static str,
+    /// Whether the limit holds only without a model, whose texts may be of any length.
+    without_model: bool,
+}
 
-/// What is stored. The texts of models may be of any length: with them a limit holds only where they are stored once. (`decisions.md` 4)
+/// What is stored. (`decisions.md` 4)
 const STORED: [Stored; 3] = [
-    ("ALL", &[], 32.0 * KIB, true),
-    ("STANDARD", &["convengine.audit.level=STANDARD"], 16.0 * KIB, true),
-    ("DERIVED", &["convengine.audit.persistence.mode=DERIVED"], 5.0 * KIB, false),
+    Stored { name: "ALL", set: &[], limit: 32.0 * KIB, of: "/rows", without_model: true },
+    Stored { name: "STANDARD", set: &["convengine.audit.level=STANDARD"], limit: 16.0 * KIB, of: "/rows", without_model: true },
+    Stored { name: "DERIVED", set: &["convengine.audit.persistence.mode=DERIVED"], limit: 5.0 * KIB, of: "/bytes", without_model: false },
 ];
 
 /// Prints the table and answers which figures are above their limits.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
-    print!("\n{:<36}{:>8}", "bytes a turn", "turns");
+    print!("\n{:<32}{:>7}", "bytes a turn (of its rows)", "turns");
     for (database, _) in soak.databases() {
-        STORED.iter().for_each(|it| print!("{:>22}", format!("{database} {}", it.0)));
+        STORED.iter().for_each(|it| print!("{:>22}", format!("{database} {}", it.name)));
     }
     println!();
     let mut broken = Vec::new();
@@ -55,19 +64,17 @@ pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
         let mut figures = Vec::new();
         let mut turns = 0.0;
         for (name, database) in soak.databases() {
-            for (stored, set, limit, without_model) in STORED {
-                let seen = soak.talk(&[&["size", database.as_str(), pack], set].concat())?;
+            for stored in &STORED {
+                let seen = soak.talk(&[&["size", database.as_str(), pack], stored.set].concat())?;
                 turns = seen.number("/turns")?;
-                let bytes = seen.number("/bytes")?;
-                figures.push(format!("{bytes:>22.0}"));
-                let is_limited = !(without_model && has_model);
-                broken.extend(
-                    (is_limited && bytes > limit)
-                        .then(|| format!("{pack}, {name} {stored}: {bytes:.0} bytes a turn, at most {limit:.0} are allowed")),
-                );
+                figures.push(format!("{:>22}", format!("{:.0} ({:.0})", seen.number("/bytes")?, seen.number("/rows")?)));
+                let (bytes, limit) = (seen.number(stored.of)?, stored.limit);
+                if bytes > limit && !(stored.without_model && has_model) {
+                    broken.push(format!("{pack}, {name} {}: {bytes:.0} bytes a turn, at most {limit:.0} are allowed", stored.name));
+                }
             }
         }
-        println!("{pack:<36}{turns:>8}{}", figures.concat());
+        println!("{pack:<32}{turns:>7}{}", figures.concat());
     }
     Ok(broken)
 }
