@@ -29,10 +29,21 @@ pub struct Scene<'s> {
     pub usual: &'s BTreeSet<String>,
     /// The turn.
     pub run: &'s Run,
-    /// The same turn undisturbed; absent when this is it, or when the conversation had gone another way before.
-    pub meant: Option<&'s Run>,
+    /// Other turns that it is held against.
+    pub beside: Beside<'s>,
     /// What was done to it, or to the turn before it.
     pub fault: Option<Fault>,
+}
+
+/// Turns beside the one that is looked at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Beside<'s> {
+    /// The same turn undisturbed; absent when this is it, or when the conversation had gone another way before.
+    pub meant: Option<&'s Run>,
+    /// The same turn where nothing was done to the turn before it, which was disturbed.
+    pub usually: Option<&'s Run>,
+    /// The disturbed turn before this one.
+    pub before: Option<&'s Run>,
 }
 
 /// What says how a scene breaks an invariant.

@@ -1,16 +1,16 @@
 //! What can go wrong with the answer to an effect.
 
 use convengine_core::turn::{
-    Answer, Class, ContainerReply, Effect, EffectError, EffectErrorKind, EmbedReply, ExtensionReply, HttpReply, LlmReply, Map, Millis,
-    Patch, Reply, Request, SqlReply, TaskReply, ToolReply,
+    Abandon, Answer, Class, ContainerReply, Effect, EffectError, EffectErrorKind, EmbedReply, ExtensionReply, HttpReply, LlmReply, Map,
+    Millis, Patch, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
 use serde_json::{Value, json};
 
 /// Stands in every error message, so that one which reaches a user is found.
 pub const SECRET: &str = "sk-live-4f1d0c9a77";
 
-/// Milliseconds by which a late answer is late: longer than any deadline, shorter than the life of an offer.
-pub const LATE: Millis = 10 * 60_000;
+/// Milliseconds after which a host gives a turn up, unless it is told otherwise.
+pub const LONGEST: Millis = 120_000;
 
 /// Every way in which an effect fails.
 pub const KINDS: [EffectErrorKind; 12] = [
@@ -60,12 +60,14 @@ pub enum Fault {
     Error(EffectErrorKind),
     /// The effect and all after it fail.
     AllFrom(EffectErrorKind),
-    /// The answer comes after its deadline.
+    /// The answer comes after its deadline: until then the turn waits, and then the host answers in its place.
     Late,
     /// The answer is of no use.
     Garbage(Garbage),
     /// The service answers with this status.
     Status(u16),
+    /// The host gives the turn up before the answer is known.
+    Abandoned(Abandon),
     /// The process ends before the answer is known, and another one takes the turn over.
     CrashBefore,
     /// The process ends when the answer has been written down, and another one takes the turn over.
@@ -81,6 +83,7 @@ impl Fault {
             Fault::Late => "late",
             Fault::Garbage(_) => "garbage",
             Fault::Status(_) => "status",
+            Fault::Abandoned(_) => "abandoned",
             Fault::CrashBefore => "crash before",
             Fault::CrashAfter => "crash after",
         }
@@ -88,7 +91,7 @@ impl Fault {
 }
 
 /// All families, in the order in which they are printed.
-pub const FAMILIES: [&str; 7] = ["error", "all fail", "late", "garbage", "status", "crash before", "crash after"];
+pub const FAMILIES: [&str; 8] = ["error", "all fail", "late", "garbage", "status", "abandoned", "crash before", "crash after"];
 
 /// The faults of an effect.
 pub fn of_effect(effect: &Effect) -> Vec<Fault> {
@@ -100,6 +103,7 @@ pub fn of_effect(effect: &Effect) -> Vec<Fault> {
     if matches!(effect.request, Request::Http(_)) {
         faults.extend(STATUSES.map(Fault::Status));
     }
+    faults.extend([Abandon::Timeout, Abandon::Lost].map(Fault::Abandoned));
     faults.extend([Fault::CrashBefore, Fault::CrashAfter]);
     faults
 }
@@ -121,6 +125,11 @@ pub fn writes(effect: &Effect) -> bool {
 pub fn error(kind: EffectErrorKind) -> Answer {
     let text = format!("java.sql.SQLException: select token from vault where key = '{SECRET}' {{{{user_input}}}} Some(\"{SECRET}\")");
     Answer::Error(EffectError::new(kind, text))
+}
+
+/// What the host answers when the deadline of an effect has passed.
+pub fn late(effect: &Effect) -> Answer {
+    Answer::Error(EffectError::new(EffectErrorKind::Timeout, format!("no answer within {} ms", effect.deadline_ms)))
 }
 
 /// A service's answer with a status, and a body that names a secret.
