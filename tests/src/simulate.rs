@@ -135,7 +135,7 @@ impl Simulation<'_> {
 
     fn judge(&mut self, turn: usize, fault: Option<(usize, Fault)>, run: &Run, beside: Beside<'_>) {
         let (config, later) = (Arc::clone(&self.player.config), beside.before.is_some());
-        let scene = Scene { config: &config, rows: self.rows, usual: &self.usual, run, beside, fault: fault.map(|it| it.1) };
+        let scene = Scene { config: &config, rows: &self.rows, usual: &self.usual, run, beside, fault: fault.map(|it| it.1) };
         for (largest, found) in self.figures.largest.iter_mut().zip(scene.sizes()) {
             *largest = found.max(*largest);
         }

@@ -1,16 +1,25 @@
 //! What can go wrong with the answer to an effect.
 
+use std::sync::LazyLock;
+
 use convengine_core::turn::{
     Abandon, Answer, Class, ContainerReply, Effect, EffectError, EffectErrorKind, EmbedReply, ExtensionReply, HttpReply, LlmReply, Map,
     Millis, Patch, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
+use convengine_server::secrets::Secrets;
 use serde_json::{Value, json};
 
 /// Stands in every error message, so that one which reaches a user is found.
 pub const SECRET: &str = "sk-live-4f1d0c9a77";
 
+/// The value of a secret, with which services echo what they were sent; the simulated host strikes it out as the server does.
+pub const KEY: &str = "vault-key-93b1/e7+40";
+
 /// Milliseconds after which a host gives a turn up, unless it is told otherwise.
 pub const LONGEST: Millis = 120_000;
+
+/// Characters of a very long reply.
+pub const LONG: usize = 12 * 25_600;
 
 /// Every way in which an effect fails.
 pub const KINDS: [EffectErrorKind; 12] = [
@@ -121,10 +130,20 @@ pub fn writes(effect: &Effect) -> bool {
     }
 }
 
+/// What the server leaves of a text that comes back from a service.
+fn struck_out(text: &str) -> String {
+    static SECRETS: LazyLock<Secrets> = LazyLock::new(|| {
+        let mut secrets = Secrets::default();
+        secrets.know("rates", KEY);
+        secrets
+    });
+    SECRETS.scrub(text).into_owned()
+}
+
 /// A failure whose message nobody but the audit may see.
 pub fn error(kind: EffectErrorKind) -> Answer {
-    let text = format!("java.sql.SQLException: select token from vault where key = '{SECRET}' {{{{user_input}}}} Some(\"{SECRET}\")");
-    Answer::Error(EffectError::new(kind, text))
+    let text = format!("java.sql.SQLException: select token from vault where key = '{SECRET}' {{{{user_input}}}} Some(\"{SECRET}\") {KEY}");
+    Answer::Error(EffectError::new(kind, struck_out(&text)))
 }
 
 /// What the host answers when the deadline of an effect has passed.
@@ -134,7 +153,7 @@ pub fn late(effect: &Effect) -> Answer {
 
 /// A service's answer with a status, and a body that names a secret.
 pub fn status(status: u16) -> Answer {
-    let body = if status == 204 { String::new() } else { format!("{{\"detail\": \"{SECRET}\"}}") };
+    let body = if status == 204 { String::new() } else { struck_out(&format!("{{\"detail\": \"{SECRET}\", \"sent\": \"Bearer {KEY}\"}}")) };
     let retry_after_ms = (status == 429).then_some(1_500);
     Answer::Ok(Reply::Http(HttpReply { status, body, retry_after_ms }))
 }
@@ -165,7 +184,7 @@ pub fn text(garbage: Garbage) -> String {
     match garbage {
         Garbage::OtherKind | Garbage::Nothing => String::new(),
         Garbage::Broken => r#"{"action": "CALL_TOOL", "act": "AFFIRM", "intent": "#.to_owned(),
-        Garbage::Long => "lorem ipsum ".repeat(25_600),
+        Garbage::Long => "lorem ipsum ".repeat(LONG / 12),
         Garbage::OtherShape => {
             json!([[{"unexpected": [1, null, {"a": -0.0, "act": 7, "intent": ["X"], "tool_code": {"x": 1}}]}], 1e300, true]).to_string()
         }
