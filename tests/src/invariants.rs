@@ -12,10 +12,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
-use convengine_core::turn::{Answer, NoticeBody, Reply, Request, Write};
+use convengine_core::turn::{Answer, EffectId, Journal, Reply, Request, Write};
 use convengine_server::store::turn::compress;
 
-use crate::simulate::fault::{Fault, Garbage};
+use crate::simulate::fault::{Fault, Garbage, LONG};
 use crate::simulate::run::Run;
 
 /// A turn that has ended, with what is known of it.
@@ -24,15 +24,26 @@ pub struct Scene<'s> {
     /// The configuration.
     pub config: &'s Arc<Config>,
     /// What the author's rows print.
-    pub rows: Rows,
+    pub rows: &'s Rows,
     /// Replies of the pack when nothing is done to it.
     pub usual: &'s BTreeSet<String>,
     /// The turn.
     pub run: &'s Run,
-    /// The same turn undisturbed; absent when this is it, or when the conversation had gone another way before.
-    pub meant: Option<&'s Run>,
+    /// Other turns that it is held against.
+    pub beside: Beside<'s>,
     /// What was done to it, or to the turn before it.
     pub fault: Option<Fault>,
+}
+
+/// Turns beside the one that is looked at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Beside<'s> {
+    /// The same turn undisturbed; absent when this is it, or when the conversation had gone another way before.
+    pub meant: Option<&'s Run>,
+    /// The same turn where nothing was done to the turn before it, which was disturbed.
+    pub usually: Option<&'s Run>,
+    /// The disturbed turn before this one.
+    pub before: Option<&'s Run>,
 }
 
 /// What says how a scene breaks an invariant.
@@ -84,7 +95,7 @@ fn ends(scene: &Scene<'_>) -> Option<String> {
         (None, Some(fault)) if fault.message.trim().is_empty() => Some("the fault says nothing".to_owned()),
         (None, Some(_)) => None,
         (Some(payload), None) => {
-            let wished = scene.fault.is_none() || scene.rows.print_nothing || model_said_nothing(scene.run);
+            let wished = scene.fault.is_none() || scene.rows.reply_is_values(scene.run) || model_said_nothing(scene.run);
             (!wished && payload.value.trim().is_empty()).then(|| "the reply is empty".to_owned())
         }
     }
@@ -104,27 +115,56 @@ const EFFECTS: usize = 100;
 /// Notices of a turn.
 const NOTICES: usize = 1_000;
 
-/// Characters of a prompt: two templates of a million each, and the hint.
-const PROMPT: usize = 2_010_000;
+/// Characters of a prompt, when no reply was very long: the longest message there is, and a session around it.
+const PROMPT: usize = 48_000;
 
-/// Bytes of a compressed journal when no reply was garbage.
-const JOURNAL: usize = 65_536;
+/// Bytes of a compressed journal without the texts of models. (`decisions.md` 4)
+const JOURNAL: usize = 4_096;
+
+/// Characters of a reply that is as long as what models write; the journals of the turns after it carry it along.
+const LONG_REPLY: usize = 2_048;
+
+/// Bytes of a compressed journal with the texts of models, when none was very long.
+const WITH_TEXTS: usize = 24_576;
 
 /// I6: loops, effects, notices, prompts and journals are bounded.
 fn limits(scene: &Scene<'_>) -> Option<String> {
     let [effects, notices, prompt, journal] = scene.sizes();
     let plans = asked(scene.run, |it| matches!(it, Request::Llm(it) if it.purpose == "mcp_plan"));
     let rounds = scene.config.settings.tools.max_loops;
-    let is_long = matches!(scene.fault, Some(Fault::Garbage(Garbage::Long | Garbage::Deep)));
+    let long = if matches!(scene.fault, Some(Fault::Garbage(Garbage::Long | Garbage::Deep))) { LONG } else { 0 };
     let bounds = [
         (plans, 2 * rounds, "plans"),
         (effects, EFFECTS, "effects"),
         (notices, NOTICES, "notices"),
-        (prompt, PROMPT, "characters of a prompt"),
-        (if is_long { 0 } else { journal }, JOURNAL, "bytes of a journal"),
+        (prompt, PROMPT + long, "characters of a prompt"),
+        (
+            without_texts(scene.run),
+            if has_long_replies(scene.run) { WITH_TEXTS } else { JOURNAL } + long,
+            "bytes of a journal without texts of models",
+        ),
+        (journal, WITH_TEXTS + long, "bytes of a journal"),
         (scene.run.slices, effects + 1, "slices"),
     ];
     bounds.into_iter().find(|it| it.0 > it.1).map(|(found, most, what)| format!("{found} {what}, at most {most} are allowed"))
+}
+
+fn has_long_replies(run: &Run) -> bool {
+    let session = &run.input.session;
+    let last = session.conversation.as_ref().and_then(|it| it.last_assistant.as_ref());
+    session.history.iter().map(|it| &it.assistant).chain(last).any(|it| it.len() > LONG_REPLY)
+}
+
+/// Bytes of the compressed journal without what models were asked and answered.
+fn without_texts(run: &Run) -> usize {
+    let mut journal = run.journal.clone();
+    let is_text = |id: EffectId| run.answered.iter().any(|it| it.effect.id == id && matches!(it.effect.request, Request::Llm(_)));
+    journal.entries.retain(|it| !is_text(it.effect));
+    bytes_of(&journal)
+}
+
+fn bytes_of(journal: &Journal) -> usize {
+    compress(journal).map_or(usize::MAX, |it| it.len())
 }
 
 impl Scene<'_> {
@@ -134,8 +174,7 @@ impl Scene<'_> {
             Request::Llm(request) => Some(request.prompt().chars().count()),
             _ => None,
         });
-        let journal = compress(&self.run.journal).map_or(usize::MAX, |it| it.len());
-        [self.run.answered.len(), self.run.notices.len(), prompts.max().unwrap_or_default(), journal]
+        [self.run.answered.len(), self.run.notices.len(), prompts.max().unwrap_or_default(), bytes_of(&self.run.journal)]
     }
 }
 
@@ -164,15 +203,4 @@ fn failure_leaves_the_row(scene: &Scene<'_>) -> Option<String> {
     let of_row = loaded.filter(|_| !is_reset).map(|it| (&it.context, &it.params));
     let left = (&outcome.session.context, &outcome.session.params);
     of_row.is_some_and(|it| it != left).then(|| "the session after it is not the one before it".to_owned())
-}
-
-/// Texts of progress messages.
-fn progress(run: &Run) -> impl Iterator<Item = &str> {
-    run.notices
-        .iter()
-        .flat_map(|it| match &it.body {
-            NoticeBody::Verbose(it) => [Some(it.text.as_str()), it.message.as_deref(), it.error_message.as_deref()],
-            NoticeBody::Audit { .. } => [None; 3],
-        })
-        .flatten()
 }

@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use convengine_core::pack::Pack;
 use convengine_server::pack_file;
 use convengine_server::play::Explained;
+use uuid::Uuid;
 
 /// A pack with its file.
 #[derive(Debug, Clone)]
@@ -44,6 +45,47 @@ pub fn corpus() -> Result<Vec<Case>> {
     }
     cases.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(cases)
+}
+
+/// The corpus and the packs of extensions, whose modules must have been built. These have one message, which is sent twice.
+///
+/// # Errors
+/// As [`corpus`]; also when a module is not there.
+pub fn corpus_with_extension() -> Result<Vec<Case>> {
+    let mut cases = corpus()?;
+    // A module is read from beside its pack.
+    let folder = std::env::temp_dir().join(format!("convengine-extension-{}", Uuid::new_v4()));
+    std::fs::create_dir(&folder)?;
+    let extended = extended(&folder);
+    // It is temporary: what cannot be removed now goes with the system's own cleaning.
+    let _ = std::fs::remove_dir_all(&folder);
+    cases.extend(extended?);
+    Ok(cases)
+}
+
+fn extended(folder: &Path) -> Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for entry in std::fs::read_dir(root().join("tests/packs/extension"))? {
+        let path = entry?.path();
+        let name = path.file_stem().context("a file without a name")?;
+        let module = module(&name.to_string_lossy())?;
+        let beside = folder.join(name).with_extension("json");
+        std::fs::copy(&path, &beside)?;
+        std::fs::copy(module, folder.join(name).with_extension("wasm"))?;
+        let mut case = case(beside)?;
+        case.path = path;
+        case.pack.turns.extend(case.pack.turns.clone());
+        cases.push(case);
+    }
+    Ok(cases)
+}
+
+/// An extension as `cargo xtask extension` builds it.
+fn module(name: &str) -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let file = Path::new("wasm/wasm32-unknown-unknown/wasm").join(name).with_extension("wasm");
+    let found = own.ancestors().map(|it| it.join(&file)).find(|it| it.is_file());
+    found.with_context(|| format!("the extension '{name}' is not built; run `cargo xtask extension` first"))
 }
 
 /// A pack of the demo.

@@ -15,7 +15,7 @@ use convengine_server::play::{CorePlayer, Suspend};
 use self::fault::Fault;
 use self::run::{Run, Undisturbed};
 use crate::Case;
-use crate::invariants::{Rows, Scene, breaches};
+use crate::invariants::{Beside, Rows, Scene, breaches};
 
 /// Something that must not happen, with what brings it about.
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ pub fn simulate(case: &Case, pick: impl Fn(usize) -> bool) -> Result<Figures> {
     for turn in 0..pack.turns.len() {
         let meant = run::undisturbed(&mut simulation.player, turn).with_context(|| format!("{} turn {turn}", pack.name))?;
         simulation.figures.effects += meant.run.answered.len();
-        simulation.judge(turn, None, false, &meant.run, None);
+        simulation.judge(turn, None, &meant.run, Beside::default());
         simulation.player.commit(&meant.run.outcome);
         simulation.usual.extend(meant.run.outcome.payload.iter().map(|it| it.value.clone()));
         played.push(meant);
@@ -92,7 +92,7 @@ pub fn simulate(case: &Case, pick: impl Fn(usize) -> bool) -> Result<Figures> {
         for (at, answered) in meant.run.answered.iter().enumerate() {
             for fault in fault::of_effect(&answered.effect) {
                 if pick(number) {
-                    simulation.disturb(turn, meant, at, fault);
+                    simulation.disturb(turn, &played, at, fault);
                 }
                 number += 1;
             }
@@ -111,27 +111,31 @@ struct Simulation<'p> {
 
 impl Simulation<'_> {
     /// Does something to a turn, and plays the conversation's next turn on what it leaves.
-    fn disturb(&mut self, turn: usize, meant: &Undisturbed, at: usize, fault: Fault) {
+    fn disturb(&mut self, turn: usize, played: &[Undisturbed], at: usize, fault: Fault) {
+        let Some(meant) = played.get(turn) else { return };
         *self.figures.cases.entry(fault.family()).or_default() += 1;
         let (label, player) = (Some((at, fault)), &mut self.player);
         let run = match ended(|| run::disturbed(player, meant, at, fault)) {
             Ok(run) => run,
             Err(error) => return self.violation(turn, label, false, "I1", format!("{error:#}")),
         };
-        self.judge(turn, label, false, &run, Some(&meant.run));
+        self.judge(turn, label, &run, Beside { meant: Some(&meant.run), ..Beside::default() });
         let Some(after) = next_of(self.pack, turn) else { return };
         self.player.commit(&run.outcome);
         self.figures.later += 1;
         let player = &mut self.player;
         match ended(|| run::undisturbed(player, after)) {
-            Ok(later) => self.judge(turn, label, true, &later.run, None),
+            Ok(later) => {
+                let usually = played.get(after).map(|it| &it.run);
+                self.judge(turn, label, &later.run, Beside { meant: None, usually, before: Some(&run) });
+            }
             Err(error) => self.violation(turn, label, true, "I1", format!("{error:#}")),
         }
     }
 
-    fn judge(&mut self, turn: usize, fault: Option<(usize, Fault)>, later: bool, run: &Run, meant: Option<&Run>) {
-        let config = Arc::clone(&self.player.config);
-        let scene = Scene { config: &config, rows: self.rows, usual: &self.usual, run, meant, fault: fault.map(|it| it.1) };
+    fn judge(&mut self, turn: usize, fault: Option<(usize, Fault)>, run: &Run, beside: Beside<'_>) {
+        let (config, later) = (Arc::clone(&self.player.config), beside.before.is_some());
+        let scene = Scene { config: &config, rows: &self.rows, usual: &self.usual, run, beside, fault: fault.map(|it| it.1) };
         for (largest, found) in self.figures.largest.iter_mut().zip(scene.sizes()) {
             *largest = found.max(*largest);
         }

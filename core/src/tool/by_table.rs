@@ -59,7 +59,7 @@ fn forget_elsewhere(session: &mut Session) {
     }
 }
 
-/// Notes that a row's request has succeeded.
+/// Notes that a row's request has succeeded, or that nobody knows whether it did.
 pub fn remember(session: &mut Session, request: &TableRequest, execution: Value) {
     let rows = session.params.get(DONE).and_then(|it| it.get("rows")?.as_object()).cloned();
     let mut rows = rows.unwrap_or_default();

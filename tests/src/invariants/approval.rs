@@ -8,28 +8,45 @@ use serde_json::Value;
 use super::Scene;
 use crate::simulate::run::Answered;
 
-/// I3: a pending action is carried out only when the user has agreed to it, and nothing is carried out for a message that waits for an
-/// approval.
+/// The step that carries pending actions out.
+const STEP: &str = "PendingActionStep";
+
+/// I3: a pending action is carried out only by its step and when the user has agreed to it, and nothing is carried out for a message
+/// that waits for an approval.
 pub(super) fn given(scene: &Scene<'_>) -> Option<String> {
     let run = scene.run;
     for it in &run.answered {
         let id = it.effect.id.0;
-        if it.effect.class == Class::Irreversible && is_pending_action(it).is_none() {
+        let step = it.step.as_ref().filter(|it| it.step == STEP);
+        if needs_a_yes(&it.effect) && step.is_none() {
             return Some(format!("effect {id} cannot be taken back and belongs to no pending action"));
         }
-        if let Some(reason) = is_pending_action(it).and_then(|session| refusal(scene, session)) {
+        if !is_pending_action(it) {
+            continue;
+        }
+        if let Some(reason) = step.and_then(|it| refusal(scene, &it.session)) {
             return Some(format!("effect {id} carries a pending action out: {reason}"));
         }
     }
-    let held = run.answered.iter().find(|it| carries_out(&it.effect) || is_pending_action(it).is_some())?;
-    is_held_back(scene).then(|| format!("effect {} is asked for a message that is sensitive and not approved", held.effect.id.0))
+    let mut held = run.answered.iter().filter(|it| carries_out(&it.effect) || is_pending_action(it));
+    let held = held.find(|it| is_held_back(scene, it))?;
+    Some(format!("effect {} is asked for a message that is sensitive and not approved", held.effect.id.0))
 }
 
-/// The session before the step, of an effect that carries a pending action out.
-fn is_pending_action(it: &Answered) -> Option<&Map> {
-    let step = it.step.as_ref()?;
-    let by_task = matches!(&it.effect.request, Request::Task(task) if task.called_for == TaskUse::PendingAction);
-    (by_task || step.step == "PendingActionStep").then_some(&step.session)
+/// Whether an effect does what nobody may do without a yes.
+fn needs_a_yes(effect: &Effect) -> bool {
+    let by_task = matches!(&effect.request, Request::Task(task) if task.called_for == TaskUse::PendingAction);
+    by_task || effect.class == Class::Irreversible
+}
+
+/// Whether an effect carries a pending action out: what its step asks for, other than for hooks.
+fn is_pending_action(it: &Answered) -> bool {
+    let is_of_step = it.step.as_ref().is_some_and(|it| it.step == STEP);
+    match &it.effect.request {
+        Request::Task(task) => task.called_for == TaskUse::PendingAction,
+        Request::Http(_) | Request::Extension(_) | Request::Tool(_) | Request::Sql(_) => is_of_step,
+        Request::Llm(_) | Request::Embed(_) | Request::Container(_) | Request::Sleep(_) => false,
+    }
 }
 
 fn refusal(scene: &Scene<'_>, session: &Map) -> Option<&'static str> {
@@ -60,12 +77,18 @@ fn carries_out(effect: &Effect) -> bool {
     }
 }
 
-/// Whether the message is sensitive and nobody has approved it, by the message and the settings alone.
-fn is_held_back(scene: &Scene<'_>) -> bool {
+/// Whether the message of an effect is sensitive and nobody has approved it.
+fn is_held_back(scene: &Scene<'_>, it: &Answered) -> bool {
     let (settings, input) = (&scene.config.settings.guardrail, &scene.run.input);
     let text = on_one_line(input.event.text.as_deref().unwrap_or_default());
-    let client = ["approval_granted", "approvalGranted"].iter().any(|it| input.event.params.contains_key(*it));
-    let context = input.session.conversation.as_ref().map(|it| &it.context);
-    let before = context.is_some_and(|it| it.contains_key("guardrail_pending") || it.contains_key("approval"));
-    settings.enabled && settings.require_approval && scene.config.sensitive.find(&text) == Ok(true) && !client && !before
+    let yes = |it: &Value| *it == true || it.as_str().is_some_and(|it| it.trim().eq_ignore_ascii_case("true"));
+    let client = ["approval_granted", "approvalGranted"].iter().any(|it| input.event.params.get(*it) == Some(&Value::Bool(true)));
+    // An application may approve in the course of the turn, too.
+    let of_step = it.step.as_ref().and_then(|it| it.session.get("context")?.as_object());
+    let loaded = input.session.conversation.as_ref().map(|it| &it.context);
+    let granted = of_step.or(loaded).and_then(|it| it.get("approval")?.get("granted")).is_some_and(yes);
+    // A message that is nothing but a yes answers the one that waits.
+    let waits = loaded.is_some_and(|it| it.contains_key("guardrail_pending"));
+    let answers = waits && scene.config.acts.named(text.trim()) == Some(Act::Affirm);
+    settings.enabled && settings.require_approval && scene.config.sensitive.find(&text) == Ok(true) && !client && !granted && !answers
 }

@@ -1,20 +1,60 @@
 //! What may not be seen from outside. (I4, I8)
 
-use convengine_core::turn::Answer;
+use convengine_core::turn::{Answer, NoticeBody};
+use serde_json::Value;
 
-use super::{Scene, progress};
-use crate::simulate::fault::SECRET;
+use super::Scene;
+use crate::simulate::fault::{KEY, SECRET};
 
-/// I4: what an effect's error says stays in the audit: it is in no reply, fault or progress message, unless a row of the pack prints it.
+/// I4: what an effect's error says stays in the audit and the context: it is in no reply, fault or progress message, unless the row that
+/// made the text prints it. The value of a secret is nowhere.
 pub(super) fn keeps_secrets(scene: &Scene<'_>) -> Option<String> {
     let outcome = &scene.run.outcome;
-    let said = outcome.payload.iter().map(|it| ("the reply", it.value.as_str()));
-    let said = said.chain(outcome.fault.iter().map(|it| ("the fault", it.message.as_str())));
-    if scene.rows.print_errors {
-        return None;
+    let says = |text: &str| text.contains(SECRET).then(|| start(text));
+    if let Some(text) = outcome.fault.as_ref().and_then(|it| says(&it.message)) {
+        return Some(format!("the fault says: {text}"));
     }
-    let mut said = said.chain(progress(scene.run).map(|it| ("a progress message", it)));
-    said.find(|it| it.1.contains(SECRET)).map(|(what, text)| format!("{what} says: {}", start(text)))
+    let reply = outcome.payload.as_ref().and_then(|it| says(&it.value));
+    if let Some(text) = reply.filter(|_| !scene.rows.reply_gives_a_reason(scene.run)) {
+        return Some(format!("the reply says: {text}"));
+    }
+    for notice in &scene.run.notices {
+        let NoticeBody::Verbose(it) = &notice.body else { continue };
+        let shown = [Some(&it.text), it.message.as_ref(), it.error_message.as_ref()];
+        let shown = shown.into_iter().flatten().find_map(|it| says(it)).filter(|_| !scene.rows.progress_gives_a_reason(it));
+        if let Some(text) = shown.or_else(|| repeats(&it.metadata, "")) {
+            return Some(format!("a progress message says: {text}"));
+        }
+    }
+    has_key(scene).map(|it| format!("{it} has the value of a secret"))
+}
+
+/// Members of an event's facts in which a failure is told. (`decisions.md` 9, verbose)
+const TOLD: [&str; 1] = ["error"];
+
+/// The first member of an event's facts that repeats an error, other than those in which it is told.
+fn repeats(facts: &Value, name: &str) -> Option<String> {
+    match facts {
+        Value::String(text) if text.contains(SECRET) && !TOLD.contains(&name) => Some(format!("{name}: {}", start(text))),
+        Value::Array(items) => items.iter().find_map(|it| repeats(it, name)),
+        Value::Object(members) => members.iter().find_map(|(name, it)| repeats(it, name)),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+/// What has the value of a secret in it.
+fn has_key(scene: &Scene<'_>) -> Option<&'static str> {
+    // Only what is done to a turn brings it in.
+    scene.fault?;
+    let run = scene.run;
+    let requests: Vec<_> = run.answered.iter().map(|it| &it.effect.request).collect();
+    let places = [
+        ("a notice", serde_json::to_string(&run.notices)),
+        ("the end of the turn", serde_json::to_string(&run.outcome)),
+        ("the journal", serde_json::to_string(&run.journal.entries)),
+        ("a request", serde_json::to_string(&requests)),
+    ];
+    places.into_iter().find(|it| it.1.as_ref().is_ok_and(|it| it.contains(KEY))).map(|it| it.0)
 }
 
 /// Marks of templates, SQL, class names and debug output.
@@ -27,21 +67,72 @@ pub(super) fn hides_the_inside(scene: &Scene<'_>) -> Option<String> {
     scene.fault?;
     let outcome = &scene.run.outcome;
     let said = outcome.payload.as_ref().map(|it| &it.value).or(outcome.fault.as_ref().map(|it| &it.message))?;
-    if scene.usual.contains(said) || (scene.rows.print_errors && said.contains(SECRET)) {
+    if scene.usual.contains(said) || (said.contains(SECRET) && scene.rows.reply_gives_a_reason(scene.run)) {
         return None;
     }
-    let found = INSIDE.iter().filter(|it| said.contains(**it)).find(|it| !came_in(scene, it))?;
+    let words = words(said);
+    let mut seen = INSIDE.iter().filter(|mark| words.iter().any(|it| it.contains(**mark)));
+    let found = seen.find(|it| !came_in(scene, it))?;
     Some(format!("'{found}' is seen: {}", start(said)))
 }
 
-/// Whether something was in what the turn got: its input, and the answers that were no errors.
-fn came_in(scene: &Scene<'_>, mark: &str) -> bool {
-    let answers = scene.run.answered.iter().filter(|it| matches!(it.answer, Answer::Ok(_)));
-    let answers = answers.map(|it| serde_json::to_string(&it.answer).unwrap_or_default());
-    let input = serde_json::to_string(&scene.run.input).unwrap_or_default();
-    std::iter::once(input).chain(answers).any(|it| it.contains(mark))
+/// A text in pieces: what stands around JSON in it, and the texts of that JSON, whose brackets are no marks.
+fn words(text: &str) -> Vec<String> {
+    let (mut found, mut around, mut rest) = (Vec::new(), String::new(), text);
+    while let Some(letter) = rest.chars().next() {
+        if matches!(letter, '{' | '[') {
+            let mut read = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+            if let Some(Ok(json)) = read.next() {
+                leaves(&json, &mut found);
+                rest = rest.get(read.byte_offset()..).unwrap_or_default();
+                continue;
+            }
+        }
+        around.push(letter);
+        rest = rest.get(letter.len_utf8()..).unwrap_or_default();
+    }
+    found.push(around);
+    found
 }
 
+/// The texts of a value, with the names of its members.
+fn leaves(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|it| leaves(it, found)),
+        Value::Object(members) => {
+            for (name, value) in members {
+                found.push(name.clone());
+                leaves(value, found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Whether something was in what the turn got: a text of its input, or of an answer that was no error.
+fn came_in(scene: &Scene<'_>, mark: &str) -> bool {
+    let answers = scene.run.answered.iter().filter(|it| matches!(it.answer, Answer::Ok(_)));
+    let answers = answers.map(|it| serde_json::to_value(&it.answer).unwrap_or_default());
+    let input = serde_json::to_value(&scene.run.input).unwrap_or_default();
+    let mut texts = Vec::new();
+    std::iter::once(input).chain(answers).for_each(|it| leaves(&it, &mut texts));
+    texts.iter().any(|it| it.contains(mark))
+}
+
+/// The beginning of a text, or what stands around what may not be in it.
 fn start(text: &str) -> String {
-    text.chars().take(200).collect()
+    let around = text.find(SECRET).and_then(|it| text.get(..it)).map_or(0, |it| it.chars().count().saturating_sub(160));
+    text.chars().skip(around).take(260).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_of_json_are_no_marks() {
+        assert_eq!(words(r#"ok {"a":{"b":[[1]]}} {{x}}"#).last().map(String::as_str), Some("ok  {{x}}"));
+        assert!(words(r#"{"a":"{{x}}"}"#).contains(&"{{x}}".to_owned()));
+    }
 }

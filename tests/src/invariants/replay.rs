@@ -33,7 +33,7 @@ pub(super) fn survives_a_crash(scene: &Scene<'_>) -> Option<String> {
     if let Some(torn) = &scene.run.torn {
         return Some(format!("the turn that was taken up has {torn}"));
     }
-    let (fault, meant) = scene.fault.zip(scene.meant)?;
+    let (fault, meant) = scene.fault.zip(scene.beside.meant)?;
     let is_in_doubt = || scene.run.answered.iter().zip(&meant.answered).any(|(a, b)| a.answer != b.answer && !repeatable(&a.effect));
     match fault {
         Fault::CrashAfter => differs(scene.run, meant),

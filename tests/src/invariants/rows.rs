@@ -1,52 +1,112 @@
-//! What the author of a pack lets answers and progress messages print.
+//! What the author of a pack lets answers and progress messages print, row by row.
 
 use convengine_core::pack::Pack;
+use convengine_core::turn::{Map, NoticeBody, VerboseNotice};
 use serde_json::Value;
 
-/// Names under which rows find why something failed.
-const REASONS: [&str; 5] = ["error", "reason", "observations", "tool_result", "lifecycle"];
+use crate::simulate::run::Run;
 
-/// Wishes of the author that a fault makes visible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where rows find what an effect said when it failed.
+const REASONS: [&str; 6] = [
+    "lifecycle.errorMessage",
+    "mcp.observations",
+    "toolExecutionError.errorMessage",
+    "pending_action_runtime.reason",
+    "tool_result.error",
+    "errorMessage",
+];
+
+/// The rows of a pack whose texts are shown.
+#[derive(Debug, Clone, Default)]
 pub struct Rows {
-    /// A row prints why something failed.
-    pub print_errors: bool,
-    /// A row is nothing but values, and says nothing when they are missing.
-    pub print_nothing: bool,
+    replies: Vec<Row>,
+    progress: Vec<Row>,
+}
+
+/// What a row shows.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    id: i64,
+    /// It prints why something failed.
+    gives_a_reason: bool,
+    /// It is nothing but values, and says nothing when they are missing.
+    is_values: bool,
 }
 
 impl Rows {
     /// Those of a pack.
     pub fn of(pack: &Pack) -> Rows {
-        let columns = [("ce_response", "exact_text"), ("ce_verbose", "message"), ("ce_verbose", "error_message")];
-        let texts = |(table, column): (&str, &str)| -> Vec<String> {
+        let rows = |table: &str, id: &str, columns: &[&str]| -> Vec<Row> {
             let rows = pack.tables.0.get(table).into_iter().flatten();
-            rows.filter_map(|it| it.get(column).and_then(Value::as_str)).map(str::to_owned).collect()
+            rows.map(|row| row_of(row, id, columns)).collect()
         };
-        let all: Vec<String> = columns.into_iter().flat_map(texts).collect();
-        let values = |it: &String| it.split_once(['{', '[', '#']).is_some();
-        let names = |it: &String| REASONS.iter().any(|reason| it.to_lowercase().contains(reason));
         Rows {
-            print_errors: all.iter().any(|it| values(it) && names(it)),
-            print_nothing: texts(columns[0]).iter().any(|it| words_of(it).trim().is_empty()),
+            replies: rows("ce_response", "response_id", &["exact_text"]),
+            progress: rows("ce_verbose", "verbose_id", &["message", "error_message"]),
         }
+    }
+
+    /// Whether the row that made the reply prints why something failed.
+    pub fn reply_gives_a_reason(&self, run: &Run) -> bool {
+        self.of_reply(run, |it| it.gives_a_reason)
+    }
+
+    /// Whether the row that made the reply is nothing but values.
+    pub fn reply_is_values(&self, run: &Run) -> bool {
+        self.of_reply(run, |it| it.is_values)
+    }
+
+    /// Whether the row of a progress message prints why something failed.
+    pub fn progress_gives_a_reason(&self, notice: &VerboseNotice) -> bool {
+        self.progress.iter().any(|it| Some(it.id) == notice.verbose_id && it.gives_a_reason)
+    }
+
+    /// Where the pack does not audit which row it was, it may be any.
+    fn of_reply(&self, run: &Run, is: impl Fn(&Row) -> bool) -> bool {
+        let audited = run.notices.iter().rev().find_map(|it| match &it.body {
+            NoticeBody::Audit { stage, payload } if stage == "ASSISTANT_OUTPUT" => Some(payload["responseId"].as_i64()),
+            NoticeBody::Audit { .. } | NoticeBody::Verbose(_) => None,
+        });
+        self.replies.iter().any(|it| audited.is_none_or(|id| id == Some(it.id)) && is(it))
     }
 }
 
-/// The text without its expressions.
-fn words_of(text: &str) -> String {
-    let mut depth = 0_usize;
-    let mut words = String::new();
-    for letter in text.chars() {
-        match letter {
-            '{' | '[' | '(' => depth += 1,
-            '}' | ']' | ')' => depth = depth.saturating_sub(1),
-            '$' | '#' => {}
-            _ if depth == 0 => words.push(letter),
-            _ => {}
+fn row_of(row: &Map, id: &str, columns: &[&str]) -> Row {
+    let texts = || columns.iter().filter_map(|it| row.get(*it)?.as_str());
+    let names = |values: &str| REASONS.iter().any(|it| values.contains(it));
+    Row {
+        id: row.get(id).and_then(Value::as_i64).unwrap_or_default(),
+        gives_a_reason: texts().any(|it| names(&split(it).1.replace('?', ""))),
+        is_values: texts().any(|it| serde_json::from_str::<Value>(it).is_err() && split(it).0.trim().is_empty()),
+    }
+}
+
+/// How expressions and blocks begin and end.
+const MARKS: [(&str, &str); 7] = [("{{", "}}"), ("[(", ")]"), ("[[", "]]"), ("[#", "]"), ("[/", "]"), ("${", "}"), ("#{", "}")];
+
+/// The words of a text, and its expressions.
+fn split(text: &str) -> (String, String) {
+    let (mut words, mut values) = (String::new(), String::new());
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let mark = MARKS.iter().find_map(|(begin, end)| {
+            let inner = rest.strip_prefix(begin)?;
+            let at = inner.find(end)?;
+            Some((inner.get(..at)?, inner.get(at + end.len()..)?))
+        });
+        match mark {
+            Some((inside, after)) => {
+                values.push_str(inside);
+                values.push('\n');
+                rest = after;
+            }
+            None => {
+                words.push(letter);
+                rest = rest.get(letter.len_utf8()..).unwrap_or_default();
+            }
         }
     }
-    words
+    (words, values)
 }
 
 #[cfg(test)]
@@ -54,16 +114,20 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn rows(text: &str) -> (bool, bool) {
-        let pack = json!({"name": "n", "tables": {"ce_response": [{"exact_text": text}]}});
-        let rows = Rows::of(&serde_json::from_value(pack).unwrap());
-        (rows.print_errors, rows.print_nothing)
+    fn row(text: &str) -> (bool, bool) {
+        let row = json!({"response_id": 1, "exact_text": text});
+        let row = row_of(row.as_object().unwrap(), "response_id", &["exact_text"]);
+        (row.gives_a_reason, row.is_values)
     }
 
     #[test]
     fn a_row_is_judged_by_its_expressions() {
-        assert_eq!(rows("An error, sorry."), (false, false));
-        assert_eq!(rows("Sorry: {{context.mcp.toolExecutionError.errorMessage}}"), (true, false));
-        assert_eq!(rows("[(${context.mcp.finalAnswer})]"), (false, true));
+        assert_eq!(row("An error, sorry: errorMessage."), (false, false));
+        assert_eq!(row("Sorry: {{context.mcp.toolExecutionError.errorMessage}}"), (true, false));
+        assert_eq!(row("[(${inputParams.tool_result?.error ?: ''})]"), (true, true));
+        assert_eq!(row("{{inputParams.guardrail_reason}}"), (false, true));
+        assert_eq!(row("[(${context.mcp.finalAnswer})]"), (false, true));
+        assert_eq!(row("[{{intent}}]"), (false, false));
+        assert_eq!(row(r#"{"card": "{{intent}}"}"#), (false, false));
     }
 }

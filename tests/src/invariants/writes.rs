@@ -1,6 +1,6 @@
 //! What changes the world is asked for once. (I2)
 
-use convengine_core::config::{ANY, Binding, Config, Executor};
+use convengine_core::config::{ANY, Act, Binding, Config, Executor};
 use convengine_core::json::canon;
 use convengine_core::turn::{Answer, EffectErrorKind, HttpCaller, Reply, Request, TaskUse};
 use serde_json::json;
@@ -9,7 +9,8 @@ use super::Scene;
 use crate::simulate::fault::writes;
 use crate::simulate::run::{Answered, Run};
 
-/// I2: no fault makes the engine ask for a write again that may have been done; a retry has the key of the first attempt.
+/// I2: no fault makes the engine ask for a write again that may have been done; a retry has the key of the first attempt, and what is
+/// left in doubt is done again by the next turn only when its message is a yes.
 pub(super) fn once(scene: &Scene<'_>) -> Option<String> {
     let run = scene.run;
     if let Some(it) = run.answered.iter().find(|it| !is_key(run, it)) {
@@ -31,12 +32,51 @@ pub(super) fn once(scene: &Scene<'_>) -> Option<String> {
         }
         let is_retry = first.effect.key == second.effect.key && is_idempotent(scene.config, second);
         // What the configuration asks for twice when nothing is done to it is its author's wish.
-        let wished = scene.meant.map_or(usize::MAX, |it| count(it, &wanted));
+        let wished = scene.beside.meant.or(scene.beside.usually).map_or(usize::MAX, |it| count(it, &wanted));
         if !is_retry && same.len() + 1 > wished.max(1) {
             return Some(format!("effect {} asks again for what effect {} may have done: {wanted}", second.effect.id.0, first.effect.id.0));
         }
     }
-    None
+    scene.beside.before.and_then(|it| once_more(scene, it))
+}
+
+/// A write that the turn before has left in doubt, and that this one does again although neither its message nor its configuration asks
+/// for that.
+fn once_more(scene: &Scene<'_>, before: &Run) -> Option<String> {
+    let doubtful = before.answered.iter().filter(|it| writes(&it.effect) && is_in_doubt(&it.answer));
+    let doubtful: Vec<String> = doubtful.filter_map(deed).collect();
+    let asked = scene.run.answered.iter().filter(|it| writes(&it.effect));
+    let mut again = asked.filter(|it| deed(it).is_some_and(|it| doubtful.contains(&it)));
+    let found = again.find(|it| {
+        let wanted = deed(it).unwrap_or_default();
+        let usually = scene.beside.usually.map_or(0, |it| count(it, &wanted));
+        count(scene.run, &wanted) > usually && act_of(it) != Some(Act::Affirm.name()) && !is_of_table(scene, it, before)
+    })?;
+    Some(format!("effect {} does without a yes what the turn before has left in doubt: {}", found.effect.id.0, deed(found)?))
+}
+
+/// Whether a row of `ce_tool` asks: what has failed is tried again by every turn that it fits, but for what a crash has left in doubt.
+/// (`decisions.md` 9)
+fn is_of_table(scene: &Scene<'_>, it: &Answered, before: &Run) -> bool {
+    let crashed = |it: &Answered| matches!(&it.answer, Answer::Error(error) if error.kind == EffectErrorKind::Interrupted);
+    let sent = scene.run.input.event.params.contains_key("tool_request");
+    let of_step = it.step.as_ref().is_some_and(|it| it.step == "ToolOrchestrationStep");
+    of_step && !sent && !before.answered.iter().any(crashed)
+}
+
+/// Whether an answer leaves open what became of a write.
+fn is_in_doubt(answer: &Answer) -> bool {
+    let failed = match answer {
+        Answer::Ok(Reply::Http(reply)) => reply.status >= 500,
+        Answer::Ok(_) => false,
+        Answer::Error(_) => true,
+    };
+    failed && !says_nothing_was_done(answer)
+}
+
+/// The act of the message, as the step found it that asked.
+fn act_of(it: &Answered) -> Option<&str> {
+    it.step.as_ref()?.session.get("inputParams")?.get("dialogue_act")?.as_str()
 }
 
 fn is_of_rule(it: &Answered) -> bool {

@@ -1,16 +1,25 @@
 //! What can go wrong with the answer to an effect.
 
+use std::sync::LazyLock;
+
 use convengine_core::turn::{
-    Answer, Class, ContainerReply, Effect, EffectError, EffectErrorKind, EmbedReply, ExtensionReply, HttpReply, LlmReply, Map, Millis,
-    Patch, Reply, Request, SqlReply, TaskReply, ToolReply,
+    Abandon, Answer, Class, ContainerReply, Effect, EffectError, EffectErrorKind, EmbedReply, ExtensionReply, HttpReply, LlmReply, Map,
+    Millis, Patch, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
+use convengine_server::secrets::Secrets;
 use serde_json::{Value, json};
 
 /// Stands in every error message, so that one which reaches a user is found.
 pub const SECRET: &str = "sk-live-4f1d0c9a77";
 
-/// Milliseconds by which a late answer is late: longer than any deadline, shorter than the life of an offer.
-pub const LATE: Millis = 10 * 60_000;
+/// The value of a secret, with which services echo what they were sent; the simulated host strikes it out as the server does.
+pub const KEY: &str = "vault-key-93b1/e7+40";
+
+/// Milliseconds after which a host gives a turn up, unless it is told otherwise.
+pub const LONGEST: Millis = 120_000;
+
+/// Characters of a very long reply.
+pub const LONG: usize = 12 * 25_600;
 
 /// Every way in which an effect fails.
 pub const KINDS: [EffectErrorKind; 12] = [
@@ -60,12 +69,14 @@ pub enum Fault {
     Error(EffectErrorKind),
     /// The effect and all after it fail.
     AllFrom(EffectErrorKind),
-    /// The answer comes after its deadline.
+    /// The answer comes after its deadline: until then the turn waits, and then the host answers in its place.
     Late,
     /// The answer is of no use.
     Garbage(Garbage),
     /// The service answers with this status.
     Status(u16),
+    /// The host gives the turn up before the answer is known.
+    Abandoned(Abandon),
     /// The process ends before the answer is known, and another one takes the turn over.
     CrashBefore,
     /// The process ends when the answer has been written down, and another one takes the turn over.
@@ -81,6 +92,7 @@ impl Fault {
             Fault::Late => "late",
             Fault::Garbage(_) => "garbage",
             Fault::Status(_) => "status",
+            Fault::Abandoned(_) => "abandoned",
             Fault::CrashBefore => "crash before",
             Fault::CrashAfter => "crash after",
         }
@@ -88,7 +100,7 @@ impl Fault {
 }
 
 /// All families, in the order in which they are printed.
-pub const FAMILIES: [&str; 7] = ["error", "all fail", "late", "garbage", "status", "crash before", "crash after"];
+pub const FAMILIES: [&str; 8] = ["error", "all fail", "late", "garbage", "status", "abandoned", "crash before", "crash after"];
 
 /// The faults of an effect.
 pub fn of_effect(effect: &Effect) -> Vec<Fault> {
@@ -100,6 +112,7 @@ pub fn of_effect(effect: &Effect) -> Vec<Fault> {
     if matches!(effect.request, Request::Http(_)) {
         faults.extend(STATUSES.map(Fault::Status));
     }
+    faults.extend([Abandon::Timeout, Abandon::Lost].map(Fault::Abandoned));
     faults.extend([Fault::CrashBefore, Fault::CrashAfter]);
     faults
 }
@@ -117,15 +130,30 @@ pub fn writes(effect: &Effect) -> bool {
     }
 }
 
+/// What the server leaves of a text that comes back from a service.
+fn struck_out(text: &str) -> String {
+    static SECRETS: LazyLock<Secrets> = LazyLock::new(|| {
+        let mut secrets = Secrets::default();
+        secrets.know("rates", KEY);
+        secrets
+    });
+    SECRETS.scrub(text).into_owned()
+}
+
 /// A failure whose message nobody but the audit may see.
 pub fn error(kind: EffectErrorKind) -> Answer {
-    let text = format!("java.sql.SQLException: select token from vault where key = '{SECRET}' {{{{user_input}}}} Some(\"{SECRET}\")");
-    Answer::Error(EffectError::new(kind, text))
+    let text = format!("java.sql.SQLException: select token from vault where key = '{SECRET}' {{{{user_input}}}} Some(\"{SECRET}\") {KEY}");
+    Answer::Error(EffectError::new(kind, struck_out(&text)))
+}
+
+/// What the host answers when the deadline of an effect has passed.
+pub fn late(effect: &Effect) -> Answer {
+    Answer::Error(EffectError::new(EffectErrorKind::Timeout, format!("no answer within {} ms", effect.deadline_ms)))
 }
 
 /// A service's answer with a status, and a body that names a secret.
 pub fn status(status: u16) -> Answer {
-    let body = if status == 204 { String::new() } else { format!("{{\"detail\": \"{SECRET}\"}}") };
+    let body = if status == 204 { String::new() } else { struck_out(&format!("{{\"detail\": \"{SECRET}\", \"sent\": \"Bearer {KEY}\"}}")) };
     let retry_after_ms = (status == 429).then_some(1_500);
     Answer::Ok(Reply::Http(HttpReply { status, body, retry_after_ms }))
 }
@@ -156,7 +184,7 @@ pub fn text(garbage: Garbage) -> String {
     match garbage {
         Garbage::OtherKind | Garbage::Nothing => String::new(),
         Garbage::Broken => r#"{"action": "CALL_TOOL", "act": "AFFIRM", "intent": "#.to_owned(),
-        Garbage::Long => "lorem ipsum ".repeat(25_600),
+        Garbage::Long => "lorem ipsum ".repeat(LONG / 12),
         Garbage::OtherShape => {
             json!([[{"unexpected": [1, null, {"a": -0.0, "act": 7, "intent": ["X"], "tool_code": {"x": 1}}]}], 1e300, true]).to_string()
         }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use convengine_core::config::Config;
-use convengine_core::turn::{Answer, Completion, Effect, EffectErrorKind, Journal, Millis, Notice, Outcome, Slice, Turn, TurnInput, View};
+use convengine_core::turn::{
+    Abandon, Answer, Completion, Effect, EffectErrorKind, Journal, Millis, Notice, Outcome, Request, Slice, Turn, TurnInput, View,
+};
 use convengine_server::play::{CorePlayer, Mark};
 
-use super::fault::{self, Fault, LATE};
+use super::fault::{self, Fault, LONGEST};
 
 /// Effects after which a turn counts as endless.
 const ENDLESS: usize = 1_000;
@@ -21,7 +23,7 @@ pub struct Answered {
     pub answer: Answer,
     /// When it came.
     pub at: Millis,
-    /// The session at the beginning of the step that asked, for what changes the world; absent after a crash.
+    /// The session at the beginning of the step that asked, for what does something or reads something.
     pub step: Option<View>,
 }
 
@@ -48,8 +50,9 @@ pub struct Run {
 struct Going {
     config: Arc<Config>,
     turn: Turn,
+    /// After a crash: the turn as it would have gone on. It is watched, and the one that was taken up has to do the same.
+    twin: Option<Turn>,
     open: Vec<Effect>,
-    watched: bool,
     answered: Vec<Answered>,
     slices: usize,
     notices: Vec<Notice>,
@@ -62,7 +65,7 @@ impl Going {
         let (turn, slice) = Turn::start_watched(input.clone(), Arc::clone(config))?;
         let config = Arc::clone(config);
         let (open, answered, notices) = (Vec::new(), Vec::new(), Vec::new());
-        let mut going = Going { config, turn, open, watched: true, answered, slices: 0, notices, torn: None, end: None };
+        let mut going = Going { config, turn, twin: None, open, answered, slices: 0, notices, torn: None, end: None };
         going.take(slice);
         Ok(going)
     }
@@ -86,9 +89,31 @@ impl Going {
 
     fn answer(&mut self, answer: Answer, at: Millis) -> Result<()> {
         let effect = self.open.remove(0);
-        let step = (self.watched && fault::writes(&effect)).then(|| self.turn.views().pop()).flatten();
-        let slice = self.turn.resume(vec![Completion { id: effect.id, at, outcome: answer.clone() }])?;
+        let step = self.step_of(&effect);
+        let completion = Completion { id: effect.id, at, outcome: answer.clone() };
+        let slice = self.turn.resume(vec![completion.clone()])?;
+        if let Some(twin) = &mut self.twin
+            && twin.resume(vec![completion])? != slice
+        {
+            self.torn.get_or_insert_with(|| "another course than one that goes on".to_owned());
+        }
         self.answered.push(Answered { effect, answer, at, step });
+        self.take(slice);
+        Ok(())
+    }
+
+    fn step_of(&self, effect: &Effect) -> Option<View> {
+        let thinks = matches!(effect.request, Request::Llm(_) | Request::Embed(_) | Request::Sleep(_));
+        if thinks { None } else { self.twin.as_ref().unwrap_or(&self.turn).views().pop() }
+    }
+
+    /// Gives the turn up; nobody will know what became of what is open.
+    fn abandon(&mut self, why: Abandon, at: Millis) -> Result<()> {
+        for effect in std::mem::take(&mut self.open) {
+            let (step, answer) = (self.step_of(&effect), fault::error(EffectErrorKind::Cancelled));
+            self.answered.push(Answered { effect, answer, at, step });
+        }
+        let slice = self.turn.abandon(why, at)?;
         self.take(slice);
         Ok(())
     }
@@ -103,7 +128,7 @@ impl Going {
             (slice.end != self.end, "another end"),
         ];
         self.torn = differs.into_iter().find(|it| it.0).map(|it| it.1.to_owned());
-        (self.turn, self.watched) = (turn, false);
+        self.twin = Some(std::mem::replace(&mut self.turn, turn));
         Ok(())
     }
 
@@ -182,9 +207,13 @@ pub fn disturbed(player: &mut CorePlayer, meant: &Undisturbed, at: usize, fault:
             going.answer(fault::error(kind), now)?;
             all = Some(kind);
         }
-        Fault::Late => going.answer(was.answer.clone(), now + LATE)?,
+        Fault::Late => {
+            let (passed, longest) = (now + Millis::from(was.effect.deadline_ms), meant.run.input.at + LONGEST);
+            if passed > longest { going.abandon(Abandon::Timeout, longest)? } else { going.answer(fault::late(&was.effect), passed)? }
+        }
         Fault::Garbage(garbage) => going.answer(fault::garbage(&was.effect.request, garbage), was.at)?,
         Fault::Status(status) => going.answer(fault::status(status), was.at)?,
+        Fault::Abandoned(why) => going.abandon(why, now)?,
         Fault::CrashBefore => {
             going.crash()?;
             let answer = if fault::repeatable(&was.effect) { was.answer.clone() } else { fault::error(EffectErrorKind::Interrupted) };

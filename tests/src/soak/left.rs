@@ -1,26 +1,48 @@
 //! What a conversation leaves in a database and at the services around it, in a form in which two runs can be compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail, ensure};
 use convengine_core::json::diff;
-use convengine_core::turn::{Answer, EffectErrorKind};
 use convengine_server::play::stub::Call;
-use convengine_server::store::turn::decompress;
 use convengine_server::store::{Place, audit, load, readers, turn};
 use serde_json::{Map, Value, json};
 
+use super::doubt::{Asked, EffectOf, asked, wrong_call, wrong_doubt};
+
 /// What is left.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Left {
-    /// Answers, rows and audit, without times and the ids of turns.
+    /// What was said, and what is stored of each conversation, without times and the ids of turns.
     pub state: Value,
-    /// How often each call that may write was made, each key once.
-    calls: BTreeMap<String, usize>,
-    /// Calls that may write and have no key.
-    without_key: usize,
-    /// Whether a write was in doubt.
-    in_doubt: bool,
+    /// For each message its conversation and the number of its turn.
+    messages: Vec<(String, u64)>,
+    /// All calls.
+    calls: Vec<Call>,
+    /// All effects, by the journals.
+    asked: Vec<Asked>,
+    /// Effects that had left without an answer when a server died.
+    unanswered: BTreeSet<EffectOf>,
+    /// The first turn of which an effect was given up.
+    doubt: Option<(String, u64)>,
+}
+
+/// A message with its answer.
+#[derive(Debug)]
+pub struct Said {
+    /// The conversation.
+    pub conversation: String,
+    /// Status and body, masked.
+    pub answer: Value,
+}
+
+/// How a run compares with the undisturbed one when nothing is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alike {
+    /// It left the same.
+    Equal,
+    /// A call that must not be repeated was in doubt, and its turn says so; what came before it is the same.
+    InDoubt,
 }
 
 impl Left {
@@ -28,69 +50,103 @@ impl Left {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn of(url: &str, conversations: &[String], answers: Vec<Value>, called: Vec<Call>) -> Result<Left> {
+    pub async fn of(url: &str, said: Vec<Said>, calls: Vec<Call>, unanswered: BTreeSet<EffectOf>) -> Result<Left> {
         let place = Place { url: url.to_owned(), full_sync: false };
         let pool = readers(&place).await.map_err(|it| anyhow!("{it}"))?;
-        let (mut states, mut in_doubt) = (Map::new(), false);
-        for id in conversations {
+        let mut left = Left { calls, unanswered, ..Left::default() };
+        let (mut states, mut counts): (Map<String, Value>, BTreeMap<String, u64>) = (Map::new(), BTreeMap::new());
+        for it in &said {
+            let number = counts.entry(it.conversation.clone()).or_default();
+            *number += 1;
+            left.messages.push((it.conversation.clone(), *number));
+        }
+        for id in counts.keys() {
             let found = load::conversation(&pool, id, 500, None).await?;
             let turns = turn::of_conversation(&pool, id).await?;
-            for turn in &turns {
-                let entries = decompress(&turn.journal)?.entries;
-                in_doubt |=
-                    entries.iter().any(|it| matches!(&it.outcome, Answer::Error(error) if error.kind == EffectErrorKind::Interrupted));
-            }
             let rows = audit::of_conversation(&pool, id).await?;
             let parsed = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
-            let rows: Vec<Value> = rows.iter().map(|it| json!({"stage": it.stage, "payload": parsed(&it.payload_json)})).collect();
+            let mut rows = rows.iter().map(|it| json!({"stage": it.stage, "payload": parsed(&it.payload_json)}));
+            let mut audits = Vec::new();
+            for turn in &turns {
+                let (asked, count) = asked(&pool, turn).await?;
+                if asked.iter().any(|it| it.interrupted) && left.doubt.is_none() {
+                    left.doubt = Some((id.clone(), turn.number.into()));
+                }
+                left.asked.extend(asked);
+                audits.push(rows.by_ref().take(count).collect::<Vec<_>>());
+            }
+            ensure!(rows.next().is_none(), "there are more rows of the audit than the turns of {id} have");
             let turns: Vec<Value> = turns.iter().map(|it| json!([it.number, it.status])).collect();
-            let state = json!({"open": found.open, "session": found.session, "turns": turns, "audit": rows});
+            let state = json!({"open": found.open, "session": found.session, "turns": turns, "audit": audits});
             states.insert(id.clone(), masked(&state));
         }
         pool.close().await;
-        let mut keys: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let mut without_key = 0;
-        for Call { method, path, body, key } in called.into_iter().filter(|it| it.method != "GET") {
-            match key {
-                Some(key) => {
-                    let of_call = keys.entry(format!("{method} {path} {body}")).or_default();
-                    if !of_call.contains(&key) {
-                        of_call.push(key);
-                    }
-                }
-                None => without_key += 1,
-            }
-        }
-        let calls = keys.into_iter().map(|(call, keys)| (call, keys.len())).collect();
-        Ok(Left { state: json!({"answers": answers, "conversations": states}), calls, without_key, in_doubt })
+        let answers: Vec<Value> = said.into_iter().map(|it| it.answer).collect();
+        left.state = json!({"answers": answers, "conversations": states});
+        Ok(left)
     }
 
-    /// Nothing when both are equal, an empty text when a write was in doubt and nothing is wrong, else what differs.
+    /// How it compares with what the undisturbed run has left. `own_words` are those with which the pack's rows speak of a doubt.
     ///
     /// # Errors
-    /// When something was written twice, or without its key.
-    pub fn compared(&self, whole: &Left) -> Result<Option<String>> {
-        if self.without_key > 0 {
-            return Err(anyhow!("{} calls that may write had no key", self.without_key));
+    /// When something was written twice, given up without need or without a word to the user, or is otherwise not what it should be.
+    pub fn compared(&self, whole: &Left, own_words: Option<&str>) -> Result<Alike> {
+        let wrong = || wrong_call(&self.calls, &self.asked).or_else(|| wrong_doubt(&self.asked, &self.unanswered));
+        if let Some(wrong) = self.unfinished(whole).or_else(wrong) {
+            bail!("{wrong}");
         }
-        if let Some((call, count)) = self.calls.iter().find(|(call, count)| whole.calls.get(*call).is_none_or(|it| it < count)) {
-            return Err(anyhow!("{call} was made with {count} keys"));
+        let (ours, theirs) = (self.keys(), whole.keys());
+        if let Some((call, keys)) = ours.iter().find(|(call, keys)| theirs.get(*call).is_none_or(|it| it.len() < keys.len())) {
+            // Where the conversation goes another way after a doubt, nothing may be written that was not to be written anyhow.
+            bail!("{call} was made with {} keys", keys.len());
         }
-        if let Some(open) = self.unfinished(whole) {
-            return Err(anyhow!("{open}"));
+        let Some(doubt) = &self.doubt else {
+            if let Some((call, keys)) = theirs.iter().find(|(call, keys)| ours.get(*call).map(BTreeSet::len) != Some(keys.len())) {
+                bail!("{call} was to be made {} times", keys.len());
+            }
+            equal(&whole.state, &self.state)?;
+            return Ok(Alike::Equal);
+        };
+        equal(&whole.before(doubt), &self.before(doubt))?;
+        self.is_honest(doubt, own_words)?;
+        Ok(Alike::InDoubt)
+    }
+
+    /// Each call that may write with its keys.
+    fn keys(&self) -> BTreeMap<String, BTreeSet<&str>> {
+        let mut keys: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for Call { method, path, body, key } in self.calls.iter().filter(|it| it.method != "GET") {
+            keys.entry(format!("{method} {path} {body}")).or_default().extend(key.as_deref());
         }
-        if self.in_doubt {
-            return Ok(Some(String::new()));
-        }
-        if let Some((call, count)) = whole.calls.iter().find(|(call, count)| self.calls.get(*call) != Some(count)) {
-            return Err(anyhow!("{call} was to be made {count} times"));
-        }
-        let found = diff::leaves(&whole.state, &self.state);
-        if found.is_empty() {
-            return Ok(None);
-        }
-        let lines: Vec<String> = found.iter().take(3).map(ToString::to_string).collect();
-        Ok(Some(format!("{} differences: {}", found.len(), lines.join("; "))))
+        keys
+    }
+
+    /// What was answered and stored before a turn of a conversation; all of other conversations.
+    fn before(&self, (conversation, number): &(String, u64)) -> Value {
+        let is_before = |(of, turn): &(String, u64)| of != conversation || turn < number;
+        let answers = self.state["answers"].as_array().into_iter().flatten();
+        let answers: Vec<&Value> = answers.zip(&self.messages).filter(|(_, message)| is_before(message)).map(|it| it.0).collect();
+        let mut states = self.state["conversations"].clone();
+        let audit: Vec<Value> = self.audit(conversation).take(usize::try_from(number - 1).unwrap_or_default()).cloned().collect();
+        states[conversation] = json!({"audit": audit});
+        json!({"answers": answers, "conversations": states})
+    }
+
+    /// The rows of the audit of each turn.
+    fn audit(&self, conversation: &str) -> impl Iterator<Item = &Value> {
+        self.state["conversations"][conversation]["audit"].as_array().into_iter().flatten()
+    }
+
+    /// The turn in doubt says so: in the engine's words, or in the pack's own.
+    fn is_honest(&self, doubt: &(String, u64), own_words: Option<&str>) -> Result<()> {
+        let at = self.messages.iter().position(|it| it == doubt);
+        let answer = at.map(|it| self.state["answers"][it]["body"]["payload"].to_string()).unwrap_or_default();
+        let rows = self.audit(&doubt.0).nth(usize::try_from(doubt.1 - 1)?).and_then(Value::as_array);
+        let engine =
+            rows.into_iter().flatten().any(|row| row["stage"] == "ASSISTANT_OUTPUT" && row["payload"]["responseType"] == "UNCONFIRMED");
+        let own = own_words.is_some_and(|it| answer.contains(it));
+        ensure!(engine || own, "the turn in doubt answers {answer}");
+        Ok(())
     }
 
     /// A turn that has not ended, or not once.
@@ -160,6 +216,13 @@ fn without_times(text: &str) -> String {
     kept
 }
 
+fn equal(whole: &Value, left: &Value) -> Result<()> {
+    let found = diff::leaves(whole, left);
+    let lines: Vec<String> = found.iter().take(3).map(ToString::to_string).collect();
+    ensure!(found.is_empty(), "{} differences: {}", found.len(), lines.join("; "));
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,19 +236,41 @@ mod tests {
         assert_eq!(masked(&value), expected);
     }
 
+    /// One conversation of two turns; the second makes a call.
+    fn left(answers: [&str; 2], keys: &[&str], words: &str, interrupted: bool) -> Left {
+        let call =
+            |key: &&str| Call { method: "POST".to_owned(), path: "/pay".to_owned(), body: "{}".to_owned(), key: Some((*key).to_owned()) };
+        let asked = |key: &&str| Asked { effect: ("t".to_owned(), 0), key: (*key).to_owned(), once: true, interrupted };
+        let output = json!({"stage": "ASSISTANT_OUTPUT", "payload": {"responseType": words}});
+        let answers = answers.map(|it| json!({"status": 200, "body": {"payload": {"value": it}}}));
+        let state = json!({"open": false, "turns": [[1, "closed"], [2, "closed"]], "audit": [[{"stage": "USER_INPUT"}], [output]]});
+        Left {
+            state: json!({"answers": answers, "conversations": {"c": state}}),
+            messages: vec![("c".to_owned(), 1), ("c".to_owned(), 2)],
+            calls: keys.iter().map(call).collect(),
+            asked: keys.iter().map(asked).collect(),
+            unanswered: if interrupted { BTreeSet::from([("t".to_owned(), 0)]) } else { BTreeSet::new() },
+            doubt: interrupted.then(|| ("c".to_owned(), 2)),
+        }
+    }
+
     #[test]
-    fn a_write_under_two_keys_and_a_turn_too_many_are_found() {
-        let left = |keys: usize, turns: Value, answer: &str, in_doubt: bool| Left {
-            state: json!({"answers": [answer], "conversations": {"c": {"open": false, "turns": turns}}}),
-            calls: BTreeMap::from([("POST /pay {}".to_owned(), keys)]),
-            without_key: 0,
-            in_doubt,
-        };
-        let whole = left(1, json!([[1, "closed"]]), "done", false);
-        assert_eq!(left(1, json!([[1, "closed"]]), "done", false).compared(&whole).unwrap(), None);
-        assert_eq!(left(1, json!([[1, "closed"]]), "in doubt", true).compared(&whole).unwrap(), Some(String::new()));
-        assert!(left(1, json!([[1, "closed"]]), "other", false).compared(&whole).unwrap().is_some_and(|it| it.contains("other")));
-        assert!(left(2, json!([[1, "closed"]]), "done", false).compared(&whole).is_err());
-        assert!(left(0, json!([[1, "closed"], [2, "closed"]]), "done", true).compared(&whole).is_err());
+    fn a_run_is_equal_or_in_doubt_and_says_so() {
+        let whole = left(["hi", "paid"], &["k"], "EXACT", false);
+        let compared = |left: &Left| left.compared(&whole, Some("nobody knows")).map_err(|it| it.to_string());
+        assert_eq!(compared(&left(["hi", "paid"], &["k"], "EXACT", false)), Ok(Alike::Equal));
+        assert!(compared(&left(["hi", "other"], &["k"], "EXACT", false)).unwrap_err().contains("other"));
+        assert!(compared(&left(["hi", "paid"], &["k", "l"], "EXACT", false)).unwrap_err().contains("2 keys"));
+        assert!(compared(&left(["hi", "paid"], &[], "EXACT", false)).unwrap_err().contains("was to be made"));
+        assert_eq!(compared(&left(["hi", "not confirmed"], &["k"], "UNCONFIRMED", true)), Ok(Alike::InDoubt));
+        assert_eq!(compared(&left(["hi", "nobody knows"], &["k"], "EXACT", true)), Ok(Alike::InDoubt));
+        assert!(compared(&left(["hi", "paid"], &["k"], "EXACT", true)).unwrap_err().contains("answers"), "it says nothing of the doubt");
+        assert!(
+            compared(&left(["other", "not confirmed"], &["k"], "UNCONFIRMED", true)).unwrap_err().contains("other"),
+            "before the doubt"
+        );
+        let mut again = left(["hi", "paid"], &["k"], "EXACT", false);
+        again.calls.extend(again.calls.clone());
+        assert!(compared(&again).unwrap_err().contains("2 times under the key"));
     }
 }

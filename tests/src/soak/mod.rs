@@ -3,6 +3,7 @@
 pub mod client;
 pub mod crash;
 pub mod database;
+pub mod doubt;
 pub mod left;
 pub mod load;
 pub mod outage;

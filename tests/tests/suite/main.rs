@@ -14,6 +14,7 @@ mod extension;
 mod faults;
 mod foreign;
 mod http;
+mod invariants;
 mod lint;
 mod live;
 mod models;

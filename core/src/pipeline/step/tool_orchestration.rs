@@ -59,7 +59,8 @@ async fn perform(t: &mut Turning<'_>, mut call: ToolCall, of_table: Option<&Tabl
     let outcome = execute(t, &call, tool).await;
     let execution = execution(&call, tool, &outcome);
     show(&mut t.session, &execution);
-    if let (Outcome::Success(_), Some(request)) = (&outcome, of_table) {
+    // What may have been done is not done again because the row still fits.
+    if let Some(request) = of_table.filter(|_| matches!(outcome, Outcome::Success(_)) || t.session.unconfirmed.is_some()) {
         tool::remember(&mut t.session, request, execution);
     }
     let progress = |determinant, error| Progress { tool_code: code.as_deref(), error, ..Progress::new(STEP, determinant) };

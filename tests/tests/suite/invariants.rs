@@ -1,0 +1,239 @@
+//! Whether each invariant notices when it does not hold.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use convengine_core::config::{Config, Tables};
+use convengine_core::pack::Pack;
+use convengine_core::turn::{Class, FaultReport, HistoryRow, Map, NoticeBody, Request, VerboseNotice, Write};
+use convengine_server::play::{CorePlayer, Suspend};
+use convengine_tests::invariants::{Beside, INVARIANTS, Rows, Scene, breaches};
+use convengine_tests::simulate::fault::{Fault, KEY, SECRET, repeatable};
+use convengine_tests::simulate::run::{Run, disturbed, undisturbed};
+use convengine_tests::talk;
+use serde_json::{Value, json};
+
+/// The turn in which a pending action is carried out: its configuration, the turn, and the turn with a crash after and before the answer.
+fn agreed() -> (Arc<Config>, Run, [Run; 2]) {
+    let case = talk("transfer_confirmed.talk").unwrap();
+    let mut player = CorePlayer::new(&case.pack, Suspend::Never);
+    for turn in 0..case.pack.turns.len() {
+        let meant = undisturbed(&mut player, turn).unwrap();
+        if let Some(at) = meant.run.answered.iter().position(|it| !repeatable(&it.effect)) {
+            let crashed = [Fault::CrashAfter, Fault::CrashBefore].map(|it| disturbed(&mut player, &meant, at, it).unwrap());
+            return (Arc::clone(&player.config), meant.run, crashed);
+        }
+        player.commit(&meant.run.outcome);
+    }
+    panic!("no turn of the talk carries anything out");
+}
+
+/// A turn to change, and what it is held against.
+#[derive(Clone, Copy)]
+struct Told<'t> {
+    config: &'t Arc<Config>,
+    run: &'t Run,
+    beside: Beside<'t>,
+    fault: Option<Fault>,
+}
+
+impl Told<'_> {
+    /// The invariants that the turn breaks after a change.
+    fn broken(&self, change: impl FnOnce(&mut Run)) -> Vec<&'static str> {
+        self.with_rows(&Rows::default(), change)
+    }
+
+    /// The same in a pack with these rows.
+    fn with_rows(&self, rows: &Rows, change: impl FnOnce(&mut Run)) -> Vec<&'static str> {
+        let Told { config, run, beside, fault } = *self;
+        let mut changed = run.clone();
+        change(&mut changed);
+        let scene = Scene { config, rows, usual: &BTreeSet::new(), run: &changed, beside, fault };
+        breaches(&scene).into_iter().map(|it| it.0).collect()
+    }
+}
+
+/// What bites, with what notices it.
+#[derive(Default)]
+struct Bitten(BTreeSet<&'static str>);
+
+impl Bitten {
+    fn by(&mut self, name: &'static str, found: &[&'static str]) {
+        assert!(found.contains(&name), "{name} does not notice; {found:?} do");
+        self.0.insert(name);
+    }
+}
+
+#[test]
+fn each_invariant_bites() {
+    let (config, run, [after, doubtful]) = agreed();
+    let (mut bitten, alone) = (Bitten::default(), Beside::default());
+    let meant = Beside { meant: Some(&run), ..alone };
+    let told = Told { config: &config, run: &run, beside: alone, fault: None };
+    let late = Told { beside: meant, fault: Some(Fault::Late), ..told };
+    assert!(told.broken(|_| {}).is_empty() && late.broken(|_| {}).is_empty());
+    bitten.by("I1", &told.broken(|it| it.outcome.payload = None));
+    bitten.by("I1", &late.broken(|it| say(it, " ")));
+    bitten.by("I1", &told.broken(|it| drop(it.notices.remove(0))));
+    bitten.by("I2", &Told { fault: None, ..late }.broken(twice));
+    bitten.by("I2", &told.broken(|it| it.answered[0].effect.key = "x".to_owned()));
+    bitten.by("I3", &told.broken(|it| param(it, "policy_decision", "RECLASSIFY_INTENT")));
+    bitten.by("I3", &told.broken(|it| param(it, "dialogue_act", "NEGATE")));
+    bitten.by("I3", &told.broken(|it| it.answered.iter_mut().for_each(|it| it.step = None)));
+    bitten.by("I3", &told.broken(|it| it.answered.iter_mut().for_each(|it| it.effect.class = Class::Irreversible)));
+    bitten.by("I5", &told.broken(|it| it.outcome.state.push('2')));
+    bitten.by("I5", &told.broken(|it| drop(it.notices.pop())));
+    bitten.by("I6", &told.broken(|it| it.answered = it.answered.iter().cycle().take(101).cloned().collect()));
+    bitten.by("I6", &told.broken(|it| fill(&mut it.journal.input.event.params, 4_200)));
+    bitten.by("I6", &told.broken(|it| prompt(it, 48_001)));
+    bitten.by("I7", &told.broken(failed));
+    bitten.by("I8", &late.broken(|it| say(it, "Hello {{customer")));
+    bitten.by("I8", &late.broken(|it| say(it, "Hello customer}}")));
+    let crashed = Told { run: &after, fault: Some(Fault::CrashAfter), ..late };
+    assert!(crashed.broken(|_| {}).is_empty());
+    bitten.by("I9", &crashed.broken(|it| it.torn = Some("other notices".to_owned())));
+    bitten.by("I9", &crashed.broken(|it| it.answered[0].effect.key.push('9')));
+    bitten.by("I9", &crashed.broken(|it| it.outcome.intent.push('9')));
+    let in_doubt = Told { run: &doubtful, fault: Some(Fault::CrashBefore), ..late };
+    assert!(in_doubt.broken(|_| {}).is_empty());
+    bitten.by("I3", &in_doubt.broken(|it| param(it, "dialogue_act", "NEGATE")));
+    what_may_be_seen(&mut bitten, told);
+    assert!(bitten.0.iter().copied().eq(INVARIANTS.map(|it| it.0)), "an invariant that nothing is shown to break");
+}
+
+/// I1, I4: what the rows of a pack let through, and nothing else.
+fn what_may_be_seen(bitten: &mut Bitten, told: Told<'_>) {
+    let late = Told { fault: Some(Fault::Late), ..told };
+    bitten.by("I4", &told.broken(|it| say(it, SECRET)));
+    bitten.by("I4", &late.broken(|it| drop(it.outcome.context.as_mut().unwrap().insert("sent".to_owned(), KEY.into()))));
+    bitten.by("I4", &told.broken(|it| progress(it, SECRET, json!({}))));
+    bitten.by("I4", &told.broken(|it| progress(it, "sorry", json!({"stepInfo": {"A": {"text": SECRET}}}))));
+    assert!(!told.broken(|it| progress(it, "sorry", json!({"stepInfo": {"A": {"error": SECRET}}}))).contains(&"I4"), "it is told there");
+    bitten.by("I4", &late.broken(|it| progress(it, "sorry", json!({"error": KEY}))));
+    let responses = json!([
+        {"response_id": 1, "exact_text": "Sorry: {{context.pending_action_runtime.reason}}"},
+        {"response_id": 2, "exact_text": "{{inputParams.reason}}"}, {"response_id": 3, "exact_text": "{\"a\": \"{{intent}}\"}"},
+    ]);
+    let verbose = json!([{"verbose_id": 7, "message": "{{errorMessage}}"}]);
+    let pack = json!({"name": "n", "tables": {"ce_response": responses, "ce_verbose": verbose}});
+    let rows = Rows::of(&serde_json::from_value::<Pack>(pack).unwrap());
+    let of_row = |id: i64, text: &'static str| late.with_rows(&rows, |it| (made_by(it, id), say(it, text)).1);
+    assert!(!of_row(1, SECRET).contains(&"I4") && !of_row(2, " ").contains(&"I1"), "the rows say so");
+    bitten.by("I4", &of_row(2, SECRET));
+    bitten.by("I1", &of_row(1, " "));
+    bitten.by("I1", &of_row(3, " "));
+    bitten.by("I4", &late.with_rows(&rows, |it| (failed(it), it.outcome.fault.as_mut().unwrap().message = SECRET.to_owned()).1));
+    assert!(!told.with_rows(&rows, |it| progress(it, SECRET, json!({}))).contains(&"I4"), "the row of the message says so");
+}
+
+/// I2: the turn after a fault.
+#[test]
+fn what_a_fault_left_in_doubt_is_done_again_after_a_yes_alone() {
+    let (config, run, [_, doubtful]) = agreed();
+    let next = |before, usually| {
+        let beside = Beside { meant: None, usually, before: Some(before) };
+        Told { config: &config, run: &run, beside, fault: Some(Fault::CrashBefore) }
+    };
+    let anew = |it: &mut Run| param(it, "dialogue_act", "NEW_REQUEST");
+    assert!(next(&doubtful, None).broken(|_| {}).is_empty(), "the message is a yes");
+    assert!(next(&doubtful, None).broken(anew).contains(&"I2"));
+    assert!(!next(&doubtful, Some(&run)).broken(anew).contains(&"I2"), "the turn does so whatever was before it");
+    assert!(!next(&run, None).broken(anew).contains(&"I2"), "nothing was in doubt");
+    assert!(next(&run, Some(&run)).broken(twice).contains(&"I2"));
+}
+
+/// The turn answers something else.
+fn say(run: &mut Run, text: &str) {
+    run.outcome.payload.as_mut().unwrap().value = text.to_owned();
+}
+
+/// The reply is made by this row.
+fn made_by(run: &mut Run, id: i64) {
+    for notice in &mut run.notices {
+        if let NoticeBody::Audit { stage, payload } = &mut notice.body
+            && stage == "ASSISTANT_OUTPUT"
+        {
+            payload["responseId"] = id.into();
+        }
+    }
+}
+
+/// The last notice is a progress message with this text and these facts.
+fn progress(run: &mut Run, text: &str, metadata: Value) {
+    let notice = json!({"verbose_id": 7, "step": "A", "determinant": "B", "intent": "I", "state": "S", "level": "INFO", "text": text,
+        "metadata": metadata});
+    let notice: VerboseNotice = serde_json::from_value(notice).unwrap();
+    run.notices.last_mut().unwrap().body = NoticeBody::Verbose(Box::new(notice));
+}
+
+/// Members of which so many bytes are left when they are compressed.
+fn fill(params: &mut Map, bytes: u64) {
+    let mut number = 1_u64;
+    let mut letters = || {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'!' + u8::try_from((number >> 33) % 90).unwrap())
+    };
+    let text: String = (0..bytes).map(|_| letters()).collect();
+    params.insert("text".to_owned(), text.into());
+}
+
+/// The last effect is a call of a model with a prompt of so many characters.
+fn prompt(run: &mut Run, characters: usize) {
+    let request = json!({"kind": "llm", "purpose": "dialogue_act", "mode": "text", "system": "", "user": "x".repeat(characters),
+        "context": {}, "user_text": ""});
+    run.answered.last_mut().unwrap().effect.request = serde_json::from_value(request).unwrap();
+}
+
+/// The write is asked for a second time, under a key of its own.
+fn twice(run: &mut Run) {
+    let mut again = run.answered.iter().find(|it| matches!(it.effect.request, Request::Task(_))).unwrap().clone();
+    again.effect.id.0 += 1;
+    again.effect.key = format!("{}/{}", run.input.turn, again.effect.id.0);
+    run.answered.push(again);
+}
+
+/// A parameter is another one in the step that carries something out.
+fn param(run: &mut Run, name: &str, value: &str) {
+    for step in run.answered.iter_mut().filter_map(|it| it.step.as_mut()) {
+        step.session["inputParams"][name] = value.into();
+    }
+}
+
+/// The turn fails and leaves a row of the history all the same.
+fn failed(run: &mut Run) {
+    run.outcome.payload = None;
+    run.outcome.fault = Some(FaultReport { code: "LLM_CALL_FAILED".to_owned(), message: "sorry".to_owned(), recoverable: true });
+    let history = HistoryRow { user_input: "hi".to_owned(), assistant_output: "{}".to_owned(), created_at: 2 };
+    run.outcome.writes.push(Write::History(history));
+}
+
+/// A sensitive message, with what may stand in for an approval.
+#[test]
+fn only_a_yes_or_an_approval_lets_a_sensitive_message_through() {
+    let (_, run, _) = agreed();
+    let guarded =
+        json!({"flow": {"guardrail": {"enabled": true, "requireApprovalForSensitiveActions": true, "sensitivePatterns": ["(?i)wire"]}}});
+    let config = Arc::new(Config::compile(&Tables::default(), &guarded).0);
+    assert_eq!(config.sensitive.find("wire it"), Ok(true));
+    let held = |text: &str, params: Value, context: Value| {
+        let found = Told { config: &config, run: &run, beside: Beside::default(), fault: None }.broken(|it| {
+            it.input.event.text = Some(text.to_owned());
+            it.input.event.params = serde_json::from_value(params).unwrap();
+            let context: Map = serde_json::from_value(context).unwrap();
+            it.input.session.conversation.as_mut().unwrap().context.extend(context.clone());
+            for step in it.answered.iter_mut().filter_map(|it| it.step.as_mut()) {
+                step.session["context"].as_object_mut().unwrap().extend(context.clone());
+            }
+        });
+        found.contains(&"I3")
+    };
+    let waiting = json!({"guardrail_pending": {"text": "wire it"}});
+    assert!(held("wire it", json!({}), json!({})));
+    assert!(held("wire it", json!({"approval_granted": false}), json!({})));
+    assert!(held("wire it", json!({"approval_granted": "yes"}), json!({})));
+    assert!(!held("wire it", json!({"approval_granted": true}), json!({})));
+    assert!(held("wire it", json!({}), json!({"approval": {"granted": false}})));
+    assert!(!held("wire it", json!({}), json!({"approval": {"granted": true}})));
+    assert!(held("wire it", json!({}), waiting.clone()), "another message while one waits");
+    assert!(!held("send it", json!({}), waiting));
+}
