@@ -119,12 +119,12 @@ mod tests {
             wrong_call(&calls, asked).unwrap_or_default()
         };
         let once = asked("k", true, false);
-        assert_eq!(wrong(&[Some("k")], &[once.clone()]), "");
-        assert!(wrong(&[Some("k"), Some("k")], &[once.clone()]).contains("2 times"));
+        assert_eq!(wrong(&[Some("k")], std::slice::from_ref(&once)), "");
+        assert!(wrong(&[Some("k"), Some("k")], std::slice::from_ref(&once)).contains("2 times"));
         assert_eq!(wrong(&[Some("k"), Some("k")], &[once.clone(), once.clone()]), "", "a retry of what was not carried out");
         assert_eq!(wrong(&[Some("k"), Some("k")], &[asked("k", false, false)]), "", "what may be asked again");
         assert!(wrong(&[Some("k"); 3], &[asked("k", false, false)]).contains("3 times"));
-        assert!(wrong(&[Some("other")], &[once.clone()]).contains("in no journal"));
+        assert!(wrong(&[Some("other")], std::slice::from_ref(&once)).contains("in no journal"));
         assert!(wrong(&[None], &[once]).contains("no key"));
     }
 
