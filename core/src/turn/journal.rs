@@ -95,7 +95,7 @@ impl Journal {
             header: self.header.clone(),
             input: self.input.clone(),
             entries: self.entries.iter().map(entry).collect(),
-            abandoned: self.abandoned.clone(),
+            abandoned: self.abandoned,
             requests: BTreeMap::new(),
         }
     }

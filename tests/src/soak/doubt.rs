@@ -118,14 +118,14 @@ mod tests {
             let calls: Vec<Call> = keys.iter().map(|it| call(*it)).collect();
             wrong_call(&calls, asked).unwrap_or_default()
         };
-        let once = asked("k", true, false);
-        assert_eq!(wrong(&[Some("k")], &[once.clone()]), "");
-        assert!(wrong(&[Some("k"), Some("k")], &[once.clone()]).contains("2 times"));
-        assert_eq!(wrong(&[Some("k"), Some("k")], &[once.clone(), once.clone()]), "", "a retry of what was not carried out");
+        let once = [asked("k", true, false)];
+        assert_eq!(wrong(&[Some("k")], &once), "");
+        assert!(wrong(&[Some("k"), Some("k")], &once).contains("2 times"));
+        assert_eq!(wrong(&[Some("k"), Some("k")], &[once.clone(), once.clone()].concat()), "", "a retry of what was not carried out");
         assert_eq!(wrong(&[Some("k"), Some("k")], &[asked("k", false, false)]), "", "what may be asked again");
         assert!(wrong(&[Some("k"); 3], &[asked("k", false, false)]).contains("3 times"));
-        assert!(wrong(&[Some("other")], &[once.clone()]).contains("in no journal"));
-        assert!(wrong(&[None], &[once]).contains("no key"));
+        assert!(wrong(&[Some("other")], &once).contains("in no journal"));
+        assert!(wrong(&[None], &once).contains("no key"));
     }
 
     #[test]
