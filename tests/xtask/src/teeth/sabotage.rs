@@ -271,6 +271,13 @@ pub const SABOTAGES: [Sabotage; 43] = [
         noticed_by: Proof::Server("fulfil::sql::guard::tests::what_is_run_is_what_was_read"),
     },
     Sabotage {
+        name: "row_asks_again_for_a_tool_in_doubt",
+        file: "core/src/pipeline/step/tool_orchestration.rs",
+        find: "matches!(outcome, Outcome::Success(_)) || t.session.unconfirmed.is_some()",
+        replace: "matches!(outcome, Outcome::Success(_))",
+        noticed_by: Proof::Pack("talks/row_asks_for_a_tool_in_doubt.talk"),
+    },
+    Sabotage {
         name: "write_in_doubt_sent_again",
         file: "host-native/src/recover.rs",
         find: "filter(|it| !it.repeatable && in_doubt.contains(&it.id.0))",
