@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use reqwest::blocking::Response;
 use serde_json::{Value, json};
@@ -37,6 +38,9 @@ impl Event {
     }
 }
 
+/// After so long without an event, one that is waited for will not come.
+const SILENCE: Duration = Duration::from_secs(60);
+
 /// Somebody who listens to the conversation.
 pub struct Listener {
     lines: BufReader<Response>,
@@ -60,6 +64,7 @@ impl Listener {
     /// The next event; nothing at the end of the stream.
     fn next(&mut self) -> Option<Event> {
         let mut event = Event { id: String::new(), name: String::new(), data: Value::Null };
+        let since = Instant::now();
         loop {
             let mut line = String::new();
             if self.lines.read_line(&mut line).unwrap() == 0 {
@@ -69,7 +74,10 @@ impl Listener {
                 Some(("id", id)) => event.id = id.to_owned(),
                 Some(("event", name)) => event.name = name.to_owned(),
                 Some(("data", data)) => event.data = serde_json::from_str(data).unwrap(),
-                Some(("", "")) => assert_eq!(self.lines.fill_buf().unwrap().first(), Some(&b'\n'), "a comment stands alone"),
+                Some(("", "")) => {
+                    assert_eq!(self.lines.fill_buf().unwrap().first(), Some(&b'\n'), "a comment stands alone");
+                    assert!(since.elapsed() < SILENCE, "an event was waited for and only heartbeats came");
+                }
                 None if event.name.is_empty() => {}
                 None => return Some(event),
                 Some(_) => panic!("{line:?}"),
@@ -149,18 +157,19 @@ fn a_turn_is_told_as_it_is_stored() {
     }
 }
 
-/// A server whose model takes its time for the first call.
-fn slow(place: &Place) -> Server {
+/// A server whose model takes its time for the first call, and that stores turns as a setting says.
+fn slow(place: &Place, journal: &str) -> Server {
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
     let rules = json!([{"times": 1, "delay_ms": 2000, "reply": reply}, {"reply": reply}]);
     let model = format!("scripted:{}", place.pack("model.json", &rules));
-    place.serve(&["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"])
+    let journal = format!("convengine.turn.journal={journal}");
+    place.serve(&["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", &journal])
 }
 
 #[test]
 fn progress_is_heard_while_a_model_is_asked() {
     let place = Place::with(&talkative());
-    let server = slow(&place);
+    let server = slow(&place, "normal");
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
@@ -174,11 +183,11 @@ fn progress_is_heard_while_a_model_is_asked() {
     });
 }
 
-/// On PostgreSQL processes wait for each other's turns, and none is run again.
+/// On PostgreSQL processes wait for each other's turns, and none is run again; nor is one of which something is stored already.
 #[test]
 fn a_turn_that_is_run_again_on_sqlite_is_closed_and_told_as_a_new_one() {
     let place = Place::with(&talkative());
-    let (server, other) = (slow(&place), place.serve(&WORDS_ALONE));
+    let (server, other) = (slow(&place, "off"), place.serve(&WORDS_ALONE));
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
@@ -232,7 +241,7 @@ fn deaf(server: &Server) -> TcpStream {
         socket.connect(address).await.unwrap().into_std().unwrap()
     });
     stream.set_nonblocking(false).unwrap();
-    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let mut stream = stream;
     write!(stream, "GET {} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n", path(ID)).unwrap();
     // The first event shows that it is listened to.

@@ -17,7 +17,7 @@ pub struct Sabotage {
 }
 
 /// All of them, from the protocol of turns up to the steps, and then the server.
-pub const SABOTAGES: [Sabotage; 43] = [
+pub const SABOTAGES: [Sabotage; 44] = [
     Sabotage {
         name: "notice_dropped",
         file: "core/src/turn/door.rs",
@@ -269,6 +269,13 @@ pub const SABOTAGES: [Sabotage; 43] = [
         find: "let sql = reprint::print(&statement);",
         replace: "let sql = sql.to_owned();",
         noticed_by: Proof::Server("fulfil::sql::guard::tests::what_is_run_is_what_was_read"),
+    },
+    Sabotage {
+        name: "row_asks_again_for_a_tool_in_doubt",
+        file: "core/src/pipeline/step/tool_orchestration.rs",
+        find: "matches!(outcome, Outcome::Success(_)) || t.session.unconfirmed.is_some()",
+        replace: "matches!(outcome, Outcome::Success(_))",
+        noticed_by: Proof::Pack("talks/row_asks_for_a_tool_in_doubt.talk"),
     },
     Sabotage {
         name: "write_in_doubt_sent_again",
