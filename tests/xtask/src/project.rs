@@ -45,9 +45,17 @@ impl Project {
     }
 
     /// Returns a call of the cargo that runs this program.
+    ///
+    /// What cargo tells this program of its package is kept from it: build scripts that look at it would run again, and all that
+    /// stands on them would be built again, each time somebody types `cargo xtask` after `cargo` or the other way round.
     pub fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(arguments).env("CARGO_TARGET_DIR", &self.target);
+        for (name, _) in env::vars_os() {
+            if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|it| name.to_string_lossy().starts_with(it)) {
+                command.env_remove(name);
+            }
+        }
         command
     }
 
