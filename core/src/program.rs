@@ -10,7 +10,9 @@ use crate::extension;
 use crate::fault::Fault;
 use crate::pipeline;
 use crate::session::Session;
-use crate::turn::{Abandon, Door, Journal, Map, Mode, Outcome, Program, Rescued, SessionAfter, Slice, Turn, TurnError, TurnInput, Write};
+use crate::turn::{
+    Abandon, Door, Journal, Map, Mode, Outcome, Program, Rescued, SessionAfter, Slice, Turn, TurnError, TurnInput, Watch, Write,
+};
 use crate::turning::Turning;
 
 impl Turn {
@@ -19,7 +21,7 @@ impl Turn {
     /// # Errors
     /// [`TurnError::Program`] when the configuration runs another program, [`TurnError::Stalled`] is a defect of the core.
     pub fn start(input: TurnInput, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
-        start(input, config, Mode::Plain)
+        start(input, config, Mode { held: false, watch: Watch::Nothing })
     }
 
     /// Starts a turn that records the session at the edges of its steps; see [`Turn::views`].
@@ -27,7 +29,7 @@ impl Turn {
     /// # Errors
     /// As [`Turn::start`].
     pub fn start_watched(input: TurnInput, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
-        start(input, config, Mode::Watched)
+        start(input, config, Mode { held: false, watch: Watch::Steps })
     }
 
     /// Runs a recorded turn again, up to where its journal ends; a turn that was abandoned is abandoned again. A slice without an end
@@ -51,12 +53,24 @@ impl Turn {
     /// # Errors
     /// [`TurnError::Protocol`] and [`TurnError::Program`] for a journal of another protocol or program; [`TurnError::Stalled`] is a defect of the core.
     pub fn rescue(journal: &Journal, config: Arc<Config>) -> Result<Rescued, TurnError> {
-        journal.check()?;
-        let mode = if journal.entries.is_empty() && journal.abandoned.is_none() { Mode::Plain } else { Mode::Held };
-        let (mut turn, mut slice) = start(journal.input.clone(), config, mode)?;
-        let diverged = turn.rerun(journal, &mut slice)?;
-        Ok(Rescued { turn, slice, diverged })
+        again(journal, config, Watch::Nothing)
     }
+
+    /// As [`Turn::rescue`], with a record of the session at each audit; see [`Turn::metas`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn retrace(journal: &Journal, config: Arc<Config>) -> Result<Rescued, TurnError> {
+        again(journal, config, Watch::Audits)
+    }
+}
+
+fn again(journal: &Journal, config: Arc<Config>, watch: Watch) -> Result<Rescued, TurnError> {
+    journal.check()?;
+    let held = !journal.entries.is_empty() || journal.abandoned.is_some();
+    let (mut turn, mut slice) = start(journal.input.clone(), config, Mode { held, watch })?;
+    let diverged = turn.rerun(journal, &mut slice)?;
+    Ok(Rescued { turn, slice, diverged })
 }
 
 fn start(input: TurnInput, config: Arc<Config>, mode: Mode) -> Result<(Turn, Slice), TurnError> {

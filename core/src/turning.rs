@@ -21,8 +21,13 @@ impl Turning<'_> {
     /// Publishes an audit event; the payload is built only when the event is kept.
     pub fn audit(&self, stage: Stage, payload: impl FnOnce(&Session) -> Value) {
         if let Some(stage) = self.kept(stage) {
-            self.door.notice(NoticeBody::Audit { stage, payload: payload(&self.session) });
+            self.publish(stage, payload(&self.session));
         }
+    }
+
+    fn publish(&self, stage: String, payload: Value) {
+        self.door.meta(|| self.session.meta());
+        self.door.notice(NoticeBody::Audit { stage, payload });
     }
 
     fn kept(&self, stage: Stage) -> Option<String> {

@@ -15,23 +15,26 @@ use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetReques
 use tower_http::trace::TraceLayer;
 use uuid::Uuid;
 
+use crate::configured::Current;
 use crate::drive::Host;
 use crate::exit::Failure;
-use crate::extension::Extensions;
 use crate::fulfil::container::Containers;
 use crate::fulfil::http::Http;
 use crate::fulfil::llm::Models;
 use crate::fulfil::sql::Queries;
 use crate::gate::Gate;
 use crate::http::connection::Patient;
-use crate::http::{audit, conversation, error, health, page, stream};
+use crate::http::{audit, cache, conversation, conversations, error, feedback, health, page, schema, stream};
 use crate::settings::Settings;
 use crate::stream::Streams;
 use crate::writer::Writer;
-use crate::{clock, config, recover, store, tls};
+use crate::{recover, store, tls};
 
 /// Where messages are sent.
 pub const MESSAGE: &str = "/api/v1/conversation/message";
+
+/// Where the authors' rows are read again.
+pub const REFRESH: &str = "/api/v1/cache/refresh";
 
 /// How long running turns may go on when the server stops.
 const FAREWELL: Duration = Duration::from_secs(10);
@@ -40,7 +43,13 @@ const FAREWELL: Duration = Duration::from_secs(10);
 pub fn router(host: Arc<Host>) -> Router {
     let mut routes = Router::new()
         .route(MESSAGE, post(conversation::message))
+        .route("/api/v1/conversation", get(conversations::list))
         .route("/api/v1/conversation/audit/{id}", get(audit::rows))
+        .route("/api/v1/conversation/audit/{id}/trace", get(audit::trace))
+        .route("/api/v1/conversation/feedback", post(feedback::take))
+        .route(REFRESH, post(cache::refresh))
+        .route("/api/v1/cache/analyze", get(cache::analyze))
+        .route("/api/v1/db/inspect-schema", get(schema::inspect))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready));
     if host.offers_streams {
@@ -73,22 +82,13 @@ fn span(request: &Request) -> tracing::Span {
 pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Failure> {
     tls::install();
     let place = &settings.database;
-    let unusable = |it: sqlx::Error| store::unusable(place, &it);
     let models = Models::new(&settings.llm, Arc::clone(&settings.secrets))?;
     let mut connection = store::connect_ready(place).await?;
-    let (config, issues) = config::of_database(&mut connection, &settings.tree).await.map_err(unusable)?;
-    issues.iter().for_each(|it| eprintln!("{it}"));
-    if config.settings.strict && issues.iter().any(convengine_core::config::Issue::is_error) {
-        return Err(Failure::usage("the configuration has errors and convengine.config.strict is set: correct them or unset it"));
-    }
-    let now = clock::now();
-    store::config::keep_snapshot(&mut connection, config.hash(), config.source(), now).await.map_err(unusable)?;
-    let stand_ins = store::script::load(&mut connection).await.map_err(unusable)?;
-    let extensions = extensions(&mut connection).await.map_err(unusable)?;
+    let current = Current::start(&mut connection, place, &settings.tree).await?;
     let readers = store::readers(place).await?;
     let (writer, writing) = Writer::start(connection, place.clone());
     let host = Host {
-        config: Arc::new(config),
+        current,
         readers,
         writer,
         gate: Arc::new(Gate::default()),
@@ -98,27 +98,14 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
         stream_ends_after: settings.stream.ends_after,
         containers: Containers::at(settings.container_url.clone(), Arc::clone(&settings.secrets))?,
         http: Http::new(settings.network.clone(), Arc::clone(&settings.secrets)),
-        stand_ins,
         queries: Queries::at(settings.tool_database.as_ref().unwrap_or(&place.url))?,
         file_roots: Arc::clone(&settings.file_roots),
         secrets: Arc::clone(&settings.secrets),
-        extensions,
         turns: settings.turns,
         owner: Uuid::new_v4().to_string(),
         open: Arc::default(),
     };
     Ok((Arc::new(host), writing))
-}
-
-/// The extensions of the database, which are compiled while the server starts to serve.
-async fn extensions(connection: &mut store::Connection) -> sqlx::Result<Extensions> {
-    if !store::module::has_tables(connection).await? {
-        return Ok(Extensions::default());
-    }
-    let extensions = Extensions::of(store::module::load(connection).await?);
-    let background = extensions.clone();
-    tokio::task::spawn_blocking(move || background.compile());
-    Ok(extensions)
 }
 
 /// Runs a server until `stop`; calls `listening` with the address once messages can be sent.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use convengine_core::config::Config;
-use convengine_core::pack::StandIns;
 use convengine_core::turn::{
     Abandon, Answer, Completion, EffectId, Loaded, Map, Millis, Outcome, Slice, Turn, TurnError, TurnInput, UserEvent,
 };
@@ -12,8 +11,8 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::clock;
+use crate::configured::{Configured, Current};
 use crate::crash;
-use crate::extension::Extensions;
 use crate::fulfil::container::Containers;
 use crate::fulfil::http::Http;
 use crate::fulfil::{fulfil, llm::Models, sql::Queries};
@@ -30,8 +29,8 @@ use crate::writer::{CommitError, Writer};
 /// What turns of one server share.
 #[derive(Debug)]
 pub struct Host {
-    /// The compiled configuration.
-    pub config: Arc<Config>,
+    /// What new turns run on.
+    pub current: Current,
     /// For reading.
     pub readers: Pool,
     /// For writing.
@@ -44,16 +43,12 @@ pub struct Host {
     pub containers: Containers,
     /// Who calls HTTP services.
     pub http: Http,
-    /// Who answers tasks and tools, and containers without a service.
-    pub stand_ins: StandIns,
     /// The database that tools ask.
     pub queries: Queries,
     /// The folders that tools may read.
     pub file_roots: Arc<Roots>,
     /// What may leave this server nowhere.
     pub secrets: Arc<Secrets>,
-    /// Who runs extensions.
-    pub extensions: Extensions,
     /// Who listens to turns.
     pub streams: Arc<Streams>,
     /// Whether streams are offered over HTTP.
@@ -159,7 +154,8 @@ async fn in_line(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> 
 
 /// Runs the turn of a message; nothing when the message has one already.
 async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
-    let Some(session) = session(host, message).await? else { return Ok(None) };
+    let configured = host.current.now();
+    let Some(session) = session(host, &configured.config, message).await? else { return Ok(None) };
     // A turn that waited in line starts after the one before it: audit rows and resets are ordered by time.
     let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1);
     let mut input = TurnInput {
@@ -167,7 +163,7 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>,
         conversation: message.conversation.clone(),
         at: clock::now().max(earliest),
         seed: seed(),
-        program: host.config.program(),
+        program: configured.config.program(),
         event: message.event.clone(),
         session,
     };
@@ -175,10 +171,10 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>,
         clock::set(at);
         input.at = at.max(earliest);
     }
-    let (turn, slice) = Turn::start(input, Arc::clone(&host.config))?;
+    let (turn, slice) = Turn::start(input, Arc::clone(&configured.config))?;
     let id = turn.journal().input.turn.clone();
     let kept = Kept::new(host, &id, message.key.clone());
-    match finish_from(host, Open { turn, slice, kept, interrupted: Vec::new(), status: "closed" }, message.received).await {
+    match finish_from(host, Open { configured, turn, slice, kept, interrupted: Vec::new(), status: "closed" }, message.received).await {
         // What it has sent must not be sent a second time by another turn.
         Err(Refusal::Commit(CommitError::TakenOver)) => sent_again::by_another(host, message, &id).await.map(Some),
         other => other.map(Some),
@@ -186,8 +182,8 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>,
 }
 
 /// The conversation as the turn before this one has left it; nothing when the message has a turn already.
-async fn session(host: &Arc<Host>, message: &Message) -> Result<Option<Loaded>, Refusal> {
-    let history = host.config.settings.history_max_turns;
+async fn session(host: &Arc<Host>, config: &Config, message: &Message) -> Result<Option<Loaded>, Refusal> {
+    let history = config.settings.history_max_turns;
     loop {
         let found = load::conversation(&host.readers, &message.conversation, history, message.key.as_deref()).await?;
         if found.sent {
@@ -203,6 +199,8 @@ async fn session(host: &Arc<Host>, message: &Message) -> Result<Option<Loaded>, 
 /// A turn that runs.
 #[derive(Debug)]
 pub struct Open {
+    /// Who answers for it.
+    pub configured: Arc<Configured>,
     /// The turn.
     pub turn: Turn,
     /// What it asks for now, or its end.
@@ -254,7 +252,7 @@ fn seed() -> u64 {
 }
 
 async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>) -> Result<(Ended, Kept), Refusal> {
-    let Open { mut turn, mut slice, mut kept, mut interrupted, status } = open;
+    let Open { configured, mut turn, mut slice, mut kept, mut interrupted, status } = open;
     let until = tokio::time::Instant::now() + host.turns.max_duration;
     let mut running: JoinSet<Completion> = JoinSet::new();
     let mut notices = Vec::new();
@@ -279,7 +277,7 @@ async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>) -> Result<(Ended
                 let outcome = Answer::Error(recover::interrupted());
                 running.spawn(std::future::ready(Completion { id: effect.id, at: clock::now(), outcome }));
             } else {
-                running.spawn(fulfil(Arc::clone(host), told.tokens(&effect), effect));
+                running.spawn(fulfil(Arc::clone(host), Arc::clone(&configured), told.tokens(&effect), effect));
             }
         }
         interrupted.clear();

@@ -108,6 +108,7 @@ async fn take_up(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
         Err(Unusable::Journal(reason)) => return give_up(host, &open, &reason).await,
     };
     let kept = Kept::taken_over(host, &open, journal.entries.len());
+    let configured = host.current.now();
     let config = config_of(host, &open).await?;
     let Rescued { mut turn, mut slice, diverged } = match Turn::rescue(&journal, config) {
         Ok(rescued) => rescued,
@@ -125,7 +126,7 @@ async fn take_up(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
     // What has left and may have been carried out is not sent again, unless that does no harm.
     let in_doubt: Vec<u32> = effects.iter().filter(|it| it.entry.is_none()).map(|it| it.effect_id).collect();
     let interrupted = slice.effects.iter().filter(|it| !it.repeatable && in_doubt.contains(&it.id.0)).map(|it| it.id).collect();
-    match finish(host, Open { turn, slice, kept, interrupted, status }).await {
+    match finish(host, Open { configured, turn, slice, kept, interrupted, status }).await {
         // It would fail in the same way for ever.
         Err(Refusal::Defect(reason) | Refusal::Commit(CommitError::Rejected(reason))) => give_up(host, &open, &reason).await,
         Err(Refusal::Commit(CommitError::TakenOver)) => Ok(()),
@@ -185,9 +186,10 @@ pub fn read(stored: &StoredTurn) -> Result<Journal, Refusal> {
 /// # Errors
 /// When the database cannot be read.
 pub async fn config_of(host: &Host, stored: &StoredTurn) -> Result<Arc<Config>, Refusal> {
-    if host.config.hash() == stored.config_hash {
-        return Ok(Arc::clone(&host.config));
+    let current = Arc::clone(&host.current.now().config);
+    if current.hash() == stored.config_hash {
+        return Ok(current);
     }
     let source = config::snapshot(&host.readers, &stored.config_hash).await?;
-    Ok(source.map_or_else(|| Arc::clone(&host.config), |it| Arc::new(Config::from_source(&it).0)))
+    Ok(source.map_or(current, |it| Arc::new(Config::from_source(&it).0)))
 }

@@ -40,7 +40,9 @@ pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path
             settings.database.shown()
         )));
     }
-    let audit_rows = audit::of_conversation(&pool, &id).await.map_err(unusable)?;
+    let mut audit_rows = audit::of_conversation(&pool, &id).await.map_err(unusable)?;
+    // What users say of answers stands among the rows of turns and belongs to none.
+    audit_rows.retain(|it| ![Stage::McpUserFeedback.name(), Stage::SemanticFailureRecorded.name()].contains(&it.stage.as_str()));
     let mut audit_rows = audit_rows.as_slice();
     for stored in &turns {
         if stored.is_given_up() {

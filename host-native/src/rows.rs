@@ -53,7 +53,8 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
     }
     let text = if kept > 0 && !journal.entries.is_empty() { compress(&journal.lean())? } else { compress(journal)? };
     let hash = state_hash(outcome, notices);
-    let row = TurnRow { status: about.status, state_hash: &hash, reset, total_ms, kept, ..turn_row(turn, &text, about) };
+    let fault = outcome.fault.as_ref().map(|it| it.code.as_str());
+    let row = TurnRow { status: about.status, state_hash: &hash, reset, fault, total_ms, kept, ..turn_row(turn, &text, about) };
     if about.begun {
         rows.close(&row);
     } else {
@@ -88,6 +89,7 @@ pub fn turn_row<'r>(turn: &'r Turn, journal: &'r [u8], about: About<'r>) -> Turn
         journal,
         state_hash: "",
         reset: false,
+        fault: None,
         created_at: of.input.at,
         closed_at: clock::now(),
         total_ms: 0,

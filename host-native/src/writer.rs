@@ -290,14 +290,11 @@ mod tests {
             config_hash: "c",
             journal: b"\x00\xff",
             state_hash: "s",
-            reset: false,
             created_at: 1,
             closed_at: 2,
             total_ms: 1,
             owner: "me",
-            lease_ms: None,
-            message_key: None,
-            kept: 0,
+            ..TurnRow::default()
         });
         rows
     }

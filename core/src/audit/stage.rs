@@ -116,6 +116,8 @@ pub enum Stage {
     TurnCancelled,
     EngineKnownFailure,
     PipelineTiming,
+    McpUserFeedback,
+    SemanticFailureRecorded,
 }
 
 impl Stage {
@@ -242,6 +244,8 @@ impl Stage {
             Stage::TurnCancelled => "TURN_CANCELLED",
             Stage::EngineKnownFailure => "ENGINE_KNOWN_FAILURE",
             Stage::PipelineTiming => "PIPELINE_TIMING",
+            Stage::McpUserFeedback => "MCP_USER_FEEDBACK",
+            Stage::SemanticFailureRecorded => "SEMANTIC_FAILURE_RECORDED",
         }
     }
 }

@@ -88,6 +88,9 @@ pub struct PackTurn {
     /// SQL that is run between turns.
     #[serde(default)]
     pub admin_sql: Option<Value>,
+    /// Whether the server reads the authors' rows again after that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cache_refreshed: bool,
     /// What is expected.
     #[serde(default)]
     pub expect: Option<Value>,

@@ -111,6 +111,23 @@ impl Session {
         view
     }
 
+    /// What the original stored beside each audit: intent and state where there are some, parameters, context and the view.
+    /// (`spec/data-and-api.md` 7.2)
+    pub fn meta(&self) -> Map {
+        let mut meta = Map::new();
+        for (name, text) in [("intent", &self.intent), ("state", &self.state)] {
+            if !text.trim().is_empty() {
+                meta.insert(name.to_owned(), json!(text));
+            }
+        }
+        if !self.params.is_empty() {
+            meta.insert("inputParams".to_owned(), Value::Object(self.params.clone()));
+        }
+        meta.insert("contextDict".to_owned(), Value::Object(self.context.clone()));
+        meta.insert("session".to_owned(), Value::Object(self.view()));
+        meta
+    }
+
     /// The view with the parameters, for people who look at a turn.
     pub fn full_view(&self) -> Map {
         let mut view = self.view();

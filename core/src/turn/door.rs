@@ -14,7 +14,7 @@ use super::error::{EffectError, TurnError};
 use super::notice::{Notice, NoticeBody};
 use super::request::Reply;
 use super::rng::Rng;
-use super::{Map, Millis};
+use super::{Map, Millis, Watch};
 
 /// The session at the edge of a step, for people who look at how a turn came about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ struct Port {
     turn: String,
     now: Millis,
     rng: Rng,
-    watch: bool,
+    watch: Watch,
     step: &'static str,
     next_seq: u32,
     next_effect: u32,
@@ -50,6 +50,7 @@ struct Port {
     effects: Vec<Effect>,
     notices: Vec<Notice>,
     views: Vec<View>,
+    metas: BTreeMap<u32, Map>,
     /// Whether anything was asked for that changes the world.
     wrote: bool,
     held: bool,
@@ -57,7 +58,7 @@ struct Port {
 }
 
 impl Door {
-    pub(super) fn new(turn: String, now: Millis, seed: u64, watch: bool) -> Self {
+    pub(super) fn new(turn: String, now: Millis, seed: u64, watch: Watch) -> Self {
         let port = Port {
             turn,
             now,
@@ -70,6 +71,7 @@ impl Door {
             effects: Vec::new(),
             notices: Vec::new(),
             views: Vec::new(),
+            metas: BTreeMap::new(),
             wrote: false,
             held: false,
             abandoned: None,
@@ -117,13 +119,24 @@ impl Door {
 
     /// Records the session at the edge of a step; the closure runs only when somebody watches.
     pub fn view(&self, step: &str, edge: &str, session: impl FnOnce() -> Map) {
-        if !self.port().watch {
+        if self.port().watch != Watch::Steps {
             return;
         }
         let session = session();
         let mut port = self.port();
         let seq = port.next_seq;
         port.views.push(View { step: step.to_owned(), edge: edge.to_owned(), seq, session });
+    }
+
+    /// Records the session at the audit that is published next; the closure runs only when somebody traces the turn.
+    pub fn meta(&self, session: impl FnOnce() -> Map) {
+        if self.port().watch != Watch::Audits {
+            return;
+        }
+        let session = session();
+        let mut port = self.port();
+        let seq = port.next_seq;
+        port.metas.insert(seq, session);
     }
 
     /// The key that the next effect gets, unless it brings its own.
@@ -237,6 +250,10 @@ impl Door {
         self.port().views.clone()
     }
 
+    pub(super) fn metas(&self) -> BTreeMap<u32, Map> {
+        self.port().metas.clone()
+    }
+
     fn port(&self) -> MutexGuard<'_, Port> {
         self.port.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -262,7 +279,7 @@ mod tests {
     use super::*;
 
     fn door() -> Door {
-        Door::new("t".to_owned(), 10, 1, false)
+        Door::new("t".to_owned(), 10, 1, Watch::Nothing)
     }
 
     fn poll<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Poll<T> {

@@ -33,6 +33,7 @@ pub use request::{
 pub use rng::{Rng, uuid_text};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Waker};
@@ -72,13 +73,22 @@ pub type Program = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// How a turn is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// As messages are.
-    Plain,
-    /// With a record of the session at the edges of its steps.
-    Watched,
+pub(crate) struct Mode {
     /// To follow a journal: it does not end of itself before the journal does.
-    Held,
+    pub held: bool,
+    /// What is recorded of its session.
+    pub watch: Watch,
+}
+
+/// What is recorded of a turn's session, for people who look at how it came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watch {
+    /// Nothing: messages are answered like this.
+    Nothing,
+    /// How it is at the edges of its steps.
+    Steps,
+    /// How it is at each audit.
+    Audits,
 }
 
 /// One user event being processed.
@@ -115,8 +125,8 @@ impl Turn {
         mode: Mode,
         program: impl FnOnce(TurnInput, Door) -> Program,
     ) -> Result<(Turn, Slice), TurnError> {
-        let door = Door::new(input.turn.clone(), input.at, input.seed, mode == Mode::Watched);
-        door.hold(mode == Mode::Held);
+        let door = Door::new(input.turn.clone(), input.at, input.seed, mode.watch);
+        door.hold(mode.held);
         let journal = Journal::new(config, input.clone());
         let program = program(input, door.clone());
         let mut turn = Turn { door, program, journal, ended: false };
@@ -177,6 +187,11 @@ impl Turn {
     /// The session before and after each step so far; empty unless the turn is watched.
     pub fn views(&self) -> Vec<View> {
         self.door.views()
+    }
+
+    /// The session at each audit so far, by the number of the notice; empty unless the turn is traced.
+    pub fn metas(&self) -> BTreeMap<u32, Map> {
+        self.door.metas()
     }
 
     /// Answers the effects of a fresh turn, which is held, from a journal, for as long as it asks for what was recorded; then ends it
@@ -255,7 +270,7 @@ mod tests {
     #[test]
     fn waiting_for_anything_but_an_effect_is_a_defect() {
         let program = |_, _| -> Program { Box::pin(std::future::pending()) };
-        let error = Turn::launch(input(), String::new(), Mode::Plain, program).unwrap_err();
+        let error = Turn::launch(input(), String::new(), Mode { held: false, watch: Watch::Nothing }, program).unwrap_err();
         assert_eq!(error, TurnError::Stalled);
     }
 }

@@ -125,6 +125,10 @@ pub async fn all(pool: &Pool, configs: &mut Configs, turns: Vec<StoredTurn>) -> 
     .await
 }
 
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> sqlx::Result<T> {
+/// Does work away from the threads that answer requests.
+///
+/// # Errors
+/// When it panics.
+pub(super) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> sqlx::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(|_| sqlx::Error::WorkerCrashed)
 }

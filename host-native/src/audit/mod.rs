@@ -5,6 +5,8 @@
 
 pub mod derive;
 pub mod materialise;
+pub mod meta;
+pub mod trace;
 
 use std::collections::BTreeSet;
 

@@ -17,6 +17,7 @@ use convengine_core::turn::{Answer, Completion, Effect, EffectError, EffectError
 use tokio::time::Instant;
 
 use crate::clock;
+use crate::configured::Configured;
 use crate::drive::Host;
 use crate::extension;
 use crate::stream::Tokens;
@@ -25,18 +26,18 @@ use crate::stream::Tokens;
 const COMPILE: Duration = Duration::from_secs(60);
 
 /// Answers an effect, at the latest when its deadline has passed.
-pub async fn fulfil(host: Arc<Host>, tokens: Option<Tokens>, effect: Effect) -> Completion {
+pub async fn fulfil(host: Arc<Host>, configured: Arc<Configured>, tokens: Option<Tokens>, effect: Effect) -> Completion {
     // An extension is stopped by what runs it, which does not count the time that its module is compiled.
     let extra = if matches!(effect.request, Request::Extension(_)) { COMPILE } else { Duration::ZERO };
     let by = Instant::now() + Duration::from_millis(effect.deadline_ms.into()) + extra;
-    let outcome = tokio::time::timeout_at(by, answer(&host, tokens.as_ref(), by, &effect)).await.unwrap_or_else(|_| {
+    let outcome = tokio::time::timeout_at(by, answer(&host, &configured, tokens.as_ref(), by, &effect)).await.unwrap_or_else(|_| {
         let message = format!("no answer within {} ms", effect.deadline_ms);
         Answer::Error(EffectError::new(EffectErrorKind::Timeout, message))
     });
     Completion { id: effect.id, at: clock::now(), outcome }
 }
 
-async fn answer(host: &Host, tokens: Option<&Tokens>, by: Instant, effect: &Effect) -> Answer {
+async fn answer(host: &Host, configured: &Configured, tokens: Option<&Tokens>, by: Instant, effect: &Effect) -> Answer {
     if let Some((answer, delay_ms)) = host.models.bound(&effect.request) {
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
         return answer;
@@ -44,18 +45,18 @@ async fn answer(host: &Host, tokens: Option<&Tokens>, by: Instant, effect: &Effe
     match &effect.request {
         Request::Llm(request) => host.models.llm(request, tokens, by).await,
         Request::Embed(request) => host.models.embed(request, by).await,
-        Request::Task(request) => host.stand_ins.task(request),
-        Request::Tool(request) => tool::answer(host, request).await,
-        Request::Container(request) => container::answer(&host.containers, &host.stand_ins, request).await,
-        Request::Http(request) => match host.stand_ins.http(request) {
+        Request::Task(request) => configured.stand_ins.task(request),
+        Request::Tool(request) => tool::answer(host, &configured.stand_ins, request).await,
+        Request::Container(request) => container::answer(&host.containers, &configured.stand_ins, request).await,
+        Request::Http(request) => match configured.stand_ins.http(request) {
             Some(answer) => answer,
             None => http::answer(&host.http, request, &effect.key).await,
         },
-        Request::Sql(request) => match host.stand_ins.sql(request) {
+        Request::Sql(request) => match configured.stand_ins.sql(request) {
             Some(answer) => answer,
             None => sql::answer(&host.queries, &host.secrets, request).await,
         },
-        Request::Extension(request) => extension::answer(&host.extensions, request).await,
+        Request::Extension(request) => extension::answer(&configured.extensions, request).await,
         Request::Sleep(request) => {
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;
             Answer::Ok(Reply::Slept)

@@ -1,6 +1,7 @@
 //! Tools of groups that this host carries out itself.
 
 use convengine_core::config::tool_group;
+use convengine_core::pack::StandIns;
 use convengine_core::turn::{Answer, EffectError, EffectErrorKind, Reply, ToolReply, ToolRequest};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -11,9 +12,9 @@ use crate::settings::Roots;
 use crate::store::Pool;
 
 /// Answers a tool: by its script when it has one or when no row sets it up, else by its group.
-pub async fn answer(host: &Host, request: &ToolRequest) -> Answer {
-    if request.spec.is_none() || host.stand_ins.has_tool(request) {
-        return host.stand_ins.tool(request);
+pub async fn answer(host: &Host, stand_ins: &StandIns, request: &ToolRequest) -> Answer {
+    if request.spec.is_none() || stand_ins.has_tool(request) {
+        return stand_ins.tool(request);
     }
     match of_group(&host.readers, &host.file_roots, request).await {
         Ok(text) => Answer::Ok(Reply::Tool(ToolReply { text: host.secrets.scrub(&text).into_owned() })),

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body;
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use serde_json::Value;
 
 use super::error::ApiError;
-use super::request::{Body, sends_json, takes_json};
+use super::request::{MessageBody, json_body};
 use crate::drive::{self, Host, Message};
 
 /// Most characters of an `Idempotency-Key`.
@@ -19,20 +19,11 @@ const LONGEST_KEY: usize = 255;
 const LIMIT: usize = 2 * 1024 * 1024;
 
 /// Runs the turn of a message; also a failed turn answers with 200, as clients expect.
-pub async fn message(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: body::Body) -> Result<Json<Value>, ApiError> {
+pub async fn message(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
     let refuse = |status, message: String| ApiError::new(status, &uri, message);
-    if !sends_json(&headers) {
-        return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not JSON: send Content-Type: application/json".to_owned()));
-    }
-    if !takes_json(&headers) {
-        return Err(refuse(StatusCode::NOT_ACCEPTABLE, "the answer is JSON: send Accept: application/json".to_owned()));
-    }
-    // The only way to fail here that leaves somebody to answer is a body above the limit.
-    let bytes = body::to_bytes(body, LIMIT)
-        .await
-        .map_err(|_| refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is too long: send at most {LIMIT} bytes")))?;
-    let body = Body::parse(&bytes).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
-    let most = host.config.settings.input_max_chars;
+    let bytes = json_body(&uri, &headers, body, LIMIT).await?;
+    let body = MessageBody::parse(&bytes).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
+    let most = host.current.now().config.settings.input_max_chars;
     if body.message.as_ref().is_some_and(|it| it.chars().nth(most).is_some()) {
         return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("the message is too long: send at most {most} characters")));
     }

@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use convengine_core::config::Issue;
+use serde_json::{Value, json};
 
 use crate::clock;
 use crate::drive::Refusal;
@@ -17,12 +18,19 @@ pub struct ApiError {
     status: StatusCode,
     path: String,
     message: String,
+    issues: Vec<Issue>,
 }
 
 impl ApiError {
     /// Refuses a request; the message says what to do.
     pub fn new(status: StatusCode, uri: &Uri, message: impl Into<String>) -> Self {
-        ApiError { status, path: uri.path().to_owned(), message: message.into() }
+        ApiError { status, path: uri.path().to_owned(), message: message.into(), issues: Vec::new() }
+    }
+
+    /// Adds what is wrong with a configuration.
+    #[must_use]
+    pub fn because(self, issues: Vec<Issue>) -> Self {
+        ApiError { issues, ..self }
     }
 
     /// What a client gets of a turn that could not be run or stored; the details go to the log.
@@ -61,14 +69,17 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let body = Json(json!({
+        let mut body = json!({
             "timestamp": clock::iso_text(clock::now()),
             "status": self.status.as_u16(),
             "error": self.status.canonical_reason(),
             "path": self.path,
             "message": self.message,
-        }));
-        let mut response = (self.status, body).into_response();
+        });
+        if let (Value::Object(members), false) = (&mut body, self.issues.is_empty()) {
+            members.insert("issues".to_owned(), json!(self.issues));
+        }
+        let mut response = (self.status, Json(body)).into_response();
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
         }

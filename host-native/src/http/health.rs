@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::error::ApiError;
 use crate::drive::Host;
-use crate::store::config;
+use crate::store;
 
 /// The process answers.
 pub async fn alive() -> Json<Value> {
@@ -19,14 +19,15 @@ pub async fn alive() -> Json<Value> {
 /// Turns can be run: the database answers, holds the snapshot, and no policy row is broken.
 pub async fn ready(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
     let unavailable = |message: String| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, &uri, message);
-    if let Some(reason) = host.config.policy_unavailable() {
+    let config = Arc::clone(&host.current.now().config);
+    if let Some(reason) = config.policy_unavailable() {
         return Err(unavailable(format!("no turn can run because a policy cannot be compiled: {reason}")));
     }
     if !host.writer.is_running() {
         return Err(unavailable("no turn can be stored any more: restart the server".to_owned()));
     }
-    match config::has_snapshot(&host.readers, host.config.hash()).await {
-        Ok(true) => Ok(Json(json!({"status": "UP", "config": host.config.hash()}))),
+    match store::config::has_snapshot(&host.readers, config.hash()).await {
+        Ok(true) => Ok(Json(json!({"status": "UP", "config": config.hash()}))),
         Ok(false) => Err(unavailable("the database has lost the snapshot of the configuration: restart the server".to_owned())),
         Err(error) => Err(ApiError::of_database(&error, &uri)),
     }

@@ -1,19 +1,28 @@
-//! Reads the body of `POST /message` with the coercions that existing clients rely on. (`spec/data-and-api.md` 9.1)
+//! Reads bodies, that of `POST /message` with the coercions that existing clients rely on. (`spec/data-and-api.md` 9.1)
 
+use std::future::poll_fn;
+use std::pin::Pin;
+
+use axum::body::Body;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use convengine_core::turn::Map;
+use http_body::Body as _;
 use serde_json::Value;
 
+use super::attachment::{self, Filter};
 use super::error::ApiError;
+
+/// Most bytes of a body with attachments: five files of 10 MB are 70 MB of Base64.
+const MOST: usize = 80 * 1024 * 1024;
 
 /// Levels of a client's parameters. They are stored within other JSON, and JSON is read 127 levels deep at most.
 const DEEPEST: usize = 64;
 
 /// What a client sent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Body {
+pub struct MessageBody {
     /// A UUID in lower case; absent for a new conversation.
     pub conversation: Option<String>,
     /// The message.
@@ -24,27 +33,78 @@ pub struct Body {
     pub params: Map,
 }
 
-impl Body {
+impl MessageBody {
     /// Reads a body; unknown members are ignored and of equal ones the last counts.
     ///
     /// # Errors
     /// Which member is wrong and what it should be.
-    pub fn parse(bytes: &[u8]) -> Result<Body, String> {
-        let body: Value = serde_json::from_slice(bytes).map_err(|it| format!("the body is not JSON: {it}: send one JSON object"))?;
-        let Value::Object(mut body) = body else {
-            return Err("the body is not an object: send {\"message\": …}".to_owned());
-        };
+    pub fn parse(bytes: &[u8]) -> Result<MessageBody, String> {
+        let mut body = object(bytes, "{\"message\": …}")?;
         let mut take = |key: &str| body.remove(key).unwrap_or(Value::Null);
-        Ok(Body {
-            conversation: conversation(take("conversationId"))?,
-            message: message(take("message"))?,
-            reset: reset(&take("reset"))?,
-            params: params(take("inputParams"))?,
-        })
+        let (conversation, message) = (conversation(take("conversationId"))?, message(take("message"))?);
+        let (reset, mut params) = (reset(&take("reset"))?, params(take("inputParams"))?);
+        attachment::settle(&mut params);
+        Ok(MessageBody { conversation, message, reset, params })
     }
 }
 
-fn conversation(value: Value) -> Result<Option<String>, String> {
+/// The object that a body is; `example` shows what to send.
+///
+/// # Errors
+/// What it is instead, and what to send.
+pub fn object(bytes: &[u8], example: &str) -> Result<Map, String> {
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Object(body)) => Ok(body),
+        Ok(_) => Err(format!("the body is not an object: send {example}")),
+        Err(error) => Err(format!("the body is not JSON: {error}: send one JSON object")),
+    }
+}
+
+/// The bytes of a body that says that it is JSON, for a client that takes JSON.
+///
+/// # Errors
+/// A refusal that says what to send.
+pub async fn json_body(uri: &Uri, headers: &HeaderMap, body: Body, limit: usize) -> Result<Vec<u8>, ApiError> {
+    let refuse = |status, message: String| ApiError::new(status, uri, message);
+    if !sends_json(headers) {
+        return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not JSON: send Content-Type: application/json".to_owned()));
+    }
+    if !takes_json(headers) {
+        return Err(refuse(StatusCode::NOT_ACCEPTABLE, "the answer is JSON: send Accept: application/json".to_owned()));
+    }
+    filtered(body, limit).await.map_err(|it| refuse(StatusCode::PAYLOAD_TOO_LARGE, it))
+}
+
+/// The bytes of a body without the contents of its attachments, at most so many.
+async fn filtered(mut body: Body, limit: usize) -> Result<Vec<u8>, String> {
+    let mut filter = Filter::default();
+    let mut read = 0;
+    // A body that breaks off leaves nobody to answer; what came of it is no JSON. One that is refused is read to its end, because
+    // many a client that cannot send all of its body never looks at the answer; but not for ever.
+    while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        let Ok(bytes) = frame.into_data() else { continue };
+        read += bytes.len();
+        if read > 2 * MOST {
+            break;
+        }
+        if read <= MOST && filter.held() <= limit {
+            filter.push(&bytes);
+        }
+    }
+    if read > MOST {
+        return Err(format!("the body is too long: send at most {MOST} bytes"));
+    }
+    if filter.held() > limit {
+        return Err(format!("the body is too long: send at most {limit} bytes beside the contents of inputParams.files"));
+    }
+    Ok(filter.finish())
+}
+
+/// The conversation that a body names.
+///
+/// # Errors
+/// What it is instead of a UUID.
+pub fn conversation(value: Value) -> Result<Option<String>, String> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) if text.trim().is_empty() => Ok(None),
@@ -113,14 +173,14 @@ fn is_within(value: &Value, levels: usize) -> bool {
 }
 
 /// Whether the body says that it is JSON.
-pub fn sends_json(headers: &HeaderMap) -> bool {
+fn sends_json(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let media = media(content_type);
     media == "application/json" || (media.starts_with("application/") && media.ends_with("+json"))
 }
 
 /// Whether the client takes JSON; one that does not say takes everything.
-pub fn takes_json(headers: &HeaderMap) -> bool {
+fn takes_json(headers: &HeaderMap) -> bool {
     let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
     if accepted.peek().is_none() {
         return true;
@@ -141,8 +201,8 @@ mod tests {
 
     const ID: &str = "4D7FE557-03ba-56be-b8c3-a9a5d12f0d69";
 
-    fn parse(text: &str) -> Result<Body, String> {
-        Body::parse(text.as_bytes())
+    fn parse(text: &str) -> Result<MessageBody, String> {
+        MessageBody::parse(text.as_bytes())
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use convengine_core::config::Config;
 use convengine_core::pack::{Asked, Pack, PackRequest};
 use convengine_core::turn::{Entry, Request, Turn};
@@ -14,6 +14,7 @@ use sqlx::{AssertSqlSafe, Row};
 use super::core::{call, parse_context, place, verbose_row};
 use super::expect::Played;
 use super::server::{Around, PackServer};
+use crate::app::REFRESH;
 use crate::audit::{self, derive::Configs};
 use crate::store::{self, Pool};
 
@@ -23,6 +24,8 @@ pub struct HttpPlayer {
     client: reqwest::Client,
     pool: Pool,
     seen: BTreeMap<String, Seen>,
+    /// The conversations by the labels of their turns.
+    labels: BTreeMap<String, String>,
     server: PackServer,
 }
 
@@ -53,7 +56,7 @@ impl HttpPlayer {
         let pool = server.wait(store::readers(&database)).map_err(|it| anyhow!("{it}"))?;
         let client = crate::tls::client_for("http:").build()?;
         let config = Arc::new(Config::compile(&server.pack().tables, &server.pack().settings).0);
-        Ok(HttpPlayer { config, client, pool, seen: BTreeMap::new(), server })
+        Ok(HttpPlayer { config, client, pool, seen: BTreeMap::new(), labels: BTreeMap::new(), server })
     }
 
     /// The address of the server.
@@ -70,12 +73,21 @@ impl HttpPlayer {
         let of_pack = server.pack().turns.get(turn).cloned().ok_or_else(|| anyhow!("the pack has no turn {turn}"))?;
         if let Some(sql) = of_pack.admin_sql.as_ref().and_then(Value::as_str) {
             server.wait(administer(&self.pool, sql))?;
+            if of_pack.cache_refreshed {
+                let refresh = PackRequest { method: "POST".to_owned(), path: REFRESH.to_owned(), body: Value::Null, content_type: None };
+                let (status, _) = server.wait(send(&self.client, server.address(), &refresh))?;
+                ensure!(status == 200, "the server does not take the rows after {sql}: {status}");
+            }
         }
         let Some(request) = of_pack.request else { return Ok(Played::default()) };
         let (status, mut body) = server.wait(send(&self.client, server.address(), &request))?;
         parse_context(&mut body);
         let sent = request.body.get("conversationId").and_then(Value::as_str);
-        let conversation = body.get("conversationId").and_then(Value::as_str).or(sent).map(str::to_lowercase);
+        let named = body.get("conversationId").and_then(Value::as_str).or(sent).map(str::to_lowercase);
+        let label = of_pack.conversation.unwrap_or_default();
+        // A request of another kind is looked at from the conversation that its label had last.
+        let conversation = named.or_else(|| self.labels.get(&label).cloned());
+        self.labels.extend(conversation.iter().map(|it| (label.clone(), it.clone())));
         let mut played = Played { status, json: body, ..Played::default() };
         if let Some(id) = conversation {
             let seen = self.seen.entry(id.clone()).or_default();

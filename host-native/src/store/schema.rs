@@ -4,22 +4,24 @@ use std::collections::BTreeSet;
 
 use super::database::{Connection, Statement, Value};
 
-const SQLITE: [&str; 6] = [
+const SQLITE: [&str; 7] = [
     include_str!("../../../migrations/sqlite/0001_control_tables.sql"),
     include_str!("../../../migrations/sqlite/0002_runtime_tables.sql"),
     include_str!("../../../migrations/sqlite/0003_turn_journal.sql"),
     include_str!("../../../migrations/sqlite/0004_steps.sql"),
     include_str!("../../../migrations/sqlite/0005_tools.sql"),
     include_str!("../../../migrations/sqlite/0006_recovery.sql"),
+    include_str!("../../../migrations/sqlite/0007_operations.sql"),
 ];
 
-const POSTGRES: [&str; 6] = [
+const POSTGRES: [&str; 7] = [
     include_str!("../../../migrations/postgres/0001_control_tables.sql"),
     include_str!("../../../migrations/postgres/0002_runtime_tables.sql"),
     include_str!("../../../migrations/postgres/0003_turn_journal.sql"),
     include_str!("../../../migrations/postgres/0004_steps.sql"),
     include_str!("../../../migrations/postgres/0005_tools.sql"),
     include_str!("../../../migrations/postgres/0006_recovery.sql"),
+    include_str!("../../../migrations/postgres/0007_operations.sql"),
 ];
 
 /// Tables whose names look like those of the original and are ours to change. (`decisions.md` 5)

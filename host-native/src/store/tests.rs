@@ -37,14 +37,11 @@ fn turn_row<'a>(id: &'a str, number: u32, status: &'a str) -> TurnRow<'a> {
         config_hash: "c",
         journal: b"\x00\xff",
         state_hash: "s",
-        reset: false,
         created_at: AT,
         closed_at: AT + 5,
         total_ms: 5,
         owner: "me",
-        lease_ms: None,
-        message_key: None,
-        kept: 0,
+        ..TurnRow::default()
     }
 }
 

@@ -219,7 +219,7 @@ fn push_turn(rows: &mut Rows, turn: &TurnRow<'_>) {
     rows.push(&(
         (turn.turn_id, turn.conversation_id, turn.number, turn.status),
         (turn.protocol, turn.engine, turn.config_hash),
-        (journal, turn.state_hash, i32::from(turn.reset)),
+        (journal, turn.state_hash, i32::from(turn.reset), turn.fault),
         (turn.created_at, turn.closed_at, turn.total_ms),
         (turn.owner, turn.lease_ms, turn.message_key),
     ));
@@ -238,7 +238,7 @@ pub fn completed<'p>(stage: &str, payload: &'p Value, total_ms: Millis) -> Cow<'
 }
 
 /// A row of `ce_turn`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct TurnRow<'a> {
     /// The turn.
     pub turn_id: &'a str,
@@ -260,6 +260,8 @@ pub struct TurnRow<'a> {
     pub state_hash: &'a str,
     /// Whether earlier history is not loaded any more.
     pub reset: bool,
+    /// The error code, when the turn has failed.
+    pub fault: Option<&'a str>,
     /// When the message arrived.
     pub created_at: Millis,
     /// When the rows were made.

@@ -46,6 +46,13 @@ pub(super) fn unstored(wire: &mut String, turn: &str, seq: u32, stage: &str, at:
     write(wire, Some((turn, seq)), stage, &audit(stage, at, Cow::Owned(payload)));
 }
 
+/// An audit that belongs to no turn, and so has no id.
+pub(super) fn of_no_turn(stage: &str, at: Millis, payload: Value) -> String {
+    let mut wire = String::new();
+    write(&mut wire, None, stage, &audit(stage, at, Cow::Owned(payload)));
+    wire
+}
+
 /// Adds a piece of what a model says, or without a text, that the pieces so far do not count. It has no id, so that the ids of the
 /// other events stay dense and a client that connects again is not told to go on from here.
 pub(super) fn token(wire: &mut String, turn: &str, effect: u32, text: Option<&str>) {

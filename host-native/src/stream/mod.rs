@@ -17,6 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use axum::body::Bytes;
+use convengine_core::turn::Millis;
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 /// Bytes that may wait for one listener before more come. The events of a slice come together, however many they are.
@@ -80,6 +82,13 @@ impl Streams {
         of_conversation.retain(|it| it.takes(events));
         if of_conversation.is_empty() {
             listeners.by_conversation.remove(conversation);
+        }
+    }
+
+    /// Tells everybody who listens to a conversation of an audit that belongs to no turn.
+    pub fn tell(&self, conversation: &str, stage: &str, at: Millis, payload: Value) {
+        if self.is_heard(conversation) {
+            self.send(conversation, &Bytes::from(event::of_no_turn(stage, at, payload)));
         }
     }
 

@@ -20,7 +20,7 @@ use axum::{Router, serve};
 use convengine_core::turn::{Notice, Outcome, Turn};
 use convengine_server::arguments::Options;
 use convengine_server::drive::Host;
-use convengine_server::http::request::Body;
+use convengine_server::http::request::MessageBody;
 use convengine_server::pack_file;
 use convengine_server::settings::Settings;
 use convengine_server::store::turn_rows::{Rows, TurnRows};
@@ -119,7 +119,7 @@ async fn message(State(ceiling): State<Arc<Ceiling>>, headers: HeaderMap, body: 
 }
 
 async fn answer(ceiling: &Ceiling, headers: &HeaderMap, body: &[u8]) -> Result<String> {
-    let body = Body::parse(body).map_err(anyhow::Error::msg)?;
+    let body = MessageBody::parse(body).map_err(anyhow::Error::msg)?;
     let conversation = body.conversation.context("a message without conversation")?;
     let number = headers.get(TURN).and_then(|it| it.to_str().ok()).map(str::to_owned);
     let recorded = number.or(body.message).and_then(|it| ceiling.recorded.get(&it)).context("a message that the pack does not have")?;

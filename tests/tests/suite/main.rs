@@ -2,6 +2,7 @@
 
 mod browser;
 mod budget;
+mod clients;
 mod commands;
 mod containers;
 mod core;

@@ -40,7 +40,7 @@ async fn answers(requests: Vec<Request>) -> Vec<Answer> {
             repeatable: true,
             request,
         };
-        answers.push(fulfil(Arc::clone(&host), None, effect).await.outcome);
+        answers.push(fulfil(Arc::clone(&host), host.current.now(), None, effect).await.outcome);
     }
     answers
 }

@@ -1,0 +1,248 @@
+//! What is kept when a user says that an answer was good or bad. (`spec/data-and-api.md` 9.3)
+
+use std::collections::BTreeSet;
+
+use convengine_core::turn::{ConversationRow, Map};
+use serde_json::{Value, json};
+
+/// The tool whose queries are worth remembering.
+const QUERY_TOOL: &str = "db.semantic.query";
+
+/// What a client says of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Feedback {
+    /// The conversation, a UUID in lower case.
+    pub conversation: String,
+    /// Whether the answer was good.
+    pub good: bool,
+    /// The client's name for the answer.
+    pub message_id: Option<String>,
+    /// The answer as the client shows it.
+    pub answer: Option<String>,
+    /// What else the client says.
+    pub metadata: Map,
+}
+
+/// A row of `ce_mcp_user_feedback`.
+#[derive(Debug, PartialEq)]
+pub struct FeedbackRow<'f> {
+    /// `THUMBS_UP` or `THUMBS_DOWN`.
+    pub kind: &'static str,
+    /// The client's name for the answer.
+    pub message_id: Option<&'f str>,
+    /// What the user had asked.
+    pub query: Option<&'f str>,
+    /// The answer.
+    pub answer: Option<String>,
+    /// The tool that was asked last.
+    pub tool: Option<&'f str>,
+    /// JSON text.
+    pub metadata: String,
+}
+
+/// A row of `ce_semantic_query_failures`.
+#[derive(Debug, PartialEq)]
+pub struct FailureRow<'f> {
+    /// What the user had asked.
+    pub question: &'f str,
+    /// The query that was wrong.
+    pub generated: Option<String>,
+    /// The one that would have been right.
+    pub corrected: Option<&'f str>,
+    /// Why it was wrong.
+    pub cause: &'f str,
+    /// What was wrong with the answer.
+    pub reason: Option<String>,
+}
+
+/// A row of `ce_user_query_knowledge`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KnowledgeRow {
+    /// The tool.
+    pub tool: String,
+    /// What the user had asked.
+    pub query: String,
+    /// What the tool had found.
+    pub description: String,
+    /// The query that it had run.
+    pub sql: Option<String>,
+    /// What it had answered.
+    pub observation: Value,
+}
+
+impl Feedback {
+    /// `THUMBS_UP` or `THUMBS_DOWN`.
+    pub fn kind(&self) -> &'static str {
+        if self.good { "THUMBS_UP" } else { "THUMBS_DOWN" }
+    }
+
+    /// What is kept of it.
+    pub fn row<'f>(&'f self, about: &'f ConversationRow) -> FeedbackRow<'f> {
+        FeedbackRow {
+            kind: self.kind(),
+            message_id: filled(self.message_id.as_deref()),
+            query: filled(about.last_user_text.as_deref()),
+            answer: self.answer_of(about),
+            tool: observations(about).last().and_then(|it| it.get("toolCode")?.as_str()),
+            metadata: Value::Object(self.metadata.clone()).to_string(),
+        }
+    }
+
+    /// What is kept of a bad answer to a question.
+    pub fn failure<'f>(&'f self, about: &'f ConversationRow) -> Option<FailureRow<'f>> {
+        let question = filled(about.last_user_text.as_deref()).filter(|_| !self.good)?;
+        let said = |names: &[&str]| names.iter().find_map(|it| filled(self.metadata.get(*it)?.as_str()));
+        Some(FailureRow {
+            question,
+            generated: said(&["wrong_sql", "wrongSql"]).map(str::to_owned).or_else(|| observations(about).last().and_then(sql_of)),
+            corrected: said(&["correct_sql", "correctSql"]),
+            cause: said(&["root_cause", "rootCause"]).unwrap_or("USER_FEEDBACK"),
+            reason: said(&["reason"]).map(str::to_owned).or_else(|| self.answer_of(about)),
+        })
+    }
+
+    /// The queries that the conversation's tools have run, each once.
+    pub fn knowledge(&self, about: &ConversationRow) -> Vec<KnowledgeRow> {
+        let mut seen = BTreeSet::new();
+        let mut rows = Vec::new();
+        for observation in observations(about) {
+            let Some(tool) = observation.get("toolCode").and_then(Value::as_str) else { continue };
+            if !tool.trim().eq_ignore_ascii_case(QUERY_TOOL) {
+                continue;
+            }
+            let answer = answer(observation);
+            let summary = text(&answer, &["summary"]);
+            let query = filled(about.last_user_text.as_deref()).map(str::to_owned).or_else(|| summary.clone());
+            let query = query.unwrap_or_else(|| "semantic query".to_owned());
+            let described = summary.or_else(|| text(&answer, &["message"]));
+            let description = described.unwrap_or_else(|| format!("{tool} was asked, and the answer was called {}", self.kind()));
+            let sql = sql_of(observation);
+            if seen.insert(format!("{tool}|{query}|{}", sql.as_deref().unwrap_or_default()).to_lowercase()) {
+                rows.push(KnowledgeRow { tool: tool.to_owned(), query, description, sql, observation: observation.clone() });
+            }
+        }
+        rows
+    }
+
+    fn answer_of(&self, about: &ConversationRow) -> Option<String> {
+        let given = filled(self.answer.as_deref()).map(str::to_owned);
+        given.or_else(|| {
+            let stored = filled(about.last_assistant.as_deref())?;
+            let value = serde_json::from_str::<Value>(stored).ok().and_then(|it| text(&it, &["value"]));
+            Some(value.unwrap_or_else(|| stored.to_owned()))
+        })
+    }
+}
+
+fn observations(about: &ConversationRow) -> &[Value] {
+    about.context.get("mcp").and_then(|it| it.get("observations")?.as_array()).map_or(&[], Vec::as_slice)
+}
+
+/// What a tool has answered; some tools answer JSON as a text.
+fn answer(observation: &Value) -> Value {
+    match observation.get("json") {
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
+        Some(other) => other.clone(),
+        None => Value::Null,
+    }
+}
+
+fn sql_of(observation: &Value) -> Option<String> {
+    let answer = answer(observation);
+    text(answer.get("_db").unwrap_or(&Value::Null), &["sql"]).or_else(|| text(&answer, &["compiledSql", "sql", "preparedSql"]))
+}
+
+fn text(value: &Value, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|it| filled(value.get(*it)?.as_str())).map(str::to_owned)
+}
+
+fn filled(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|it| !it.is_empty())
+}
+
+/// The metadata of a failure and of a piece of knowledge, JSON text.
+pub fn metadata(feedback: &Feedback, number: i64, about: &ConversationRow, knowledge: Option<&KnowledgeRow>) -> String {
+    let Some(knowledge) = knowledge else {
+        let message = filled(feedback.message_id.as_deref());
+        return json!({"feedbackId": number, "feedbackType": feedback.kind(), "messageId": message}).to_string();
+    };
+    json!({
+        "source": "semantic-query",
+        "feedbackId": number,
+        "intent": about.intent_code,
+        "state": about.state_code,
+        "feedbackType": feedback.kind(),
+        "toolCode": knowledge.tool,
+        "observation": knowledge.observation,
+    })
+    .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about(context: Value) -> ConversationRow {
+        ConversationRow {
+            conversation_id: "c".to_owned(),
+            status: "RUNNING".to_owned(),
+            intent_code: "A".to_owned(),
+            state_code: "B".to_owned(),
+            context: convengine_core::json::members(context),
+            last_user_text: Some(" how many? ".to_owned()),
+            last_assistant: Some(r#"{"type":"TEXT","value":"seven"}"#.to_owned()),
+            params: Map::new(),
+            created_at: 1,
+            updated_at: 1,
+        }
+    }
+
+    fn feedback(good: bool, metadata: Value) -> Feedback {
+        let metadata = convengine_core::json::members(metadata);
+        Feedback { conversation: "c".to_owned(), good, message_id: Some(" ".to_owned()), answer: None, metadata }
+    }
+
+    #[test]
+    fn blank_texts_are_left_out_and_the_answer_is_found() {
+        let row_of = |it: &Feedback, about: &ConversationRow| {
+            let row = it.row(about);
+            (row.message_id.map(str::to_owned), row.query.map(str::to_owned), row.answer, row.tool.map(str::to_owned))
+        };
+        let mut given = feedback(true, json!({}));
+        let seen = about(json!({"mcp": {"observations": [{"toolCode": "a"}, {"toolCode": "b"}]}}));
+        assert_eq!(row_of(&given, &seen), (None, Some("how many?".to_owned()), Some("seven".to_owned()), Some("b".to_owned())));
+        given.answer = Some(" eight ".to_owned());
+        assert_eq!(given.row(&seen).answer.as_deref(), Some("eight"));
+        given.answer = None;
+        let plain = ConversationRow { last_assistant: Some("not JSON".to_owned()), ..about(json!({})) };
+        assert_eq!((given.row(&plain).answer, given.row(&plain).tool), (Some("not JSON".to_owned()), None));
+    }
+
+    #[test]
+    fn a_bad_answer_to_a_question_is_a_failure() {
+        let seen = about(json!({"mcp": {"observations": [{"toolCode": "t", "json": "{\"_db\":{\"sql\":\"select 1\"}}"}]}}));
+        assert_eq!(feedback(true, json!({})).failure(&seen), None);
+        let bad = feedback(false, json!({"correctSql": "select 2", "root_cause": "JOIN"}));
+        let failure = bad.failure(&seen).expect("a failure");
+        assert_eq!((failure.generated.as_deref(), failure.corrected, failure.cause), (Some("select 1"), Some("select 2"), "JOIN"));
+        assert_eq!(failure.reason.as_deref(), Some("seven"));
+        let told = feedback(false, json!({"wrong_sql": "select 3", "reason": "no"}));
+        let failure = told.failure(&seen).expect("a failure");
+        assert_eq!(
+            (failure.generated.as_deref(), failure.cause, failure.reason.as_deref()),
+            (Some("select 3"), "USER_FEEDBACK", Some("no"))
+        );
+        let silent = ConversationRow { last_user_text: None, ..seen };
+        assert_eq!(bad.failure(&silent), None);
+    }
+
+    #[test]
+    fn queries_are_remembered_once() {
+        let query = |sql: &str| json!({"toolCode": "DB.semantic.query", "json": {"summary": "found 7", "sql": sql}});
+        let seen =
+            about(json!({"mcp": {"observations": [query("select 1"), {"toolCode": "other", "json": {}}, query("SELECT 1"), query("x")]}}));
+        let rows = feedback(true, json!({})).knowledge(&seen);
+        assert_eq!(rows.iter().map(|it| it.sql.as_deref()).collect::<Vec<_>>(), [Some("select 1"), Some("x")]);
+        assert_eq!((rows[0].query.as_str(), rows[0].description.as_str()), ("how many?", "found 7"));
+    }
+}

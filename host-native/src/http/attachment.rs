@@ -1,0 +1,353 @@
+//! Attachments: files in the parameters of a message, of which name, type, size and hash stay. (`spec/clients-and-demo.md` A.9)
+//!
+//! A body is filtered while it is read, so that what is dropped is never held: tens of megabytes of Base64 cost a server no memory.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use convengine_core::turn::Map;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Where contents stand: below these members, in each object of the list.
+const PLACE: [&[u8]; 2] = [b"inputParams", b"files"];
+const CONTENT: &[u8] = b"content";
+
+/// More bytes of a name than any that is looked for, escaped throughout.
+const LONGEST_NAME: usize = 80;
+
+/// A JSON text on its way in, without the contents of its attachments. What is no JSON goes through as it is, for the parser to refuse.
+#[derive(Debug, Default)]
+pub struct Filter {
+    kept: Vec<u8>,
+    /// The containers that are open.
+    open: Vec<Container>,
+    state: State,
+    /// The raw bytes of the name that is read, or was read last.
+    name: Vec<u8>,
+    /// Whether a string that begins now is a name.
+    names: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Container {
+    /// An object, with how many names of [`PLACE`] lead to its present member.
+    Object { depth: usize },
+    /// A list; `files` says that it is the one of the attachments.
+    List { files: bool },
+    /// An object of that list.
+    File,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Between,
+    /// In a name; whether the byte before was a backslash.
+    Name(bool),
+    /// In a string that stays.
+    Text(bool),
+    /// In a content.
+    Content(Box<Content>),
+}
+
+/// A content of which size and hash are found.
+#[derive(Debug, Default)]
+struct Content {
+    escape: Vec<u8>,
+    /// Base64 that is not decoded yet: fewer than four characters between two pieces.
+    waiting: Vec<u8>,
+    decoded: Sum,
+    text: Sum,
+    /// Whether it cannot be Base64.
+    plain: bool,
+    ended: bool,
+}
+
+#[derive(Debug, Default)]
+struct Sum {
+    hash: Sha256,
+    size: u64,
+}
+
+impl Sum {
+    fn add(&mut self, bytes: &[u8]) {
+        self.hash.update(bytes);
+        self.size += bytes.len() as u64;
+    }
+}
+
+impl Filter {
+    /// Takes the next bytes of the body.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some((&byte, after)) = rest.split_first() {
+            if let State::Content(content) = &mut self.state {
+                let taken = content.take(rest);
+                rest = rest.get(taken..).unwrap_or_default();
+                if content.ended {
+                    self.end_content();
+                }
+                continue;
+            }
+            self.byte(byte);
+            rest = after;
+        }
+    }
+
+    /// How much of the body is held.
+    pub fn held(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// The body without contents.
+    pub fn finish(self) -> Vec<u8> {
+        self.kept
+    }
+
+    fn byte(&mut self, byte: u8) {
+        match &mut self.state {
+            State::Name(escaped) | State::Text(escaped) if *escaped => *escaped = false,
+            State::Name(escaped) | State::Text(escaped) if byte == b'\\' => *escaped = true,
+            State::Name(_) | State::Text(_) if byte == b'"' => {
+                self.kept.push(byte);
+                self.state = State::Between;
+                return;
+            }
+            State::Name(_) | State::Text(_) => {}
+            State::Between | State::Content(_) => return self.between(byte),
+        }
+        if matches!(self.state, State::Name(_)) && self.name.len() < LONGEST_NAME {
+            self.name.push(byte);
+        }
+        self.kept.push(byte);
+    }
+
+    fn between(&mut self, byte: u8) {
+        match byte {
+            b'{' => {
+                let inner = match self.open.last() {
+                    Some(Container::List { files: true }) => Container::File,
+                    _ => Container::Object { depth: self.depth() },
+                };
+                self.open.push(inner);
+                self.names = true;
+            }
+            b'[' => {
+                let files = self.depth() == PLACE.len();
+                self.open.push(Container::List { files });
+                self.names = false;
+            }
+            b'}' | b']' => {
+                self.open.pop();
+                self.names = false;
+            }
+            b',' => self.names = matches!(self.open.last(), Some(Container::Object { .. } | Container::File)),
+            b':' => {
+                self.names = false;
+                self.enter();
+            }
+            b'"' if self.names => {
+                self.name.clear();
+                self.state = State::Name(false);
+            }
+            b'"' if self.open.last() == Some(&Container::File) && self.is_named(CONTENT) => {
+                // The name stands already: its value becomes what is known of the content.
+                self.state = State::Content(Box::default());
+                return;
+            }
+            b'"' => self.state = State::Text(false),
+            _ => {}
+        }
+        self.kept.push(byte);
+    }
+
+    /// How many names of [`PLACE`] lead to a value that begins now.
+    fn depth(&self) -> usize {
+        match self.open.as_slice() {
+            [.., Container::Object { depth }] => *depth,
+            _ => 0,
+        }
+    }
+
+    /// Notes which member the value belongs to that follows.
+    fn enter(&mut self) {
+        let level = self.open.len();
+        let outer = match self.open.as_slice() {
+            [.., Container::Object { depth }, Container::Object { .. }] => *depth,
+            _ => 0,
+        };
+        let leads = level <= PLACE.len() && outer + 1 == level && PLACE.get(level - 1).is_some_and(|it| self.is_named(it));
+        if let Some(Container::Object { depth }) = self.open.last_mut() {
+            *depth = if leads { level } else { 0 };
+        }
+    }
+
+    fn is_named(&self, name: &[u8]) -> bool {
+        if !self.name.contains(&b'\\') {
+            return self.name == name;
+        }
+        let quoted = [b"\"", self.name.as_slice(), b"\""].concat();
+        serde_json::from_slice::<String>(&quoted).is_ok_and(|it| it.as_bytes() == name)
+    }
+
+    fn end_content(&mut self) {
+        let State::Content(content) = std::mem::take(&mut self.state) else { return };
+        let Sum { hash, size } = content.end();
+        let hash: String = hash.finalize().iter().map(|it| format!("{it:02x}")).collect();
+        self.kept.extend_from_slice(format!("{{\"size\":{size},\"sha256\":\"{hash}\"}}").as_bytes());
+    }
+}
+
+impl Content {
+    /// Takes bytes up to its end; answers how many.
+    fn take(&mut self, bytes: &[u8]) -> usize {
+        if !self.escape.is_empty() {
+            let Some(byte) = bytes.first() else { return 0 };
+            self.escape.push(*byte);
+            let length = if self.escape.get(1) == Some(&b'u') { 6 } else { 2 };
+            if self.escape.len() == length {
+                let quoted = [b"\"", std::mem::take(&mut self.escape).as_slice(), b"\""].concat();
+                // Half of a pair stands for itself: it is no Base64 anyway.
+                let text = serde_json::from_slice::<String>(&quoted).unwrap_or_else(|_| "\u{fffd}".to_owned());
+                self.add(text.as_bytes());
+            }
+            return 1;
+        }
+        let plain = bytes.iter().position(|it| matches!(it, b'"' | b'\\')).unwrap_or(bytes.len());
+        if plain > 0 {
+            self.add(bytes.get(..plain).unwrap_or_default());
+            return plain;
+        }
+        match bytes.first() {
+            Some(b'\\') => self.escape.push(b'\\'),
+            _ => self.ended = true,
+        }
+        1
+    }
+
+    fn add(&mut self, text: &[u8]) {
+        self.text.add(text);
+        if self.plain {
+            return;
+        }
+        self.waiting.extend(text.iter().filter(|it| !it.is_ascii_whitespace()));
+        // The last group may have padding, which ends the decoding: it waits for the end.
+        let whole = self.waiting.len().saturating_sub(1) / 4 * 4;
+        let last = self.waiting.split_off(whole);
+        self.decode();
+        self.waiting = last;
+    }
+
+    fn decode(&mut self) {
+        match STANDARD.decode(&self.waiting) {
+            Ok(bytes) => self.decoded.add(&bytes),
+            Err(_) => self.plain = true,
+        }
+    }
+
+    fn end(mut self) -> Sum {
+        self.decode();
+        if self.plain { self.text } else { self.decoded }
+    }
+}
+
+/// Puts what is known of contents beside the names of their files.
+pub fn settle(params: &mut Map) {
+    let Some(Value::Array(files)) = params.get_mut("files") else { return };
+    for file in files.iter_mut().filter_map(Value::as_object_mut) {
+        let Some(Value::Object(known)) = file.get("content") else { continue };
+        let (Some(size), Some(hash)) = (known.get("size").cloned(), known.get("sha256").cloned()) else { continue };
+        file.shift_remove("content");
+        file.shift_remove("encoding");
+        file.insert("size".to_owned(), size);
+        file.insert("sha256".to_owned(), hash);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn filtered(body: &str, piece: usize) -> String {
+        let mut filter = Filter::default();
+        body.as_bytes().chunks(piece).for_each(|it| filter.push(it));
+        String::from_utf8(filter.finish()).expect("text")
+    }
+
+    fn known(bytes: &[u8]) -> Value {
+        let hash: String = Sha256::digest(bytes).iter().map(|it| format!("{it:02x}")).collect();
+        json!({"size": bytes.len(), "sha256": hash})
+    }
+
+    #[test]
+    fn contents_are_dropped_wherever_the_body_is_cut() {
+        let file = |content: &str| json!({"name": "a\"b", "content": content, "mimeType": "x"});
+        let bytes: Vec<u8> = (0..=255).cycle().take(1000).collect();
+        let body = json!({
+            "message": "content",
+            "inputParams": {"files": [file(&STANDARD.encode(&bytes)), file("no Base64: ü"), file("")], "content": "stays"},
+            "content": "stays",
+        });
+        let mut expected = body.clone();
+        for (index, content) in [known(&bytes), known("no Base64: ü".as_bytes()), known(b"")].into_iter().enumerate() {
+            expected["inputParams"]["files"][index]["content"] = content;
+        }
+        for piece in [1, 2, 3, 7, 64, 4096] {
+            let kept: Value = serde_json::from_str(&filtered(&body.to_string(), piece)).expect("JSON");
+            assert_eq!(kept, expected, "{piece}");
+        }
+    }
+
+    #[test]
+    fn escapes_hide_nothing() {
+        let body = r#"{"input\u0050arams":{"files":[{"c\u006fntent":"aGV\u0073bG8\u003d\/x"},{"content":"aGVs\u0062G8="}]}}"#;
+        let kept: Value = serde_json::from_str(&filtered(body, 5)).expect("JSON");
+        assert_eq!(kept["inputParams"]["files"][0]["content"], known(b"aGVsbG8=/x"));
+        assert_eq!(kept["inputParams"]["files"][1]["content"], known(b"hello"));
+    }
+
+    #[test]
+    fn everything_else_stays_as_it_is() {
+        for body in [
+            r#"{"files":[{"content":"x"}]}"#,
+            r#"{"inputParams":{"a":{"files":[{"content":"x"}]}}}"#,
+            r#"{"inputParams":[{"files":[{"content":"x"}]}]}"#,
+            r#"{"inputParams":{"files":{"content":"x"}}}"#,
+            r#"{"inputParams":{"files":[[{"content":"x"}]]}}"#,
+            r#"{"inputParams":{"files":[{"about":{"content":"x"},"content":7,"contents":"y"}]}}"#,
+            r#"{"a":{"b":1},"x":"inputParams","y":{"files":[{"content":"x"}]}}"#,
+            r#"{"inputParams":{"x":1},"files":[{"content":"x"}]}"#,
+            r#"[{"content":"x"}"#,
+            r#"}}]{"content" "x":"#,
+            "",
+            "\"",
+            "\\",
+        ] {
+            assert_eq!(filtered(body, 1), body);
+        }
+    }
+
+    #[test]
+    fn name_type_size_and_hash_stay_of_a_file() {
+        let file = json!({"name": "a.txt", "mimeType": "text/plain", "size": 99, "content": known(b"hello"), "encoding": "base64"});
+        let mut params = convengine_core::json::members(json!({"files": [file, 7, {"name": "b"}]}));
+        settle(&mut params);
+        let hash = known(b"hello")["sha256"].clone();
+        let expected = json!([{"name": "a.txt", "mimeType": "text/plain", "size": 5, "sha256": hash}, 7, {"name": "b"}]);
+        assert_eq!(params["files"], expected);
+    }
+
+    #[test]
+    fn what_is_dropped_is_not_held() {
+        let mut filter = Filter::default();
+        filter.push(br#"{"inputParams":{"files":[{"content":""#);
+        for _ in 0..1000 {
+            filter.push(&[b'A'; 4096]);
+            assert!(filter.held() < 100);
+        }
+        filter.push(br#""}]}}"#);
+        let kept: Value = serde_json::from_slice(&filter.finish()).expect("JSON");
+        assert_eq!(kept["inputParams"]["files"][0]["content"], known(&vec![0; 1000 * 3072]));
+    }
+}

@@ -1,0 +1,148 @@
+//! `POST /api/v1/conversation/feedback`. (`spec/data-and-api.md` 9.3)
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use convengine_core::turn::{ConversationRow, Map, Millis};
+use convengine_core::{Stage, keeps};
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::request::{self, object};
+use crate::clock;
+use crate::drive::Host;
+use crate::feedback::{Feedback, metadata};
+use crate::store::{audit, feedback, load};
+
+/// Most bytes of a body.
+const LIMIT: usize = 2 * 1024 * 1024;
+
+/// Keeps what a user says of an answer.
+pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
+    let bytes = request::json_body(&uri, &headers, body, LIMIT).await?;
+    let given = read(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
+    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
+    let found = load::conversation(&host.readers, &given.conversation, 0, None).await.map_err(database)?;
+    let Some(about) = found.session.conversation else {
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "there is no such conversation: send the id of one that has an answer"));
+    };
+    let number = feedback::insert(&host.readers, &about, &given.row(&about)).await.map_err(database)?;
+    // What was said is kept now; the rest is for those who improve the configuration, and fails nobody.
+    let mut told = Vec::new();
+    if let Some(failure) = given.failure(&about) {
+        let metadata = metadata(&given, number, &about, None);
+        match feedback::insert_failure(&host.readers, &about, &failure, &metadata).await {
+            Ok(id) => told.push((
+                Stage::SemanticFailureRecorded,
+                json!({
+                    "failure_id": id,
+                    "conversation_id": about.conversation_id,
+                    "stage": Stage::McpUserFeedback.name(),
+                    "root_cause": failure.cause,
+                    "has_generated_sql": failure.generated.is_some(),
+                    "has_correct_sql": failure.corrected.is_some(),
+                }),
+            )),
+            Err(error) => tracing::warn!(%error, "a question that was answered badly is not kept"),
+        }
+    }
+    let mut captured = 0;
+    for row in given.knowledge(&about) {
+        let metadata = metadata(&given, number, &about, Some(&row));
+        match feedback::insert_knowledge(&host.readers, &about, given.kind(), &row, number, &metadata).await {
+            Ok(()) => captured += 1,
+            Err(error) => tracing::warn!(%error, "a query that was judged is not kept"),
+        }
+    }
+    let payload = json!({
+        "conversation_id": about.conversation_id,
+        "feedback_type": given.kind(),
+        "message_id": given.message_id,
+        "captured_query_knowledge_count": 0,
+        "captured_user_query_knowledge_count": captured,
+        "embedded_user_query_knowledge_count": 0,
+        "feedback_id": number,
+    });
+    told.push((Stage::McpUserFeedback, payload));
+    tell(&host, &about, told).await;
+    Ok(Json(json!({
+        "success": true,
+        "feedbackId": number,
+        "capturedQueryKnowledgeCount": 0,
+        "capturedUserQueryKnowledgeCount": captured,
+        "embeddedUserQueryKnowledgeCount": 0,
+        "message": "Feedback saved.",
+    })))
+}
+
+/// Stores audit rows that belong to no turn, and tells whoever listens.
+async fn tell(host: &Host, about: &ConversationRow, told: Vec<(Stage, Value)>) {
+    let kept = |it: &(Stage, Value)| keeps(&host.current.now().config.settings.audit, it.0.name(), &about.intent_code);
+    let rows: Vec<(&str, Value)> = told.into_iter().filter(kept).map(|(stage, payload)| (stage.name(), payload)).collect();
+    let at: Millis = clock::now();
+    if let Err(error) = audit::tell(&host.readers, &about.conversation_id, &rows, at).await {
+        tracing::warn!(%error, "feedback is not audited");
+        return;
+    }
+    for (stage, payload) in rows {
+        host.streams.tell(&about.conversation_id, stage, at, payload);
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<Feedback, String> {
+    let mut body = object(bytes, "{\"conversationId\": …, \"feedbackType\": …}")?;
+    let mut take = |key: &str| body.remove(key).unwrap_or(Value::Null);
+    let conversation = request::conversation(take("conversationId"))?.ok_or("conversationId is missing: send the conversation's id")?;
+    let kind = text("feedbackType", take("feedbackType"))?.unwrap_or_default();
+    let good = match kind.trim().to_ascii_uppercase().as_str() {
+        "THUMBS_UP" => true,
+        "THUMBS_DOWN" => false,
+        _ => return Err("feedbackType is not known: send THUMBS_UP or THUMBS_DOWN".to_owned()),
+    };
+    let message_id = text("messageId", take("messageId"))?;
+    let answer = text("assistantResponse", take("assistantResponse"))?;
+    let metadata = match take("metadata") {
+        Value::Null => Map::new(),
+        Value::Object(it) => it,
+        _ => return Err("metadata is not an object: send an object or leave it out".to_owned()),
+    };
+    Ok(Feedback { conversation, good, message_id, answer, metadata })
+}
+
+/// A text; numbers and truths are read as one, as clients of the original expect.
+fn text(name: &str, value: Value) -> Result<Option<String>, String> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        Value::Bool(_) | Value::Number(_) => Ok(Some(value.to_string())),
+        Value::Array(_) | Value::Object(_) => Err(format!("{name} is not a text: send a text or leave it out")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_read_or_refused_with_what_to_send() {
+        let id = "4d7fe557-03ba-56be-b8c3-a9a5d12f0d69";
+        let body = json!({"conversationId": id, "feedbackType": " thumbs_up ", "messageId": 7, "x": 1}).to_string();
+        let given = read(body.as_bytes()).expect("feedback");
+        assert_eq!((given.good, given.message_id.as_deref(), given.metadata.len()), (true, Some("7"), 0));
+        for body in [
+            json!({}),
+            json!([]),
+            json!({"conversationId": "1", "feedbackType": "THUMBS_UP"}),
+            json!({"conversationId": id}),
+            json!({"conversationId": id, "feedbackType": "MEH"}),
+            json!({"conversationId": id, "feedbackType": "THUMBS_UP", "metadata": "m"}),
+            json!({"conversationId": id, "feedbackType": "THUMBS_UP", "assistantResponse": {}}),
+        ] {
+            let reason = read(body.to_string().as_bytes()).expect_err(&body.to_string());
+            assert!(reason.contains("send"), "{reason}");
+        }
+    }
+}

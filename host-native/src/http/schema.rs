@@ -1,0 +1,136 @@
+//! `GET /api/v1/db/inspect-schema`. (`spec/data-and-api.md` 9.4)
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::http::{StatusCode, Uri};
+use convengine_core::text::regex::Regex;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use crate::drive::Host;
+use crate::store::inspect;
+
+/// Which tables a client asks for.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Asked {
+    schema: Option<String>,
+    prefix: Option<String>,
+    match_mode: Option<String>,
+}
+
+/// The tables of a schema with everything around them.
+pub async fn inspect(State(host): State<Arc<Host>>, uri: Uri, Query(asked): Query<Asked>) -> Result<Json<Value>, ApiError> {
+    let filled = |it: &Option<String>| it.as_deref().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned);
+    let setting = |path: &str| host.current.settings().pointer(path).and_then(Value::as_str).map(str::to_owned);
+    let schema = filled(&asked.schema).or_else(|| setting("/schema/active"));
+    let found = inspect::schema(&host.readers, schema.as_deref()).await.map_err(|it| ApiError::of_database(&it, &uri))?;
+    let Some(found) = found else {
+        let message = "there is no schema of this name: send schema with the name of one, or leave it out";
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message));
+    };
+    let exact = filled(&asked.match_mode).is_some_and(|it| it.eq_ignore_ascii_case("EXACT"));
+    let prefix = filled(&asked.prefix);
+    let named = Named::of(prefix.as_deref(), exact);
+    let allowed: Vec<String> = patterns(host.current.settings());
+    let name = |row: &Value| row.get("table_name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let shown = |table: &str| named.fits(table) && (allowed.is_empty() || allowed.iter().any(|it| glob(it, table)));
+    let tables: BTreeSet<String> = found.tables.iter().map(name).filter(|it| shown(it)).collect();
+    let of_tables = |rows: Vec<Value>| rows.into_iter().filter(|it| tables.contains(&name(it))).collect::<Vec<_>>();
+    let source = |row: &Value| row.get("source_table").and_then(Value::as_str).is_some_and(|it| tables.contains(it));
+    Ok(Json(json!({
+        "schema": found.name,
+        "prefix": prefix,
+        "matchMode": if exact { "EXACT" } else { "REGEX" },
+        "introspectTables": allowed,
+        "tableCount": tables.len(),
+        "tables": of_tables(found.tables),
+        "columns": of_tables(found.columns),
+        "joins": found.joins.into_iter().filter(source).collect::<Vec<_>>(),
+        "indexes": of_tables(found.indexes),
+        "sequences": of_tables(found.sequences),
+        "triggers": of_tables(found.triggers),
+    })))
+}
+
+/// Which names a client means.
+enum Named {
+    All,
+    Exact(String),
+    Pattern(Regex),
+    /// What is no pattern is looked for as it is.
+    Part(String),
+}
+
+impl Named {
+    fn of(prefix: Option<&str>, exact: bool) -> Named {
+        match prefix {
+            None => Named::All,
+            Some(prefix) if exact => Named::Exact(prefix.to_owned()),
+            Some(prefix) => Regex::new(prefix).map_or_else(|_| Named::Part(prefix.to_lowercase()), Named::Pattern),
+        }
+    }
+
+    fn fits(&self, table: &str) -> bool {
+        match self {
+            Named::All => true,
+            Named::Exact(name) => name.eq_ignore_ascii_case(table),
+            Named::Pattern(pattern) => pattern.find(table).unwrap_or(false),
+            Named::Part(part) => table.to_lowercase().contains(part),
+        }
+    }
+}
+
+/// `convengine.mcp.db.introspect-tables`.
+fn patterns(settings: &Value) -> Vec<String> {
+    match settings.pointer("/mcp/db/introspect-tables") {
+        Some(Value::Array(items)) => items.iter().filter_map(|it| Some(it.as_str()?.trim().to_owned())).collect(),
+        Some(Value::String(text)) => text.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Matches a name or a pattern in which `*` stands for any text, ignoring case.
+fn glob(pattern: &str, table: &str) -> bool {
+    let (pattern, table) = (pattern.to_lowercase(), table.to_lowercase());
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| table.strip_prefix(first)) else { return false };
+    let Some(last) = pattern.contains('*').then(|| parts.next_back()).flatten() else { return rest.is_empty() };
+    for part in parts {
+        let Some((_, after)) = rest.split_once(part) else { return false };
+        rest = after;
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_chosen_by_name_part_or_pattern() {
+        let fits = |prefix, exact, table| Named::of(prefix, exact).fits(table);
+        assert!(fits(None, false, "a") && fits(Some("CE_RULE"), true, "ce_rule") && !fits(Some("ce_"), true, "ce_rule"));
+        assert!(fits(Some("^ce_r"), false, "ce_rule") && !fits(Some("^r"), false, "ce_rule") && fits(Some("[rule"), false, "a[rule]"));
+    }
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, table, expected) in [
+            ("zp_*", "ZP_request", true),
+            ("zp_*", "a_zp_", false),
+            ("*_log", "call_log", true),
+            ("a*b*c", "aXbYc", true),
+            ("a*b*c", "aXc", false),
+            ("a*a", "a", false),
+            ("ce_rule", "ce_rules", false),
+            ("*", "", true),
+        ] {
+            assert_eq!(glob(pattern, table), expected, "{pattern} {table}");
+        }
+    }
+}

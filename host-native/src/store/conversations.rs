@@ -1,0 +1,179 @@
+//! Finds conversations for operators.
+
+use convengine_core::turn::Millis;
+use serde::Serialize;
+
+use super::database::{Pool, Row, Statement, Value};
+use crate::clock;
+
+/// Which conversations are looked for; what is absent does not matter.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// `RUNNING`, `BLOCKED`, …, in upper or lower case.
+    pub status: Option<String>,
+    /// The intent, in upper or lower case.
+    pub intent: Option<String>,
+    /// The state, in upper or lower case.
+    pub state: Option<String>,
+    /// A part of the newest message, in upper or lower case.
+    pub text: Option<String>,
+    /// The earliest time of the newest turn.
+    pub from: Option<Millis>,
+    /// The time before which the newest turn was.
+    pub to: Option<Millis>,
+    /// Whether a turn has failed.
+    pub faults: Option<bool>,
+    /// The last conversation that is known already, with its time.
+    pub after: Option<(Millis, String)>,
+    /// Most that are answered.
+    pub limit: i64,
+}
+
+/// A conversation as operators see it in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Conversation {
+    /// The conversation.
+    pub conversation_id: String,
+    /// `RUNNING`, `BLOCKED`, ….
+    pub status: String,
+    /// The intent.
+    pub intent: String,
+    /// The state.
+    pub state: String,
+    /// The newest message.
+    pub last_user_text: Option<String>,
+    /// ISO 8601 with `Z`.
+    pub created_at: String,
+    /// When it had its newest turn, the same.
+    pub updated_at: String,
+    /// How many turns it had here.
+    pub turns: i64,
+    /// How many of them failed or were lost.
+    pub faults: i64,
+    /// The time by which the list is ordered.
+    #[serde(skip)]
+    pub at: Millis,
+}
+
+/// Finds conversations, the one with the newest turn first.
+///
+/// # Errors
+/// What the database says.
+pub async fn find(pool: &Pool, wanted: &Wanted) -> sqlx::Result<Vec<Conversation>> {
+    // Times of the original are read in each of their forms. A fault is a turn's own, so nothing of the original is searched for it.
+    let sql = Statement::of(
+        "select conversation_id, status, intent_code, state_code, last_user_text, cast(created_at as text) as created_at, at,
+           (select count(*) from ce_turn t where t.conversation_id = c.conversation_id) as turns,
+           (select count(*) from ce_turn t where t.conversation_id = c.conversation_id and (t.fault is not null or t.status = 'lost'))
+             as faults
+         from (select *, cast(case typeof(updated_at) when 'text' then round((julianday(updated_at) - 2440587.5) * 86400000.0)
+             else updated_at end as integer) as at from ce_conversation) c
+         where ($1 is null or upper(status) = upper($1)) and ($2 is null or upper(intent_code) = upper($2))
+           and ($3 is null or upper(state_code) = upper($3)) and ($4 is null or instr(lower(last_user_text), lower($4)) > 0)
+           and at >= $5 and at < $6 and ($7 = 0 or ($7 = 1) = exists (select 1 from ce_turn t
+             where t.conversation_id = c.conversation_id and (t.fault is not null or t.status = 'lost')))
+           and (at < $8 or at = $8 and conversation_id > $9)
+         order by at desc, conversation_id limit $10",
+        "select conversation_id::text, status, intent_code, state_code, last_user_text,
+           (extract(epoch from created_at) * 1000)::bigint::text as created_at, at,
+           (select count(*) from ce_turn t where t.conversation_id = c.conversation_id) as turns,
+           (select count(*) from ce_turn t where t.conversation_id = c.conversation_id and (t.fault is not null or t.status = 'lost'))
+             as faults
+         from (select *, floor(extract(epoch from updated_at) * 1000)::bigint as at from ce_conversation) c
+         where ($1::text is null or upper(status) = upper($1)) and ($2::text is null or upper(intent_code) = upper($2))
+           and ($3::text is null or upper(state_code) = upper($3)) and ($4::text is null or strpos(lower(last_user_text), lower($4)) > 0)
+           and at >= $5 and at < $6 and ($7::bigint = 0 or ($7::bigint = 1) = exists (select 1 from ce_turn t
+             where t.conversation_id = c.conversation_id and (t.fault is not null or t.status = 'lost')))
+           and (at < $8 or at = $8 and conversation_id::text collate \"C\" > $9)
+         order by at desc, conversation_id::text collate \"C\" limit $10",
+    );
+    let faults = match wanted.faults {
+        None => 0,
+        Some(true) => 1,
+        Some(false) => 2,
+    };
+    let (at, id) = wanted.after.as_ref().map_or((Millis::MAX, ""), |it| (it.0, it.1.as_str()));
+    let values = [
+        Value::Maybe(wanted.status.as_deref()),
+        Value::Maybe(wanted.intent.as_deref()),
+        Value::Maybe(wanted.state.as_deref()),
+        Value::Maybe(wanted.text.as_deref()),
+        Value::Int(wanted.from.unwrap_or(Millis::MIN)),
+        Value::Int(wanted.to.unwrap_or(Millis::MAX)),
+        Value::Int(faults),
+        Value::Int(at),
+        Value::Text(id),
+        Value::Int(wanted.limit),
+    ];
+    pool.all(&sql, &values).await?.iter().map(found).collect()
+}
+
+fn found(row: &Row) -> sqlx::Result<Conversation> {
+    let created = row.text("created_at")?;
+    let at = row.int("at")?;
+    Ok(Conversation {
+        conversation_id: row.text("conversation_id")?,
+        status: row.text("status")?,
+        intent: row.text("intent_code")?,
+        state: row.text("state_code")?,
+        last_user_text: row.maybe("last_user_text")?,
+        created_at: clock::parse(&created).map_or(created, clock::iso_text),
+        updated_at: clock::iso_text(at),
+        turns: row.int("turns")?,
+        faults: row.int("faults")?,
+        at,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use convengine_core::turn::{ConversationRow, Map};
+
+    use super::*;
+    use crate::store::call_log::CallLog;
+    use crate::store::commit;
+    use crate::store::testing::each;
+    use crate::store::turn_rows::TurnRows;
+
+    fn id(number: usize) -> String {
+        format!("5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a00{number:02}")
+    }
+
+    #[tokio::test]
+    async fn each_filter_leaves_what_fits_and_pages_follow_each_other() {
+        for mut database in each().await {
+            let mut rows = TurnRows::default();
+            for number in 0..6_usize {
+                rows.conversation(&ConversationRow {
+                    conversation_id: id(number),
+                    status: if number == 5 { "BLOCKED" } else { "RUNNING" }.to_owned(),
+                    intent_code: if number < 2 { "LOAN" } else { "CARD" }.to_owned(),
+                    state_code: "ASK".to_owned(),
+                    context: Map::new(),
+                    last_user_text: Some(format!("Message {number}")),
+                    last_assistant: None,
+                    params: Map::new(),
+                    created_at: 1,
+                    // Two of the same time.
+                    updated_at: [10, 20, 20, 30, 40, 50][number],
+                });
+            }
+            commit::write(&mut database.connection, &rows, CallLog::Plain).await.expect("conversations");
+            let all = Wanted { limit: 10, ..Wanted::default() };
+            let ids = async |wanted: Wanted| {
+                let found = find(&database.pool, &wanted).await.expect("conversations");
+                found.iter().map(|it| it.conversation_id.clone()).collect::<Vec<_>>()
+            };
+            let of = |numbers: &[usize]| numbers.iter().map(|it| id(*it)).collect::<Vec<_>>();
+            assert_eq!(ids(all.clone()).await, of(&[5, 4, 3, 1, 2, 0]));
+            assert_eq!(ids(Wanted { status: Some("blocked".into()), ..all.clone() }).await, of(&[5]));
+            assert_eq!(ids(Wanted { intent: Some("loan".into()), state: Some("ask".into()), ..all.clone() }).await, of(&[1, 0]));
+            assert_eq!(ids(Wanted { text: Some("message 3".into()), ..all.clone() }).await, of(&[3]));
+            assert_eq!(ids(Wanted { from: Some(20), to: Some(40), ..all.clone() }).await, of(&[3, 1, 2]));
+            assert_eq!(ids(Wanted { faults: Some(true), ..all.clone() }).await, [""; 0]);
+            assert_eq!(ids(Wanted { faults: Some(false), limit: 2, ..all.clone() }).await, of(&[5, 4]));
+            assert_eq!(ids(Wanted { after: Some((20, id(1))), ..all.clone() }).await, of(&[2, 0]));
+        }
+    }
+}
