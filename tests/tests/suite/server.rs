@@ -155,7 +155,7 @@ fn other_methods_and_paths_are_refused_in_the_same_form() {
         refused(&answer, 405, path);
         assert_eq!(answer.header("allow"), allow, "{method} {path}");
     }
-    for path in ["/nothing", "/api/v1/conversation", "/api/v1/db/agent", "/api/v1/conversation/audit/", "/assets/none.js"] {
+    for path in ["/nothing", "/api/v1/conversations", "/api/v1/db/agent", "/api/v1/conversation/audit/", "/assets/none.js"] {
         refused(&server.get(path), 404, path);
     }
     assert_eq!(server.get("/healthz").json(), json!({"status": "UP"}));
