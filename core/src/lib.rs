@@ -60,4 +60,4 @@ pub mod turn;
 mod turning;
 mod verbose;
 
-pub use audit::{Stage, keeps};
+pub use audit::{Stage, glob, keeps};

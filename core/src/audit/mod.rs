@@ -32,7 +32,7 @@ fn level_keeps(level: AuditLevel, stage: &str) -> bool {
 }
 
 /// Matches a pattern in which `*` stands for any text.
-fn glob(pattern: &str, text: &str) -> bool {
+pub fn glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };

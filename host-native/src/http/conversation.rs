@@ -15,13 +15,10 @@ use crate::drive::{self, Host, Message};
 /// Most characters of an `Idempotency-Key`.
 const LONGEST_KEY: usize = 255;
 
-/// Most bytes of a body.
-const LIMIT: usize = 2 * 1024 * 1024;
-
 /// Runs the turn of a message; also a failed turn answers with 200, as clients expect.
 pub async fn message(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
     let refuse = |status, message: String| ApiError::new(status, &uri, message);
-    let bytes = json_body(&uri, &headers, body, LIMIT).await?;
+    let bytes = json_body(&uri, &headers, body).await?;
     let body = MessageBody::parse(&bytes).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
     let most = host.current.now().config.settings.input_max_chars;
     if body.message.as_ref().is_some_and(|it| it.chars().nth(most).is_some()) {

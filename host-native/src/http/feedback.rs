@@ -11,18 +11,15 @@ use convengine_core::{Stage, keeps};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::request::{self, object};
+use super::request::{self, object, text};
 use crate::clock;
 use crate::drive::Host;
 use crate::feedback::{Feedback, metadata};
 use crate::store::{audit, feedback, load};
 
-/// Most bytes of a body.
-const LIMIT: usize = 2 * 1024 * 1024;
-
 /// Keeps what a user says of an answer.
 pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
-    let bytes = request::json_body(&uri, &headers, body, LIMIT).await?;
+    let bytes = request::json_body(&uri, &headers, body).await?;
     let given = read(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
     let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
     let found = load::conversation(&host.readers, &given.conversation, 0, None).await.map_err(database)?;
@@ -110,16 +107,6 @@ fn read(bytes: &[u8]) -> Result<Feedback, String> {
         _ => return Err("metadata is not an object: send an object or leave it out".to_owned()),
     };
     Ok(Feedback { conversation, good, message_id, answer, metadata })
-}
-
-/// A text; numbers and truths are read as one, as clients of the original expect.
-fn text(name: &str, value: Value) -> Result<Option<String>, String> {
-    match value {
-        Value::Null => Ok(None),
-        Value::String(text) => Ok(Some(text)),
-        Value::Bool(_) | Value::Number(_) => Ok(Some(value.to_string())),
-        Value::Array(_) | Value::Object(_) => Err(format!("{name} is not a text: send a text or leave it out")),
-    }
 }
 
 #[cfg(test)]

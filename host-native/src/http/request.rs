@@ -17,6 +17,9 @@ use super::error::ApiError;
 /// Most bytes of a body with attachments: five files of 10 MB are 70 MB of Base64.
 const MOST: usize = 80 * 1024 * 1024;
 
+/// Most bytes of it beside the contents of its attachments.
+const LIMIT: usize = 2 * 1024 * 1024;
+
 /// Levels of a client's parameters. They are stored within other JSON, and JSON is read 127 levels deep at most.
 const DEEPEST: usize = 64;
 
@@ -41,7 +44,7 @@ impl MessageBody {
     pub fn parse(bytes: &[u8]) -> Result<MessageBody, String> {
         let mut body = object(bytes, "{\"message\": …}")?;
         let mut take = |key: &str| body.remove(key).unwrap_or(Value::Null);
-        let (conversation, message) = (conversation(take("conversationId"))?, message(take("message"))?);
+        let (conversation, message) = (conversation(take("conversationId"))?, text("message", take("message"))?);
         let (reset, mut params) = (reset(&take("reset"))?, params(take("inputParams"))?);
         attachment::settle(&mut params);
         Ok(MessageBody { conversation, message, reset, params })
@@ -64,7 +67,7 @@ pub fn object(bytes: &[u8], example: &str) -> Result<Map, String> {
 ///
 /// # Errors
 /// A refusal that says what to send.
-pub async fn json_body(uri: &Uri, headers: &HeaderMap, body: Body, limit: usize) -> Result<Vec<u8>, ApiError> {
+pub async fn json_body(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, ApiError> {
     let refuse = |status, message: String| ApiError::new(status, uri, message);
     if !sends_json(headers) {
         return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not JSON: send Content-Type: application/json".to_owned()));
@@ -72,11 +75,11 @@ pub async fn json_body(uri: &Uri, headers: &HeaderMap, body: Body, limit: usize)
     if !takes_json(headers) {
         return Err(refuse(StatusCode::NOT_ACCEPTABLE, "the answer is JSON: send Accept: application/json".to_owned()));
     }
-    filtered(body, limit).await.map_err(|it| refuse(StatusCode::PAYLOAD_TOO_LARGE, it))
+    filtered(body).await.map_err(|it| refuse(StatusCode::PAYLOAD_TOO_LARGE, it))
 }
 
-/// The bytes of a body without the contents of its attachments, at most so many.
-async fn filtered(mut body: Body, limit: usize) -> Result<Vec<u8>, String> {
+/// The bytes of a body without the contents of its attachments.
+async fn filtered(mut body: Body) -> Result<Vec<u8>, String> {
     let mut filter = Filter::default();
     let mut read = 0;
     // A body that breaks off leaves nobody to answer; what came of it is no JSON. One that is refused is read to its end, because
@@ -87,15 +90,15 @@ async fn filtered(mut body: Body, limit: usize) -> Result<Vec<u8>, String> {
         if read > 2 * MOST {
             break;
         }
-        if read <= MOST && filter.held() <= limit {
+        if read <= MOST && filter.held() <= LIMIT {
             filter.push(&bytes);
         }
     }
     if read > MOST {
         return Err(format!("the body is too long: send at most {MOST} bytes"));
     }
-    if filter.held() > limit {
-        return Err(format!("the body is too long: send at most {limit} bytes beside the contents of inputParams.files"));
+    if filter.held() > LIMIT {
+        return Err(format!("the body is too long: send at most {LIMIT} bytes beside the contents of inputParams.files"));
     }
     Ok(filter.finish())
 }
@@ -135,12 +138,16 @@ pub fn uuid(text: &str) -> Option<String> {
     fits.then(|| text.to_ascii_lowercase())
 }
 
-fn message(value: Value) -> Result<Option<String>, String> {
+/// A text; numbers and truths are read as one, as clients of the original expect.
+///
+/// # Errors
+/// What to send instead.
+pub fn text(name: &str, value: Value) -> Result<Option<String>, String> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text)),
         Value::Bool(_) | Value::Number(_) => Ok(Some(value.to_string())),
-        Value::Array(_) | Value::Object(_) => Err("message is not a text: send a text".to_owned()),
+        Value::Array(_) | Value::Object(_) => Err(format!("{name} is not a text: send a text or leave it out")),
     }
 }
 

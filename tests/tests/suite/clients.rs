@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::running::{ANYWHERE, Answer, MESSAGE, Place, Server, WORDS_ALONE, orders, within};
+use crate::running::{ANYWHERE, Answer, Place, Server, WORDS_ALONE, orders};
 use crate::stream::Listener;
 
 const ID: &str = crate::stream::ID;
@@ -155,7 +155,8 @@ fn rows_are_read_again_when_somebody_says_so() {
 fn a_turn_goes_on_with_what_it_began_with() {
     let place = Place::with(&orders());
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
-    let model = format!("scripted:{}", place.pack("model.json", &json!([{"delay_ms": 1500, "reply": reply}])));
+    let model =
+        format!("scripted:{}", place.pack("model.json", &json!([{"times": 1, "delay_ms": 4000, "reply": reply}, {"reply": reply}])));
     let words = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"];
     let server = place.start(place.command(&ANYWHERE).args(words));
     let mut listener = Listener::open(&server);
@@ -260,6 +261,4 @@ fn operators_find_conversations() {
     assert_eq!(pages, ids(&find("")));
     assert_eq!(find("?from=2100-01-01T00:00:00Z")["conversations"], json!([]));
     assert_eq!(server.get("/api/v1/conversation?limit=x").status, 400);
-    assert!(within(|| server.get("/healthz").status == 200));
-    assert_eq!(server.request("GET", MESSAGE, &[], "").status, 405);
 }
