@@ -161,8 +161,8 @@ impl Left {
     }
 }
 
-/// Members that count the digits of a duration.
-const COUNTS_OF_DIGITS: [&str; 2] = ["mcp_observations_raw_chars", "mcp_observations_final_chars"];
+/// Members that count the characters of a text, which may quote a duration: 9 ms are one digit fewer than 10.
+const COUNTS_OF_DIGITS: [&str; 3] = ["mcp_observations_raw_chars", "mcp_observations_final_chars", "summaryChars"];
 
 /// A value without what no two runs share: times, durations, and ids that a run makes.
 pub fn masked(value: &Value) -> Value {
