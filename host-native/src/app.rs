@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::routing::{get, post};
+use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -15,6 +15,8 @@ use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetReques
 use tower_http::trace::TraceLayer;
 use uuid::Uuid;
 
+use crate::access::routes::Routes;
+use crate::access::scope::Scopes;
 use crate::configured::Current;
 use crate::drive::Host;
 use crate::exit::Failure;
@@ -39,22 +41,24 @@ pub const REFRESH: &str = "/api/v1/cache/refresh";
 /// How long running turns may go on when the server stops.
 const FAREWELL: Duration = Duration::from_secs(10);
 
+/// The routes of a tenant, each with the scopes of which its callers need one.
+pub fn routes(offers_streams: bool) -> Routes {
+    let routes = Routes::default()
+        .post(Scopes::CONVERSE, MESSAGE, conversation::message)
+        .post(Scopes::CONVERSE, "/api/v1/conversation/feedback", feedback::take)
+        .get(Scopes::READ, "/api/v1/conversation", conversations::list)
+        .get(Scopes::READ, "/api/v1/conversation/audit/{id}", audit::rows)
+        .get(Scopes::READ, "/api/v1/conversation/audit/{id}/trace", audit::trace)
+        .post(Scopes::ADMIN, REFRESH, cache::refresh)
+        .get(Scopes::ADMIN, "/api/v1/cache/analyze", cache::analyze)
+        .get(Scopes::ADMIN, "/api/v1/db/inspect-schema", schema::inspect);
+    if offers_streams { routes.stream("/api/v1/conversation/stream/{id}", get(stream::events)) } else { routes }
+}
+
 /// The routes of a server.
 pub fn router(host: Arc<Host>) -> Router {
-    let mut routes = Router::new()
-        .route(MESSAGE, post(conversation::message))
-        .route("/api/v1/conversation", get(conversations::list))
-        .route("/api/v1/conversation/audit/{id}", get(audit::rows))
-        .route("/api/v1/conversation/audit/{id}/trace", get(audit::trace))
-        .route("/api/v1/conversation/feedback", post(feedback::take))
-        .route(REFRESH, post(cache::refresh))
-        .route("/api/v1/cache/analyze", get(cache::analyze))
-        .route("/api/v1/db/inspect-schema", get(schema::inspect))
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready));
-    if host.offers_streams {
-        routes = routes.route("/api/v1/conversation/stream/{id}", get(stream::events));
-    }
+    let (routes, _) = routes(host.offers_streams).into_parts();
+    let routes = routes.route("/healthz", get(health::alive)).route("/readyz", get(health::ready));
     let routes = routes.method_not_allowed_fallback(error::method_not_allowed).fallback(page::file);
     around(routes).with_state(host)
 }

@@ -2,6 +2,7 @@
 //!
 //! A message goes `http` → `gate` → `drive` (the core, `fulfil`) → `writer` → `store`; what its turn tells goes to `stream`.
 
+pub mod access;
 pub mod app;
 pub mod arguments;
 pub mod audit;

@@ -1,0 +1,4 @@
+//! Who may call what.
+
+pub mod routes;
+pub mod scope;

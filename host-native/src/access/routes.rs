@@ -1,0 +1,128 @@
+//! The routes of a tenant: each is added together with the scopes of which its callers need one, so that none can be forgotten.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::routing::{MethodFilter, MethodRouter, on};
+
+use super::scope::Scopes;
+use crate::drive::Host;
+
+/// What a call of a path needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The method; absent for every method.
+    pub method: Option<Method>,
+    /// The path, as the router takes it.
+    pub path: String,
+    /// One of these is needed.
+    pub needs: Scopes,
+    /// Whether who calls may be said in the address: browsers cannot send headers when they open a stream.
+    pub in_address: bool,
+}
+
+/// Routes with what they need.
+#[derive(Debug, Default)]
+pub struct Routes {
+    router: Router<Arc<Host>>,
+    list: Vec<Route>,
+}
+
+impl Routes {
+    /// Adds what is read with `GET`.
+    #[must_use]
+    pub fn get<H, T>(self, needs: Scopes, path: &str, handler: H) -> Self
+    where
+        H: Handler<T, Arc<Host>>,
+        T: 'static,
+    {
+        self.add(Some(Method::GET), needs, path, on(MethodFilter::GET, handler))
+    }
+
+    /// Adds what is sent with `POST`.
+    #[must_use]
+    pub fn post<H, T>(self, needs: Scopes, path: &str, handler: H) -> Self
+    where
+        H: Handler<T, Arc<Host>>,
+        T: 'static,
+    {
+        self.add(Some(Method::POST), needs, path, on(MethodFilter::POST, handler))
+    }
+
+    /// Adds a path on which browsers listen, with its methods.
+    #[must_use]
+    pub fn stream(mut self, path: &str, methods: MethodRouter<Arc<Host>>) -> Self {
+        self.list.push(Route { method: None, path: path.to_owned(), needs: Scopes::LISTEN, in_address: true });
+        self.router = self.router.route(path, methods);
+        self
+    }
+
+    /// Adds a method of a path.
+    #[must_use]
+    pub fn add(mut self, method: Option<Method>, needs: Scopes, path: &str, methods: MethodRouter<Arc<Host>>) -> Self {
+        self.list.push(Route { method, path: path.to_owned(), needs, in_address: false });
+        self.router = self.router.route(path, methods);
+        self
+    }
+
+    /// All of them.
+    pub fn list(&self) -> &[Route] {
+        &self.list
+    }
+
+    /// The router, and what its routes need.
+    pub fn into_parts(self) -> (Router<Arc<Host>>, Vec<Route>) {
+        (self.router, self.list)
+    }
+}
+
+/// The route of a call; absent for paths that are no tenant's.
+pub fn find<'r>(routes: &'r [Route], method: &Method, path: &str) -> Option<&'r Route> {
+    let method = if *method == Method::HEAD { &Method::GET } else { method };
+    let of_path = || routes.iter().filter(|it| fits(&it.path, path));
+    of_path().find(|it| it.method.as_ref().is_none_or(|it| it == method)).or_else(|| of_path().next())
+}
+
+/// Whether a path is one of a pattern, `{name}` standing for one part and `{*name}` for all that follow.
+fn fits(pattern: &str, path: &str) -> bool {
+    let mut parts = path.split('/');
+    for expected in pattern.split('/') {
+        let Some(part) = parts.next() else { return false };
+        match expected.strip_prefix('{') {
+            Some(rest) if rest.starts_with('*') => return !part.is_empty() || parts.next().is_some(),
+            Some(_) if !part.is_empty() => {}
+            _ if expected == part => {}
+            _ => return false,
+        }
+    }
+    parts.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(method: Option<Method>, path: &str, needs: Scopes) -> Route {
+        Route { method, path: path.to_owned(), needs, in_address: false }
+    }
+
+    #[test]
+    fn a_call_needs_what_its_method_and_path_need() {
+        let routes = [
+            route(Some(Method::GET), "/a/{id}", Scopes::READ),
+            route(Some(Method::DELETE), "/a/{id}", Scopes::ADMIN),
+            route(None, "/b/{id}/{*rest}", Scopes::LISTEN),
+        ];
+        let needs = |method: Method, path| find(&routes, &method, path).map(|it| it.needs);
+        assert_eq!(needs(Method::GET, "/a/1"), Some(Scopes::READ));
+        assert_eq!(needs(Method::HEAD, "/a/%2F"), Some(Scopes::READ));
+        assert_eq!(needs(Method::DELETE, "/a/1"), Some(Scopes::ADMIN));
+        assert_eq!(needs(Method::PUT, "/a/1"), Some(Scopes::READ), "who may not read learns nothing of the methods");
+        assert_eq!(needs(Method::PUT, "/b/1/2/3"), Some(Scopes::LISTEN));
+        for path in ["/a", "/a/", "/a/1/", "/a/1/2", "/b/1", "/b/1/", "//a/1", "/A/1", "a/1", ""] {
+            assert_eq!(needs(Method::GET, path), None, "{path}");
+        }
+    }
+}
