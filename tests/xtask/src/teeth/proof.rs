@@ -36,26 +36,29 @@ impl Proof {
     ///
     /// Only a test that was run and failed counts as failed: code that does not compile proves nothing about tests.
     pub fn passes(self, copy: &Copy) -> Result<bool> {
-        let (build, mut test) = match self {
+        let quiet = |arguments: &[&str]| built(copy.cargo(arguments).arg("--quiet"));
+        let mut test = match self {
             Proof::Pack(file) => {
+                quiet(&["build", "--package", "convengine-server", "--bin", "convengine"])?;
                 let mut test = copy.command(copy.target.join("debug/convengine"));
                 test.args(["test", &format!("tests/{file}")]);
-                (["build", "--quiet", "--package", "convengine-server", "--bin", "convengine"].as_slice(), test)
+                test
             }
             Proof::Core(name) => {
-                let test = copy.cargo(&["test", "--package", "convengine-core", "--lib", "--", "--exact", name]);
-                (["test", "--quiet", "--no-run", "--package", "convengine-core", "--lib"].as_slice(), test)
+                quiet(&["test", "--no-run", "--package", "convengine-core", "--lib"])?;
+                copy.cargo(&["test", "--package", "convengine-core", "--lib", "--", "--exact", name])
             }
             Proof::Server(name) => {
-                let test = copy.cargo(&["test", "--package", "convengine-server", "--lib", "--", "--exact", name]);
-                (["test", "--quiet", "--no-run", "--package", "convengine-server", "--lib"].as_slice(), test)
+                quiet(&["test", "--no-run", "--package", "convengine-server", "--lib"])?;
+                copy.cargo(&["test", "--package", "convengine-server", "--lib", "--", "--exact", name])
             }
             Proof::Suite(name) => {
-                let test = copy.cargo(&["test", "--package", "convengine-tests", "--test", "suite", "--", "--exact", name]);
-                (["test", "--quiet", "--no-run", "--package", "convengine-tests", "--test", "suite"].as_slice(), test)
+                // It starts the binary, which has points to crash at when it is built with the tests.
+                quiet(&["build", "--workspace", "--bin", "convengine"])?;
+                quiet(&["test", "--no-run", "--workspace", "--test", "suite"])?;
+                copy.cargo(&["test", "--workspace", "--test", "suite", "--", "--exact", name])
             }
         };
-        built(&mut copy.cargo(build))?;
         let output = test.output().with_context(|| format!("cannot start {self}"))?;
         verdict(&output).with_context(|| format!("{self} was not played as one test:\n{}", text(&output)))
     }
