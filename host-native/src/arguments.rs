@@ -22,6 +22,9 @@ pub struct Options {
     /// The database, `sqlite:PATH` [default: sqlite:convengine.db]
     #[arg(long, global = true, env = "CONVENGINE_DATABASE", value_name = "ADDRESS")]
     pub database: Option<String>,
+    /// The tenant whose database a command is about, where there are tenants
+    #[arg(long, global = true, env = "CONVENGINE_TENANT", value_name = "NAME")]
+    pub tenant: Option<String>,
     /// Where to listen [default: 127.0.0.1:8080]
     #[arg(long, global = true, env = "CONVENGINE_LISTEN", value_name = "HOST:PORT")]
     pub listen: Option<String>,
@@ -70,6 +73,12 @@ pub enum Command {
         #[command(subcommand)]
         command: AuditCommand,
     },
+    /// The keys of those who may call
+    Key {
+        /// What to do
+        #[command(subcommand)]
+        command: KeyCommand,
+    },
     /// Runs a stored conversation again from its journals
     Replay {
         /// The conversation
@@ -94,6 +103,30 @@ pub enum AuditCommand {
         /// Only of messages that came in before then
         #[arg(long, value_name = "TIME")]
         to: Option<String>,
+    },
+}
+
+/// The commands about keys.
+#[derive(Debug, Clone, Subcommand)]
+pub enum KeyCommand {
+    /// Makes a key and prints it, once
+    Create {
+        /// What the key is for
+        #[arg(long)]
+        name: String,
+        /// What it may do: `converse`, `read`, `admin`, separated by commas
+        #[arg(long, value_name = "SCOPES")]
+        scope: String,
+        /// How long it counts, such as 90d [default: until it is revoked]
+        #[arg(long, value_name = "TIME")]
+        expires: Option<String>,
+    },
+    /// Prints the keys, without their secrets
+    List,
+    /// Lets a key not count any more
+    Revoke {
+        /// The key's id, the first part of it after the tenant
+        id: String,
     },
 }
 

@@ -10,14 +10,14 @@ use crate::arguments::{Arguments, AuditCommand, Command, Options};
 use crate::exit::Failure;
 use crate::settings::Settings;
 use crate::store::{self, schema};
-use crate::{app, audit::materialise, export, import, lint, play, replay};
+use crate::{access, app, audit::materialise, export, import, lint, play, replay};
 
 /// Runs a command.
 pub fn run(arguments: Arguments) -> ExitCode {
     log();
     let Arguments { command, options } = arguments;
     let ended = match command {
-        Command::Serve => within(&options, serve),
+        Command::Serve => served(&options),
         Command::Migrate => within(&options, migrate),
         Command::Import { pack, strict } => within(&options, async |it| import::command(it, &pack, strict).await),
         Command::Export => within(&options, export::command),
@@ -28,6 +28,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Audit { command: AuditCommand::Materialise { from, to } } => {
             within(&options, async |it| materialise::command(it, from.as_deref(), to.as_deref()).await)
         }
+        Command::Key { command } => within(&options, async |it| access::command::command(it, &command).await),
         // The player starts servers of its own, each with its own runtime and settings.
         Command::Test(test) => return play::command(&test),
     };
@@ -35,9 +36,19 @@ pub fn run(arguments: Arguments) -> ExitCode {
 }
 
 fn within(options: &Options, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
-    let settings = Settings::read(options)?;
+    on(&Settings::read(options)?.of_tenant(options.tenant.as_deref())?, command)
+}
+
+fn served(options: &Options) -> Result<(), Failure> {
+    if let Some(name) = &options.tenant {
+        return Err(Failure::usage(format!("--tenant {name}: a server serves all its tenants: leave it out")));
+    }
+    on(&Settings::read(options)?, serve)
+}
+
+fn on(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
     let runtime = Runtime::new().map_err(|it| Failure::service(format!("cannot start: {it}")))?;
-    let ended = runtime.block_on(command(&settings));
+    let ended = runtime.block_on(command(settings));
     runtime.shutdown_background();
     ended
 }

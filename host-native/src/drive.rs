@@ -10,6 +10,7 @@ use convengine_core::turn::{
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
+use crate::access::rate::Limits;
 use crate::clock;
 use crate::configured::{Configured, Current};
 use crate::crash;
@@ -22,6 +23,7 @@ use crate::recover;
 use crate::secrets::Secrets;
 use crate::sent_again;
 use crate::settings::{Roots, Turns};
+use crate::spend::Spend;
 use crate::store::{Pool, load};
 use crate::stream::{Streams, Told};
 use crate::writer::{CommitError, Writer};
@@ -57,6 +59,10 @@ pub struct Host {
     pub stream_ends_after: Option<Duration>,
     /// How turns are kept.
     pub turns: Turns,
+    /// How often may be called.
+    pub limits: Limits,
+    /// What models have cost.
+    pub spend: Arc<Spend>,
     /// The name under which this process holds open turns.
     pub owner: String,
     /// Those that it runs.
@@ -241,6 +247,7 @@ async fn to_the_end(host: &Arc<Host>, open: Open, received: Instant, told: &mut 
         kept.settled().await?;
         return Err(error.into());
     }
+    kept.stored();
     crash::point("after the commit");
     told.publish(&ended.notices, total);
     Ok(ended.outcome)
@@ -284,7 +291,9 @@ async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>) -> Result<(Ended
         slice = match tokio::time::timeout_at(until, running.join_next()).await {
             Ok(Some(completion)) => {
                 crash::point("after an effect");
-                turn.resume(vec![completion.map_err(|it| Refusal::Defect(it.to_string()))?])?
+                let completion = completion.map_err(|it| Refusal::Defect(it.to_string()))?;
+                host.spend.note(&turn.journal().input.turn, &completion.outcome);
+                turn.resume(vec![completion])?
             }
             Ok(None) => return Err(TurnError::Stalled.into()),
             // What still runs is dropped with the set.

@@ -17,6 +17,7 @@ use crate::clock;
 use crate::drive::{Host, Refusal};
 use crate::rows::{self, About, turn_row};
 use crate::settings::{AuditMode, Journaling};
+use crate::spend::Spend;
 use crate::store::commit::is_empty;
 use crate::store::turn::{StoredTurn, compress};
 use crate::store::turn_rows::{EffectRow, TurnRow, TurnRows};
@@ -26,6 +27,7 @@ use crate::writer::{CommitError, gone};
 #[derive(Debug)]
 pub struct Kept {
     open: Arc<OpenTurns>,
+    spend: Arc<Spend>,
     turn: String,
     key: Option<String>,
     /// Whether its input is stored.
@@ -45,6 +47,7 @@ impl Kept {
     pub fn new(host: &Host, turn: &str, key: Option<String>) -> Kept {
         Kept {
             open: Arc::clone(&host.open),
+            spend: Arc::clone(&host.spend),
             turn: turn.to_owned(),
             key,
             begun: false,
@@ -158,7 +161,14 @@ impl Kept {
     /// When the journal cannot be serialised.
     pub fn end(&self, host: &Host, ended: &Ended, total_ms: Millis) -> std::io::Result<TurnRows> {
         let about = About { status: ended.status, ..self.about(host) };
-        rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, total_ms, about)
+        let mut rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, total_ms, about)?;
+        self.spend.leave(ended.turn.journal(), &mut rows);
+        Ok(rows)
+    }
+
+    /// The rows of the turn's end are stored.
+    pub fn stored(&self) {
+        self.spend.stored(&self.turn);
     }
 
     fn about<'k>(&'k self, host: &'k Host) -> About<'k> {
@@ -184,6 +194,7 @@ pub struct Before {
 impl Drop for Kept {
     fn drop(&mut self) {
         self.open.remove(&self.turn);
+        self.spend.gone(&self.turn, self.begun);
     }
 }
 

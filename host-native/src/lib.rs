@@ -30,6 +30,7 @@ pub mod rows;
 pub mod secrets;
 pub mod sent_again;
 pub mod settings;
+pub mod spend;
 pub mod store;
 pub mod stream;
 pub mod tls;

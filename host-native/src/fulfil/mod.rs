@@ -42,6 +42,11 @@ async fn answer(host: &Host, configured: &Configured, tokens: Option<&Tokens>, b
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
         return answer;
     }
+    if matches!(effect.request, Request::Llm(_) | Request::Embed(_))
+        && let Err(error) = host.spend.allows(&host.readers).await
+    {
+        return Answer::Error(error);
+    }
     match &effect.request {
         Request::Llm(request) => host.models.llm(request, tokens, by).await,
         Request::Embed(request) => host.models.embed(request, by).await,

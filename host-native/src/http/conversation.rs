@@ -2,21 +2,28 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::{Extension, Json};
 use serde_json::Value;
 
 use super::error::ApiError;
 use super::request::{MessageBody, json_body};
+use crate::access::caller::Caller;
 use crate::drive::{self, Host, Message};
 
 /// Most characters of an `Idempotency-Key`.
 const LONGEST_KEY: usize = 255;
 
 /// Runs the turn of a message; also a failed turn answers with 200, as clients expect.
-pub async fn message(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
+pub async fn message(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(HeaderMap, Json<Value>), ApiError> {
     let refuse = |status, message: String| ApiError::new(status, &uri, message);
     let bytes = json_body(&uri, &headers, body).await?;
     let body = MessageBody::parse(&bytes).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
@@ -25,9 +32,17 @@ pub async fn message(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap
         return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("the message is too long: send at most {most} characters")));
     }
     let key = idempotency_key(&headers).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
+    let mut told = HeaderMap::new();
+    // Only now is it known which conversation is meant; a new one has had no message yet.
+    if let Some(id) = &body.conversation
+        && let Some(standing) = host.limits.conversation(id, &uri)?
+    {
+        standing.write(&mut told);
+    }
+    let key = key.map(|it| caller.own(it));
     let message = Message::now(body.conversation, body.message, body.reset, body.params).named(key);
     match drive::answer(host, message).await {
-        Ok(outcome) => Ok(Json(outcome.response())),
+        Ok(outcome) => Ok((told, Json(outcome.response()))),
         Err(refusal) => Err(ApiError::of_refusal(&refusal, &uri)),
     }
 }

@@ -1,7 +1,7 @@
 //! The body of every answer that is not a success.
 
 use axum::Json;
-use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use convengine_core::config::Issue;
 use serde_json::{Value, json};
@@ -19,18 +19,24 @@ pub struct ApiError {
     path: String,
     message: String,
     issues: Vec<Issue>,
+    headers: HeaderMap,
 }
 
 impl ApiError {
     /// Refuses a request; the message says what to do.
     pub fn new(status: StatusCode, uri: &Uri, message: impl Into<String>) -> Self {
-        ApiError { status, path: uri.path().to_owned(), message: message.into(), issues: Vec::new() }
+        ApiError { status, path: uri.path().to_owned(), message: message.into(), issues: Vec::new(), headers: HeaderMap::new() }
     }
 
     /// Adds what is wrong with a configuration.
     #[must_use]
     pub fn because(self, issues: Vec<Issue>) -> Self {
         ApiError { issues, ..self }
+    }
+
+    /// The headers that go along.
+    pub fn headers_mut(&mut self) -> &mut HeaderMap {
+        &mut self.headers
     }
 
     /// What a client gets of a turn that could not be run or stored; the details go to the log.
@@ -83,6 +89,7 @@ impl IntoResponse for ApiError {
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
         }
+        response.headers_mut().extend(self.headers);
         response
     }
 }
@@ -90,6 +97,11 @@ impl IntoResponse for ApiError {
 /// Answers a path that does not exist.
 pub fn not_found(uri: &Uri) -> ApiError {
     ApiError::new(StatusCode::NOT_FOUND, uri, "there is nothing at this path: check its spelling")
+}
+
+/// Answers a path that a tenant does not have.
+pub async fn no_route(uri: Uri) -> ApiError {
+    not_found(&uri)
 }
 
 /// Answers a method that a path does not know.

@@ -8,6 +8,7 @@ use axum::http::{StatusCode, Uri};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
+use crate::access::door::Door;
 use crate::drive::Host;
 use crate::store;
 
@@ -17,8 +18,23 @@ pub async fn alive() -> Json<Value> {
 }
 
 /// Turns can be run: the database answers, holds the snapshot, and no policy row is broken.
-pub async fn ready(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
-    let unavailable = |message: String| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, &uri, message);
+pub async fn ready(State(door): State<Arc<Door>>, uri: Uri) -> Result<Json<Value>, ApiError> {
+    let mut up = json!({"status": "UP"});
+    for (name, tenant) in &door.tenants {
+        let config = of_tenant(&tenant.host, &uri).await.inspect_err(|_| {
+            if let Some(name) = name {
+                // Who asks need not know who the tenants are.
+                tracing::error!(tenant = name, "a tenant is not ready");
+            }
+        })?;
+        up =
+            if name.is_some() { json!({"status": "UP", "tenants": door.tenants.len()}) } else { json!({"status": "UP", "config": config}) };
+    }
+    Ok(Json(up))
+}
+
+async fn of_tenant(host: &Host, uri: &Uri) -> Result<String, ApiError> {
+    let unavailable = |message: String| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, message);
     let config = Arc::clone(&host.current.now().config);
     if let Some(reason) = config.policy_unavailable() {
         return Err(unavailable(format!("no turn can run because a policy cannot be compiled: {reason}")));
@@ -27,8 +43,8 @@ pub async fn ready(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value
         return Err(unavailable("no turn can be stored any more: restart the server".to_owned()));
     }
     match store::config::has_snapshot(&host.readers, config.hash()).await {
-        Ok(true) => Ok(Json(json!({"status": "UP", "config": config.hash()}))),
+        Ok(true) => Ok(config.hash().to_owned()),
         Ok(false) => Err(unavailable("the database has lost the snapshot of the configuration: restart the server".to_owned())),
-        Err(error) => Err(ApiError::of_database(&error, &uri)),
+        Err(error) => Err(ApiError::of_database(&error, uri)),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Path;
@@ -10,6 +11,7 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use convengine_core::turn::Map;
 use http_body::Body as _;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::attachment::{self, Filter};
 use super::error::ApiError;
@@ -19,6 +21,9 @@ const MOST: usize = 80 * 1024 * 1024;
 
 /// Most bytes of it beside the contents of its attachments.
 const LIMIT: usize = 2 * 1024 * 1024;
+
+/// How long of a body nothing may come.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// Levels of a client's parameters. They are stored within other JSON, and JSON is read 127 levels deep at most.
 const DEEPEST: usize = 64;
@@ -75,16 +80,20 @@ pub async fn json_body(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Vec
     if !takes_json(headers) {
         return Err(refuse(StatusCode::NOT_ACCEPTABLE, "the answer is JSON: send Accept: application/json".to_owned()));
     }
-    filtered(body).await.map_err(|it| refuse(StatusCode::PAYLOAD_TOO_LARGE, it))
+    filtered(body, SILENCE).await.map_err(|it| refuse(it.0, it.1))
 }
 
 /// The bytes of a body without the contents of its attachments.
-async fn filtered(mut body: Body) -> Result<Vec<u8>, String> {
+async fn filtered(mut body: Body, silence: Duration) -> Result<Vec<u8>, (StatusCode, String)> {
     let mut filter = Filter::default();
     let mut read = 0;
     // A body that breaks off leaves nobody to answer; what came of it is no JSON. One that is refused is read to its end, because
     // many a client that cannot send all of its body never looks at the answer; but not for ever.
-    while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+    loop {
+        let Ok(frame) = timeout(silence, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await else {
+            return Err((StatusCode::REQUEST_TIMEOUT, "the body does not go on: send it again, without pauses".to_owned()));
+        };
+        let Some(Ok(frame)) = frame else { break };
         let Ok(bytes) = frame.into_data() else { continue };
         read += bytes.len();
         if read > 2 * MOST {
@@ -94,11 +103,12 @@ async fn filtered(mut body: Body) -> Result<Vec<u8>, String> {
             filter.push(&bytes);
         }
     }
+    let too_long = |most: String| Err((StatusCode::PAYLOAD_TOO_LARGE, format!("the body is too long: send at most {most}")));
     if read > MOST {
-        return Err(format!("the body is too long: send at most {MOST} bytes"));
+        return too_long(format!("{MOST} bytes"));
     }
     if filter.held() > LIMIT {
-        return Err(format!("the body is too long: send at most {LIMIT} bytes beside the contents of inputParams.files"));
+        return too_long(format!("{LIMIT} bytes beside the contents of inputParams.files"));
     }
     Ok(filter.finish())
 }
@@ -255,6 +265,30 @@ mod tests {
         let nested = |levels: usize| parse(&format!("{{\"inputParams\":{}1{}}}", "{\"a\":".repeat(levels), "}".repeat(levels)));
         assert!(nested(DEEPEST).is_ok() && nested(DEEPEST + 1).is_err());
         assert_eq!(uuid("4d7fe557003ba-56be-b8c3-a9a5d12f0d69"), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_go_on_is_given_up() {
+        let silent = Body::new(Silent(Some(b"{\"message\":")));
+        let start = tokio::time::Instant::now();
+        let (status, message) = filtered(silent, SILENCE).await.expect_err("silence");
+        assert_eq!((status, start.elapsed()), (StatusCode::REQUEST_TIMEOUT, SILENCE), "{message}");
+    }
+
+    /// A body of which one piece comes.
+    struct Silent(Option<&'static [u8]>);
+
+    impl http_body::Body for Silent {
+        type Data = axum::body::Bytes;
+        type Error = std::convert::Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<http_body::Frame<Self::Data>, Self::Error>>> {
+            let piece = self.0.take().map(|it| Ok(http_body::Frame::data(axum::body::Bytes::from_static(it))));
+            piece.map_or(std::task::Poll::Pending, |it| std::task::Poll::Ready(Some(it)))
+        }
     }
 
     #[test]

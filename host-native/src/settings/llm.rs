@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::spend::SpendCap;
 use crate::secrets::Secrets;
 
 /// A shorter key is the stand-in that a local server wants to see; striking it out would spoil ordinary texts.
@@ -29,6 +30,8 @@ pub struct Llm {
     pub temperature: Option<f64>,
     /// What models cost.
     pub prices: BTreeMap<String, Price>,
+    /// How much of that may be spent.
+    pub cap: Option<SpendCap>,
 }
 
 /// How a provider is reached.
@@ -73,6 +76,7 @@ impl Default for Llm {
             max_tokens: 4096,
             temperature: Some(0.0),
             prices: BTreeMap::new(),
+            cap: None,
         }
     }
 }
@@ -89,6 +93,7 @@ impl Llm {
             Some(Key(key))
         };
         let none = Llm::default();
+        let cap = SpendCap::read(tree, problems);
         let mut reader = Reader { group: tree.get("llm"), problems };
         Llm {
             words: Vec::new(),
@@ -103,6 +108,7 @@ impl Llm {
             max_tokens: reader.count("max-tokens", none.max_tokens, 10_000_000),
             temperature: reader.temperature(none.temperature),
             prices: reader.prices(),
+            cap,
         }
     }
 }
@@ -172,11 +178,12 @@ impl<'r> Reader<'r> {
 }
 
 /// From a settings file of the original a number may come as text.
-fn number(value: &Value) -> Option<f64> {
+pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-fn millionths(number: f64) -> Option<u64> {
+/// As whole millionths, where they are exact.
+pub(super) fn millionths(number: f64) -> Option<u64> {
     let millionths = (number * 1e6).round();
     // Far below the numbers from which on a float leaves integers out.
     if (0.0..=1e15).contains(&millionths) { Some(millionths as u64) } else { None }

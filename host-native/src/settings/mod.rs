@@ -5,18 +5,24 @@ pub mod files;
 mod llm;
 pub mod network;
 mod placeholder;
+mod security;
+pub mod spend;
 mod stream;
+mod tenants;
 mod tool_database;
 mod turn;
 mod yaml;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use files::Roots;
 pub use llm::{Access, Key, Llm, Price};
 pub use network::Network;
+pub use security::{Jwt, KeySet, Mode, Rate, Rates, Security};
+pub use spend::SpendCap;
 pub use stream::Stream;
-pub use turn::{AuditMode, Journaling, Turns};
+pub use turn::{AuditMode, Journaling, Turns, in_units};
 
 use convengine_core::config::settings::normalise;
 use convengine_core::config::{Config, Severity, Tables};
@@ -37,8 +43,8 @@ pub struct Settings {
     pub listen: String,
     /// Who answers model calls.
     pub llm: Llm,
-    /// Whether addresses that are not loopback may be listened on.
-    pub open: bool,
+    /// Who may call.
+    pub security: Security,
     /// Which streams the server offers.
     pub stream: Stream,
     /// Where data of containers comes from; absent when no service is set up.
@@ -55,6 +61,18 @@ pub struct Settings {
     pub tool_database: Option<String>,
     /// The tree below `convengine`.
     pub tree: Value,
+    /// The tenant whose settings they are.
+    pub tenant: Option<String>,
+    /// Those of each tenant; nothing where the database above is the only one.
+    pub tenants: BTreeMap<String, Settings>,
+}
+
+/// What is given beside the tree.
+#[derive(Debug, Clone, Default)]
+struct Given {
+    database: String,
+    listen: String,
+    llm: Vec<String>,
 }
 
 impl Settings {
@@ -71,6 +89,21 @@ impl Settings {
         for set in variable.lines().filter(|it| !it.trim().is_empty()).chain(options.set.iter().map(String::as_str)) {
             put(&mut tree, set, &mut problems);
         }
+        let tenants = tree.as_object_mut().and_then(|it| it.shift_remove("tenants")).unwrap_or_default();
+        let pick = |option: &Option<String>, file: Option<String>, default: &str| option.clone().or(file).unwrap_or(default.to_owned());
+        let given = Given {
+            database: pick(&options.database, file.database, "sqlite:convengine.db"),
+            listen: pick(&options.listen, file.listen, "127.0.0.1:8080"),
+            llm: llm::words(&options.llm, file.llm),
+        };
+        let mut settings = Settings::of(tree.clone(), &given, &mut problems);
+        if problems.is_empty() {
+            settings.tenants = tenants::read(&tenants, &tree, &given, &mut problems);
+        }
+        if problems.is_empty() { Ok(settings) } else { Err(Failure { code: 2, lines: problems }) }
+    }
+
+    fn of(tree: Value, given: &Given, problems: &mut Vec<String>) -> Settings {
         let text = |key: &str| tree.pointer(key).map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned));
         let full_sync = match text("/database/synchronous").as_deref() {
             Some("full") => true,
@@ -80,21 +113,14 @@ impl Settings {
                 false
             }
         };
-        let open = match text("/security/mode").as_deref() {
-            Some("none") => true,
-            None => false,
-            Some(other) => {
-                problems.push(format!("convengine.security.mode: '{other}' is not available in this version: use none"));
-                false
-            }
-        };
-        let stream = Stream::read(&tree, &mut problems);
-        let turns = Turns::read(&tree, &mut problems);
-        let network = Network::read(&tree, &mut problems);
-        let file_roots = Arc::new(files::read(&tree, &mut problems));
-        let tool_database = tool_database::read(&tree, &mut problems);
-        let mut secrets = Secrets::read(&tree, &mut problems);
-        let llm = Llm::read(&tree, &|name| std::env::var(name).ok(), &mut secrets, &mut problems);
+        let security = Security::read(&tree, problems);
+        let stream = Stream::read(&tree, problems);
+        let turns = Turns::read(&tree, problems);
+        let network = Network::read(&tree, problems);
+        let file_roots = Arc::new(files::read(&tree, problems));
+        let tool_database = tool_database::read(&tree, problems);
+        let mut secrets = Secrets::read(&tree, problems);
+        let llm = Llm::read(&tree, &|name| std::env::var(name).ok(), &mut secrets, problems);
         let secrets = Arc::new(secrets);
         let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://") && !it.starts_with("https://")) {
@@ -106,15 +132,11 @@ impl Settings {
         // A pattern that cannot be compiled is no bad setting: the turns that need it say so, and so does /readyz.
         let errors = issues.iter().filter(|it| it.severity == Severity::Error && !it.path.ends_with(".sensitive-patterns"));
         problems.extend(errors.map(ToString::to_string));
-        if !problems.is_empty() {
-            return Err(Failure { code: 2, lines: problems });
-        }
-        let pick = |option: &Option<String>, file: Option<String>, default: &str| option.clone().or(file).unwrap_or(default.to_owned());
-        Ok(Settings {
-            database: Place { url: pick(&options.database, file.database, "sqlite:convengine.db"), full_sync },
-            listen: pick(&options.listen, file.listen, "127.0.0.1:8080"),
-            llm: Llm { words: llm::words(&options.llm, file.llm), ..llm },
-            open,
+        Settings {
+            database: Place { url: given.database.clone(), full_sync },
+            listen: given.listen.clone(),
+            llm: Llm { words: given.llm.clone(), ..llm },
+            security,
             stream,
             turns,
             container_url,
@@ -123,7 +145,9 @@ impl Settings {
             file_roots,
             tool_database,
             tree,
-        })
+            tenant: None,
+            tenants: BTreeMap::new(),
+        }
     }
 }
 

@@ -64,23 +64,32 @@ impl Turns {
     }
 }
 
-/// Milliseconds, or a number with the unit `ms`, `s` or `m`.
-fn duration(tree: &Value, path: &str, problems: &mut Vec<String>) -> Option<Duration> {
+/// Milliseconds, or a number with the unit `ms`, `s`, `m`, `h` or `d`.
+pub(super) fn duration(tree: &Value, path: &str, problems: &mut Vec<String>) -> Option<Duration> {
     let value = tree.pointer(path).filter(|it| !it.is_null())?;
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let found = in_units(&text);
+    if found.is_none() {
+        let line = "is no duration: write milliseconds, or a number with ms, s, m, h or d such as 120s";
+        problems.push(format!("{}: '{}' {line}", name(path), text.trim()));
+    }
+    found
+}
+
+/// Reads such a duration.
+pub fn in_units(text: &str) -> Option<Duration> {
     let text = text.trim();
     let (number, unit) = text.split_at(text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len()));
     let unit = match unit.trim() {
-        "" | "ms" => Some(1),
-        "s" => Some(1_000),
-        "m" => Some(60_000),
-        _ => None,
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
     };
-    let millis = number.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit)).filter(|it| *it > 0);
-    if millis.is_none() {
-        problems.push(format!("{}: '{text}' is no duration: write milliseconds, or a number with ms, s or m such as 120s", name(path)));
-    }
-    millis.map(Duration::from_millis)
+    let millis = number.parse::<u64>().ok()?.checked_mul(unit).filter(|it| *it > 0)?;
+    Some(Duration::from_millis(millis))
 }
 
 fn one_of<T: Copy>(tree: &Value, path: &str, known: &[(&str, T)], problems: &mut Vec<String>) -> Option<T> {

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::audit;
 use super::call_log::CallLog;
 use super::database::{Connection, Statement, Value};
+use super::spend;
 use super::turn_rows::{Rows, TurnRows};
 
 /// Writes the rows of one or more turns; the caller holds the transaction, unless [`is_open`] says that none is needed.
@@ -58,6 +59,9 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLog) -
     if let Some(found) = array(connection, &rows.memory) {
         upsert_memory(connection, &found).await?;
     }
+    if let Some(found) = array(connection, &rows.spend) {
+        spend::add(connection, &found).await?;
+    }
     Ok(())
 }
 
@@ -99,7 +103,7 @@ async fn is_told(connection: &mut Connection, rows: &Rows) -> sqlx::Result<bool>
 /// Whether there is anything to write.
 pub fn is_empty(rows: &TurnRows) -> bool {
     let turns = [&rows.turn, &rows.closed, &rows.effect, &rows.told];
-    let others = [&rows.conversation, &rows.created, &rows.audit, &rows.history, &rows.llm, &rows.forgotten, &rows.memory];
+    let others = [&rows.conversation, &rows.created, &rows.audit, &rows.history, &rows.llm, &rows.forgotten, &rows.memory, &rows.spend];
     turns.into_iter().chain(others).all(|it| it.count() == 0)
 }
 

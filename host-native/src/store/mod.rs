@@ -2,6 +2,7 @@
 //!
 //! Reads go through a small pool; everything that a turn writes goes through the one writer of [`crate::writer`].
 
+pub mod api_key;
 pub mod audit;
 pub mod call_log;
 pub mod commit;
@@ -16,6 +17,7 @@ pub mod load;
 pub mod module;
 pub mod schema;
 pub mod script;
+pub mod spend;
 pub mod turn;
 pub mod turn_rows;
 

@@ -97,6 +97,8 @@ pub struct TurnRows {
     pub memory: Rows,
     /// Conversations whose memory goes without a new one.
     pub forgotten: Rows,
+    /// What models have cost.
+    pub spend: Rows,
 }
 
 impl TurnRows {
@@ -117,6 +119,12 @@ impl TurnRows {
         self.durable |= other.durable;
         self.memory.extend(&other.memory);
         self.forgotten.extend(&other.forgotten);
+        self.spend.extend(&other.spend);
+    }
+
+    /// Adds what models have cost on a day, in millionths.
+    pub fn spend(&mut self, day: &str, micros: u64) {
+        self.spend.push(&(day, micros));
     }
 
     /// Adds the conversation's row.

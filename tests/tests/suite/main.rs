@@ -1,5 +1,6 @@
 //! The runners: the core, a real server, a real browser, and what the repository demands of itself.
 
+mod access;
 mod browser;
 mod budget;
 mod clients;
@@ -29,6 +30,9 @@ mod seed;
 mod server;
 mod settings;
 mod soak;
+mod spending;
 mod stream;
+mod tenants;
 mod tidy;
+mod tokens;
 mod tools;

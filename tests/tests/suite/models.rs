@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 use crate::running::{ANYWHERE, Place, Server, one_line, orders};
 use crate::stream::{Event, ID, Listener};
 
-const KEY: &str = "sk-suite-0123456789abcdef";
+pub const KEY: &str = "sk-suite-0123456789abcdef";
 
 /// The prices of these tests, per million tokens.
-const PRICES: &str = r#"convengine.llm.prices={"test-model":{"input":0.15,"output":0.6}}"#;
+pub const PRICES: &str = r#"convengine.llm.prices={"test-model":{"input":0.15,"output":0.6}}"#;
 
-type Answer = Box<dyn FnOnce(&mut TcpStream) + Send>;
+pub type Answer = Box<dyn FnOnce(&mut TcpStream) + Send>;
 
 /// A provider that answers each call with the next of the answers; what it was asked comes back at its end.
-fn provider(answers: Vec<Answer>) -> (String, JoinHandle<Vec<Value>>) {
+pub fn provider(answers: Vec<Answer>) -> (String, JoinHandle<Vec<Value>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/v1", listener.local_addr().unwrap());
     let asked = thread::spawn(move || answers.into_iter().map(|answer| exchange(listener.accept().unwrap().0, answer)).collect());
@@ -45,24 +45,24 @@ fn exchange(mut stream: TcpStream, answer: Answer) -> Value {
     serde_json::from_slice(&body).unwrap()
 }
 
-fn begin(stream: &mut TcpStream) {
+pub fn begin(stream: &mut TcpStream) {
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n").unwrap();
 }
 
 /// The event of a piece of an answer.
-fn piece(text: &str) -> String {
+pub fn piece(text: &str) -> String {
     format!("data: {}\n\n", json!({"model": "test-model", "choices": [{"index": 0, "delta": {"content": text}}]}))
 }
 
 /// The last events of an answer.
-fn end() -> String {
+pub fn end() -> String {
     let done = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
     let usage = json!({"choices": [], "usage": {"prompt_tokens": 1001, "completion_tokens": 20}});
     format!("data: {done}\n\ndata: {usage}\n\ndata: [DONE]\n\n")
 }
 
 /// `orders`, where a model writes the answer about orders.
-fn written() -> Value {
+pub fn written() -> Value {
     let mut pack = orders();
     let row = &mut pack["tables"]["ce_response"][0];
     row["response_type"] = json!("DERIVED");

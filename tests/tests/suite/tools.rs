@@ -16,11 +16,11 @@ use tokio::runtime::Runtime;
 use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE};
 use crate::stream::{ID, Listener};
 
-const SECRET: &str = "hunter2/quite+\"secret\"";
+pub const SECRET: &str = "hunter2/quite+\"secret\"";
 
 /// A service that answers with the status that is due, and with what it was sent.
-struct Service {
-    address: SocketAddr,
+pub struct Service {
+    pub address: SocketAddr,
     seen: Arc<Mutex<Seen>>,
     _runtime: Runtime,
 }
@@ -32,7 +32,7 @@ struct Seen {
 }
 
 impl Service {
-    fn start(due: &[u16]) -> Service {
+    pub fn start(due: &[u16]) -> Service {
         let runtime = Runtime::new().unwrap();
         let seen = Arc::new(Mutex::new(Seen { due: due.iter().copied().collect(), calls: Vec::new() }));
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
@@ -42,7 +42,7 @@ impl Service {
         Service { address, seen, _runtime: runtime }
     }
 
-    fn calls(&self) -> Vec<(String, HeaderMap)> {
+    pub fn calls(&self) -> Vec<(String, HeaderMap)> {
         self.seen.lock().unwrap().calls.clone()
     }
 }
@@ -57,7 +57,7 @@ async fn echo(State(seen): State<Arc<Mutex<Seen>>>, uri: Uri, headers: HeaderMap
 }
 
 /// A pack whose tools call a service, and read files.
-fn desk(address: SocketAddr) -> Value {
+pub fn desk(address: SocketAddr) -> Value {
     let tool = |id: u32, code: &str, group: &str| json!({"tool_id": id, "tool_code": code, "tool_group": group, "intent_code": "ANY", "state_code": "ANY"});
     json!({
         "name": "desk",

@@ -14,7 +14,7 @@ use crate::config::tables::ConfigRows;
 const HOST_KEYS: [&str; 13] = [
     "audit.persistence.mode",
     "database.synchronous",
-    "security.mode",
+    "security",
     "transport",
     "stream",
     "container.url",

@@ -50,6 +50,17 @@ pub fn seats(llm: &Llm) -> Result<Vec<Seat>, Failure> {
             problems.push(format!("--llm off: there is also a model for {calls}: leave out one of them"));
         }
     }
+    for model in seats.iter().filter(|_| llm.cap.is_some()).filter_map(|it| if let Model::Remote(it) = &it.model { Some(it) } else { None })
+    {
+        if !llm.prices.contains_key(&model.model) {
+            problems.push(format!(
+                "--llm {}:{}: what it costs is not known, and there is a convengine.llm.spend-cap: add its price to \
+                 convengine.llm.prices, or 0 for what costs nothing",
+                model.protocol.name(),
+                model.model
+            ));
+        }
+    }
     problems.dedup();
     if problems.is_empty() { Ok(seats) } else { Err(Failure { code: 2, lines: problems }) }
 }

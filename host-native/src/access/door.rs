@@ -1,0 +1,200 @@
+//! The door: finds out who calls, whose conversations the call is about and whether it may be, and hands it to that tenant's routes.
+//! Behind it a call sees one tenant and nothing of the others.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, Query, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use tower::ServiceExt;
+
+use super::caller::Caller;
+use super::cors::Origins;
+use super::keys::{self, Keys};
+use super::routes::{Route, find};
+use super::scope::Scopes;
+use super::tokens::{Rejected, Tokens};
+use crate::drive::Host;
+use crate::http::error::ApiError;
+use crate::http::page;
+use crate::settings::Mode;
+
+const X_API_KEY: &str = "x-api-key";
+const X_TENANT: &str = "x-tenant";
+
+/// What is behind the door of a server.
+#[derive(Debug)]
+pub struct Door {
+    /// How callers say who they are.
+    pub mode: Mode,
+    /// What calls need.
+    pub routes: Vec<Route>,
+    /// By name; the only one has none.
+    pub tenants: BTreeMap<Option<String>, Tenant>,
+    /// Reads tokens, where the mode has them.
+    pub tokens: Option<Tokens>,
+    /// The pages that may call.
+    pub origins: Origins,
+}
+
+/// A tenant behind the door.
+#[derive(Debug)]
+pub struct Tenant {
+    /// Its conversations.
+    pub host: Arc<Host>,
+    /// Its routes.
+    pub router: Router,
+    /// Its keys.
+    pub keys: Keys,
+}
+
+/// A call that may go on, as somebody.
+struct Known<'d> {
+    tenant: &'d Tenant,
+    caller: Caller,
+    scopes: Scopes,
+}
+
+/// What an address may say where headers cannot.
+#[derive(Debug, Default, Deserialize)]
+struct InAddress {
+    access_token: Option<String>,
+    tenant: Option<String>,
+}
+
+/// Answers what is no route of the door's own.
+pub async fn enter(State(door): State<Arc<Door>>, mut request: Request) -> Response {
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let Some(route) = find(&door.routes, &method, uri.path()) else {
+        return page::file(method, uri).await.into_response();
+    };
+    let refused = |it: ApiError| it.into_response();
+    let known = match door.known(route, &method, &uri, request.headers()).await {
+        Ok(known) => known,
+        Err(refusal) => return refused(refusal),
+    };
+    let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|it| it.0.ip().to_string());
+    let counted = known.caller.id().map(str::to_owned).or(address).unwrap_or_default();
+    let standing = match known.tenant.host.limits.caller(&counted, &uri) {
+        Ok(standing) => standing,
+        Err(refusal) => return refused(refusal),
+    };
+    request.extensions_mut().insert(known.caller);
+    let Ok(mut response) = known.tenant.router.clone().oneshot(request).await;
+    if let Some(standing) = standing {
+        standing.write(response.headers_mut());
+    }
+    response
+}
+
+impl Door {
+    /// Who calls, when they may.
+    async fn known(&self, route: &Route, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Known<'_>, ApiError> {
+        if headers.contains_key(header::UPGRADE) && !self.origins.allow_socket(headers) {
+            let message = "pages of this origin may not listen: add it to convengine.security.cors.allowed-origins";
+            return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message));
+        }
+        let mut said = InAddress::default();
+        if route.in_address {
+            said = Query::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
+        }
+        if self.mode.is_none() {
+            let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(said.tenant);
+            let tenant = self.named(name, uri)?;
+            return Ok(Known { tenant, caller: Caller::default(), scopes: Scopes::ADMIN });
+        }
+        let text = presented(headers).or(said.access_token).ok_or_else(|| unauthorized(uri, None))?;
+        let known = match text.starts_with(keys::PREFIX) {
+            true if self.mode.keys => self.by_key(&text, uri).await,
+            false if self.mode.jwt => self.by_token(&text, uri).await,
+            _ => Err(unauthorized(uri, Some("it is of a kind that does not count here"))),
+        }?;
+        if known.scopes.suffice(route.needs) {
+            return Ok(known);
+        }
+        let message = format!("{method} of this path needs the scope {}: ask for a key or token that has it", route.needs);
+        let mut refused = ApiError::new(StatusCode::FORBIDDEN, uri, message);
+        let challenge = format!("Bearer realm=\"convengine\", error=\"insufficient_scope\", scope=\"{}\"", route.needs.text());
+        challenged(&mut refused, &challenge);
+        Err(refused)
+    }
+
+    async fn by_key(&self, text: &str, uri: &Uri) -> Result<Known<'_>, ApiError> {
+        let nobody = || unauthorized(uri, Some("no such key counts here"));
+        let (name, id) = keys::parts(text).ok_or_else(nobody)?;
+        let Some(tenant) = self.tenants.get(&name.map(str::to_owned)) else {
+            keys::compare(text, None).await;
+            return Err(nobody());
+        };
+        let found = tenant.keys.holder(&tenant.host.readers, text, id).await.map_err(|it| ApiError::of_database(&it, uri))?;
+        let key = found.ok_or_else(nobody)?;
+        let scopes = Scopes::of(key.scopes.split(' '));
+        Ok(Known { tenant, caller: Caller::named(&format!("key {}", key.key_id)), scopes })
+    }
+
+    async fn by_token(&self, text: &str, uri: &Uri) -> Result<Known<'_>, ApiError> {
+        let Some(tokens) = &self.tokens else { return Err(unauthorized(uri, None)) };
+        let claims = tokens.read(text).await.map_err(|it| match it {
+            Rejected::Bad(reason) => unauthorized(uri, Some(reason)),
+            Rejected::Unknown => {
+                ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "the keys of tokens cannot be fetched: try again later")
+            }
+        })?;
+        // Where there is only one, whatever the claim may mean, it is no tenant's name.
+        let name = claims.tenant.filter(|_| !self.tenants.contains_key(&None));
+        let tenant = self.tenants.get(&name).ok_or_else(|| {
+            let message = "the token is of no tenant of this server: ask for one whose claim names one";
+            ApiError::new(StatusCode::FORBIDDEN, uri, message)
+        })?;
+        Ok(Known { tenant, caller: Caller::named(&format!("token {}", claims.subject)), scopes: claims.scopes })
+    }
+
+    /// The tenant of a name where nobody has to say who they are.
+    fn named(&self, name: Option<String>, uri: &Uri) -> Result<&Tenant, ApiError> {
+        if let Some(only) = self.tenants.get(&None) {
+            return Ok(only);
+        }
+        let missing = name.is_none();
+        self.tenants.get(&name).ok_or_else(|| {
+            let message = if missing { "say whose conversations are meant" } else { "there is no such tenant" };
+            ApiError::new(StatusCode::BAD_REQUEST, uri, format!("{message}: send the header X-Tenant with a tenant's name"))
+        })
+    }
+}
+
+/// What a caller says who they are with.
+fn presented(headers: &HeaderMap) -> Option<String> {
+    let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::trim);
+    let bearer = text(header::AUTHORIZATION.as_str()).and_then(|it| {
+        let (scheme, token) = it.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    });
+    bearer.or_else(|| text(X_API_KEY)).filter(|it| !it.is_empty()).map(str::to_owned)
+}
+
+/// Refuses somebody who has not said who they are, or not well.
+fn unauthorized(uri: &Uri, reason: Option<&str>) -> ApiError {
+    let (message, challenge) = match reason {
+        None => {
+            let message = "say who you are: send Authorization: Bearer KEY, or X-API-Key: KEY";
+            (message.to_owned(), "Bearer realm=\"convengine\"")
+        }
+        Some(reason) => {
+            let message = format!("the key or token does not count: {reason}: ask for another one");
+            (message, "Bearer realm=\"convengine\", error=\"invalid_token\"")
+        }
+    };
+    let mut refused = ApiError::new(StatusCode::UNAUTHORIZED, uri, message);
+    challenged(&mut refused, challenge);
+    refused
+}
+
+fn challenged(refused: &mut ApiError, challenge: &str) {
+    if let Ok(value) = HeaderValue::from_str(challenge) {
+        refused.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+    }
+}

@@ -1,0 +1,193 @@
+//! API keys: what they look like, and whether one counts.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use argon2::{Algorithm, Argon2, Params, Version};
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use crate::clock;
+use crate::store::Pool;
+use crate::store::api_key::{self, ApiKey};
+
+/// What every key begins with.
+pub const PREFIX: &str = "ce_";
+
+/// Characters of an id and of a secret, all of them hexadecimal digits.
+const ID: usize = 12;
+const SECRET: usize = 64;
+
+/// How many keys are known at most without being looked up.
+const MOST_KNOWN: usize = 10_000;
+
+/// How many are compared at once: each takes memory.
+static AT_WORK: Semaphore = Semaphore::const_new(4);
+
+/// A new key of a tenant: its id and all of it.
+pub fn make(tenant: Option<&str>) -> (String, String) {
+    let random = || Uuid::new_v4().simple().to_string();
+    let id: String = random().chars().take(ID).collect();
+    let tenant = tenant.map_or(String::new(), |it| format!("{it}_"));
+    let key = format!("{PREFIX}{tenant}{id}_{}{}", random(), random());
+    (id, key)
+}
+
+/// The tenant that a key names and its id; absent when the text is no key.
+pub fn parts(text: &str) -> Option<(Option<&str>, &str)> {
+    let parts: Vec<&str> = text.strip_prefix(PREFIX)?.split('_').collect();
+    let (tenant, id, secret) = match parts.as_slice() {
+        [id, secret] => (None, *id, *secret),
+        [tenant, id, secret] => (Some(*tenant), *id, *secret),
+        _ => return None,
+    };
+    let hexadecimal = |it: &str| it.bytes().all(|it| it.is_ascii_hexdigit());
+    (id.len() == ID && secret.len() == SECRET && hexadecimal(id) && hexadecimal(secret)).then_some((tenant, id))
+}
+
+/// The hash of a key with all its parts, so that it is nobody's in the copy of a database.
+///
+/// # Errors
+/// What the library says.
+pub fn hash(key: &str) -> Result<String, String> {
+    let salt = Uuid::new_v4();
+    argon2()
+        .and_then(|it| it.hash_password_with_salt(key.as_bytes(), salt.as_bytes()).map_err(|it| it.to_string()))
+        .map(|it| it.to_string())
+}
+
+/// Nobody guesses a key of 244 random bits from its hash, so that little work is enough.
+fn argon2() -> Result<Argon2<'static>, String> {
+    let params = Params::new(4096, 2, 1, None).map_err(|it| it.to_string())?;
+    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+}
+
+fn is_of(key: &str, hash: &str) -> bool {
+    let Ok(hash) = PasswordHash::new(hash) else { return false };
+    Argon2::default().verify_password(key.as_bytes(), &hash).is_ok()
+}
+
+/// The keys of a tenant. One that was compared is known for a while: what is revoked counts until then.
+#[derive(Debug)]
+pub struct Keys {
+    recheck: Duration,
+    known: Mutex<BTreeMap<[u8; 32], Known>>,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    key: ApiKey,
+    until: Instant,
+}
+
+impl Keys {
+    /// Keys that are looked up again after a time.
+    pub fn new(recheck: Duration) -> Keys {
+        Keys { recheck, known: Mutex::default() }
+    }
+
+    /// Whose key it is; nobody's when it is not known or does not count.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn holder(&self, readers: &Pool, text: &str, id: &str) -> sqlx::Result<Option<ApiKey>> {
+        let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        let known = self.known().get(&digest).cloned();
+        if let Some(known) = known.as_ref().filter(|it| it.until > Instant::now()) {
+            return Ok(Some(known.key.clone()).filter(|it| it.counts(clock::now())));
+        }
+        let found = api_key::find(readers, id).await?;
+        let same = found.as_ref().zip(known.as_ref()).is_some_and(|(found, known)| found.hash == known.key.hash);
+        let fits = same || compare(text, found.as_ref().map(|it| it.hash.as_str())).await;
+        let now = clock::now();
+        let Some(key) = found.filter(|it| fits && it.counts(now)) else {
+            self.known().remove(&digest);
+            return Ok(None);
+        };
+        if let Err(error) = api_key::note_used(readers, id, now).await {
+            tracing::debug!(%error, "the use of a key is not noted");
+        }
+        let mut known = self.known();
+        if known.len() >= MOST_KNOWN {
+            let now = Instant::now();
+            known.retain(|_, it| it.until > now);
+        }
+        if known.len() < MOST_KNOWN {
+            known.insert(digest, Known { key: key.clone(), until: Instant::now() + self.recheck });
+        }
+        Ok(Some(key))
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Compares a key with a hash; without one with nobody's, so that it takes as long.
+pub async fn compare(text: &str, of: Option<&str>) -> bool {
+    static NOBODY: OnceLock<String> = OnceLock::new();
+    let (text, of) = (text.to_owned(), of.map(str::to_owned));
+    let Ok(_permit) = AT_WORK.acquire().await else { return false };
+    let compared = tokio::task::spawn_blocking(move || match of {
+        Some(hash) => is_of(&text, &hash),
+        None => {
+            let nobody = NOBODY.get_or_init(|| hash("nobody").unwrap_or_default());
+            let _ = is_of(&text, nobody);
+            false
+        }
+    });
+    compared.await.unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::sqlite;
+
+    #[test]
+    fn a_key_has_a_tenant_an_id_and_a_secret() {
+        let (id, key) = make(None);
+        assert_eq!(parts(&key), Some((None, id.as_str())));
+        let (id, key) = make(Some("acme-2"));
+        assert!(key.starts_with("ce_acme-2_"), "{key}");
+        assert_eq!(parts(&key), Some((Some("acme-2"), id.as_str())));
+        for text in ["", "ce_", "ce__", "x", &key[1..], &key[..key.len() - 1], &format!("{key}_1"), &key.replace("_acme-2_", "_acme-2")] {
+            assert_eq!(parts(text), None, "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_key_counts_until_it_is_revoked_and_looked_up_again() {
+        let database = sqlite().await;
+        let (id, key) = make(Some("a"));
+        let stored = ApiKey {
+            key_id: id.clone(),
+            name: "n".to_owned(),
+            hash: hash(&key).expect("a hash"),
+            scopes: "read".to_owned(),
+            created_at: 1,
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        api_key::insert(&database.pool, &stored).await.expect("a key");
+        assert!(!stored.hash.contains(&key) && stored.hash.starts_with("$argon2id$"), "{}", stored.hash);
+        let (lasting, brief) = (Keys::new(Duration::from_secs(60)), Keys::new(Duration::ZERO));
+        let counts = async |keys: &Keys, text: &str| keys.holder(&database.pool, text, &id).await.expect("an answer").is_some();
+        assert!(counts(&lasting, &key).await && counts(&brief, &key).await);
+        // Neither another secret nor the same one under another tenant.
+        let mut other = key.clone();
+        other.replace_range(key.len() - 1.., if key.ends_with('0') { "1" } else { "0" });
+        assert!(!counts(&lasting, &other).await && !counts(&lasting, &key.replace("ce_a_", "ce_b_")).await);
+        assert!(lasting.holder(&database.pool, &key, "0123456789ab").await.expect("an answer").is_some(), "it is known by all of it");
+        assert!(Keys::new(Duration::ZERO).holder(&database.pool, &key, "0123456789ab").await.expect("an answer").is_none());
+        assert!(api_key::find(&database.pool, &id).await.expect("an answer").expect("a key").last_used_at.is_some());
+        assert!(api_key::revoke(&database.pool, &id, 5).await.expect("an answer"));
+        assert!(counts(&lasting, &key).await && !counts(&brief, &key).await);
+        assert!(!api_key::revoke(&database.pool, &id, 6).await.expect("an answer"), "it is revoked already");
+    }
+}

@@ -1,0 +1,168 @@
+//! How often callers may call.
+
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use governor::clock::{Clock, DefaultClock};
+use governor::middleware::StateInformationMiddleware;
+use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
+
+use crate::clock;
+use crate::http::error::ApiError;
+use crate::settings::{Rate, Rates};
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// After how many calls those are forgotten who have not called for a while.
+const SWEEP: u32 = 1024;
+
+/// The limits of a tenant.
+#[derive(Debug, Default)]
+pub struct Limits {
+    callers: Option<Limiter>,
+    conversations: Option<Limiter>,
+}
+
+impl Limits {
+    /// Limits calls to these rates.
+    pub fn new(rates: Rates) -> Limits {
+        Limits { callers: rates.per_key.and_then(Limiter::new), conversations: rates.per_conversation.and_then(Limiter::new) }
+    }
+
+    /// Counts a call of somebody; answers how they stand, where that is limited.
+    ///
+    /// # Errors
+    /// A refusal of one call too many.
+    pub fn caller(&self, id: &str, uri: &Uri) -> Result<Option<Standing>, ApiError> {
+        check(self.callers.as_ref(), id, uri, "this caller has called too often")
+    }
+
+    /// Counts a message of a conversation.
+    ///
+    /// # Errors
+    /// A refusal of one message too many.
+    pub fn conversation(&self, id: &str, uri: &Uri) -> Result<Option<Standing>, ApiError> {
+        check(self.conversations.as_ref(), id, uri, "too many messages of this conversation have come")
+    }
+}
+
+fn check(limiter: Option<&Limiter>, id: &str, uri: &Uri, why: &str) -> Result<Option<Standing>, ApiError> {
+    let Some(limiter) = limiter else { return Ok(None) };
+    match limiter.check(id) {
+        Ok(standing) => Ok(Some(standing)),
+        Err(standing) => {
+            let message = format!("{why}: call again in {} s, as the header Retry-After says", standing.wait);
+            let mut refused = ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message);
+            standing.write(refused.headers_mut());
+            refused.headers_mut().insert(header::RETRY_AFTER, standing.wait.into());
+            Err(refused)
+        }
+    }
+}
+
+/// How somebody stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    limit: u32,
+    remaining: u32,
+    /// Seconds until a call is possible when none is left, else until nothing is used.
+    wait: u64,
+}
+
+impl Standing {
+    /// Writes it into headers, unless they tell of a limit already that is closer.
+    pub fn write(&self, headers: &mut HeaderMap) {
+        let told = headers.get(REMAINING).and_then(|it| it.to_str().ok()?.parse::<u32>().ok());
+        if told.is_some_and(|it| it <= self.remaining) {
+            return;
+        }
+        let reset = u64::try_from(clock::now()).unwrap_or(0).div_ceil(1000) + self.wait;
+        headers.insert(LIMIT, HeaderValue::from(self.limit));
+        headers.insert(REMAINING, HeaderValue::from(self.remaining));
+        headers.insert(RESET, HeaderValue::from(reset));
+    }
+}
+
+/// The cells of everybody.
+#[derive(Debug)]
+struct Limiter {
+    cells: RateLimiter<String, DashMapStateStore<String>, DefaultClock, StateInformationMiddleware>,
+    clock: DefaultClock,
+    burst: u32,
+    /// The time in which one call more becomes possible.
+    each: Duration,
+    calls: AtomicU32,
+}
+
+impl Limiter {
+    fn new(rate: Rate) -> Option<Limiter> {
+        let each = rate.per / rate.count;
+        let quota = Quota::with_period(each)?.allow_burst(NonZeroU32::new(rate.burst)?);
+        let cells = RateLimiter::dashmap(quota).with_middleware::<StateInformationMiddleware>();
+        Some(Limiter { cells, clock: DefaultClock::default(), burst: rate.burst, each, calls: AtomicU32::new(0) })
+    }
+
+    fn check(&self, id: &str) -> Result<Standing, Standing> {
+        if self.calls.fetch_add(1, Ordering::Relaxed) % SWEEP == SWEEP - 1 {
+            self.cells.retain_recent();
+            self.cells.shrink_to_fit();
+        }
+        let seconds = |it: Duration| u64::try_from(it.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
+        match self.cells.check_key(&id.to_owned()) {
+            Ok(state) => {
+                let remaining = state.remaining_burst_capacity();
+                Ok(Standing { limit: self.burst, remaining, wait: seconds(self.each * self.burst.saturating_sub(remaining)) })
+            }
+            Err(until) => {
+                let wait = seconds(until.wait_time_from(self.clock.now())).max(1);
+                Err(Standing { limit: self.burst, remaining: 0, wait })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_call_too_many_is_told_when_to_call_again() {
+        let rate = Rate { count: 2, per: Duration::from_secs(7200), burst: 2 };
+        let limits = Limits::new(Rates { per_key: Some(rate), per_conversation: None });
+        let uri = Uri::from_static("/x");
+        let remaining = |id| limits.caller(id, &uri).map(|it| it.map(|it| it.remaining)).ok();
+        assert_eq!([remaining("a"), remaining("a"), remaining("b")], [Some(Some(1)), Some(Some(0)), Some(Some(1))]);
+        let mut refused = limits.caller("a", &uri).expect_err("the third");
+        let header = |name: &HeaderName, of: &mut ApiError| of.headers_mut().get(name).and_then(|it| it.to_str().ok()?.parse::<i64>().ok());
+        assert_eq!((header(&LIMIT, &mut refused), header(&REMAINING, &mut refused)), (Some(2), Some(0)));
+        let wait = header(&header::RETRY_AFTER, &mut refused).expect("seconds");
+        let reset = header(&RESET, &mut refused).expect("a time") - clock::now() / 1000;
+        assert!((3590..=3600).contains(&wait) && (reset - wait).abs() <= 1, "{wait} {reset}");
+        assert_eq!(limits.conversation("a", &uri).ok(), Some(None));
+    }
+
+    #[test]
+    fn who_does_not_call_is_forgotten() {
+        let limiter = Limiter::new(Rate { count: 100_000, per: Duration::from_secs(1), burst: 1 }).expect("a rate");
+        for id in 0..SWEEP * 20 {
+            let _ = limiter.check(&id.to_string());
+        }
+        assert!(limiter.cells.len() <= SWEEP as usize * 10, "{}", limiter.cells.len());
+    }
+
+    #[test]
+    fn of_two_limits_the_closer_one_is_told() {
+        let mut headers = HeaderMap::new();
+        let standing = |remaining| Standing { limit: 9, remaining, wait: 1 };
+        standing(3).write(&mut headers);
+        standing(5).write(&mut headers);
+        assert_eq!(headers[REMAINING], "3");
+        standing(1).write(&mut headers);
+        assert_eq!(headers[REMAINING], "1");
+    }
+}

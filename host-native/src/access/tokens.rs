@@ -1,0 +1,262 @@
+//! Tokens that somebody else has signed: their keys, and what they say.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse};
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use serde_json::{Map, Value};
+use tokio::sync::Mutex;
+
+use super::scope::Scopes;
+use crate::exit::Failure;
+use crate::settings::{Jwt, KeySet};
+use crate::tls;
+
+/// How long fetching the keys may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often they are fetched at most because of a key that is not known: anybody can name one.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Most bytes of a set of keys.
+const LARGEST: usize = 1024 * 1024;
+
+/// Why a token does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rejected {
+    /// It is not good.
+    Bad(&'static str),
+    /// Nobody knows, as its key cannot be fetched.
+    Unknown,
+}
+
+/// What a token says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claims {
+    /// Who has it.
+    pub subject: String,
+    /// What they may do.
+    pub scopes: Scopes,
+    /// Whose conversations they are about.
+    pub tenant: Option<String>,
+}
+
+/// Reads tokens.
+#[derive(Debug)]
+pub struct Tokens {
+    jwt: Jwt,
+    keys: RwLock<Arc<Keys>>,
+    /// When they were fetched last because of a key that was not known. Whoever fetches them holds it.
+    asked: Mutex<Option<Instant>>,
+}
+
+#[derive(Debug, Default)]
+struct Keys {
+    all: Vec<Key>,
+    /// Whether they are those of the last time, because this time they could not be fetched.
+    stale: bool,
+}
+
+struct Key {
+    id: Option<String>,
+    algorithm: Algorithm,
+    key: DecodingKey,
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} {:?}", self.id, self.algorithm)
+    }
+}
+
+impl Tokens {
+    /// Fetches the keys. An address that does not answer is asked again later; a file has to be there.
+    ///
+    /// # Errors
+    /// A usage failure.
+    pub async fn start(jwt: &Jwt) -> Result<Tokens, Failure> {
+        let tokens = Tokens { jwt: jwt.clone(), keys: RwLock::default(), asked: Mutex::default() };
+        match (fetch(&jwt.keys).await, &jwt.keys) {
+            (Ok(keys), _) => tokens.take(keys),
+            (Err(error), KeySet::File(file)) => {
+                let file = file.display();
+                return Err(Failure::usage(format!("convengine.security.jwt.jwks-file: {file} cannot be used: {error}")));
+            }
+            (Err(error), KeySet::Url(url)) => {
+                tracing::warn!(error, url, "the keys of tokens cannot be fetched: no token counts until they can be");
+                tokens.take_none();
+            }
+        }
+        Ok(tokens)
+    }
+
+    /// What a token says.
+    ///
+    /// # Errors
+    /// [`Rejected`].
+    pub async fn read(&self, token: &str) -> Result<Claims, Rejected> {
+        // What is not signed at all, and algorithms that nobody knows, end here.
+        let header = decode_header(token).map_err(|_| Rejected::Bad("it cannot be read"))?;
+        let mut keys = self.now();
+        if !keys.knows(header.kid.as_deref()) {
+            keys = self.fetch_again(header.kid.as_deref()).await;
+        }
+        if !keys.knows(header.kid.as_deref()) {
+            return Err(if keys.stale { Rejected::Unknown } else { Rejected::Bad("its key is not known") });
+        }
+        // The key says how it signs, never the token.
+        let key = keys.of(header.kid.as_deref()).find(|it| it.algorithm == header.alg);
+        let key = key.ok_or(Rejected::Bad("it is signed in another way than its key is for"))?;
+        let found = decode::<Map<String, Value>>(token, &key.key, &self.validation(key.algorithm)).map_err(|it| reason(it.kind()))?;
+        let text = |claim: &str| found.claims.get(claim).and_then(Value::as_str).map(str::to_owned);
+        let issuer = text("iss").unwrap_or_default();
+        let subject = text("sub").filter(|it| !it.is_empty()).ok_or(Rejected::Bad("it has no subject"))?;
+        Ok(Claims {
+            subject: format!("{issuer} {subject}"),
+            scopes: scopes(found.claims.get(&self.jwt.scope_claim)),
+            tenant: text(&self.jwt.tenant_claim),
+        })
+    }
+
+    fn validation(&self, algorithm: Algorithm) -> Validation {
+        let mut validation = Validation::new(algorithm);
+        validation.leeway = self.jwt.leeway.as_secs();
+        validation.validate_nbf = true;
+        validation.set_audience(&[&self.jwt.audience]);
+        let mut required = vec!["exp", "aud", "sub"];
+        if let Some(issuer) = &self.jwt.issuer {
+            validation.set_issuer(&[issuer]);
+            required.push("iss");
+        }
+        validation.set_required_spec_claims(&required);
+        validation
+    }
+
+    /// Fetches the keys when it is not long ago that somebody did; who comes meanwhile waits for the same answer.
+    async fn fetch_again(&self, wanted: Option<&str>) -> Arc<Keys> {
+        let mut asked = self.asked.lock().await;
+        let now = self.now();
+        if now.knows(wanted) || asked.is_some_and(|it| it.elapsed() < PAUSE) {
+            return now;
+        }
+        *asked = Some(Instant::now());
+        match fetch(&self.jwt.keys).await {
+            Ok(keys) => self.take(keys),
+            Err(error) => {
+                tracing::warn!(error, "the keys of tokens cannot be fetched: those from before count");
+                self.take_none();
+            }
+        }
+        self.now()
+    }
+
+    fn now(&self) -> Arc<Keys> {
+        Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn take(&self, all: Vec<Key>) {
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Keys { all, stale: false });
+    }
+
+    fn take_none(&self) {
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        let all = Arc::get_mut(&mut keys).map(|it| std::mem::take(&mut it.all));
+        let all = all.unwrap_or_else(|| keys.all.iter().map(Key::again).collect());
+        *keys = Arc::new(Keys { all, stale: true });
+    }
+}
+
+impl Keys {
+    fn of(&self, id: Option<&str>) -> impl Iterator<Item = &Key> {
+        let only = self.all.len() == 1;
+        // A token need not name the only key there is.
+        self.all.iter().filter(move |it| if id.is_some() { it.id.as_deref() == id } else { only })
+    }
+
+    fn knows(&self, id: Option<&str>) -> bool {
+        self.of(id).next().is_some()
+    }
+}
+
+impl Key {
+    /// A key of a set; absent for one that is for something else, and for those that a signer shares with whoever checks.
+    fn of(key: &Jwk) -> Option<Key> {
+        if key.common.public_key_use.as_ref().is_some_and(|it| *it != PublicKeyUse::Signature) {
+            return None;
+        }
+        let given = key.common.key_algorithm.map(Algorithm::try_from).transpose().ok()?;
+        let fits = |known: &[Algorithm]| match given {
+            Some(it) => known.contains(&it).then_some(it),
+            None => known.first().copied(),
+        };
+        let algorithm = match &key.algorithm {
+            AlgorithmParameters::RSA(_) => {
+                fits(&[Algorithm::RS256, Algorithm::RS384, Algorithm::RS512, Algorithm::PS256, Algorithm::PS384, Algorithm::PS512])
+            }
+            AlgorithmParameters::EllipticCurve(it) if it.curve == EllipticCurve::P256 => fits(&[Algorithm::ES256]),
+            AlgorithmParameters::EllipticCurve(it) if it.curve == EllipticCurve::P384 => fits(&[Algorithm::ES384]),
+            AlgorithmParameters::OctetKeyPair(it) if it.curve == EllipticCurve::Ed25519 => fits(&[Algorithm::EdDSA]),
+            _ => None,
+        }?;
+        Some(Key { id: key.common.key_id.clone(), algorithm, key: DecodingKey::from_jwk(key).ok()? })
+    }
+
+    fn again(&self) -> Key {
+        Key { id: self.id.clone(), algorithm: self.algorithm, key: self.key.clone() }
+    }
+}
+
+async fn fetch(from: &KeySet) -> Result<Vec<Key>, String> {
+    let bytes = match from {
+        KeySet::File(file) => tokio::task::spawn_blocking({
+            let file = file.clone();
+            move || std::fs::read(file)
+        })
+        .await
+        .map_err(|it| it.to_string())?
+        .map_err(|it| it.to_string())?,
+        KeySet::Url(url) => download(url).await?,
+    };
+    let set: Value = serde_json::from_slice(&bytes).map_err(|it| format!("it is no JSON: {it}"))?;
+    let keys = set.get("keys").and_then(Value::as_array).ok_or("it has no list of keys")?;
+    let keys: Vec<Key> =
+        keys.iter().filter_map(|it| serde_json::from_value::<Jwk>(it.clone()).ok()).filter_map(|it| Key::of(&it)).collect();
+    if keys.is_empty() { Err("it has no key for signatures of the kinds RS, PS, ES or EdDSA".to_owned()) } else { Ok(keys) }
+}
+
+async fn download(url: &str) -> Result<Vec<u8>, String> {
+    let told = |it: reqwest::Error| it.without_url().to_string();
+    let client = tls::client_for(url).connect_timeout(PATIENCE).timeout(PATIENCE).build().map_err(told)?;
+    let mut response = client.get(url).send().await.and_then(reqwest::Response::error_for_status).map_err(told)?;
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(told)? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > LARGEST {
+            return Err("it is too large".to_owned());
+        }
+    }
+    Ok(bytes)
+}
+
+/// Names in a text, or a list of names.
+fn scopes(claim: Option<&Value>) -> Scopes {
+    match claim {
+        Some(Value::String(text)) => Scopes::of(text.split_whitespace()),
+        Some(Value::Array(items)) => Scopes::of(items.iter().filter_map(Value::as_str)),
+        _ => Scopes::default(),
+    }
+}
+
+fn reason(kind: &ErrorKind) -> Rejected {
+    Rejected::Bad(match kind {
+        ErrorKind::ExpiredSignature => "it has expired",
+        ErrorKind::ImmatureSignature => "it does not count yet",
+        ErrorKind::InvalidAudience => "it is for somebody else",
+        ErrorKind::InvalidIssuer => "somebody else has issued it",
+        ErrorKind::MissingRequiredClaim(_) => "it lacks one of the claims exp, aud, sub and iss",
+        ErrorKind::InvalidSignature => "its signature is not right",
+        _ => "it cannot be read",
+    })
+}

@@ -1,0 +1,269 @@
+//! Who may call the server: `convengine.security`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use reqwest::Url;
+use serde_json::Value;
+
+use super::turn::{duration, in_units};
+
+/// How callers say who they are; neither way means that nobody has to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mode {
+    /// By a key of the database.
+    pub keys: bool,
+    /// By a token that somebody else has signed.
+    pub jwt: bool,
+}
+
+impl Mode {
+    /// Whether nobody has to say who they are.
+    pub fn is_none(self) -> bool {
+        self == Mode::default()
+    }
+}
+
+/// What `convengine.security` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Security {
+    /// The mode; without one, it depends on the address.
+    pub mode: Option<Mode>,
+    /// After how long a key that was looked up is looked up again.
+    pub keys_recheck: Duration,
+    /// Whose tokens count; there when the mode has them.
+    pub jwt: Option<Jwt>,
+    /// The origins whose pages may call; without a list, it depends on the address.
+    pub origins: Option<Vec<String>>,
+    /// How often may be called.
+    pub rates: Rates,
+}
+
+/// Whose tokens count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Jwt {
+    /// Where the keys are that tokens are signed with.
+    pub keys: KeySet,
+    /// Who must have issued them.
+    pub issuer: Option<String>,
+    /// Whom they must be for.
+    pub audience: String,
+    /// The claim with the scopes.
+    pub scope_claim: String,
+    /// The claim with the tenant.
+    pub tenant_claim: String,
+    /// How far clocks may differ.
+    pub leeway: Duration,
+}
+
+/// Where a set of keys is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeySet {
+    /// Behind an address.
+    Url(String),
+    /// In a file.
+    File(PathBuf),
+}
+
+/// How often may be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rates {
+    /// By one caller.
+    pub per_key: Option<Rate>,
+    /// With messages of one conversation.
+    pub per_conversation: Option<Rate>,
+}
+
+/// So many calls in such a time, and so many at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// How many.
+    pub count: u32,
+    /// In which time.
+    pub per: Duration,
+    /// How many may come at once.
+    pub burst: u32,
+}
+
+/// The longest time by which clocks may differ.
+const MOST_LEEWAY: Duration = Duration::from_secs(600);
+
+impl Security {
+    /// Reads the settings from a normalised tree.
+    pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Security {
+        let mode = text(tree, "/security/mode").and_then(|it| mode(&it, problems));
+        let jwt = mode.filter(|it| it.jwt).and_then(|_| Jwt::read(tree, problems));
+        let keys_recheck = duration(tree, "/security/keys/recheck", problems).unwrap_or(Duration::from_secs(60));
+        let mut rate = |name: &str| {
+            let given = text(tree, &format!("/security/rate/{name}"))?;
+            let rate = Rate::parse(&given);
+            if rate.is_none() {
+                let line = format!("convengine.security.rate.{name}: '{given}' is no rate: write such as 60/m, or 60/m burst 10");
+                problems.push(line);
+            }
+            rate
+        };
+        let rates = Rates { per_key: rate("per-key"), per_conversation: rate("per-conversation") };
+        Security { mode, keys_recheck, jwt, origins: origins(tree, problems), rates }
+    }
+}
+
+impl Jwt {
+    fn read(tree: &Value, problems: &mut Vec<String>) -> Option<Jwt> {
+        let member = |key: &str| text(tree, &format!("/security/jwt/{key}"));
+        let keys = match (member("jwks-url"), member("jwks-file")) {
+            (Some(url), None) => match Url::parse(&url) {
+                Ok(it) if ["http", "https"].contains(&it.scheme()) && it.has_host() => Some(KeySet::Url(url)),
+                _ => {
+                    problems.push(format!("convengine.security.jwt.jwks-url: '{url}' is no address: write https://HOST/PATH"));
+                    None
+                }
+            },
+            (None, Some(file)) => Some(KeySet::File(PathBuf::from(file))),
+            _ => {
+                let line = "convengine.security.jwt: set jwks-url or jwks-file, one of them, to where the keys of tokens are";
+                problems.push(line.to_owned());
+                None
+            }
+        };
+        let audience = member("audience");
+        if audience.is_none() {
+            // Whoever issues tokens issues them for others, too.
+            problems.push("convengine.security.jwt.audience: is missing: write whom tokens must be for".to_owned());
+        }
+        let leeway = duration(tree, "/security/jwt/leeway", problems).unwrap_or(Duration::from_secs(60)).min(MOST_LEEWAY);
+        Some(Jwt {
+            keys: keys?,
+            issuer: member("issuer"),
+            audience: audience?,
+            scope_claim: member("scope-claim").unwrap_or_else(|| "scope".to_owned()),
+            tenant_claim: member("tenant-claim").unwrap_or_else(|| "tenant".to_owned()),
+            leeway,
+        })
+    }
+}
+
+impl Rate {
+    /// Reads a rate such as `60/m` or `60/m burst 10`.
+    fn parse(text: &str) -> Option<Rate> {
+        let (rate, burst) = match text.split_once("burst") {
+            Some((rate, burst)) => (rate, Some(burst.trim().parse::<u32>().ok()?)),
+            None => (text, None),
+        };
+        let (count, unit) = rate.split_once('/')?;
+        let count = count.trim().parse::<u32>().ok()?;
+        let per = in_units(&format!("1{}", unit.trim())).filter(|_| unit.trim() != "ms")?;
+        let burst = burst.unwrap_or(count);
+        (count > 0 && burst > 0 && !unit.trim().is_empty()).then_some(Rate { count, per, burst })
+    }
+}
+
+fn mode(text: &str, problems: &mut Vec<String>) -> Option<Mode> {
+    let mut mode = Mode::default();
+    for word in text.split(',').map(|it| it.trim().to_lowercase()) {
+        match word.as_str() {
+            "none" if text.trim().eq_ignore_ascii_case("none") => {}
+            "keys" => mode.keys = true,
+            "jwt" => mode.jwt = true,
+            _ => {
+                problems.push(format!("convengine.security.mode: '{text}' is not known: use none, keys, jwt or keys,jwt"));
+                return None;
+            }
+        }
+    }
+    Some(mode)
+}
+
+/// A list, or texts between commas.
+fn origins(tree: &Value, problems: &mut Vec<String>) -> Option<Vec<String>> {
+    let value = tree.pointer("/security/cors/allowed-origins").filter(|it| !it.is_null())?;
+    let given: Vec<String> = match value {
+        Value::Array(items) => items.iter().map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned)).collect(),
+        other => other.as_str().map_or_else(|| other.to_string(), str::to_owned).split(',').map(str::to_owned).collect(),
+    };
+    let mut origins = Vec::new();
+    for origin in given.iter().map(|it| it.trim()).filter(|it| !it.is_empty()) {
+        let parsed = Url::parse(origin).map(|it| it.origin().ascii_serialization());
+        if origin != "*" && parsed.as_deref() != Ok(origin) {
+            let line = "write such as https://app.example or http://localhost:3000, without a path, or * for every origin";
+            problems.push(format!("convengine.security.cors.allowed-origins: '{origin}' is no origin: {line}"));
+            continue;
+        }
+        origins.push(origin.to_owned());
+    }
+    Some(origins)
+}
+
+fn text(tree: &Value, path: &str) -> Option<String> {
+    let value = tree.pointer(path).filter(|it| !it.is_null())?;
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Some(text.trim().to_owned()).filter(|it| !it.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(security: Value) -> (Security, Vec<String>) {
+        let mut problems = Vec::new();
+        (Security::read(&json!({"security": security}), &mut problems), problems)
+    }
+
+    #[test]
+    fn ways_to_say_who_one_is_are_read_or_refused() {
+        let jwt = json!({"jwks-url": "https://id.example/keys", "audience": "bot"});
+        for (mode, expected) in [
+            (json!("none"), Some(Mode::default())),
+            (json!("keys"), Some(Mode { keys: true, jwt: false })),
+            (json!("JWT"), Some(Mode { keys: false, jwt: true })),
+            (json!("keys, jwt"), Some(Mode { keys: true, jwt: true })),
+            (Value::Null, None),
+        ] {
+            let (security, problems) = read(json!({"mode": mode, "jwt": jwt}));
+            assert_eq!((security.mode, problems.len()), (expected, 0), "{problems:?}");
+            assert_eq!(security.jwt.is_some(), expected.is_some_and(|it| it.jwt));
+        }
+        for mode in [json!("oauth"), json!("none,keys"), json!("keys,"), json!(5)] {
+            assert_eq!(read(json!({"mode": mode})).1.len(), 1, "{mode}");
+        }
+        for (jwt, lines) in [
+            (json!({"audience": "bot"}), 1),
+            (json!({"jwks-url": "ftp://x", "audience": "bot"}), 1),
+            (json!({"jwks-url": "https://x", "jwks-file": "y"}), 2),
+            (json!({"jwks-file": "keys.json", "audience": "bot", "leeway": "often"}), 1),
+        ] {
+            assert_eq!(read(json!({"mode": "jwt", "jwt": jwt})).1.len(), lines, "{jwt}");
+        }
+        let (security, _) =
+            read(json!({"mode": "jwt", "jwt": {"jwks-file": "k", "audience": "bot", "leeway": "1h", "scope-claim": "scp"}}));
+        let jwt = security.jwt.expect("tokens");
+        assert_eq!((jwt.leeway, jwt.scope_claim.as_str(), jwt.tenant_claim.as_str()), (MOST_LEEWAY, "scp", "tenant"));
+    }
+
+    #[test]
+    fn rates_have_a_count_a_time_and_a_burst() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(Rate::parse("60/m"), Some(Rate { count: 60, per: minute, burst: 60 }));
+        assert_eq!(Rate::parse(" 5 / h burst 2"), Some(Rate { count: 5, per: minute * 60, burst: 2 }));
+        for text in ["", "60", "0/m", "5/", "5/ms", "5/week", "-1/s", "5/m burst", "5/m burst 0"] {
+            assert_eq!(Rate::parse(text), None, "{text}");
+        }
+        let (security, problems) = read(json!({"rate": {"per-key": "often", "per-conversation": "2/s"}}));
+        assert!(security.rates.per_key.is_none() && security.rates.per_conversation.is_some());
+        assert!(problems[0].starts_with("convengine.security.rate.per-key: 'often'"), "{problems:?}");
+    }
+
+    #[test]
+    fn origins_are_exact() {
+        let of = |value: Value| read(json!({"cors": {"allowed-origins": value}}));
+        assert_eq!(of(json!("https://a.example, http://localhost:3000")).0.origins.map(|it| it.len()), Some(2));
+        assert_eq!(of(json!(["*"])).0.origins, Some(vec!["*".to_owned()]));
+        assert_eq!((of(Value::Null).0.origins, of(json!([])).0.origins), (None, Some(Vec::new())));
+        for origin in
+            ["a.example", "https://a.example/", "https://a.example/x", "https://A.example", "https://a.example:443", "null", "file:///"]
+        {
+            assert_eq!(of(json!([origin])).1.len(), 1, "{origin}");
+        }
+    }
+}

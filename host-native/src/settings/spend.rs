@@ -1,0 +1,98 @@
+//! How much models may cost: `convengine.llm.spend-cap`.
+
+use convengine_core::turn::Millis;
+use serde_json::Value;
+
+use super::llm::{millionths, number};
+use crate::clock;
+
+/// How much may be spent in which time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpendCap {
+    /// In millionths of the currency that prices have.
+    pub micros: u64,
+    /// In which time.
+    pub per: Per,
+}
+
+/// A time after which spending begins anew, in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Per {
+    /// A day.
+    Day,
+    /// A month.
+    Month,
+}
+
+impl SpendCap {
+    /// Reads the settings from a normalised tree.
+    pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Option<SpendCap> {
+        let cap = tree.pointer("/llm/spend-cap").filter(|it| !it.is_null())?;
+        let amount = cap.get("amount").and_then(number).and_then(millionths);
+        if amount.is_none() {
+            let line = "is missing or no amount: write a number in the currency of the prices, such as 20 or 0.5";
+            problems.push(format!("convengine.llm.spend-cap.amount: {line}"));
+        }
+        let per = match cap.get("per").and_then(Value::as_str).map(str::trim) {
+            Some("day") => Some(Per::Day),
+            Some("month") => Some(Per::Month),
+            _ => {
+                problems.push("convengine.llm.spend-cap.per: is missing or not known: write day or month".to_owned());
+                None
+            }
+        };
+        Some(SpendCap { micros: amount?, per: per? })
+    }
+}
+
+impl Per {
+    /// The first and the last day of the time that a moment is in, as `2026-01-31`.
+    pub fn days(self, at: Millis) -> (String, String) {
+        let today = day(at);
+        match self {
+            Per::Day => (today.clone(), today),
+            Per::Month => {
+                let month = today.get(..7).unwrap_or_default();
+                (format!("{month}-01"), format!("{month}-31"))
+            }
+        }
+    }
+
+    /// How the time is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Per::Day => "day",
+            Per::Month => "month",
+        }
+    }
+}
+
+/// The day that a moment is in.
+pub fn day(at: Millis) -> String {
+    clock::iso_text(at).chars().take(10).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_cap_is_an_amount_and_a_time() {
+        let read = |cap: Value| {
+            let mut problems = Vec::new();
+            (SpendCap::read(&json!({"llm": {"spend-cap": cap}}), &mut problems), problems.len())
+        };
+        assert_eq!(read(Value::Null), (None, 0));
+        assert_eq!(read(json!({"amount": "0.5", "per": "day"})), (Some(SpendCap { micros: 500_000, per: Per::Day }), 0));
+        assert_eq!(read(json!({"amount": 20, "per": "month"})), (Some(SpendCap { micros: 20_000_000, per: Per::Month }), 0));
+        for (cap, lines) in
+            [(json!({"amount": -1, "per": "day"}), 1), (json!({"amount": 1}), 1), (json!(5), 2), (json!({"per": "week"}), 2)]
+        {
+            assert_eq!(read(cap.clone()), (None, lines), "{cap}");
+        }
+        let at = 1_767_323_045_678;
+        assert_eq!(Per::Day.days(at), ("2026-01-02".to_owned(), "2026-01-02".to_owned()));
+        assert_eq!(Per::Month.days(at), ("2026-01-01".to_owned(), "2026-01-31".to_owned()));
+    }
+}

@@ -1,0 +1,119 @@
+//! Tenants: `convengine.tenants.NAME`, each a database with settings that are laid over those of the server.
+
+use std::collections::BTreeMap;
+
+use convengine_core::config::settings::normalise;
+use serde_json::Value;
+
+use super::{Given, Settings, merge};
+use crate::exit::Failure;
+
+/// What of `convengine.security` a tenant may have for itself; the rest is decided before it is known whose a call is.
+const OWN_SECURITY: [&str; 1] = ["rate"];
+
+/// The settings of each tenant.
+pub(super) fn read(tenants: &Value, tree: &Value, given: &Given, problems: &mut Vec<String>) -> BTreeMap<String, Settings> {
+    let mut found: BTreeMap<String, Settings> = BTreeMap::new();
+    let Some(tenants) = tenants.as_object().filter(|it| !it.is_empty()) else {
+        if !tenants.is_null() {
+            problems.push("convengine.tenants: a tenant needs a name: write convengine.tenants.NAME.database=ADDRESS".to_owned());
+        }
+        return found;
+    };
+    for (name, over) in tenants {
+        let path = format!("convengine.tenants.{name}");
+        if !is_name(name) {
+            problems.push(format!("{path}: no tenant can have this name: use up to 40 small letters, digits and hyphens"));
+            continue;
+        }
+        let mut over = normalise(over);
+        let database = over.as_object_mut().and_then(|it| it.shift_remove("database"));
+        let Some(database) = database.as_ref().and_then(Value::as_str).map(str::trim).filter(|it| !it.is_empty()) else {
+            problems.push(format!("{path}.database: is missing: write the address of its database"));
+            continue;
+        };
+        if let Some(other) = found.iter().find(|it| it.1.database.url == database) {
+            problems.push(format!("{path}.database: is that of the tenant '{}': give each its own", other.0));
+            continue;
+        }
+        let security = over.get("security").and_then(Value::as_object);
+        for key in security.into_iter().flat_map(|it| it.keys()).filter(|it| !OWN_SECURITY.contains(&it.as_str())) {
+            problems.push(format!("{path}.security.{key}: is the same for all tenants: set convengine.security.{key}"));
+        }
+        let mut own = tree.clone();
+        merge(&mut own, over);
+        let mut lines = Vec::new();
+        let settings = Settings::of(own, &Given { database: database.to_owned(), ..given.clone() }, &mut lines);
+        problems.extend(lines.into_iter().map(|it| format!("tenant {name}: {it}")));
+        found.insert(name.clone(), Settings { tenant: Some(name.clone()), ..settings });
+    }
+    found
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '-';
+    (1..=40).contains(&name.len()) && name.chars().all(fits)
+}
+
+impl Settings {
+    /// The settings of one tenant; without tenants, these.
+    ///
+    /// # Errors
+    /// A usage failure when the name is missing, or nobody's.
+    pub fn of_tenant(mut self, name: Option<&str>) -> Result<Settings, Failure> {
+        let names: Vec<String> = self.tenants.keys().cloned().collect();
+        match name {
+            None if names.is_empty() => Ok(self),
+            None => Err(Failure::usage(format!("whose database is meant? Name a tenant with --tenant: {}", names.join(", ")))),
+            Some(name) if names.is_empty() => Err(Failure::usage(format!(
+                "--tenant {name}: there are no tenants: set convengine.tenants.{name}.database or leave it out"
+            ))),
+            Some(name) => self
+                .tenants
+                .remove(name)
+                .ok_or_else(|| Failure::usage(format!("--tenant {name}: there is no such tenant: name one of {}", names.join(", ")))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn of(tenants: Value) -> (BTreeMap<String, Settings>, Vec<String>) {
+        let mut problems = Vec::new();
+        let tree = json!({"input": {"max-chars": 7}, "database": {"synchronous": "full"}, "llm": {"max-attempts": 2}});
+        (read(&tenants, &tree, &Given::default(), &mut problems), problems)
+    }
+
+    #[test]
+    fn a_tenant_has_its_database_and_what_it_does_not_say_is_the_servers() {
+        let (found, problems) = of(json!({
+            "acme": {"database": "sqlite:a.db", "llm": {"maxAttempts": 5}, "security": {"rate": {"per-key": "1/s"}}},
+            "b-2": {"database": "sqlite:b.db"},
+        }));
+        assert_eq!((found.len(), problems), (2, Vec::new()));
+        let acme = &found["acme"];
+        assert_eq!((acme.database.url.as_str(), acme.database.full_sync, acme.llm.max_attempts), ("sqlite:a.db", true, 5));
+        assert!(acme.security.rates.per_key.is_some() && found["b-2"].security.rates.per_key.is_none());
+        assert_eq!((found["b-2"].llm.max_attempts, found["b-2"].tree.pointer("/input/max-chars")), (2, Some(&json!(7))));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_tenant_is_said_with_its_name() {
+        for (tenants, words) in [
+            (json!({"A": {"database": "sqlite:a.db"}}), "convengine.tenants.A: no tenant"),
+            (json!({"a_b": {"database": "sqlite:a.db"}}), "convengine.tenants.a_b: no tenant"),
+            (json!({"a": {}}), "convengine.tenants.a.database: is missing"),
+            (json!({"a": 5}), "convengine.tenants.a.database: is missing"),
+            (json!({"a": {"database": "sqlite:x"}, "b": {"database": "sqlite:x"}}), "is that of the tenant 'a'"),
+            (json!({"a": {"database": "sqlite:x", "security": {"mode": "none"}}}), "set convengine.security.mode"),
+            (json!({"a": {"database": "sqlite:x", "turn": {"lease": 0}}}), "tenant a: convengine.turn.lease"),
+            (json!(5), "convengine.tenants: a tenant needs a name"),
+        ] {
+            let (_, problems) = of(tenants.clone());
+            assert!(problems.len() == 1 && problems[0].contains(words), "{tenants}: {problems:?}");
+        }
+    }
+}

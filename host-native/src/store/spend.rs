@@ -1,0 +1,56 @@
+//! What models have cost, by the day.
+
+use super::database::{Connection, Pool, Statement, Value};
+
+/// What was spent from one day to another, both included, in millionths.
+///
+/// # Errors
+/// What the database says.
+pub async fn between(pool: &Pool, first: &str, last: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "select coalesce(sum(micros), 0) as micros from cv_spend where day >= $1 and day <= $2",
+        "select coalesce(sum(micros), 0)::bigint as micros from cv_spend where day collate \"C\" >= $1 and day collate \"C\" <= $2",
+    );
+    let row = pool.first(&sql, &[Value::Text(first), Value::Text(last)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    Ok(u64::try_from(row.int("micros")?).unwrap_or(0))
+}
+
+/// Adds what turns have spent.
+pub(super) async fn add(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::of(
+        "insert into cv_spend (day, micros)
+         select value->>0, sum(value->>1) from json_each($1) where true group by value->>0
+         on conflict (day) do update set micros = micros + excluded.micros",
+        "insert into cv_spend (day, micros)
+         select r->>0, sum((r->>1)::bigint)::bigint from json_array_elements($1::json) r group by r->>0 order by r->>0
+         on conflict (day) do update set micros = cv_spend.micros + excluded.micros",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::call_log::CallLog;
+    use crate::store::commit::write;
+    use crate::store::testing::each;
+    use crate::store::turn_rows::TurnRows;
+
+    #[tokio::test]
+    async fn what_turns_have_spent_adds_up_by_the_day() {
+        for mut database in each().await {
+            let mut rows = TurnRows::default();
+            for (day, micros) in [("2026-01-31", 5), ("2026-02-01", 7), ("2026-01-31", 2)] {
+                rows.spend(day, micros);
+            }
+            for _ in 0..2 {
+                write(&mut database.connection, &rows, CallLog::Plain).await.expect("rows");
+            }
+            let spent = async |first: &str, last: &str| between(&database.pool, first, last).await.expect("an answer");
+            assert_eq!(spent("2026-01-31", "2026-01-31").await, 14);
+            assert_eq!(spent("2026-02-01", "2026-02-31").await, 14);
+            assert_eq!(spent("2026-01-01", "2026-02-31").await, 28);
+            assert_eq!(spent("2026-03-01", "2026-03-31").await, 0);
+        }
+    }
+}

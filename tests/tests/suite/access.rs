@@ -1,0 +1,289 @@
+//! Who may call what: keys, scopes, pages of other origins, and how often.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+
+use axum::http::Method;
+use convengine_server::access::routes::Route;
+use convengine_server::app;
+use serde_json::json;
+
+use crate::running::{ANYWHERE, Answer, MESSAGE, PATIENCE, Place, Server, WORDS_ALONE, client, one_line, orders, within};
+use crate::stream::ID;
+
+/// A server that wants keys, and looks each up for every call.
+pub const WITH_KEYS: [&str; 4] = ["--set", "convengine.security.mode=keys", "--set", "convengine.security.keys.recheck=1ms"];
+
+/// What every route needs: method, path, one of these scopes, and a body. A new route has its row here and in `tenants.rs`.
+pub const ROUTES: [(&str, &str, &[&str], &str); 9] = [
+    ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
+    ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
+    ("GET", "/api/v1/conversation", &["read"], ""),
+    ("GET", "/api/v1/conversation/audit/{id}", &["read"], ""),
+    ("GET", "/api/v1/conversation/audit/{id}/trace", &["read"], ""),
+    ("GET", "/api/v1/conversation/stream/{id}", &["converse", "read"], ""),
+    ("POST", "/api/v1/cache/refresh", &["admin"], ""),
+    ("GET", "/api/v1/cache/analyze", &["admin"], ""),
+    ("GET", "/api/v1/db/inspect-schema", &["admin"], ""),
+];
+
+/// Makes a key.
+pub fn key(place: &Place, arguments: &[&str]) -> String {
+    let ran = place.run(&[&["key", "create", "--name", "test"], arguments].concat());
+    assert_eq!((ran.code, ran.out.lines().count()), (0, 1), "{ran:?}");
+    ran.out.trim().to_owned()
+}
+
+/// Calls a path; of a stream only the beginning is read.
+pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    let (path, body) = (path.replace("{id}", ID), body.replace("{id}", ID));
+    let headers = [headers, &[("Content-Type", "application/json")]].concat();
+    if !path.contains("/stream/") {
+        return server.request(method, &path, &headers, body);
+    }
+    let mut call = client().request(method.parse().unwrap(), format!("http://{}{path}", server.address));
+    for (name, value) in headers {
+        call = call.header(name, value);
+    }
+    let mut response = call.timeout(PATIENCE).send().unwrap();
+    let mut first = vec![0; 16];
+    let read = response.read(&mut first).unwrap();
+    first.truncate(read);
+    Answer { status: response.status().as_u16(), headers: response.headers().clone(), text: String::from_utf8(first).unwrap() }
+}
+
+fn bearer(key: &str) -> String {
+    format!("Bearer {key}")
+}
+
+/// That every route of the server has a row, and the other way round.
+#[track_caller]
+pub fn all_have(rows: impl Iterator<Item = (String, String)>) {
+    let name = |it: &Route| (it.method.as_ref().map_or("GET".to_owned(), Method::to_string), it.path.clone());
+    let routes: BTreeSet<_> = app::routes(true).list().iter().map(name).collect();
+    assert_eq!(rows.collect::<BTreeSet<_>>(), routes);
+}
+
+#[test]
+fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
+    all_have(ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned())));
+    let place = Place::with(&orders());
+    let keys = ["converse", "read", "admin"].map(|it| (it, key(&place, &["--scope", it])));
+    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    for (method, path, needs, body) in ROUTES {
+        let nobody = call(&server, method, path, &[], body);
+        assert_eq!((nobody.status, nobody.header("www-authenticate")), (401, "Bearer realm=\"convengine\""), "{method} {path}");
+        if !path.contains("/stream/") {
+            assert_eq!((&nobody.json()["status"], &nobody.json()["path"]), (&json!(401), &json!(path.replace("{id}", ID))));
+        }
+        for (scope, key) in &keys {
+            let answer = call(&server, method, path, &[("Authorization", &bearer(key))], body);
+            if *scope == "admin" || needs.contains(scope) {
+                assert!(![401, 403].contains(&answer.status), "{method} {path} with {scope}: {answer:?}");
+            } else {
+                assert_eq!(answer.status, 403, "{method} {path} with {scope}: {answer:?}");
+                let wanted = format!("needs the scope {}", needs.join(" or "));
+                assert!(answer.json()["message"].as_str().unwrap().contains(&wanted), "{answer:?}");
+                assert!(answer.header("www-authenticate").contains("insufficient_scope"), "{answer:?}");
+            }
+        }
+    }
+    for open in ["/healthz", "/readyz"] {
+        assert_eq!(server.get(open).status, 200, "{open}");
+    }
+    let page = server.get("/").status;
+    assert!([200, 404].contains(&page), "{page}: the page is for everybody, where the build has one");
+    assert_eq!(server.get("/api/v1/nothing").status, 404);
+    assert_eq!(server.request("DELETE", MESSAGE, &[], "").status, 401, "nobody learns more than that");
+    let converse = bearer(&keys[0].1);
+    assert_eq!(server.request("DELETE", MESSAGE, &[("Authorization", &converse)], "").status, 405);
+}
+
+#[test]
+fn a_key_is_taken_from_two_headers_and_on_streams_from_the_address() {
+    let place = Place::with(&orders());
+    let key = key(&place, &["--scope", "converse,read"]);
+    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let status = |path: &str, headers: &[(&str, &str)]| call(&server, "GET", path, headers, "").status;
+    let list = "/api/v1/conversation";
+    assert_eq!(status(list, &[("X-API-Key", &key)]), 200);
+    assert_eq!(status(list, &[("Authorization", &format!("bearer  {key}"))]), 200);
+    assert_eq!(status(list, &[("Authorization", &format!("Basic {key}"))]), 401);
+    assert_eq!(status(&format!("{list}?access_token={key}"), &[]), 401, "addresses stand in logs");
+    let stream = "/api/v1/conversation/stream/{id}";
+    assert_eq!(status(&format!("{stream}?access_token={key}"), &[]), 200);
+    assert_eq!(status(&format!("{stream}?access_token={key}&access_token={key}"), &[]), 401);
+    let mut other = key.clone();
+    other.replace_range(key.len() - 1.., if key.ends_with('0') { "1" } else { "0" });
+    for wrong in [other.as_str(), "ce_", "ce_000000000000_0", &key[..20], "eyJhbGciOiJub25lIn0.e30.", "ü"] {
+        let answer = call(&server, "GET", list, &[("Authorization", &bearer(wrong))], "");
+        assert_eq!(answer.status, 401, "{wrong}");
+    }
+    assert!(!server.log().contains(&key[18..]), "{}", server.log());
+}
+
+#[test]
+fn a_key_ends_with_its_time_and_when_it_is_revoked() {
+    let place = Place::with(&orders());
+    let (lasting, brief) = (key(&place, &["--scope", "read"]), key(&place, &["--scope", "read", "--expires", "2s"]));
+    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let status = |key: &str| server.request("GET", "/api/v1/conversation", &[("X-API-Key", key)], "").status;
+    assert_eq!(status(&lasting), 200);
+    assert!(within(|| status(&brief) == 401), "its time is over");
+    assert_eq!(status(&lasting), 200);
+    let listed = place.run(&["key", "list"]);
+    let line = |key: &str| listed.out.lines().find(|it| it.starts_with(&key[3..15])).unwrap_or_default().to_owned();
+    assert!(line(&lasting).contains("counts scopes=read") && line(&brief).contains("expired"), "{listed:?}");
+    assert!(!line(&lasting).contains("used=-") && !listed.out.contains(&lasting[16..]), "{listed:?}");
+    let revoked = place.run(&["key", "revoke", &lasting[3..15]]);
+    assert_eq!(revoked.code, 0, "{revoked:?}");
+    assert!(within(|| status(&lasting) == 401), "what was revoked does not count any more");
+    one_line(&place.run(&["key", "revoke", &lasting[3..15]]), 1, &["convengine key list"]);
+    assert!(!place.sql().everything().join("\n").contains(&lasting[16..]), "the secret is kept nowhere");
+}
+
+#[test]
+fn a_key_that_cannot_be_made_is_said_why() {
+    let place = Place::new();
+    let create = |arguments: &[&str]| place.run(&[&["key", "create"], arguments].concat());
+    one_line(&create(&["--name", "x", "--scope", "write"]), 2, &["'write'", "converse, read or admin"]);
+    one_line(&create(&["--name", " ", "--scope", "read"]), 2, &["--name"]);
+    one_line(&create(&["--name", "x", "--scope", "read", "--expires", "soon"]), 2, &["--expires soon", "90d"]);
+    one_line(&create(&["--name", "x", "--scope", "read", "--tenant", "a"]), 2, &["convengine.tenants.a.database"]);
+    assert!(place.is_untouched());
+}
+
+#[test]
+fn an_address_that_others_reach_needs_a_decision() {
+    let place = Place::with(&orders());
+    let both = ["convengine key create", "convengine.security.mode=keys", "convengine.security.mode=none"];
+    one_line(&place.run(&["serve", "--listen", "0.0.0.0:0"]), 2, &both);
+    let mut command = place.command(&["serve", "--listen", "0.0.0.0:0", "--set", "convengine.security.mode=keys"]);
+    let server = place.start(&mut command);
+    assert_eq!((server.get("/healthz").status, server.get("/api/v1/conversation").status), (200, 401));
+    for (set, words) in [
+        ("mode=oauth", "use none, keys, jwt or keys,jwt"),
+        ("rate.per-key=often", "60/m"),
+        ("cors.allowed-origins=localhost", "'localhost' is no origin"),
+        ("keys.recheck=never", "is no duration"),
+    ] {
+        one_line(&place.run(&[&ANYWHERE[..], &["--set", &format!("convengine.security.{set}")]].concat()), 2, &[words]);
+    }
+    assert_eq!(place.serve(&["--set", "convengine.security.cors.allowed-origins=https://a.example"]).log(), "", "all keys are known");
+}
+
+/// The answer to what a browser asks before it calls.
+fn preflight(server: &Server, path: &str, origin: &str) -> Answer {
+    let headers = [("Origin", origin), ("Access-Control-Request-Method", "POST"), ("Access-Control-Request-Headers", "content-type")];
+    server.request("OPTIONS", path, &headers, "")
+}
+
+#[test]
+fn pages_of_listed_origins_may_call_and_read_every_answer() {
+    let place = Place::with(&orders());
+    let key = key(&place, &["--scope", "admin"]);
+    let listed = ["--set", r#"convengine.security.cors.allowed-origins=["https://shop.example"]"#];
+    let limited = ["--set", "convengine.security.rate.per-key=20/h"];
+    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &listed, &limited].concat());
+    for (method, path, _, body) in ROUTES {
+        let before = preflight(&server, &path.replace("{id}", ID), "https://shop.example");
+        assert!((200..300).contains(&before.status), "{path}: nobody has to say who they are before {before:?}");
+        assert_eq!(before.header("access-control-allow-origin"), "https://shop.example", "{path}");
+        assert_eq!((before.header("access-control-allow-credentials"), before.header("access-control-max-age")), ("true", "3600"));
+        for word in ["GET", "POST", "DELETE", "OPTIONS"] {
+            assert!(before.header("access-control-allow-methods").contains(word), "{before:?}");
+        }
+        for word in ["content-type", "authorization", "x-api-key", "idempotency-key", "last-event-id"] {
+            assert!(before.header("access-control-allow-headers").contains(word), "{before:?}");
+        }
+        for headers in [vec![("Origin", "https://shop.example")], vec![("Origin", "https://shop.example"), ("X-API-Key", &key)]] {
+            let answer = call(&server, method, path, &headers, body);
+            assert_eq!(answer.status == 401, headers.len() == 1, "{path}");
+            assert_eq!(answer.header("access-control-allow-origin"), "https://shop.example", "{path}");
+            assert_eq!((answer.header("access-control-allow-credentials"), answer.header("vary")), ("true", "origin"), "{path}");
+            for word in ["x-request-id", "retry-after", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
+                assert!(answer.header("access-control-expose-headers").contains(word), "{answer:?}");
+            }
+        }
+    }
+    let refused =
+        (0..20).map(|_| call(&server, "GET", "/api/v1/conversation", &[("Origin", "https://shop.example"), ("X-API-Key", &key)], ""));
+    let refused = refused.last().unwrap();
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (429, "https://shop.example"));
+    for origin in ["http://shop.example", "https://shop.example.evil", "http://localhost:3000", "null"] {
+        assert_eq!(preflight(&server, MESSAGE, origin).header("access-control-allow-origin"), "", "{origin}");
+    }
+}
+
+#[test]
+fn on_this_machine_alone_its_own_pages_may_call() {
+    let place = Place::with(&orders());
+    let allowed = |server: &Server, origin: &str| !preflight(server, MESSAGE, origin).header("access-control-allow-origin").is_empty();
+    let server = place.serve(&WORDS_ALONE);
+    assert!(allowed(&server, "http://localhost:5173") && allowed(&server, "http://127.0.0.1:3000"));
+    assert!(!allowed(&server, "https://evil.example") && !allowed(&server, "http://localhost.evil.example"));
+    let socket = |origin: &str| {
+        let headers = [("Origin", origin), ("Upgrade", "websocket"), ("Connection", "upgrade")];
+        server.request("GET", &format!("/api/v1/conversation/audit/{ID}"), &headers, "").status
+    };
+    assert_eq!([socket("https://evil.example"), socket("http://localhost:1")], [403, 200], "browsers open sockets without asking");
+    drop(server);
+    let server = place.serve(&[&WORDS_ALONE[..], &["--set", "convengine.security.cors.allowed-origins=*"]].concat());
+    assert!(allowed(&server, "https://anywhere.example"));
+    drop(server);
+    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    assert!(!allowed(&server, "http://localhost:5173"), "where keys are needed, origins are listed");
+}
+
+#[test]
+fn one_call_too_many_is_told_when_to_call_again() {
+    let place = Place::with(&orders());
+    let rates = ["--set", "convengine.security.rate.per-key=5/h", "--set", "convengine.security.rate.perConversation=30/h burst 2"];
+    let server = place.serve(&[&WORDS_ALONE[..], &rates].concat());
+    let say = |id: &str| server.post(json!({"conversationId": id, "message": "my order"}).to_string());
+    let other = ID.replace("7c0f", "7c1f");
+    let number = |it: &Answer, name: &str| it.header(name).parse::<u64>().unwrap_or_else(|_| panic!("{name}: {it:?}"));
+    let first = say(ID);
+    assert_eq!(
+        (first.status, number(&first, "x-ratelimit-limit"), number(&first, "x-ratelimit-remaining")),
+        (200, 2, 1),
+        "the closer limit"
+    );
+    assert_eq!(say(ID).status, 200);
+    let refused = say(ID);
+    assert_eq!((refused.status, refused.json()["status"].as_u64()), (429, Some(429)));
+    assert_eq!((number(&refused, "x-ratelimit-limit"), number(&refused, "x-ratelimit-remaining")), (2, 0));
+    assert!((100..=120).contains(&number(&refused, "retry-after")), "{refused:?}");
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    assert!(number(&refused, "x-ratelimit-reset").abs_diff(now + number(&refused, "retry-after")) <= 2, "{refused:?}");
+    let fourth = say(&other);
+    assert_eq!((fourth.status, number(&fourth, "x-ratelimit-remaining")), (200, 1), "both limits leave one");
+    assert_eq!(server.get("/api/v1/conversation").status, 200);
+    let refused = server.get("/api/v1/conversation");
+    assert_eq!((refused.status, number(&refused, "x-ratelimit-limit")), (429, 5), "one address is one caller: {refused:?}");
+    assert!(number(&refused, "retry-after") > 600, "{refused:?}");
+    assert_eq!(server.get("/healthz").status, 200, "it is for whoever looks after the server");
+    assert_eq!(server.texts_stored(&place, ID), 2, "what is refused is no turn");
+}
+
+impl Server {
+    /// How many messages a conversation has.
+    fn texts_stored(&self, place: &Place, id: &str) -> usize {
+        place.sql().texts(&format!("select stage from ce_audit where conversation_id = '{id}' and stage = 'USER_INPUT'")).len()
+    }
+}
+
+#[test]
+fn a_callers_answer_is_no_other_callers() {
+    let place = Place::with(&orders());
+    let (one, two) = (key(&place, &["--scope", "converse"]), key(&place, &["--scope", "converse"]));
+    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let send = |key: &str| {
+        let headers = [("X-API-Key", key), ("Idempotency-Key", "1"), ("Content-Type", "application/json")];
+        server.request("POST", MESSAGE, &headers, r#"{"message":"my order"}"#).json()["conversationId"].clone()
+    };
+    let first = send(&one);
+    assert!(first.is_string());
+    assert_eq!(send(&one), first, "sent again, answered once");
+    assert_ne!(send(&two), first, "the same name is another message of another caller");
+}

@@ -1,0 +1,107 @@
+//! How much models may cost: what is spent counts within a turn, in other processes and after a restart.
+
+use std::io::Write;
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::models::{Answer, KEY, PRICES, begin, end, piece, provider, written};
+use crate::running::{ANYWHERE, Place, Server, one_line};
+use crate::stream::ID;
+
+/// A text that costs 162 millionths.
+fn says(text: &str) -> Answer {
+    let text = text.to_owned();
+    Box::new(move |stream: &mut TcpStream| {
+        begin(stream);
+        stream.write_all((piece(&text) + &end()).as_bytes()).unwrap();
+    })
+}
+
+/// An object that costs as much; it comes in one piece.
+fn decides(object: &Value) -> Answer {
+    let usage = json!({"prompt_tokens": 1001, "completion_tokens": 20});
+    let choice = json!({"index": 0, "message": {"content": object.to_string()}, "finish_reason": "stop"});
+    let body = json!({"model": "test-model", "choices": [choice], "usage": usage}).to_string();
+    Box::new(move |stream: &mut TcpStream| {
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).unwrap();
+    })
+}
+
+fn serve(place: &Place, address: &str, more: &[&str]) -> Server {
+    let words = ["--set", PRICES, "--llm", "openai:test-model", "--set", "convengine.llm.max-attempts=1"];
+    let command = &mut place.command(&[&ANYWHERE[..], &words, more].concat());
+    place.start(command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
+}
+
+const REGEX: [&str; 2] = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_ONLY"];
+const DERIVED: [&str; 2] = ["--set", "convengine.audit.persistence.mode=DERIVED"];
+const PER_DAY: [&str; 2] = ["--set", "convengine.llm.spend-cap.per=day"];
+
+/// Why models have not answered so far, by the log of their calls.
+fn failures(place: &Place) -> Vec<String> {
+    let ran = place.run(&["audit", "materialise"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    place.sql().texts("select error_message from ce_llm_call_log where error_message is not null order by llm_call_id")
+}
+
+const REFUSED: &str = "no model is asked: what may be spent in a day is spent (convengine.llm.spend-cap)";
+
+#[test]
+fn what_is_spent_is_spent_for_other_processes_and_after_a_restart() {
+    let (address, asked) = provider(vec![says("One."), says("Two.")]);
+    let place = Place::with(&written());
+    let cap = ["--set", "convengine.llm.spendCap.amount=0.0003"];
+    let with = [&REGEX[..], &DERIVED, &PER_DAY, &cap].concat();
+    let server = serve(&place, &address, &with);
+    assert_eq!(server.say(ID, "my order")["payload"]["value"], "One.");
+    assert_eq!(place.sql().texts("select cast(micros as text) from cv_spend"), ["162"]);
+    assert_eq!(place.sql().texts("select 'x' from ce_llm_call_log"), [""; 0], "the log is derived");
+    assert_eq!(server.say(ID, "my order")["payload"]["value"], "Two.", "324 is more than 300, but 162 was not");
+    let refused = server.say(ID, "my order");
+    assert_eq!((&refused["success"], &refused["errorCode"]), (&json!(false), &json!("LLM_CALL_FAILED")), "{refused}");
+    assert_eq!(asked.join().unwrap().len(), 2, "a model that may cost nothing more is not asked");
+    assert_eq!(failures(&place), [REFUSED]);
+    drop(server);
+    let server = serve(&place, "http://127.0.0.1:1/v1", &with);
+    assert_eq!(server.say(ID, "my order")["success"], false);
+    assert_eq!(failures(&place), [REFUSED; 2], "for the same reason");
+    // A day on which little was spent lets models be asked again.
+    place.sql().run("update cv_spend set day = '2020-01-01'");
+    let (address, asked) = provider(vec![says("Three.")]);
+    drop(server);
+    let server = serve(&place, &address, &with);
+    assert_eq!(server.say(ID, "my order")["payload"]["value"], "Three.");
+    assert_eq!(asked.join().unwrap().len(), 1);
+}
+
+#[test]
+fn a_turn_stops_asking_when_its_own_calls_have_spent_the_rest() {
+    let (address, asked) = provider(vec![decides(&json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.9}))]);
+    let mut pack = written();
+    pack["settings"] = json!({});
+    let place = Place::with(&pack);
+    let both = ["--set", "convengine.flow.dialogueAct.resolute=LLM_ONLY", "--set", "convengine.llm.spend-cap.amount=0.0001"];
+    let server = serve(&place, &address, &[&both[..], &PER_DAY].concat());
+    let answer = server.say(ID, "my order");
+    assert_eq!((&answer["success"], &answer["errorCode"]), (&json!(false), &json!("LLM_CALL_FAILED")), "{answer}");
+    assert_eq!(asked.join().unwrap().len(), 1, "the second call of the turn is not made");
+    assert_eq!(failures(&place), [REFUSED]);
+    assert_eq!(place.sql().texts("select cast(micros as text) from cv_spend"), ["162"], "a failed turn has cost something, too");
+}
+
+#[test]
+fn without_a_cap_nothing_is_counted_and_with_one_everything_has_a_price() {
+    let (address, asked) = provider(vec![says("One.")]);
+    let place = Place::with(&written());
+    let server = serve(&place, &address, &REGEX);
+    assert_eq!(server.say(ID, "my order")["payload"]["value"], "One.");
+    assert_eq!(asked.join().unwrap().len(), 1);
+    assert_eq!(place.sql().texts("select day from cv_spend"), [""; 0]);
+    drop(server);
+    let cap = ["--set", "convengine.llm.spend-cap.amount=5", "--set", "convengine.llm.spend-cap.per=month"];
+    let ran = |more: &[&str]| place.end(place.command(&[&ANYWHERE[..], more].concat()).env("OPENAI_BASE_URL", "http://127.0.0.1:1"));
+    one_line(&ran(&[&cap[..], &["--llm", "openai:other"]].concat()), 2, &["--llm openai:other", "convengine.llm.prices"]);
+    one_line(&ran(&cap[..2]), 2, &["convengine.llm.spend-cap.per"]);
+    one_line(&ran(&cap[2..]), 2, &["convengine.llm.spend-cap.amount"]);
+}

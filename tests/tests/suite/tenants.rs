@@ -1,0 +1,278 @@
+//! Tenants: what one of them has, no other reaches, by whichever route.
+
+use std::io::{BufRead, BufReader, Read};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::access::{ROUTES, all_have, call, key};
+use crate::running::{ANYWHERE, MESSAGE, Place, Server, WORDS_ALONE, client, one_line, orders};
+use crate::stream::ID;
+use crate::tokens::{Issuer, Signer, claims};
+use crate::tools::{SECRET, Service, desk};
+
+/// Two tenants, each with a place, and what a server is told of them.
+struct Two {
+    a: Place,
+    b: Place,
+}
+
+impl Two {
+    fn with(pack: &Value) -> Two {
+        Two { a: Place::with(pack), b: Place::with(pack) }
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let of = |name: &str, place: &Place| ["--set".to_owned(), format!("convengine.tenants.{name}.database={}", place.database())];
+        [of("a", &self.a), of("b", &self.b)].concat()
+    }
+
+    fn serve(&self, more: &[&str]) -> Server {
+        let arguments = self.arguments();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        self.a.serve(&[&arguments[..], &WORDS_ALONE, more].concat())
+    }
+
+    /// A key of a tenant.
+    fn key(&self, tenant: &str, scope: &str) -> String {
+        let arguments = self.arguments();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let key = key(&self.a, &[&arguments[..], &["--tenant", tenant, "--scope", scope]].concat());
+        assert!(key.starts_with(&format!("ce_{tenant}_")), "{key}");
+        key
+    }
+}
+
+const KEYS: [&str; 4] = ["--set", "convengine.security.mode=keys", "--set", "convengine.security.keys.recheck=1ms"];
+
+fn say(server: &Server, key: &str, text: &str) -> Value {
+    let body = json!({"conversationId": ID, "message": text}).to_string();
+    let answer = server.request("POST", MESSAGE, &[("Content-Type", "application/json"), ("X-API-Key", key)], body);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+#[test]
+fn no_route_leads_from_one_tenant_to_another() {
+    all_have(ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned())));
+    let two = Two::with(&orders());
+    two.b.sql().run("create table of_b (of_b_alone text)");
+    two.b.sql().run("update ce_response set exact_text = 'Only B says this.' where intent_code = 'ORDERS'");
+    let (a, b) = (two.key("a", "admin"), two.key("b", "admin"));
+    let server = two.serve(&KEYS);
+    assert_eq!(say(&server, &b, "my order of b")["payload"]["value"], "Only B says this.");
+    // Each route is called as A, who knows the id of B's conversation.
+    for (method, path, _, body) in ROUTES {
+        let own = call(&server, method, path, &[("X-API-Key", &b)], body);
+        let before = two.b.sql().everything();
+        let answer = call(&server, method, path, &[("X-API-Key", &a)], body);
+        assert!(two.b.sql().everything() == before, "{method} {path}: nothing of B is changed");
+        let (own_text, text) = (own.text.clone(), answer.text.clone());
+        assert!(!text.contains("Only B") && !text.contains("order of b") && !text.contains("of_b"), "{method} {path}: {text}");
+        match (method, path) {
+            ("POST", MESSAGE) => {
+                assert_eq!(answer.json()["payload"]["value"], "Your order is on its way.");
+                assert!(own_text.contains("Only B"), "{own_text}");
+            }
+            ("POST", "/api/v1/conversation/feedback") => assert_eq!((answer.status, own.status), (404, 200), "it is not A's conversation"),
+            ("GET", "/api/v1/conversation") => {
+                assert!(!text.contains(ID) && own_text.contains(ID), "{text}");
+            }
+            ("GET", "/api/v1/conversation/audit/{id}") => {
+                assert_eq!(answer.json(), json!([]));
+                assert!(own_text.contains("order of b"));
+            }
+            ("GET", "/api/v1/conversation/audit/{id}/trace") => {
+                assert_eq!(answer.json()["stages"], json!([]));
+                assert!(own_text.contains("order of b"));
+            }
+            ("GET", "/api/v1/conversation/stream/{id}") => assert_eq!(own.status, 200, "see the next test"),
+            ("POST", "/api/v1/cache/refresh") => assert_eq!((answer.status, own.status), (200, 200), "which rows are read is seen below"),
+            ("GET", "/api/v1/cache/analyze") => {
+                let snapshot = |it: &Value| it["cacheProvider"]["snapshot"].clone();
+                assert_ne!(snapshot(&answer.json()), snapshot(&own.json()));
+            }
+            ("GET", "/api/v1/db/inspect-schema") => assert!(own_text.contains("of_b_alone"), "{own_text}"),
+            _ => panic!("{method} {path} has no row of its own here: say what another tenant must not get"),
+        }
+    }
+    // A's refresh reads A's rows: B goes on with those that it has.
+    two.b.sql().run("update ce_response set exact_text = 'Something else.' where intent_code = 'ORDERS'");
+    call(&server, "POST", "/api/v1/cache/refresh", &[("X-API-Key", &a)], "");
+    assert_eq!(say(&server, &b, "my order")["payload"]["value"], "Only B says this.");
+    call(&server, "POST", "/api/v1/cache/refresh", &[("X-API-Key", &b)], "");
+    assert_eq!(say(&server, &b, "my order")["payload"]["value"], "Something else.");
+}
+
+#[test]
+fn a_stream_tells_of_its_own_tenant_alone() {
+    let two = Two::with(&orders());
+    let (a, b) = (two.key("a", "read"), two.key("b", "read"));
+    let (a_says, b_says) = (two.key("a", "converse"), two.key("b", "converse"));
+    let server = two.serve(&KEYS);
+    let listen = |key: &str| {
+        let address = format!("http://{}/api/v1/conversation/stream/{ID}?access_token={key}&tenant=b", server.address);
+        let response = client().get(address).timeout(Duration::from_secs(60)).send().unwrap();
+        assert_eq!(response.status(), 200);
+        BufReader::new(response)
+    };
+    let (mut of_a, mut of_b) = (listen(&a), listen(&b));
+    say(&server, &b_says, "a word of b");
+    // What A hears next is its own turn, and B's is not among it.
+    say(&server, &a_says, "a word of a");
+    let hear = |lines: &mut dyn BufRead| {
+        let mut heard = String::new();
+        while !heard.contains("PIPELINE_TIMING") {
+            let mut line = String::new();
+            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "{heard}");
+            heard += &line;
+        }
+        heard
+    };
+    let (heard_of_a, heard_of_b) = (hear(&mut of_a), hear(&mut of_b));
+    assert!(heard_of_a.contains("a word of a") && !heard_of_a.contains("a word of b"), "{heard_of_a}");
+    assert!(heard_of_b.contains("a word of b") && !heard_of_b.contains("a word of a"), "{heard_of_b}");
+}
+
+#[test]
+fn a_key_is_one_tenants_even_where_the_database_is_a_copy() {
+    let two = Two::with(&orders());
+    let a = two.key("a", "admin");
+    let status = |server: &Server, key: &str| server.request("GET", "/api/v1/conversation", &[("X-API-Key", key)], "").status;
+    let copy = Two { b: two.a.copy(), a: two.a };
+    let server = copy.serve(&KEYS);
+    assert_eq!(status(&server, &a), 200);
+    for wrong in [a.replace("ce_a_", "ce_b_"), a.replace("ce_a_", "ce_"), a.replace("ce_a_", "ce_c_"), a.replace("ce_a_", "ce__")] {
+        assert_eq!(status(&server, &wrong), 401, "{wrong}");
+    }
+    let listed = |tenant: &str| {
+        let arguments = copy.arguments();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        copy.a.run(&[&["key", "list", "--tenant", tenant], &arguments[..]].concat())
+    };
+    assert_eq!((listed("a").out.lines().count(), listed("b").out.lines().count()), (1, 1));
+    // With mode=keys the header says nothing.
+    let headers = [("X-API-Key", a.as_str()), ("X-Tenant", "b")];
+    let answer = server.request("POST", MESSAGE, &[&headers[..], &[("Content-Type", "application/json")]].concat(), r#"{"message":"x"}"#);
+    assert_eq!(answer.status, 200);
+    let count = |place: &Place| place.sql().texts("select 'x' from ce_turn").len();
+    assert_eq!((count(&copy.a), count(&copy.b)), (1, 0));
+}
+
+#[test]
+fn a_token_is_of_the_tenant_that_its_claim_names() {
+    let two = Two::with(&orders());
+    let signer = Signer::edwards("1", 1);
+    let issuer = Issuer::start(vec![signer.public()]);
+    let at = format!("convengine.security.jwt.jwks-url={}", issuer.address);
+    let set = ["--set", "convengine.security.mode=jwt", "--set", &at, "--set", "convengine.security.jwt.audience=bot"];
+    let server = two.serve(&[&set[..], &["--set", "convengine.security.jwt.tenant-claim=org"]].concat());
+    let post = |changes: Value, more: &[(&str, &str)]| {
+        let token = format!("Bearer {}", signer.sign(&claims(changes)));
+        let headers = [&[("Content-Type", "application/json"), ("Authorization", token.as_str())], more].concat();
+        server.request("POST", MESSAGE, &headers, json!({"conversationId": ID, "message": "x"}).to_string()).status
+    };
+    let count = |place: &Place| place.sql().texts("select 'x' from ce_turn").len();
+    assert_eq!(post(json!({"scope": "converse", "org": "b"}), &[("X-Tenant", "a")]), 200);
+    assert_eq!((count(&two.a), count(&two.b)), (0, 1));
+    for org in [json!(null), json!("c"), json!(""), json!(["a"]), json!(1), json!("A")] {
+        assert_eq!(post(json!({"scope": "admin", "org": org}), &[("X-Tenant", "a")]), 403, "{org}");
+    }
+    assert_eq!(post(json!({"scope": "admin", "org": null, "tenant": "a"}), &[]), 403, "another claim names nobody");
+    assert_eq!((count(&two.a), count(&two.b)), (0, 1));
+}
+
+#[test]
+fn a_secret_is_its_tenants() {
+    let service = Service::start(&[]);
+    let two = Two::with(&desk(service.address));
+    let network = format!("convengine.network.allow-private={}", service.address);
+    let arguments = two.arguments();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let set = ["--set", &network, "--set", "convengine.tenants.a.secrets.crm=env:DESK_CRM", "--set", "convengine.security.mode=none"];
+    let mut command = two.a.command(&[&ANYWHERE[..], &arguments, &WORDS_ALONE, &set].concat());
+    let server = two.a.start(command.env("DESK_CRM", SECRET));
+    let find = |tenant: &str| {
+        let params = json!({"tool_request": {"tool_code": "crm.find", "args": {"name": "x"}}});
+        let body = json!({"message": "go", "conversationId": ID, "inputParams": params}).to_string();
+        server.request("POST", MESSAGE, &[("Content-Type", "application/json"), ("X-Tenant", tenant)], body).json().to_string()
+    };
+    assert!(find("a").contains("[secret crm]"), "A has it, and it is struck out for A");
+    let calls = service.calls().len();
+    let of_b = find("b");
+    assert!(!of_b.contains(SECRET), "{of_b}");
+    assert_eq!(service.calls().len(), calls, "B has no such secret, so nothing is sent: {of_b}");
+    assert!(!two.b.sql().everything().join("\n").contains(SECRET));
+}
+
+#[test]
+fn where_nobody_says_who_they_are_a_header_names_the_tenant() {
+    let two = Two::with(&orders());
+    let rate = ["--set", "convengine.tenants.a.security.rate.per-conversation=1/h", "--set", "convengine.tenants.b.input.max-chars=3"];
+    let server = two.serve(&rate);
+    let post = |tenant: Option<&str>, text: &str| {
+        let tenant = tenant.map(|it| ("X-Tenant", it));
+        let headers: Vec<(&str, &str)> = [("Content-Type", "application/json")].into_iter().chain(tenant).collect();
+        server.request("POST", MESSAGE, &headers, json!({"conversationId": ID, "message": text}).to_string())
+    };
+    assert_eq!((post(None, "x").status, post(Some("c"), "x").status), (400, 400));
+    assert!(post(None, "x").json()["message"].as_str().unwrap().contains("X-Tenant"));
+    assert_eq!((post(Some("a"), "hello").status, post(Some("a"), "hello").status), (200, 429), "A has its rate");
+    assert_eq!(
+        [post(Some("b"), "hi"), post(Some("b"), "hi"), post(Some("b"), "hello")].map(|it| it.status),
+        [200, 200, 413],
+        "and B its limits"
+    );
+    assert_eq!(server.get("/readyz").json(), json!({"status": "UP", "tenants": 2}));
+    let stream = |query: &str| {
+        let mut response = client().get(format!("http://{}/api/v1/conversation/stream/{ID}{query}", server.address)).send().unwrap();
+        let mut first = [0; 1];
+        (response.read(&mut first).is_ok(), response.status().as_u16()).1
+    };
+    assert_eq!([stream("?tenant=a"), stream(""), stream("?tenant=c")], [200, 400, 400], "browsers send no headers there");
+}
+
+#[test]
+fn one_tenant_that_is_not_ready_is_seen_from_outside_without_its_name() {
+    let two = Two::with(&orders());
+    let mut server = two.serve(&[]);
+    assert_eq!(server.get("/readyz").status, 200);
+    two.b.sql().run("delete from ce_config_snapshot");
+    let answer = server.get("/readyz");
+    assert_eq!(answer.status, 503, "{answer:?}");
+    assert!(!answer.text.contains("tenant"), "{answer:?}");
+    assert!(server.log().contains("tenant=\"b\""), "{}", server.log());
+    let (told, ended) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            server.terminate();
+            told.send(server.code()).unwrap();
+        });
+        assert_eq!(ended.recv().unwrap(), Some(0), "all of them are closed");
+    });
+}
+
+#[test]
+fn commands_are_about_one_tenant() {
+    let two = Two::with(&orders());
+    let arguments = two.arguments();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let run = |more: &[&str]| two.a.run(&[more, &arguments[..]].concat());
+    one_line(&run(&["export"]), 2, &["--tenant", "a, b"]);
+    one_line(&run(&["export", "--tenant", "c"]), 2, &["--tenant c", "a, b"]);
+    one_line(&run(&["serve", "--listen", "127.0.0.1:0", "--tenant", "a"]), 2, &["serves all its tenants"]);
+    two.b.sql().run("update ce_response set exact_text = 'Only B says this.'");
+    let exported = |tenant: &str| run(&["export", "--tenant", tenant]).out.contains("Only B says this.");
+    assert_eq!((exported("a"), exported("b")), (false, true));
+    for (set, words) in [
+        ("a.security.mode=none", "set convengine.security.mode"),
+        ("B.database=sqlite:x.db", "small letters"),
+        ("c.input.max-chars=5", "convengine.tenants.c.database"),
+    ] {
+        let set = format!("convengine.tenants.{set}");
+        let ran = run(&["serve", "--listen", "127.0.0.1:0", "--set", &set]);
+        one_line(&ran, 2, &[words]);
+    }
+}

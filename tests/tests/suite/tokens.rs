@@ -1,0 +1,255 @@
+//! Tokens that somebody else signs: which of them count, and where their keys come from.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jsonwebtoken::jwk::Jwk;
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use serde_json::{Value, json};
+
+use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, one_line, orders};
+
+const LIST: &str = "/api/v1/conversation";
+
+/// A key that signs.
+pub struct Signer {
+    id: &'static str,
+    algorithm: Algorithm,
+    key: EncodingKey,
+}
+
+impl Signer {
+    /// A key on the curve Ed25519, made of a byte.
+    pub fn edwards(id: &'static str, seed: u8) -> Signer {
+        let der = [&hex("302e020100300506032b657004220420")[..], &[seed; 32]].concat();
+        Signer { id, algorithm: Algorithm::EdDSA, key: EncodingKey::from_ed_der(&der) }
+    }
+
+    fn elliptic(id: &'static str) -> Signer {
+        let der = [&hex("3041020100301306072a8648ce3d020106082a8648ce3d030107042730250201010420")[..], &[7; 32]].concat();
+        Signer { id, algorithm: Algorithm::ES256, key: EncodingKey::from_ec_der(&der) }
+    }
+
+    fn rsa(id: &'static str) -> Signer {
+        Signer { id, algorithm: Algorithm::RS256, key: EncodingKey::from_rsa_der(include_bytes!("rsa_of_tests.der")) }
+    }
+
+    /// What others check its tokens with.
+    pub fn public(&self) -> Value {
+        let mut key = json!(Jwk::from_encoding_key(&self.key, self.algorithm).unwrap());
+        key["kid"] = json!(self.id);
+        key
+    }
+
+    /// A token that says this.
+    pub fn sign(&self, claims: &Value) -> String {
+        let header = Header { kid: Some(self.id.to_owned()), ..Header::new(self.algorithm) };
+        encode(&header, claims, &self.key).unwrap()
+    }
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    (0..text.len()).step_by(2).map(|it| u8::from_str_radix(&text[it..it + 2], 16).unwrap()).collect()
+}
+
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// What a good token says, with changes.
+pub fn claims(changes: Value) -> Value {
+    let mut claims = json!({"iss": "https://id.example", "aud": "bot", "sub": "ada", "exp": now() + 600, "scope": "openid read"});
+    for (name, value) in changes.as_object().unwrap() {
+        if value.is_null() { drop(claims.as_object_mut().unwrap().remove(name)) } else { claims[name] = value.clone() }
+    }
+    claims
+}
+
+/// An issuer's set of keys behind an address.
+pub struct Issuer {
+    pub address: String,
+    told: Arc<Mutex<Told>>,
+}
+
+#[derive(Default)]
+struct Told {
+    keys: Option<Vec<Value>>,
+    asked: u32,
+}
+
+impl Issuer {
+    pub fn start(keys: Vec<Value>) -> Issuer {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/keys", listener.local_addr().unwrap());
+        let told = Arc::new(Mutex::new(Told { keys: Some(keys), asked: 0 }));
+        let telling = Arc::clone(&told);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                assert!(lines.map_while(Result::ok).any(|it| it.is_empty()));
+                let mut told = telling.lock().unwrap();
+                told.asked += 1;
+                let answer = match &told.keys {
+                    Some(keys) => {
+                        let body = json!({"keys": keys}).to_string();
+                        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
+                    }
+                    None => "HTTP/1.1 500 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned(),
+                };
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        Issuer { address, told }
+    }
+
+    fn set(&self, keys: Option<Vec<Value>>) {
+        self.told.lock().unwrap().keys = keys;
+    }
+
+    fn asked(&self) -> u32 {
+        self.told.lock().unwrap().asked
+    }
+}
+
+fn serve(place: &Place, issuer: &Issuer, more: &[&str]) -> Server {
+    let at = format!("convengine.security.jwt.jwks-url={}", issuer.address);
+    let set = ["--set", "convengine.security.mode=keys,jwt", "--set", &at, "--set", "convengine.security.jwt.audience=bot"];
+    let from = ["--set", "convengine.security.jwt.issuer=https://id.example", "--set", "convengine.security.jwt.leeway=5s"];
+    place.serve(&[&WORDS_ALONE[..], &set, &from, more].concat())
+}
+
+/// What the server answers to a token, and why.
+fn answer(server: &Server, token: &str) -> (u16, String) {
+    let answer = server.request("GET", LIST, &[("Authorization", &format!("Bearer {token}"))], "");
+    let why = if answer.status == 200 { String::new() } else { answer.json()["message"].as_str().unwrap().to_owned() };
+    (answer.status, why)
+}
+
+#[test]
+fn a_token_counts_when_its_key_its_time_and_its_claims_are_right() {
+    let signers = [Signer::edwards("ed", 1), Signer::elliptic("ec"), Signer::rsa("rsa")];
+    let shared = json!({"kty": "oct", "k": "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0", "kid": "shared", "alg": "HS256"});
+    let mut keys: Vec<Value> = signers.iter().map(Signer::public).collect();
+    // As some issuers publish them: without an algorithm, and beside kinds of keys that nobody here knows.
+    keys[2].as_object_mut().unwrap().remove("alg");
+    keys.extend([shared, json!({"kty": "EC", "crv": "P-999", "x": "", "y": "", "kid": "odd"}), json!(5)]);
+    let issuer = Issuer::start(keys.clone());
+    let place = Place::with(&orders());
+    let server = serve(&place, &issuer, &[]);
+    for signer in &signers {
+        assert_eq!(answer(&server, &signer.sign(&claims(json!({})))), (200, String::new()), "{}", signer.id);
+    }
+    let [ed, ec, rsa] = &signers;
+    for good in [json!({"scope": ["read"]}), json!({"aud": ["bot", "other"]}), json!({"scope": "admin"}), json!({"exp": now() - 2})] {
+        assert_eq!(answer(&server, &ed.sign(&claims(good.clone()))).0, 200, "{good}");
+    }
+    for (changes, why) in [
+        (json!({"exp": now() - 60}), "it has expired"),
+        (json!({"exp": null}), "it lacks one of the claims"),
+        (json!({"nbf": now() + 60}), "it does not count yet"),
+        (json!({"aud": "other"}), "it is for somebody else"),
+        (json!({"aud": null}), "it lacks one of the claims"),
+        (json!({"iss": "https://evil.example"}), "somebody else has issued it"),
+        (json!({"iss": null}), "it lacks one of the claims"),
+        (json!({"sub": null}), "it lacks one of the claims"),
+        (json!({"sub": ""}), "it has no subject"),
+    ] {
+        let (status, message) = answer(&server, &ed.sign(&claims(changes.clone())));
+        assert!(status == 401 && message.contains(why), "{changes}: {status} {message}");
+    }
+    for (scope, status) in [(json!("converse"), 403), (json!("openid"), 403), (json!(null), 403), (json!(7), 403)] {
+        assert_eq!(answer(&server, &rsa.sign(&claims(json!({"scope": scope})))).0, status, "{scope}");
+    }
+    // Parts of two good tokens, none signed at all, and signed with what everybody knows.
+    let (one, two) = (ed.sign(&claims(json!({}))), ed.sign(&claims(json!({"sub": "eve"}))));
+    let parts = |token: &str| token.split('.').map(str::to_owned).collect::<Vec<_>>();
+    let mixed = format!("{}.{}.{}", parts(&one)[0], parts(&two)[1], parts(&one)[2]);
+    assert!(answer(&server, &mixed).1.contains("its signature is not right"));
+    let body = &parts(&one)[1];
+    for header in ["eyJhbGciOiJub25lIn0", "eyJhbGciOiJub25lIiwia2lkIjoiZWQifQ", "eyJhbGciOiJOb05lIiwia2lkIjoiZWQifQ"] {
+        for signature in ["", &parts(&one)[2]] {
+            assert_eq!(answer(&server, &format!("{header}.{body}.{signature}")).0, 401, "{header}");
+        }
+    }
+    let known = keys[2]["n"].as_str().unwrap().as_bytes();
+    for (id, secret) in [("rsa", known), ("ed", keys[0]["x"].as_str().unwrap().as_bytes()), ("shared", &b"secret-secret-secret-secret"[..])]
+    {
+        let forged = Signer { id, algorithm: Algorithm::HS256, key: EncodingKey::from_secret(secret) };
+        assert_eq!(answer(&server, &forged.sign(&claims(json!({})))).0, 401, "{id}");
+    }
+    let other_way = Signer { id: "ec", ..Signer::edwards("", 1) };
+    assert!(answer(&server, &other_way.sign(&claims(json!({})))).1.contains("in another way"));
+    let other_key = Signer { id: "ed", ..Signer::edwards("", 2) };
+    assert!(answer(&server, &other_key.sign(&claims(json!({})))).1.contains("its signature is not right"));
+    for text in ["x", "a.b.c", "..", &one[..20], &format!("{one}x"), &format!("{one}.x")] {
+        assert_eq!(answer(&server, text).0, 401, "{text}");
+    }
+    assert_eq!(answer(&server, &ec.sign(&claims(json!({})))).0, 200, "and good ones still count");
+    let stored = place.sql().everything().join("\n") + &server.log();
+    assert!(!stored.contains(&one), "tokens are kept nowhere");
+}
+
+#[test]
+fn keys_are_fetched_again_when_one_is_not_known_but_not_by_everybody() {
+    let (first, second, third) = (Signer::edwards("1", 1), Signer::edwards("2", 2), Signer::edwards("3", 3));
+    let issuer = Issuer::start(vec![first.public()]);
+    let place = Place::with(&orders());
+    let server = serve(&place, &issuer, &[]);
+    assert_eq!(issuer.asked(), 1, "at the start");
+    assert_eq!(answer(&server, &first.sign(&claims(json!({})))).0, 200);
+    issuer.set(Some(vec![second.public()]));
+    assert_eq!((answer(&server, &second.sign(&claims(json!({})))).0, issuer.asked()), (200, 2), "the issuer has a new one");
+    assert_eq!(answer(&server, &first.sign(&claims(json!({})))).0, 401, "and the old one does not count any more");
+    for _ in 0..5 {
+        let (status, why) = answer(&server, &third.sign(&claims(json!({}))));
+        assert!(status == 401 && why.contains("its key is not known"), "{status} {why}");
+    }
+    assert_eq!(issuer.asked(), 2, "anybody can name a key that nobody has");
+    drop(server);
+    // An issuer that is away takes nothing away from whom it has told before.
+    let server = serve(&place, &issuer, &[]);
+    issuer.set(None);
+    let (status, why) = answer(&server, &third.sign(&claims(json!({}))));
+    assert!(status == 503 && why.contains("cannot be fetched"), "{status} {why}");
+    assert_eq!((answer(&server, &second.sign(&claims(json!({})))).0, issuer.asked()), (200, 4));
+    drop(server);
+    let server = serve(&place, &issuer, &[]);
+    assert_eq!(answer(&server, &second.sign(&claims(json!({})))).0, 503, "nobody knows yet");
+    assert!(server.log().contains("the keys of tokens cannot be fetched"), "{}", server.log());
+}
+
+#[test]
+fn keys_may_be_in_a_file_which_has_to_be_one() {
+    let place = Place::with(&orders());
+    let signer = Signer::elliptic("a");
+    let file = place.write("keys.json", &json!({"keys": [signer.public()]}).to_string());
+    let with = |file: &str| {
+        let file = format!("convengine.security.jwt.jwks-file={file}");
+        let set = ["--set", "convengine.security.mode=jwt", "--set", &file, "--set", "convengine.security.jwt.audience=bot"];
+        set.map(str::to_owned)
+    };
+    let arguments = with(&file);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let server = place.serve(&arguments);
+    assert_eq!(answer(&server, &signer.sign(&claims(json!({"iss": "anybody"})))).0, 200);
+    let key = crate::access::key(&place, &["--scope", "admin"]);
+    assert!(answer(&server, &key).1.contains("of a kind that does not count here"), "keys do not count with mode=jwt");
+    for (text, words) in
+        [("{}", "no list of keys"), ("x", "no JSON"), (r#"{"keys": [{"kty": "oct", "k": "eA"}]}"#, "no key for signatures")]
+    {
+        let file = place.write("bad.json", text);
+        let arguments = with(&file);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        one_line(&place.run(&[&ANYWHERE[..], &arguments].concat()), 2, &["jwks-file", words]);
+    }
+    one_line(
+        &place.run(&[&ANYWHERE[..], &["--set", "convengine.security.mode=jwt", "--set", "convengine.security.jwt.jwks-file=x"]].concat()),
+        2,
+        &["audience"],
+    );
+}
