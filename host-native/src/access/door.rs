@@ -70,7 +70,7 @@ struct InAddress {
 pub async fn enter(State(door): State<Arc<Door>>, mut request: Request) -> Response {
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let Some(route) = find(&door.routes, &method, uri.path()) else {
-        return page::file(method, uri).await.into_response();
+        return page::file(method, uri).into_response();
     };
     let refused = |it: ApiError| it.into_response();
     let known = match door.known(route, &method, &uri, request.headers()).await {

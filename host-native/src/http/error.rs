@@ -19,13 +19,13 @@ pub struct ApiError {
     path: String,
     message: String,
     issues: Vec<Issue>,
-    headers: HeaderMap,
+    headers: Box<HeaderMap>,
 }
 
 impl ApiError {
     /// Refuses a request; the message says what to do.
     pub fn new(status: StatusCode, uri: &Uri, message: impl Into<String>) -> Self {
-        ApiError { status, path: uri.path().to_owned(), message: message.into(), issues: Vec::new(), headers: HeaderMap::new() }
+        ApiError { status, path: uri.path().to_owned(), message: message.into(), issues: Vec::new(), headers: Box::default() }
     }
 
     /// Adds what is wrong with a configuration.
@@ -89,7 +89,7 @@ impl IntoResponse for ApiError {
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
         }
-        response.headers_mut().extend(self.headers);
+        response.headers_mut().extend(*self.headers);
         response
     }
 }

@@ -12,7 +12,7 @@ use super::error::{ApiError, not_found};
 struct Page;
 
 /// Serves the page and its files; everything else is not found.
-pub async fn file(method: Method, uri: Uri) -> Result<Response, ApiError> {
+pub fn file(method: Method, uri: Uri) -> Result<Response, ApiError> {
     let path = match uri.path().trim_start_matches('/') {
         "" => "index.html",
         path => path,

@@ -88,6 +88,9 @@ pub struct Rate {
 /// The longest time by which clocks may differ.
 const MOST_LEEWAY: Duration = Duration::from_secs(600);
 
+/// Most calls of a rate: beyond it, the time between two is not told apart from none.
+const MOST_CALLS: u32 = 100_000;
+
 impl Security {
     /// Reads the settings from a normalised tree.
     pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Security {
@@ -154,7 +157,8 @@ impl Rate {
         let count = count.trim().parse::<u32>().ok()?;
         let per = in_units(&format!("1{}", unit.trim())).filter(|_| unit.trim() != "ms")?;
         let burst = burst.unwrap_or(count);
-        (count > 0 && burst > 0 && !unit.trim().is_empty()).then_some(Rate { count, per, burst })
+        let fits = |it: u32| (1..=MOST_CALLS).contains(&it);
+        (fits(count) && fits(burst) && !unit.trim().is_empty()).then_some(Rate { count, per, burst })
     }
 }
 
@@ -246,7 +250,7 @@ mod tests {
         let minute = Duration::from_secs(60);
         assert_eq!(Rate::parse("60/m"), Some(Rate { count: 60, per: minute, burst: 60 }));
         assert_eq!(Rate::parse(" 5 / h burst 2"), Some(Rate { count: 5, per: minute * 60, burst: 2 }));
-        for text in ["", "60", "0/m", "5/", "5/ms", "5/week", "-1/s", "5/m burst", "5/m burst 0"] {
+        for text in ["", "60", "0/m", "5/", "5/ms", "5/week", "-1/s", "5/m burst", "5/m burst 0", "100001/s", "1/d burst 100001"] {
             assert_eq!(Rate::parse(text), None, "{text}");
         }
         let (security, problems) = read(json!({"rate": {"per-key": "often", "per-conversation": "2/s"}}));

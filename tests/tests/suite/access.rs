@@ -206,10 +206,11 @@ fn pages_of_listed_origins_may_call_and_read_every_answer() {
             }
         }
     }
-    let refused =
-        (0..20).map(|_| call(&server, "GET", "/api/v1/conversation", &[("Origin", "https://shop.example"), ("X-API-Key", &key)], ""));
-    let refused = refused.last().unwrap();
-    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (429, "https://shop.example"));
+    let refused = within(|| {
+        let answer = call(&server, "GET", "/api/v1/conversation", &[("Origin", "https://shop.example"), ("X-API-Key", &key)], "");
+        answer.status == 429 && answer.header("access-control-allow-origin") == "https://shop.example"
+    });
+    assert!(refused, "an answer that is refused can be read, too");
     for origin in ["http://shop.example", "https://shop.example.evil", "http://localhost:3000", "null"] {
         assert_eq!(preflight(&server, MESSAGE, origin).header("access-control-allow-origin"), "", "{origin}");
     }
