@@ -6,16 +6,20 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::Request;
-use axum::routing::get;
+use axum::middleware::from_fn;
 use axum::serve::ListenerExt;
+use axum::{Extension, Router};
 use futures_util::future::join_all;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::trace::TraceLayer;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 use uuid::Uuid;
 
 use crate::access::cors::Origins;
@@ -34,7 +38,9 @@ use crate::fulfil::llm::Models;
 use crate::fulfil::sql::Queries;
 use crate::gate::Gate;
 use crate::http::connection::Patient;
-use crate::http::{audit, cache, conversation, conversations, error, feedback, health, schema, stream};
+use crate::http::document::{self, Document};
+use crate::http::{audit, cache, conversation, conversations, error, feedback, health, metrics, observed, schema, stream};
+use crate::observe::{self, Meter, Traces};
 use crate::settings::{Mode, Settings};
 use crate::spend::Spend;
 use crate::stream::Streams;
@@ -47,28 +53,48 @@ pub const MESSAGE: &str = "/api/v1/conversation/message";
 /// Where the authors' rows are read again.
 pub const REFRESH: &str = "/api/v1/cache/refresh";
 
+/// How long the collector may take for the last spans.
+const FLUSH: Duration = Duration::from_secs(2);
+
+/// Bytes up to which an answer fits into a packet or two.
+const SMALL: u64 = 2048;
+
 /// How long running turns may go on when the server stops.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// The routes of a tenant, each with the scopes of which its callers need one.
+/// The routes of a tenant, each with the scopes of which its callers need one, and with what the document tells of it.
 pub fn routes(offers_streams: bool) -> Routes {
     let routes = Routes::default()
-        .post(Scopes::CONVERSE, MESSAGE, conversation::message)
-        .post(Scopes::CONVERSE, "/api/v1/conversation/feedback", feedback::take)
-        .get(Scopes::READ, "/api/v1/conversation", conversations::list)
-        .get(Scopes::READ, "/api/v1/conversation/audit/{id}", audit::rows)
-        .get(Scopes::READ, "/api/v1/conversation/audit/{id}/trace", audit::trace)
-        .post(Scopes::ADMIN, REFRESH, cache::refresh)
-        .get(Scopes::ADMIN, "/api/v1/cache/analyze", cache::analyze)
-        .get(Scopes::ADMIN, "/api/v1/db/inspect-schema", schema::inspect);
-    if offers_streams { routes.stream("/api/v1/conversation/stream/{id}", get(stream::events)) } else { routes }
+        .told(Scopes::CONVERSE, routes!(conversation::message))
+        .told(Scopes::CONVERSE, routes!(feedback::take))
+        .told(Scopes::READ, routes!(conversations::list))
+        .told(Scopes::READ, routes!(audit::rows))
+        .told(Scopes::READ, routes!(audit::trace))
+        .told(Scopes::ADMIN, routes!(cache::refresh))
+        .told(Scopes::ADMIN, routes!(cache::analyze))
+        .told(Scopes::ADMIN, routes!(schema::inspect))
+        .told(Scopes::READ, routes!(metrics::numbers));
+    if offers_streams { routes.heard(routes!(stream::events)) } else { routes }
+}
+
+/// The routes that are no tenant's and need nothing.
+pub fn open_routes() -> OpenApiRouter<Arc<Door>> {
+    OpenApiRouter::default().routes(routes!(health::alive)).routes(routes!(health::ready)).routes(routes!(document::openapi))
 }
 
 /// The routes of a server: its own, and behind its door those of its tenants.
 pub fn router(door: Arc<Door>) -> Router {
-    let own = Router::new().route("/healthz", get(health::alive)).route("/readyz", get(health::ready));
+    let routes = routes(door.tenants.values().any(|it| it.host.offers_streams));
+    let (own, told) = open_routes().split_for_parts();
+    let document = Document::of(routes.document().merge_from(told), routes.list());
+    let own = own.layer(CompressionLayer::new().compress_when(large())).layer(Extension(document));
     let own = own.method_not_allowed_fallback(error::method_not_allowed).fallback(door::enter).with_state(Arc::clone(&door));
     around(own.layer(door.origins.layer()))
+}
+
+/// Which answers are worth compressing; events must not wait in a compressor until there are more of them.
+fn large() -> impl Predicate {
+    SizeAbove::new(SMALL).and(NotForContentType::SSE)
 }
 
 /// Puts tenants behind a door, each with its settings.
@@ -84,6 +110,7 @@ async fn door(settings: &Settings, reach: Reach, hosts: Vec<(Settings, Arc<Host>
     for (settings, host) in hosts {
         let (router, routes) = routes(host.offers_streams).into_parts();
         door.routes.extend(routes.into_iter().filter(|it| !door.routes.contains(it)).collect::<Vec<_>>());
+        let router = router.layer(CompressionLayer::new().compress_when(large()));
         let router = router.method_not_allowed_fallback(error::method_not_allowed).fallback(error::no_route);
         let router = router.with_state(Arc::clone(&host));
         let keys = Keys::new(settings.security.keys_recheck);
@@ -95,6 +122,7 @@ async fn door(settings: &Settings, reach: Reach, hosts: Vec<(Settings, Arc<Host>
 /// Lays around routes what every request goes through.
 pub fn around<S: Clone + Send + Sync + 'static>(routes: Router<S>) -> Router<S> {
     routes
+        .layer(from_fn(observed::count))
         .layer(TraceLayer::new_for_http().make_span_with(span).on_failure(()))
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
@@ -108,25 +136,26 @@ fn span(request: &Request) -> tracing::Span {
 
 /// Prepares what turns share: database, configuration, model. Issues of the configuration go to standard error.
 ///
-/// The task is the writer's; it ends after the last use of what turns share.
+/// The traces of turns go to `traces`. The task is the writer's; it ends after the last use of what turns share.
 ///
 /// # Errors
 /// Settings or configuration that do not allow a start, or a database that cannot be used.
-pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Failure> {
+pub async fn host(settings: &Settings, traces: Traces) -> Result<(Arc<Host>, JoinHandle<()>), Failure> {
     tls::install();
     let place = &settings.database;
-    let models = Models::new(&settings.llm, Arc::clone(&settings.secrets))?;
+    let meter = Meter::of(settings.tenant.as_deref());
+    let models = Models::new(&settings.llm, Arc::clone(&settings.secrets))?.counted(meter.clone());
     let mut connection = store::connect_ready(place).await?;
     let current = Current::start(&mut connection, place, &settings.tree).await?;
     let readers = store::readers(place).await?;
-    let (writer, writing) = Writer::start(connection, place.clone());
+    let (writer, writing) = Writer::start(connection, place.clone(), meter.clone());
     let host = Host {
         current,
         readers,
         writer,
-        gate: Arc::new(Gate::default()),
+        gate: Arc::new(Gate::new(meter.clone())),
         models,
-        streams: Arc::new(Streams::default()),
+        streams: Arc::new(Streams::new(meter.clone())),
         offers_streams: settings.stream.sse(),
         stream_ends_after: settings.stream.ends_after,
         containers: Containers::at(settings.container_url.clone(), Arc::clone(&settings.secrets))?,
@@ -139,6 +168,8 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
         spend: Arc::new(Spend::new(settings.llm.cap)),
         owner: Uuid::new_v4().to_string(),
         open: Arc::default(),
+        meter,
+        traces,
     };
     Ok((Arc::new(host), writing))
 }
@@ -150,14 +181,17 @@ pub async fn host(settings: &Settings) -> Result<(Arc<Host>, JoinHandle<()>), Fa
 pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: impl Future<Output = ()>) -> Result<(), Failure> {
     settings.stream.check()?;
     let (listener, reach) = listen(settings).await?;
+    let counting = observe::begin();
+    let (traces, exporting) = Traces::start(settings.collector.as_deref())?;
     let mut tenants = Vec::new();
     let mut writing = Vec::new();
     let of_tenants = if settings.tenants.is_empty() { vec![settings] } else { settings.tenants.values().collect() };
     for settings in of_tenants {
-        let (host, writer) = host(settings).await?;
+        let (host, writer) = host(settings, traces.clone()).await?;
         tenants.push((settings.clone(), host));
         writing.push(writer);
     }
+    drop(traces);
     let hosts: Vec<Arc<Host>> = tenants.iter().map(|it| Arc::clone(&it.1)).collect();
     let router = router(Arc::new(door(settings, reach, tenants).await?));
     let address = listener.local_addr().map_err(|it| Failure::service(format!("cannot listen on {}: {it}", settings.listen)))?;
@@ -184,6 +218,11 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
             host.queries.close().await;
         }
         join_all(writing).await;
+        if let Some(exporting) = exporting {
+            // A collector that is gone must not look like a turn that is not done.
+            let _ = tokio::time::timeout(FLUSH, exporting).await;
+        }
+        counting.abort();
     };
     if tokio::time::timeout(FAREWELL, farewell).await.is_err() {
         tracing::warn!("turns or connections were still open after {} s", FAREWELL.as_secs());
@@ -216,4 +255,34 @@ async fn listen(settings: &Settings) -> Result<(TcpListener, Reach), Failure> {
     };
     let listener = TcpListener::bind(addresses.as_slice()).await.map_err(failed)?;
     Ok((listener, Reach { mode, local: loopback && mode.is_none() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The paths of a router, as it shows itself; what stands for all others is not a route.
+    fn paths<S>(routes: &Router<S>) -> BTreeSet<String> {
+        let shown = format!("{routes:?}");
+        let paths = shown.split('"').filter(|it| it.starts_with('/') && *it != "/" && !it.contains("__private__axum_fallback"));
+        paths.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_route_is_in_the_document_and_nothing_else() {
+        for streams in [true, false] {
+            let of = |routes: Routes| {
+                let (open, told) = open_routes().split_for_parts();
+                let document = document::whole(routes.document().merge_from(told), routes.list());
+                let documented = document["paths"].as_object().map(|it| it.keys().cloned().collect()).unwrap_or_default();
+                (&paths(&routes.into_parts().0) | &paths(&open), documented)
+            };
+            let (routed, documented): (_, BTreeSet<String>) = of(routes(streams));
+            assert_eq!(routed, documented);
+            assert!([MESSAGE, REFRESH, "/openapi.json"].iter().all(|it| documented.contains(*it)));
+            let (routed, documented) = of(routes(streams).get(Scopes::READ, "/unsaid", metrics::numbers));
+            assert!(routed.contains("/unsaid") && !documented.contains("/unsaid"), "one that is not documented is seen");
+        }
+    }
 }

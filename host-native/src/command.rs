@@ -1,20 +1,18 @@
 //! Runs a command and turns its end into an exit code.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use tokio::runtime::Runtime;
-use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, AuditCommand, Command, Options};
 use crate::exit::Failure;
-use crate::settings::Settings;
+use crate::observe::log;
+use crate::settings::{Logging, Settings};
 use crate::store::{self, schema};
 use crate::{access, app, audit::materialise, export, import, lint, play, replay};
 
 /// Runs a command.
 pub fn run(arguments: Arguments) -> ExitCode {
-    log();
     let Arguments { command, options } = arguments;
     let ended = match command {
         Command::Serve => served(&options),
@@ -30,7 +28,10 @@ pub fn run(arguments: Arguments) -> ExitCode {
         }
         Command::Key { command } => within(&options, async |it| access::command::command(it, &command).await),
         // The player starts servers of its own, each with its own runtime and settings.
-        Command::Test(test) => return play::command(&test),
+        Command::Test(test) => {
+            log::begin(&Logging::default());
+            return play::command(&test);
+        }
     };
     ended.map_or_else(|it| it.report(), |()| ExitCode::SUCCESS)
 }
@@ -47,16 +48,11 @@ fn served(options: &Options) -> Result<(), Failure> {
 }
 
 fn on(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
+    log::begin(&settings.logging);
     let runtime = Runtime::new().map_err(|it| Failure::service(format!("cannot start: {it}")))?;
     let ended = runtime.block_on(command(settings));
     runtime.shutdown_background();
     ended
-}
-
-fn log() {
-    // A lock that is waited for has its own line.
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,sqlx::query=off"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init();
 }
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {

@@ -7,7 +7,9 @@ use convengine_core::config::Config;
 use convengine_core::turn::{
     Abandon, Answer, Completion, EffectId, Loaded, Map, Millis, Outcome, Slice, Turn, TurnError, TurnInput, UserEvent,
 };
+use opentelemetry::trace::SpanContext;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 use uuid::Uuid;
 
 use crate::access::rate::Limits;
@@ -19,6 +21,7 @@ use crate::fulfil::http::Http;
 use crate::fulfil::{fulfil, llm::Models, sql::Queries};
 use crate::gate::{Busy, Gate, PATIENCE};
 use crate::journal::{Ended, Kept, OpenTurns};
+use crate::observe::{Meter, Seen, Traces, reason};
 use crate::recover;
 use crate::secrets::Secrets;
 use crate::sent_again;
@@ -67,6 +70,10 @@ pub struct Host {
     pub owner: String,
     /// Those that it runs.
     pub open: Arc<OpenTurns>,
+    /// Who counts what happens.
+    pub meter: Meter,
+    /// Who gets the traces of turns.
+    pub traces: Traces,
 }
 
 /// A user's message as it came in.
@@ -82,6 +89,8 @@ pub struct Message {
     pub names_conversation: bool,
     /// The client's name for the message, its `Idempotency-Key`.
     pub key: Option<String>,
+    /// The span that it came from.
+    pub caller: Option<SpanContext>,
 }
 
 impl Message {
@@ -90,7 +99,7 @@ impl Message {
         let names_conversation = conversation.is_some();
         let conversation = conversation.unwrap_or_else(|| Uuid::new_v4().to_string());
         let event = UserEvent { text, reset, params };
-        Message { conversation, event, received: Instant::now(), names_conversation, key: None }
+        Message { conversation, event, received: Instant::now(), names_conversation, key: None, caller: None }
     }
 
     /// Until when it waits for other turns.
@@ -101,6 +110,11 @@ impl Message {
     /// The message under a name, so that it is answered once however often it is sent.
     pub fn named(self, key: Option<String>) -> Self {
         Message { key, ..self }
+    }
+
+    /// The message of a caller who traces it.
+    pub fn called(self, caller: Option<SpanContext>) -> Self {
+        Message { caller, ..self }
     }
 }
 
@@ -135,7 +149,10 @@ impl From<TurnError> for Refusal {
 /// # Errors
 /// [`Refusal`]; the conversation is then as it was before.
 pub async fn answer(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
-    tokio::spawn(in_line(host, message)).await.unwrap_or_else(|error| Err(Refusal::Defect(error.to_string())))
+    let meter = host.meter.clone();
+    let running = tokio::spawn(in_line(host, message).in_current_span());
+    let answer = running.await.unwrap_or_else(|error| Err(Refusal::Defect(error.to_string())));
+    answer.inspect_err(|it| meter.refused(reason(it)))
 }
 
 async fn in_line(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
@@ -180,7 +197,9 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>,
     let (turn, slice) = Turn::start(input, Arc::clone(&configured.config))?;
     let id = turn.journal().input.turn.clone();
     let kept = Kept::new(host, &id, message.key.clone());
-    match finish_from(host, Open { configured, turn, slice, kept, interrupted: Vec::new(), status: "closed" }, message.received).await {
+    let caller = message.caller.clone();
+    let open = Open { configured, turn, slice, kept, interrupted: Vec::new(), status: "closed", caller };
+    match finish_from(host, open, message.received).await {
         // What it has sent must not be sent a second time by another turn.
         Err(Refusal::Commit(CommitError::TakenOver)) => sent_again::by_another(host, message, &id).await.map(Some),
         other => other.map(Some),
@@ -217,6 +236,8 @@ pub struct Open {
     pub interrupted: Vec<EffectId>,
     /// What its row says at the end: `closed` or `lost`.
     pub status: &'static str,
+    /// The span that its message came from.
+    pub caller: Option<SpanContext>,
 }
 
 /// Runs a turn that was left behind to its end and stores it.
@@ -231,14 +252,22 @@ pub async fn finish(host: &Arc<Host>, open: Open) -> Result<Outcome, Refusal> {
 
 async fn finish_from(host: &Arc<Host>, open: Open, received: Instant) -> Result<Outcome, Refusal> {
     let streams = Arc::clone(&host.streams);
-    let mut told = Told::of(&streams, &open.turn.journal().input);
-    let outcome = to_the_end(host, open, received, &mut told).await;
-    told.close(outcome.as_ref().ok());
-    outcome
+    let input = &open.turn.journal().input;
+    let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
+    let mut told = Told::of(&streams, input);
+    let mut seen = Seen::of(input, open.configured.config.hash(), received, open.caller.clone());
+    async {
+        let outcome = to_the_end(host, open, received, &mut told, &mut seen).await;
+        told.close(outcome.as_ref().ok());
+        seen.end(host, outcome.as_ref());
+        outcome
+    }
+    .instrument(span)
+    .await
 }
 
-async fn to_the_end(host: &Arc<Host>, open: Open, received: Instant, told: &mut Told<'_>) -> Result<Outcome, Refusal> {
-    let (ended, mut kept) = run(host, open, told).await?;
+async fn to_the_end(host: &Arc<Host>, open: Open, received: Instant, told: &mut Told<'_>, seen: &mut Seen) -> Result<Outcome, Refusal> {
+    let (ended, mut kept) = run(host, open, told, seen).await?;
     let total = Millis::try_from(received.elapsed().as_millis()).unwrap_or(Millis::MAX);
     let rows = kept.end(host, &ended, total).map_err(|it| Refusal::Defect(it.to_string()))?;
     crash::point("before the commit");
@@ -258,8 +287,8 @@ fn seed() -> u64 {
     Uuid::new_v4().as_u64_pair().1 & ((1 << 53) - 1)
 }
 
-async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>) -> Result<(Ended, Kept), Refusal> {
-    let Open { configured, mut turn, mut slice, mut kept, mut interrupted, status } = open;
+async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>, seen: &mut Seen) -> Result<(Ended, Kept), Refusal> {
+    let Open { configured, mut turn, mut slice, mut kept, mut interrupted, status, caller: _ } = open;
     let until = tokio::time::Instant::now() + host.turns.max_duration;
     let mut running: JoinSet<Completion> = JoinSet::new();
     let mut notices = Vec::new();
@@ -279,12 +308,14 @@ async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>) -> Result<(Ended
             crash::point("before the effects");
         }
         told.publish(&notices, 0);
+        seen.asks(slice.effects.len());
         for effect in slice.effects {
             if interrupted.contains(&effect.id) {
                 let outcome = Answer::Error(recover::interrupted());
                 running.spawn(std::future::ready(Completion { id: effect.id, at: clock::now(), outcome }));
             } else {
-                running.spawn(fulfil(Arc::clone(host), Arc::clone(&configured), told.tokens(&effect), effect));
+                let answered = fulfil(Arc::clone(host), Arc::clone(&configured), told.tokens(&effect), effect);
+                running.spawn(answered.in_current_span());
             }
         }
         interrupted.clear();

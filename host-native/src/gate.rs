@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
+use crate::observe::meter::Counted;
+use crate::observe::{Meter, names};
+
 /// How long a turn waits for the one before it.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 const WAITING_PER_CONVERSATION: usize = 8;
@@ -21,6 +24,7 @@ pub struct Busy;
 pub struct Gate {
     conversations: Mutex<HashMap<String, Entry>>,
     turns: Arc<Semaphore>,
+    meter: Meter,
 }
 
 #[derive(Debug, Default)]
@@ -37,6 +41,7 @@ pub struct Pass {
     _turn: OwnedMutexGuard<()>,
     _ticket: Ticket,
     _permit: OwnedSemaphorePermit,
+    _running: Counted,
 }
 
 #[derive(Debug)]
@@ -47,11 +52,16 @@ struct Ticket {
 
 impl Default for Gate {
     fn default() -> Self {
-        Gate { conversations: Mutex::default(), turns: Arc::new(Semaphore::new(TURNS as usize)) }
+        Gate::new(Meter::default())
     }
 }
 
 impl Gate {
+    /// An entrance that counts who runs and who waits.
+    pub fn new(meter: Meter) -> Gate {
+        Gate { conversations: Mutex::default(), turns: Arc::new(Semaphore::new(TURNS as usize)), meter }
+    }
+
     /// Waits for the conversation's turn.
     ///
     /// # Errors
@@ -59,8 +69,10 @@ impl Gate {
     pub async fn enter(self: &Arc<Self>, conversation: &str) -> Result<Pass, Busy> {
         let permit = Arc::clone(&self.turns).try_acquire_owned().map_err(|_| Busy)?;
         let (ticket, turn) = self.queue(conversation)?;
+        let waiting = self.meter.counted(names::TURNS_WAITING);
         let turn = tokio::time::timeout(PATIENCE, turn.lock_owned()).await.map_err(|_| Busy)?;
-        Ok(Pass { _turn: turn, _ticket: ticket, _permit: permit })
+        drop(waiting);
+        Ok(Pass { _turn: turn, _ticket: ticket, _permit: permit, _running: self.meter.counted(names::TURNS_RUNNING) })
     }
 
     /// Waits until no turn runs; new ones are turned away meanwhile.

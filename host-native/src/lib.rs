@@ -22,6 +22,7 @@ pub mod http;
 pub mod import;
 pub mod journal;
 pub mod lint;
+pub mod observe;
 pub mod pack_file;
 pub mod play;
 pub mod recover;

@@ -126,11 +126,16 @@ async fn take_up(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
     // What has left and may have been carried out is not sent again, unless that does no harm.
     let in_doubt: Vec<u32> = effects.iter().filter(|it| it.entry.is_none()).map(|it| it.effect_id).collect();
     let interrupted = slice.effects.iter().filter(|it| !it.repeatable && in_doubt.contains(&it.id.0)).map(|it| it.id).collect();
-    match finish(host, Open { configured, turn, slice, kept, interrupted, status }).await {
+    let open_turn = Open { configured, turn, slice, kept, interrupted, status, caller: None };
+    match finish(host, open_turn).await {
         // It would fail in the same way for ever.
         Err(Refusal::Defect(reason) | Refusal::Commit(CommitError::Rejected(reason))) => give_up(host, &open, &reason).await,
         Err(Refusal::Commit(CommitError::TakenOver)) => Ok(()),
-        other => other.map(|_| ()),
+        Ok(_) => {
+            host.meter.recovered(if status == "closed" { "finished" } else { status });
+            Ok(())
+        }
+        Err(other) => Err(other),
     }
 }
 
@@ -154,6 +159,7 @@ async fn whole(host: &Host, open: &StoredTurn) -> Result<(Journal, Vec<StoredEff
 async fn give_up(host: &Host, open: &StoredTurn, reason: &str) -> Result<(), Refusal> {
     tracing::error!(reason, turn = open.turn_id, "a turn that was left behind cannot be read: it is closed as lost");
     if turn::give_up(&host.readers, &open.turn_id, &host.owner).await? {
+        host.meter.recovered("unreadable");
         let at = clock::now().max(open.created_at);
         audit::tell(&host.readers, &open.conversation_id, &farewell(open), at).await?;
     }

@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
+use crate::observe::Meter;
 use crate::store::call_log::CallLog;
 use crate::store::commit::{is_open, is_stored, write};
 use crate::store::turn_rows::TurnRows;
@@ -44,6 +45,19 @@ pub enum CommitError {
     Unavailable(String),
 }
 
+impl CommitError {
+    /// The reason in a word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            CommitError::Conflict => "conflict",
+            CommitError::TakenOver => "taken_over",
+            CommitError::SameMessage => "same_message",
+            CommitError::Rejected(_) => "rejected",
+            CommitError::Unavailable(_) => "unavailable",
+        }
+    }
+}
+
 type Answer = Result<(), CommitError>;
 type Waiting = (TurnRows, oneshot::Sender<Answer>);
 
@@ -55,9 +69,9 @@ pub struct Writer {
 
 impl Writer {
     /// Starts the task that owns the connection; it closes the connection and ends when the last entrance is dropped.
-    pub fn start(connection: Connection, place: Place) -> (Self, JoinHandle<()>) {
+    pub fn start(connection: Connection, place: Place, meter: Meter) -> (Self, JoinHandle<()>) {
         let (queue, waiting) = mpsc::channel(QUEUE);
-        (Writer { queue }, tokio::spawn(run(connection, place, waiting)))
+        (Writer { queue }, tokio::spawn(run(connection, place, meter, waiting)))
     }
 
     /// Writes rows and returns when they are committed.
@@ -89,8 +103,8 @@ pub fn gone() -> CommitError {
     CommitError::Unavailable("the writer has ended".to_owned())
 }
 
-async fn run(connection: Connection, place: Place, mut waiting: mpsc::Receiver<Waiting>) {
-    let mut desk = Desk::of(connection, place).await;
+async fn run(connection: Connection, place: Place, meter: Meter, mut waiting: mpsc::Receiver<Waiting>) {
+    let mut desk = Desk::of(connection, place, meter).await;
     let mut batch = Vec::with_capacity(BATCH);
     while waiting.recv_many(&mut batch, BATCH).await > 0 {
         desk.write_batch(&mut batch).await;
@@ -108,6 +122,7 @@ struct Desk {
     log: CallLog,
     /// Since when the database cannot be reached.
     lost: Option<Instant>,
+    meter: Meter,
 }
 
 /// Why a batch was not written.
@@ -119,18 +134,18 @@ enum Failed {
 }
 
 impl Desk {
-    async fn of(mut connection: Connection, place: Place) -> Desk {
+    async fn of(mut connection: Connection, place: Place, meter: Meter) -> Desk {
         let log = CallLog::of(&mut connection).await;
         if let Err(error) = store::limit(&mut connection).await {
             tracing::warn!(%error, "the database does not limit what the writer does");
         }
-        Desk { place, connection: Some(connection), log, lost: None }
+        Desk { place, connection: Some(connection), log, lost: None, meter }
     }
 
     async fn write_batch(&mut self, batch: &mut Vec<Waiting>) {
         let mut together = TurnRows::default();
         batch.iter().for_each(|(rows, _)| together.extend(rows));
-        match self.transact(&together).await {
+        match self.transact(&together, batch.len()).await {
             Ok(()) => batch.drain(..).for_each(|(_, waiting)| _ = waiting.send(Ok(()))),
             Err(Failed::Refused(error)) if batch.len() == 1 => {
                 batch.drain(..).for_each(|(_, waiting)| _ = waiting.send(Err(error.clone())))
@@ -148,7 +163,7 @@ impl Desk {
     /// Writes the rows of one turn, also when the database goes away and comes back meanwhile.
     async fn write_alone(&mut self, rows: &TurnRows) -> Answer {
         loop {
-            match self.transact(rows).await {
+            match self.transact(rows, 1).await {
                 Ok(()) => return Ok(()),
                 Err(Failed::Refused(CommitError::Unavailable(reason))) => return Err(CommitError::Unavailable(reason)),
                 // What looks like a race may be the row that this turn itself has written before the connection was lost.
@@ -171,7 +186,19 @@ impl Desk {
         }
     }
 
-    async fn transact(&mut self, rows: &TurnRows) -> Result<(), Failed> {
+    async fn transact(&mut self, rows: &TurnRows, parts: usize) -> Result<(), Failed> {
+        let begun = Instant::now();
+        let written = self.written(rows).await;
+        let outcome = match &written {
+            Ok(()) => "ok",
+            Err(Failed::Lost(_)) => "lost",
+            Err(Failed::Refused(error)) => error.word(),
+        };
+        self.meter.commit(outcome, parts, begun);
+        written
+    }
+
+    async fn written(&mut self, rows: &TurnRows) -> Result<(), Failed> {
         if self.connection.is_none() {
             let opened = within(async {
                 let mut connection = store::open(&self.place, false).await?;
@@ -302,7 +329,7 @@ mod tests {
     #[tokio::test]
     async fn only_the_loser_of_a_race_is_turned_away() {
         let connection = in_memory().await.expect("a database");
-        let mut desk = Desk::of(connection, Place { url: String::new(), full_sync: false }).await;
+        let mut desk = Desk::of(connection, Place { url: String::new(), full_sync: false }, Meter::default()).await;
         let mut batch = Vec::new();
         let mut answers = Vec::new();
         for (conversation, turn) in [("a", "1"), ("b", "2"), ("a", "3")] {

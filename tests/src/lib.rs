@@ -1,5 +1,6 @@
 //! The corpus: packs as data, and where to find what plays them.
 
+pub mod contract;
 pub mod invariants;
 pub mod plain;
 pub mod scaled;

@@ -20,6 +20,7 @@ use super::scope::Scopes;
 use super::tokens::{Rejected, Tokens};
 use crate::drive::Host;
 use crate::http::error::ApiError;
+use crate::http::observed::By;
 use crate::http::page;
 use crate::settings::Mode;
 
@@ -67,11 +68,19 @@ struct InAddress {
 }
 
 /// Answers what is no route of the door's own.
-pub async fn enter(State(door): State<Arc<Door>>, mut request: Request) -> Response {
+pub async fn enter(State(door): State<Arc<Door>>, request: Request) -> Response {
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let Some(route) = find(&door.routes, &method, uri.path()) else {
         return page::file(method, uri).into_response();
     };
+    let mut answer = answer(&door, route, request).await;
+    answer.extensions_mut().insert(By(route.path.clone()));
+    answer
+}
+
+/// The answer of a tenant's route, or of the door when it stays closed.
+async fn answer(door: &Door, route: &Route, mut request: Request) -> Response {
+    let (method, uri) = (request.method().clone(), request.uri().clone());
     let refused = |it: ApiError| it.into_response();
     let known = match door.known(route, &method, &uri, request.headers()).await {
         Ok(known) => known,

@@ -1,11 +1,15 @@
 //! The routes of a tenant: each is added together with the scopes of which its callers need one, so that none can be forgotten.
 
+use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::routing::{MethodFilter, MethodRouter, on};
+use utoipa::openapi::OpenApi;
+use utoipa::openapi::path::{PathItem, Paths};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use super::scope::Scopes;
 use crate::drive::Host;
@@ -23,14 +27,39 @@ pub struct Route {
     pub in_address: bool,
 }
 
-/// Routes with what they need.
-#[derive(Debug, Default)]
+/// Routes with what they need, and what the document tells of them.
+#[derive(Default)]
 pub struct Routes {
-    router: Router<Arc<Host>>,
+    router: OpenApiRouter<Arc<Host>>,
     list: Vec<Route>,
 }
 
+impl fmt::Debug for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Routes").field(&self.list).finish()
+    }
+}
+
 impl Routes {
+    /// Adds what handlers say of themselves, as `routes!` reads it.
+    #[must_use]
+    pub fn told(self, needs: Scopes, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        self.take(needs, false, handlers)
+    }
+
+    /// Adds what handlers say on which browsers listen.
+    #[must_use]
+    pub fn heard(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        self.take(Scopes::LISTEN, true, handlers)
+    }
+
+    fn take(mut self, needs: Scopes, in_address: bool, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        let told = methods(&handlers.1);
+        self.list.extend(told.into_iter().map(|(method, path)| Route { method: Some(method), path, needs, in_address }));
+        self.router = self.router.routes(handlers);
+        self
+    }
+
     /// Adds what is read with `GET`.
     #[must_use]
     pub fn get<H, T>(self, needs: Scopes, path: &str, handler: H) -> Self
@@ -67,6 +96,11 @@ impl Routes {
         self
     }
 
+    /// What is told of them.
+    pub fn document(&self) -> OpenApi {
+        self.router.get_openapi().clone()
+    }
+
     /// All of them.
     pub fn list(&self) -> &[Route] {
         &self.list
@@ -74,8 +108,24 @@ impl Routes {
 
     /// The router, and what its routes need.
     pub fn into_parts(self) -> (Router<Arc<Host>>, Vec<Route>) {
-        (self.router, self.list)
+        (self.router.into(), self.list)
     }
+}
+
+/// Methods and paths that a document tells of.
+fn methods(paths: &Paths) -> Vec<(Method, String)> {
+    let of_item = |item: &PathItem| {
+        let all = [
+            (Method::GET, item.get.is_some()),
+            (Method::POST, item.post.is_some()),
+            (Method::PUT, item.put.is_some()),
+            (Method::PATCH, item.patch.is_some()),
+            (Method::DELETE, item.delete.is_some()),
+            (Method::OPTIONS, item.options.is_some()),
+        ];
+        all.into_iter().filter(|it| it.1).map(|it| it.0)
+    };
+    paths.paths.iter().flat_map(|(path, item)| of_item(item).map(|method| (method, path.clone()))).collect()
 }
 
 /// The route of a call; absent for paths that are no tenant's.

@@ -7,7 +7,7 @@ use crate::clock;
 use crate::store::audit::AuditRow;
 
 /// A conversation's audit as a list of steps, and as it stands.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Trace {
     /// The conversation.
@@ -19,7 +19,7 @@ pub struct Trace {
 }
 
 /// A step from its entry to its end.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepTrace {
     /// The step.
@@ -43,7 +43,7 @@ pub struct StepTrace {
 }
 
 /// How a step was left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Status {
     /// It was not.
@@ -55,7 +55,7 @@ pub enum Status {
 }
 
 /// A row with its payload read.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StageTrace {
     /// The row's number.

@@ -11,7 +11,7 @@ pub mod tool;
 mod words;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use convengine_core::turn::{Answer, Completion, Effect, EffectError, EffectErrorKind, Reply, Request};
 use tokio::time::Instant;
@@ -20,6 +20,7 @@ use crate::clock;
 use crate::configured::Configured;
 use crate::drive::Host;
 use crate::extension;
+use crate::observe;
 use crate::stream::Tokens;
 
 /// How long the first call of an extension may wait for its module.
@@ -29,11 +30,17 @@ const COMPILE: Duration = Duration::from_secs(60);
 pub async fn fulfil(host: Arc<Host>, configured: Arc<Configured>, tokens: Option<Tokens>, effect: Effect) -> Completion {
     // An extension is stopped by what runs it, which does not count the time that its module is compiled.
     let extra = if matches!(effect.request, Request::Extension(_)) { COMPILE } else { Duration::ZERO };
-    let by = Instant::now() + Duration::from_millis(effect.deadline_ms.into()) + extra;
+    let (begun, from) = (Instant::now(), SystemTime::now());
+    let by = begun + Duration::from_millis(effect.deadline_ms.into()) + extra;
     let outcome = tokio::time::timeout_at(by, answer(&host, &configured, tokens.as_ref(), by, &effect)).await.unwrap_or_else(|_| {
         let message = format!("no answer within {} ms", effect.deadline_ms);
         Answer::Error(EffectError::new(EffectErrorKind::Timeout, message))
     });
+    host.meter.effect(&effect.request, &outcome, begun.elapsed());
+    if host.traces.is_on() {
+        let asked = host.models.asked(&effect.request, &outcome);
+        host.traces.send(observe::of_effect(&effect, &outcome, asked, from));
+    }
     Completion { id: effect.id, at: clock::now(), outcome }
 }
 
@@ -55,7 +62,7 @@ async fn answer(host: &Host, configured: &Configured, tokens: Option<&Tokens>, b
         Request::Container(request) => container::answer(&host.containers, &configured.stand_ins, request).await,
         Request::Http(request) => match configured.stand_ins.http(request) {
             Some(answer) => answer,
-            None => http::answer(&host.http, request, &effect.key).await,
+            None => http::answer(&host.http, request, &effect.key, host.traces.is_on()).await,
         },
         Request::Sql(request) => match configured.stand_ins.sql(request) {
             Some(answer) => answer,

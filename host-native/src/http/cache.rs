@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::error::ApiError;
+use super::query::Asks;
 use crate::configured::Refused;
 use crate::drive::Host;
 
@@ -44,6 +45,16 @@ const LISTS: [&str; 26] = [
 ];
 
 /// Reads the rows again; turns that run go on with what they began with.
+#[utoipa::path(
+    post,
+    path = "/api/v1/cache/refresh",
+    tag = "operations",
+    responses(
+        (status = 200, description = "They are read", body = String, content_type = "text/plain"),
+        (status = 422, description = "They have errors that were not there before; everything stays as it was"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
 pub async fn refresh(State(host): State<Arc<Host>>, uri: Uri) -> Result<String, ApiError> {
     match host.current.refresh().await {
         // Clients show the text; the numbers are those of the semantic layer's vectors, which nobody rebuilds here.
@@ -57,13 +68,26 @@ pub async fn refresh(State(host): State<Arc<Host>>, uri: Uri) -> Result<String, 
 }
 
 /// What a client asks of [`analyze`].
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct Analyze {
+    /// `false` for an answer without times.
+    #[param(value_type = Option<bool>)]
     warmup: Option<String>,
 }
 
 /// What is held of the rows.
-pub async fn analyze(State(host): State<Arc<Host>>, Query(asked): Query<Analyze>) -> Json<Value> {
+#[utoipa::path(
+    get,
+    path = "/api/v1/cache/analyze",
+    tag = "operations",
+    params(Analyze),
+    responses(
+        (status = 200, description = "What is held", body = ref("#/components/schemas/Analysis")),
+        (status = 400, description = "A parameter cannot be read"),
+    ),
+)]
+pub async fn analyze(State(host): State<Arc<Host>>, Asks(asked): Asks<Analyze>) -> Json<Value> {
     let warmup = asked.warmup.is_none_or(|it| !it.trim().eq_ignore_ascii_case("false"));
     let current = host.current.now();
     let tables = current.config.source().get("tables").and_then(Value::as_object).cloned().unwrap_or_default();

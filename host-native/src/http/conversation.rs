@@ -12,11 +12,32 @@ use super::error::ApiError;
 use super::request::{MessageBody, json_body};
 use crate::access::caller::Caller;
 use crate::drive::{self, Host, Message};
+use crate::observe;
 
 /// Most characters of an `Idempotency-Key`.
 const LONGEST_KEY: usize = 255;
 
 /// Runs the turn of a message; also a failed turn answers with 200, as clients expect.
+#[utoipa::path(
+    post,
+    path = "/api/v1/conversation/message",
+    tag = "conversation",
+    params(
+        ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "The client's name for the message: sent twice, it is answered once"),
+        ("traceparent" = Option<String>, Header, description = "The span that the trace of the turn is linked with"),
+    ),
+    request_body = ref("#/components/schemas/Message"),
+    responses(
+        (status = 200, description = "The answer, also of a turn that failed", body = ref("#/components/schemas/Answer")),
+        (status = 400, description = "The body cannot be read"),
+        (status = 406, description = "The client does not take JSON"),
+        (status = 408, description = "The body does not go on"),
+        (status = 413, description = "The body or the message is too long"),
+        (status = 415, description = "The body does not say that it is JSON"),
+        (status = 422, description = "The Idempotency-Key was used for another message"),
+        (status = 503, description = "The conversation or the database is busy: see Retry-After"),
+    ),
+)]
 pub async fn message(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
@@ -40,7 +61,7 @@ pub async fn message(
         standing.write(&mut told);
     }
     let key = key.map(|it| caller.own(it));
-    let message = Message::now(body.conversation, body.message, body.reset, body.params).named(key);
+    let message = Message::now(body.conversation, body.message, body.reset, body.params).named(key).called(observe::caller(&headers));
     match drive::answer(host, message).await {
         Ok(outcome) => Ok((told, Json(outcome.response()))),
         Err(refusal) => Err(ApiError::of_refusal(&refusal, &uri)),

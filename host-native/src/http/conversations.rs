@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use convengine_core::turn::Millis;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
+use super::query::Asks;
 use super::request::uuid;
 use crate::clock;
 use crate::drive::Host;
@@ -20,21 +21,46 @@ const MOST: i64 = 200;
 const USUAL: i64 = 50;
 
 /// Which conversations a client asks for.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct Asked {
+    /// `RUNNING`, `BLOCKED`, …
     status: Option<String>,
+    /// The intent.
     intent: Option<String>,
+    /// The state.
     state: Option<String>,
+    /// A part of the newest message.
     text: Option<String>,
+    /// The earliest time of the newest turn, ISO 8601 or milliseconds.
     from: Option<String>,
+    /// The time before which it was.
     to: Option<String>,
+    /// Whether a turn has failed.
+    #[param(value_type = Option<bool>)]
     faults: Option<String>,
+    /// The `next` of the answer before this one.
     after: Option<String>,
+    /// Most conversations of the answer.
+    #[param(value_type = Option<i64>, minimum = 1, maximum = 200)]
     limit: Option<String>,
 }
 
+/// Conversations for operators.
+///
 /// The conversations that fit, the one with the newest turn first; `next` is what to send as `after` for those that follow.
-pub async fn list(State(host): State<Arc<Host>>, uri: Uri, Query(asked): Query<Asked>) -> Result<Json<Value>, ApiError> {
+#[utoipa::path(
+    get,
+    path = "/api/v1/conversation",
+    tag = "operations",
+    params(Asked),
+    responses(
+        (status = 200, description = "Conversations", body = ref("#/components/schemas/Conversations")),
+        (status = 400, description = "A filter cannot be read"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn list(State(host): State<Arc<Host>>, uri: Uri, Asks(asked): Asks<Asked>) -> Result<Json<Value>, ApiError> {
     let wanted = wanted(asked).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
     let found = find(&host.readers, &wanted).await.map_err(|it| ApiError::of_database(&it, &uri))?;
     let full = i64::try_from(found.len()).is_ok_and(|it| it == wanted.limit);
@@ -43,7 +69,8 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri, Query(asked): Query<A
 }
 
 fn wanted(asked: Asked) -> Result<Wanted, String> {
-    let filled = |it: Option<String>| it.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+    // Not every database can be asked for a NUL, and what is stored has none.
+    let filled = |it: Option<String>| it.map(|it| it.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty());
     let time = |name: &str, it: Option<String>| {
         let wrong = || format!("{name} is no time: send one such as 2026-01-31T12:00:00Z, or milliseconds");
         filled(it).map(|it| clock::parse(&it).ok_or_else(wrong)).transpose()
@@ -81,6 +108,7 @@ fn place(text: &str) -> Option<(Millis, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::extract::Query;
 
     fn read(query: &str) -> Result<Wanted, String> {
         let uri: Uri = format!("/?{query}").parse().expect("a path");

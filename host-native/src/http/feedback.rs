@@ -18,6 +18,22 @@ use crate::feedback::{Feedback, metadata};
 use crate::store::{audit, feedback, load};
 
 /// Keeps what a user says of an answer.
+#[utoipa::path(
+    post,
+    path = "/api/v1/conversation/feedback",
+    tag = "conversation",
+    request_body = ref("#/components/schemas/Feedback"),
+    responses(
+        (status = 200, description = "It is kept", body = ref("#/components/schemas/FeedbackTaken")),
+        (status = 400, description = "The body cannot be read"),
+        (status = 404, description = "There is no such conversation"),
+        (status = 406, description = "The client does not take JSON"),
+        (status = 408, description = "The body does not go on"),
+        (status = 413, description = "The body is too long"),
+        (status = 415, description = "The body does not say that it is JSON"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
 pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
     let bytes = request::json_body(&uri, &headers, body).await?;
     let given = read(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;

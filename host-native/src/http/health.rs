@@ -13,11 +13,21 @@ use crate::drive::Host;
 use crate::store;
 
 /// The process answers.
+#[utoipa::path(get, path = "/healthz", tag = "operations", responses((status = 200, description = "It does", body = ref("#/components/schemas/Health"))))]
 pub async fn alive() -> Json<Value> {
     Json(json!({"status": "UP"}))
 }
 
 /// Turns can be run: the database answers, holds the snapshot, and no policy row is broken.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    tag = "operations",
+    responses(
+        (status = 200, description = "They can", body = ref("#/components/schemas/Readiness")),
+        (status = 503, description = "They cannot: the message says why"),
+    ),
+)]
 pub async fn ready(State(door): State<Arc<Door>>, uri: Uri) -> Result<Json<Value>, ApiError> {
     let mut up = json!({"status": "UP"});
     for (name, tenant) in &door.tenants {

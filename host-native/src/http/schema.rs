@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use convengine_core::glob;
 use convengine_core::text::regex::Regex;
@@ -12,21 +12,38 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
+use super::query::Asks;
 use crate::drive::Host;
 use crate::store::inspect;
 
 /// Which tables a client asks for.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
 pub struct Asked {
+    /// The schema; without it that of `convengine.schema.active`.
     schema: Option<String>,
+    /// A pattern, or a part of the names.
     prefix: Option<String>,
+    /// `EXACT` for one table by its name.
     match_mode: Option<String>,
 }
 
 /// The tables of a schema with everything around them.
-pub async fn inspect(State(host): State<Arc<Host>>, uri: Uri, Query(asked): Query<Asked>) -> Result<Json<Value>, ApiError> {
-    let filled = |it: &Option<String>| it.as_deref().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned);
+#[utoipa::path(
+    get,
+    path = "/api/v1/db/inspect-schema",
+    tag = "operations",
+    params(Asked),
+    responses(
+        (status = 200, description = "The tables", body = ref("#/components/schemas/Inspected")),
+        (status = 400, description = "A parameter cannot be read"),
+        (status = 404, description = "There is no schema of this name"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn inspect(State(host): State<Arc<Host>>, uri: Uri, Asks(asked): Asks<Asked>) -> Result<Json<Value>, ApiError> {
+    let filled = |it: &Option<String>| it.as_deref().map(|it| it.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty());
     let setting = |path: &str| host.current.settings().pointer(path).and_then(Value::as_str).map(str::to_owned);
     let schema = filled(&asked.schema).or_else(|| setting("/schema/active"));
     let found = inspect::schema(&host.readers, schema.as_deref()).await.map_err(|it| ApiError::of_database(&it, &uri))?;

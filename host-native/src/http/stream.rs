@@ -29,6 +29,16 @@ const HEADERS: [(HeaderName, &str); 3] = [
 ];
 
 /// Opens the stream of a conversation, which need not exist yet.
+#[utoipa::path(
+    get,
+    path = "/api/v1/conversation/stream/{id}",
+    tag = "conversation",
+    params(("id" = String, Path, format = "uuid", description = "The conversation")),
+    responses(
+        (status = 200, description = "Server-sent events until one side ends them", body = String, content_type = "text/event-stream"),
+        (status = 400, description = "The conversation is not a UUID"),
+    ),
+)]
 pub async fn events(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
     let id = conversation_of(id, &uri)?;
     let events = Events::new(host.streams.subscribe(&id), connected(&id), HEARTBEAT, host.stream_ends_after);

@@ -4,6 +4,7 @@ mod file;
 pub mod files;
 mod llm;
 pub mod network;
+mod observe;
 mod placeholder;
 mod security;
 pub mod spend;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 pub use files::Roots;
 pub use llm::{Access, Key, Llm, Price};
 pub use network::Network;
+pub use observe::Logging;
 pub use security::{Jwt, KeySet, Mode, Rate, Rates, Security};
 pub use spend::SpendCap;
 pub use stream::Stream;
@@ -59,6 +61,10 @@ pub struct Settings {
     pub file_roots: Arc<Roots>,
     /// The database that tools ask; absent for the engine's own.
     pub tool_database: Option<String>,
+    /// How the log is written.
+    pub logging: Logging,
+    /// Where the collector of traces is; absent when nobody collects them.
+    pub collector: Option<String>,
     /// The tree below `convengine`.
     pub tree: Value,
     /// The tenant whose settings they are.
@@ -122,6 +128,8 @@ impl Settings {
         let mut secrets = Secrets::read(&tree, problems);
         let llm = Llm::read(&tree, &|name| std::env::var(name).ok(), &mut secrets, problems);
         let secrets = Arc::new(secrets);
+        let logging = Logging::read(&tree, problems);
+        let collector = observe::collector(&tree, std::env::var("OTEL_EXPORTER_OTLP_ENDPOINT").ok(), problems);
         let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://") && !it.starts_with("https://")) {
             problems
@@ -144,6 +152,8 @@ impl Settings {
             secrets,
             file_roots,
             tool_database,
+            logging,
+            collector,
             tree,
             tenant: None,
             tenants: BTreeMap::new(),

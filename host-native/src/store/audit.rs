@@ -9,7 +9,7 @@ use super::turn_rows::Rows;
 use crate::clock;
 
 /// A row of `ce_audit` as clients get it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditRow {
     /// The row's number.

@@ -9,7 +9,7 @@ mod told;
 
 pub use event::connected;
 pub use tokens::Tokens;
-pub use told::Told;
+pub use told::{Told, is_blocked};
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,6 +21,9 @@ use convengine_core::turn::Millis;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::observe::meter::Counted;
+use crate::observe::{Meter, names};
+
 /// Bytes that may wait for one listener before more come. The events of a slice come together, however many they are.
 const MOST_WAITING: usize = 1024 * 1024;
 
@@ -28,6 +31,7 @@ const MOST_WAITING: usize = 1024 * 1024;
 #[derive(Debug, Default)]
 pub struct Streams {
     listeners: Mutex<Listeners>,
+    meter: Meter,
 }
 
 #[derive(Debug, Default)]
@@ -52,9 +56,15 @@ pub struct Subscription {
     number: u64,
     queue: mpsc::UnboundedReceiver<Bytes>,
     waiting: Arc<AtomicUsize>,
+    _open: Counted,
 }
 
 impl Streams {
+    /// Listeners that are counted.
+    pub fn new(meter: Meter) -> Streams {
+        Streams { listeners: Mutex::default(), meter }
+    }
+
     /// Listens to a conversation, which need not exist.
     pub fn subscribe(self: &Arc<Self>, conversation: &str) -> Subscription {
         let (sender, queue) = mpsc::unbounded_channel();
@@ -67,7 +77,8 @@ impl Streams {
             listeners.by_conversation.entry(conversation.to_owned()).or_default().push(listener);
         }
         drop(listeners);
-        Subscription { streams: Arc::clone(self), conversation: conversation.to_owned(), number, queue, waiting }
+        let open = self.meter.counted(names::STREAMS_OPEN);
+        Subscription { streams: Arc::clone(self), conversation: conversation.to_owned(), number, queue, waiting, _open: open }
     }
 
     /// Whether anybody listens to a conversation.
@@ -79,7 +90,10 @@ impl Streams {
     pub fn send(&self, conversation: &str, events: &Bytes) {
         let mut listeners = self.listeners();
         let Some(of_conversation) = listeners.by_conversation.get_mut(conversation) else { return };
+        let before = of_conversation.len();
         of_conversation.retain(|it| it.takes(events));
+        self.meter.told(count(events), of_conversation.len());
+        self.meter.dropped(before - of_conversation.len());
         if of_conversation.is_empty() {
             listeners.by_conversation.remove(conversation);
         }
@@ -102,6 +116,11 @@ impl Streams {
     fn listeners(&self) -> MutexGuard<'_, Listeners> {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How many events a text holds: each ends with an empty line and has no other.
+fn count(events: &[u8]) -> usize {
+    events.windows(2).filter(|it| it == b"\n\n").count()
 }
 
 impl Listener {

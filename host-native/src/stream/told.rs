@@ -63,7 +63,8 @@ impl<'s> Told<'s> {
     }
 }
 
-fn is_blocked(outcome: &Outcome) -> bool {
+/// Whether a policy has blocked a turn.
+pub fn is_blocked(outcome: &Outcome) -> bool {
     outcome.writes.iter().any(|it| matches!(it, Write::Conversation(row) if row.status == "BLOCKED"))
 }
 

@@ -21,6 +21,7 @@ use convengine_core::turn::{Notice, Outcome, Turn};
 use convengine_server::arguments::Options;
 use convengine_server::drive::Host;
 use convengine_server::http::request::MessageBody;
+use convengine_server::observe::Traces;
 use convengine_server::pack_file;
 use convengine_server::settings::Settings;
 use convengine_server::store::turn_rows::{Rows, TurnRows};
@@ -65,7 +66,7 @@ async fn main() -> Result<()> {
         _ => bail!("usage: ceiling DATABASE PACK [TURNS]"),
     };
     let settings = Settings::read(&Options { database: Some(database.clone()), ..Options::default() })?;
-    let (host, _writing) = app::host(&settings).await?;
+    let (host, _writing) = app::host(&settings, Traces::default()).await?;
     let routes = app::around(Router::new().route(app::MESSAGE, post(message))).with_state(Arc::new(Ceiling { host, recorded }));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("convengine listening on http://{}", listener.local_addr()?);

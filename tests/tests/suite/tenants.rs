@@ -95,6 +95,9 @@ fn no_route_leads_from_one_tenant_to_another() {
                 assert_ne!(snapshot(&answer.json()), snapshot(&own.json()));
             }
             ("GET", "/api/v1/db/inspect-schema") => assert!(own_text.contains("of_b_alone"), "{own_text}"),
+            ("GET", "/metrics") => {
+                assert!(text.contains("tenant=\"a\"") && !text.contains("tenant=\"b\"") && own_text.contains("tenant=\"b\""), "{text}");
+            }
             _ => panic!("{method} {path} has no row of its own here: say what another tenant must not get"),
         }
     }

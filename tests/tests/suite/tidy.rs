@@ -137,8 +137,13 @@ fn public_items_are_documented() {
             if !starts.iter().any(|it| line.trim_start().starts_with(it)) {
                 continue;
             }
-            let above = lines[..index].iter().rev().find(|it| !it.trim_start().starts_with("#["));
-            if !above.is_some_and(|it| it.trim_start().starts_with("///")) {
+            // An attribute may have many lines.
+            let mut within = false;
+            let above = lines[..index].iter().rev().map(|it| it.trim_start()).find(|it| {
+                within = (within || *it == ")]") && !it.starts_with("#[");
+                !within && !it.starts_with("#[")
+            });
+            if !above.is_some_and(|it| it.starts_with("///")) {
                 bare.push(format!("{}:{} {}", path.display(), index + 1, line.trim()));
             }
         }

@@ -11,7 +11,7 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads by itself.
-const HOST_KEYS: [&str; 13] = [
+const HOST_KEYS: [&str; 15] = [
     "audit.persistence.mode",
     "database.synchronous",
     "security",
@@ -25,6 +25,8 @@ const HOST_KEYS: [&str; 13] = [
     "tool-database",
     "llm",
     "turn",
+    "logging",
+    "telemetry",
 ];
 
 /// Keys of ConvEngine that this version accepts without effect.

@@ -7,10 +7,14 @@ use reqwest::header::{
 };
 use reqwest::{Method, StatusCode, Url};
 
+use crate::observe::ids;
 use crate::secrets::Secrets;
 
 /// What makes a repetition harmless where the service honours it.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Which span a call belongs to. (W3C Trace Context)
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// What the connection itself is run with; a value from outside could smuggle a second request in.
 const FRAMING: [HeaderName; 7] = [CONNECTION, CONTENT_LENGTH, HOST, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
@@ -56,6 +60,13 @@ impl Call {
             headers.insert(header_name(&auth.header)?, value);
         }
         Ok(Call { method, url, headers, body: request.body.clone() })
+    }
+
+    /// Tells the service of the effect's span, unless the author tells it of another.
+    pub fn trace(&mut self, key: &str) {
+        if let Ok(value) = HeaderValue::from_str(&ids::traceparent(key)) {
+            self.headers.entry(TRACEPARENT).or_insert(value);
+        }
     }
 
     /// The call to which an answer redirects, if it does and may; else the answer stands for itself.

@@ -46,13 +46,13 @@ impl Http {
     }
 }
 
-/// Calls a service once; `key` is that of the effect. No secret is in what comes back.
-pub async fn answer(http: &Http, request: &HttpRequest, key: &str) -> Answer {
+/// Calls a service once; `key` is that of the effect, and where turns are `traced` the service is told of its span. No secret is in what comes back.
+pub async fn answer(http: &Http, request: &HttpRequest, key: &str, traced: bool) -> Answer {
     let pass = match http.circuits.enter(request) {
         Ok(pass) => pass,
         Err(open) => return Answer::Error(open),
     };
-    let answer = match attempt(http, request, key).await {
+    let answer = match attempt(http, request, key, traced).await {
         Ok(reply) => Answer::Ok(Reply::Http(HttpReply { body: http.secrets.scrub(&reply.body).into_owned(), ..reply })),
         Err(error) => Answer::Error(EffectError { message: http.secrets.scrub(&error.message).into_owned(), ..error }),
     };
@@ -60,9 +60,12 @@ pub async fn answer(http: &Http, request: &HttpRequest, key: &str) -> Answer {
     answer
 }
 
-async fn attempt(http: &Http, request: &HttpRequest, key: &str) -> Result<HttpReply, EffectError> {
+async fn attempt(http: &Http, request: &HttpRequest, key: &str, traced: bool) -> Result<HttpReply, EffectError> {
     let limits = Limits::of(request);
     let mut call = Call::of(request, key, &http.secrets)?;
+    if traced {
+        call.trace(key);
+    }
     for _ in 0..=REDIRECTS {
         let response = send(http, &call, &limits).await?;
         match call.redirected(response.status(), response.headers())? {

@@ -27,6 +27,17 @@ pub enum Model {
     Remote(Box<Remote>),
 }
 
+impl Model {
+    /// Its provider and its name.
+    pub fn names(&self) -> (&str, &str) {
+        match self {
+            Model::Off => ("off", "off"),
+            Model::Scripted(_) => ("scripted", "scripted"),
+            Model::Remote(remote) => (remote.protocol.name(), &remote.model),
+        }
+    }
+}
+
 /// A model with the calls that it answers.
 #[derive(Debug)]
 pub struct Seat {

@@ -22,6 +22,7 @@ use convengine_core::turn::{Answer, EffectError, EffectErrorKind, EmbedRequest, 
 use tokio::time::{Instant, timeout_at};
 
 use crate::exit::Failure;
+use crate::observe::Meter;
 use crate::secrets::Secrets;
 use crate::settings::Llm;
 use crate::stream::Tokens;
@@ -44,6 +45,7 @@ pub struct Models {
     llm: Llm,
     secrets: Arc<Secrets>,
     first_wait: Duration,
+    meter: Meter,
 }
 
 /// What a model is asked.
@@ -52,13 +54,45 @@ enum Asked<'a> {
     Embed(&'a EmbedRequest),
 }
 
+impl Asked<'_> {
+    /// What for; a word that is known.
+    fn purpose(&self) -> &str {
+        match self {
+            Asked::Llm(request, _) if purpose::is_known(&request.purpose) => &request.purpose,
+            Asked::Llm(..) => "other",
+            Asked::Embed(_) => purpose::EMBED,
+        }
+    }
+}
+
 impl Models {
     /// Reads who answers.
     ///
     /// # Errors
     /// A usage failure that says what to write.
     pub fn new(llm: &Llm, secrets: Arc<Secrets>) -> Result<Models, Failure> {
-        Ok(Models { seats: choice::seats(llm)?, llm: llm.clone(), secrets, first_wait: FIRST_WAIT })
+        Ok(Models { seats: choice::seats(llm)?, llm: llm.clone(), secrets, first_wait: FIRST_WAIT, meter: Meter::default() })
+    }
+
+    /// The models with somebody who counts their calls.
+    #[must_use]
+    pub fn counted(self, meter: Meter) -> Models {
+        Models { meter, ..self }
+    }
+
+    /// The model that stands for a call, with its provider: the one that has answered, else the first that is asked.
+    pub fn asked(&self, request: &Request, answer: &Answer) -> Option<(&str, &str)> {
+        let order = match request {
+            Request::Llm(request) => self.order(&request.purpose, |_| true),
+            Request::Embed(_) => self.order(purpose::EMBED, |it| matches!(it, Model::Scripted(_))),
+            _ => return None,
+        };
+        let provider = match answer {
+            Answer::Ok(Reply::Llm(reply)) => reply.provider.as_str(),
+            _ => "",
+        };
+        let names: Vec<_> = order.iter().map(|it| it.names()).collect();
+        names.iter().find(|it| it.0 == provider).or(names.first()).copied()
     }
 
     /// The answer that the turn of a script brings, and after how many milliseconds.
@@ -103,7 +137,11 @@ impl Models {
         for (index, model) in order.iter().enumerate() {
             let left = u32::try_from(order.len() - index).unwrap_or(u32::MAX);
             let share = by.saturating_duration_since(Instant::now()) / left;
-            let failed = match self.patiently(model, &mut asked, Instant::now() + share, left == 1).await {
+            let begun = Instant::now();
+            let answer = self.patiently(model, &mut asked, begun + share, left == 1).await;
+            let told = answer.as_ref().map_err(|it| it.as_ref().map_or(EffectErrorKind::Unsupported, |it| it.error.kind));
+            self.meter.model(model.names(), asked.purpose(), told, begun.elapsed());
+            let failed = match answer {
                 Ok(reply) => return Answer::Ok(self.scrubbed(reply)),
                 Err(Some(failed)) => failed,
                 Err(None) => break,

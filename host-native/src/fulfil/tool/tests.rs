@@ -8,6 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::arguments::Options;
 use crate::fulfil::fulfil;
+use crate::observe::Traces;
 use crate::settings::Settings;
 use crate::{app, store};
 
@@ -28,7 +29,7 @@ async fn answers(requests: Vec<Request>) -> Vec<Answer> {
     let document = "insert into cv_document (collection, title, body) values ('faq', 'Keys', 'hunter2hunter2')";
     sqlx::query(document).execute(connection.sqlite()).await.expect("a document");
     drop(connection);
-    let (host, _) = app::host(&settings).await.expect("a host");
+    let (host, _) = app::host(&settings, Traces::default()).await.expect("a host");
     let mut answers = Vec::new();
     for (number, request) in (1..).zip(requests) {
         let effect = Effect {

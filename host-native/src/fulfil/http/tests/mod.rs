@@ -155,7 +155,7 @@ fn post(url: impl Into<String>) -> HttpRequest {
 }
 
 async fn ask(http: &Http, request: &HttpRequest) -> Result<HttpReply, EffectError> {
-    match answer(http, request, "turn/7").await {
+    match answer(http, request, "turn/7", true).await {
         Answer::Ok(Reply::Http(reply)) => Ok(reply),
         Answer::Ok(other) => panic!("{other:?}"),
         Answer::Error(error) => Err(error),

@@ -6,13 +6,18 @@ use axum::Router;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use convengine_core::turn::{Class, EffectErrorKind, HttpRequest, SecretHeader};
+use reqwest::StatusCode;
+use reqwest::header::{HeaderMap, HeaderValue, LOCATION};
 use serde_json::{Value, json};
 
 use super::{SECRET, Script, ask, auth, counted, echo, get, http, post, scripted, sent, serve};
+use crate::fulfil::http::call::Call;
+use crate::observe::ids;
+use crate::secrets::Secrets;
 
 #[tokio::test]
 async fn a_secret_is_sent_in_its_header_and_never_comes_back() {
-    let told = |it: axum::http::HeaderMap| async move {
+    let told = |it: HeaderMap| async move {
         assert_eq!(it.get_all("authorization").iter().map(|it| it.to_str().unwrap()).collect::<Vec<_>>(), [format!("Bearer {SECRET}")]);
         let json = json!({"you sent": SECRET}).to_string();
         format!("{SECRET} {json} {} {}", STANDARD.encode(SECRET), json!(json))
@@ -28,7 +33,7 @@ async fn a_secret_is_sent_in_its_header_and_never_comes_back() {
 #[tokio::test]
 async fn no_secret_is_in_an_error() {
     let mut http = scripted("", &Script::of(&[&[]]));
-    let mut secrets = crate::secrets::Secrets::default();
+    let mut secrets = Secrets::default();
     secrets.know("tenant", "acme4711");
     http.secrets = secrets.into();
     let error = ask(&http, &get("http://acme4711.test/?key=acme4711")).await.expect_err("unknown");
@@ -116,4 +121,18 @@ async fn a_write_has_the_key_of_its_first_attempt() {
     ] {
         assert_eq!(sent(&http, &request).await["headers"]["idempotency-key"], key, "{request:?}");
     }
+}
+
+#[tokio::test]
+async fn a_service_is_told_of_the_span_and_another_one_is_not() {
+    let mut call = Call::of(&get("http://one.example/a"), "turn/7", &Secrets::default()).expect("a call");
+    call.trace("turn/7");
+    assert_eq!(call.headers["traceparent"], ids::traceparent("turn/7").as_str());
+    let away = HeaderMap::from_iter([(LOCATION, HeaderValue::from_static("http://two.example/"))]);
+    let next = call.redirected(StatusCode::FOUND, &away).expect("an address").expect("a redirect");
+    assert!(!next.headers.contains_key("traceparent"));
+    let own = HttpRequest { headers: vec![("traceparent".into(), "the author's".into())], ..get("http://one.example/a") };
+    let mut call = Call::of(&own, "turn/7", &Secrets::default()).expect("a call");
+    call.trace("turn/7");
+    assert_eq!(call.headers.get_all("traceparent").iter().collect::<Vec<_>>(), ["the author's"]);
 }

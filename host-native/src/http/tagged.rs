@@ -1,0 +1,50 @@
+//! Answers with a tag: who has the same already is told so and not sent it again. Clients read an audit after each event of a stream.
+
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// The answer, or that it is the one that the client has.
+pub fn tagged(headers: &HeaderMap, body: &impl Serialize) -> Response {
+    // Rows are texts and numbers: serialising them has no way to fail.
+    let body = serde_json::to_vec(body).unwrap_or_default();
+    let digest: String = Sha256::digest(&body).iter().take(16).map(|it| format!("{it:02x}")).collect();
+    // Weak, because the same may be sent with or without compression.
+    let tag = format!("W/\"{digest}\"");
+    let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|it| it.to_str().ok()).any(|it| names(it, &tag));
+    let about = [(header::ETAG, tag), (header::CACHE_CONTROL, "private, no-cache".to_owned())];
+    if known {
+        return (StatusCode::NOT_MODIFIED, about).into_response();
+    }
+    (about, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+/// Whether a list of tags names this one, as weak tags are compared. (RFC 9110, 13.1.2)
+fn names(list: &str, tag: &str) -> bool {
+    let bare = |it: &str| it.trim().trim_start_matches("W/").to_owned();
+    list.split(',').any(|it| it.trim() == "*" || bare(it) == bare(tag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_known_in_either_form() {
+        let answer = tagged(&HeaderMap::new(), &["a"]);
+        let tag = answer.headers()[header::ETAG].to_str().expect("a tag").to_owned();
+        assert_eq!((answer.status(), tag.len()), (StatusCode::OK, 36));
+        for (list, status) in [
+            (tag.clone(), 304),
+            (format!("\"x\", {}", tag.trim_start_matches("W/")), 304),
+            ("*".to_owned(), 304),
+            ("W/\"x\"".to_owned(), 200),
+            (String::new(), 200),
+        ] {
+            let headers = HeaderMap::from_iter([(header::IF_NONE_MATCH, list.parse().expect("a header"))]);
+            assert_eq!(tagged(&headers, &["a"]).status().as_u16(), status, "{list}");
+        }
+        assert_ne!(tagged(&HeaderMap::new(), &["b"]).headers()[header::ETAG], tag);
+    }
+}

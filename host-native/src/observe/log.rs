@@ -1,0 +1,97 @@
+//! The log: text for people, or a JSON object a line for machines.
+
+use std::fmt;
+use std::io::IsTerminal;
+
+use convengine_core::turn::Millis;
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::{JsonFields, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::clock;
+use crate::settings::Logging;
+
+/// What is written unless somebody asks for more or less. A lock that is waited for has its own line.
+const USUAL: &str = "warn,sqlx::query=off";
+
+/// Begins to write the log to standard error. `RUST_LOG` wins over the settings.
+pub fn begin(logging: &Logging) {
+    let wanted = logging.level.as_ref().map_or_else(|| USUAL.to_owned(), |it| format!("sqlx::query=off,{it}"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(wanted));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if logging.json {
+        log.fmt_fields(JsonFields::new()).event_format(Lines).init();
+    } else {
+        log.with_ansi(std::io::stderr().is_terminal()).init();
+    }
+}
+
+/// Each event as one flat object: its own members, and those of the request and the turn that it belongs to.
+struct Lines;
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'l> LookupSpan<'l>,
+    N: for<'w> FormatFields<'w> + 'static,
+{
+    fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let mut line = Map::new();
+        let metadata = event.metadata();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now = now.map_or(0, |it| Millis::try_from(it.as_millis()).unwrap_or(Millis::MAX));
+        line.insert("timestamp".to_owned(), clock::iso_text(now).into());
+        line.insert("level".to_owned(), metadata.level().as_str().into());
+        line.insert("target".to_owned(), metadata.target().into());
+        let mut own = Members::default();
+        event.record(&mut own);
+        // The message comes first, as readers look for it.
+        line.extend(own.0.shift_remove("message").map(|it| ("message".to_owned(), it)));
+        for span in context.event_scope().into_iter().flat_map(|it| it.from_root()) {
+            let extensions = span.extensions();
+            let Some(fields) = extensions.get::<FormattedFields<N>>() else { continue };
+            let Ok(Value::Object(members)) = serde_json::from_str(&fields.fields) else { continue };
+            for (name, value) in members {
+                // Whose id it is, is the span's name.
+                let name = if name == "id" { format!("{}Id", span.name()) } else { name };
+                line.insert(name, value);
+            }
+        }
+        line.extend(own.0);
+        writeln!(writer, "{}", Value::Object(line))
+    }
+}
+
+#[derive(Default)]
+struct Members(Map<String, Value>);
+
+impl Members {
+    fn put(&mut self, field: &Field, value: impl Into<Value>) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+}
+
+impl Visit for Members {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.put(field, format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value);
+    }
+}

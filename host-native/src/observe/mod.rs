@@ -1,0 +1,16 @@
+//! What a server tells those who run it: numbers, traces and a log. None of them holds what users say, and none fails a turn.
+
+mod export;
+pub mod ids;
+pub mod log;
+pub mod meter;
+pub mod names;
+mod scrape;
+mod spans;
+mod turn;
+
+pub use export::Traces;
+pub use meter::Meter;
+pub use scrape::{Described, begin, rendered};
+pub use spans::of_effect;
+pub use turn::{Seen, caller, reason};

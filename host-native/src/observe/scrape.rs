@@ -1,0 +1,157 @@
+//! The text that Prometheus reads: what was counted, and what is looked up when somebody asks.
+
+use std::fmt::Write;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use convengine_core::config::Issue;
+use metrics::{describe_counter, describe_gauge, describe_histogram};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tokio::task::JoinHandle;
+
+use super::names::{self, Kind, METRICS};
+
+/// Seconds: from a turn without effects to one that is given up.
+const SECONDS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0];
+
+/// Parts of a transaction; the writer takes 32 at most.
+const ITEMS: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+
+/// What was measured and not yet counted must not pile up while nobody asks.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Ticks a second in which Linux tells processor time, on every machine.
+const TICKS: f64 = 100.0;
+
+static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+
+/// Begins to count in this process; the task is to be ended with the server.
+pub fn begin() -> JoinHandle<()> {
+    let handle = RECORDER.get_or_init(|| recorder().ok()).clone();
+    tokio::spawn(async move {
+        let Some(handle) = handle else {
+            tracing::warn!("nothing is counted: /metrics tells of the process alone");
+            return;
+        };
+        loop {
+            tokio::time::sleep(UPKEEP).await;
+            handle.run_upkeep();
+        }
+    })
+}
+
+fn recorder() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildError> {
+    let mut builder = PrometheusBuilder::new();
+    for metric in METRICS {
+        let buckets: &[f64] = match metric.kind {
+            Kind::Seconds => &SECONDS,
+            Kind::Items => &ITEMS,
+            Kind::Counter | Kind::Gauge => continue,
+        };
+        builder = builder.set_buckets_for_metric(Matcher::Full(metric.name.to_owned()), buckets)?;
+    }
+    let handle = builder.install_recorder()?;
+    for metric in METRICS {
+        match metric.kind {
+            Kind::Counter => describe_counter!(metric.name, metric.help),
+            Kind::Gauge => describe_gauge!(metric.name, metric.help),
+            Kind::Seconds | Kind::Items => describe_histogram!(metric.name, metric.help),
+        }
+    }
+    Ok(handle)
+}
+
+/// A configuration as `/metrics` tells of it.
+#[derive(Debug)]
+pub struct Described<'d> {
+    /// The tenant whose it is.
+    pub tenant: Option<&'d str>,
+    /// Its hash.
+    pub hash: &'d str,
+    /// Its issues.
+    pub issues: &'d [Issue],
+}
+
+/// What of a text of numbers is no other tenant's.
+fn own(text: &str, tenant: Option<&str>) -> String {
+    let own = tenant.map(|it| format!("tenant=\"{it}\""));
+    let fits = |it: &&str| it.starts_with('#') || !it.contains("{tenant=\"") || own.as_ref().is_some_and(|own| it.contains(own));
+    text.lines().filter(fits).flat_map(|it| [it, "\n"]).collect()
+}
+
+/// Everything that is no other tenant's as text.
+pub fn rendered(it: &Described<'_>) -> String {
+    let text = RECORDER.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default();
+    let mut text = own(&text, it.tenant);
+    let tenant = it.tenant.map(|it| format!("tenant=\"{it}\",")).unwrap_or_default();
+    put(&mut text, names::CONFIG_INFO, [(format!("{{{tenant}hash=\"{}\"}}", it.hash), 1.0)].into_iter());
+    let errors = it.issues.iter().filter(|it| it.is_error()).count();
+    let issues = [("error", errors), ("warning", it.issues.len() - errors)];
+    let issues = issues.map(|(severity, count)| (format!("{{{tenant}severity=\"{severity}\"}}"), count as f64));
+    put(&mut text, names::CONFIG_ISSUES, issues.into_iter());
+    for (name, value) in [(names::MEMORY, memory()), (names::CPU, processor()), (names::FILES, files())] {
+        put(&mut text, name, value.map(|it| (String::new(), it)).into_iter());
+    }
+    text
+}
+
+fn put(text: &mut String, name: &str, values: impl Iterator<Item = (String, f64)>) {
+    let mut values = values.peekable();
+    let (Some(metric), Some(_)) = (METRICS.iter().find(|it| it.name == name), values.peek()) else { return };
+    // Writing to a text has no way to fail.
+    let _ = writeln!(text, "# HELP {name} {}\n# TYPE {name} {}", metric.help, metric.kind.name());
+    for (labels, value) in values {
+        let _ = writeln!(text, "{name}{labels} {value}");
+    }
+    text.push('\n');
+}
+
+/// Bytes; nothing where the machine has no such file.
+fn memory() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok().map(|it| it * 1024.0)
+}
+
+/// Seconds in the program and in the system for it.
+fn processor() -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name may hold anything, so what follows is counted from its end.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let (user, system) = (fields.next()?.parse::<f64>().ok()?, fields.next()?.parse::<f64>().ok()?);
+    Some((user + system) / TICKS)
+}
+
+fn files() -> Option<f64> {
+    std::fs::read_dir("/proc/self/fd").ok().map(|it| it.count() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_looked_up_is_told_with_its_help() {
+        let issues = [Issue::error("a", "b", "c"), Issue::warning("a", "b", "c"), Issue::warning("a", "b", "c")];
+        let text = rendered(&Described { tenant: None, hash: "abc", issues: &issues });
+        let of_tenant = rendered(&Described { tenant: Some("acme"), hash: "def", issues: &[] });
+        for line in [
+            "# TYPE convengine_config_info gauge",
+            "convengine_config_info{hash=\"abc\"} 1",
+            "convengine_config_issues{severity=\"error\"} 1",
+            "convengine_config_issues{severity=\"warning\"} 2",
+            "# TYPE convengine_process_cpu_seconds_total counter",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line} in {text}");
+        }
+        for line in
+            ["convengine_config_info{tenant=\"acme\",hash=\"def\"} 1", "convengine_config_issues{tenant=\"acme\",severity=\"error\"} 0"]
+        {
+            assert!(of_tenant.lines().any(|it| it == line), "{line} in {of_tenant}");
+        }
+        let all = "# HELP a\na{tenant=\"acme\"} 1\na{tenant=\"acme-two\",k=\"v\"} 2\nb{k=\"tenant\"} 3\n";
+        assert_eq!(own(all, Some("acme")), "# HELP a\na{tenant=\"acme\"} 1\nb{k=\"tenant\"} 3\n");
+        assert_eq!(own(all, None), "# HELP a\nb{k=\"tenant\"} 3\n");
+        assert!(memory().is_none_or(|it| it > 1_000_000.0) && processor().is_none_or(|it| it >= 0.0), "{text}");
+    }
+}

@@ -1,0 +1,171 @@
+//! The span of an effect. (OpenTelemetry's conventions for generative models)
+
+use std::time::SystemTime;
+
+use convengine_core::turn::{Answer, Effect, HttpCaller, Reply, Request};
+use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceState};
+use opentelemetry::{InstrumentationScope, KeyValue};
+use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
+
+use super::names::attribute;
+use super::{ids, meter};
+
+/// Characters of a name that somebody else gave.
+const LONGEST_NAME: usize = 64;
+
+/// What a span is about.
+#[derive(Debug)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// Which side of which call it is.
+    pub kind: SpanKind,
+    /// What is known.
+    pub attributes: Vec<KeyValue>,
+}
+
+/// A span of the turn that a key belongs to.
+pub fn span(key: &str, parent: SpanId, named: Named, from: SystemTime, failed: Option<&'static str>) -> SpanData {
+    let Named { name, kind, mut attributes } = named;
+    attributes.extend(failed.map(|it| KeyValue::new(attribute::ERROR, it)));
+    let trace = ids::trace_of(ids::turn_of(key));
+    SpanData {
+        span_context: SpanContext::new(trace, ids::span_of(key), TraceFlags::SAMPLED, false, TraceState::NONE),
+        parent_span_id: parent,
+        parent_span_is_remote: false,
+        span_kind: kind,
+        name: name.into(),
+        start_time: from,
+        end_time: SystemTime::now(),
+        attributes,
+        dropped_attributes_count: 0,
+        events: SpanEvents::default(),
+        links: SpanLinks::default(),
+        status: failed.map_or(Status::Unset, Status::error),
+        instrumentation_scope: InstrumentationScope::builder("convengine").with_version(env!("CARGO_PKG_VERSION")).build(),
+    }
+}
+
+/// The span of an effect with its answer; `asked` is the model that stands for a model call, with its provider.
+pub fn of_effect(effect: &Effect, answer: &Answer, asked: Option<(&str, &str)>, from: SystemTime) -> SpanData {
+    let failed = Some(meter::outcome(answer)).filter(|it| *it != "ok");
+    let mut named = named(&effect.request, asked);
+    named.attributes.push(KeyValue::new(attribute::KIND, meter::kind(&effect.request)));
+    match answer {
+        Answer::Ok(Reply::Llm(reply)) => {
+            named.attributes.push(KeyValue::new(attribute::RESPONSE_MODEL, reply.model.clone()));
+            let of_usage = |usage: &convengine_core::turn::Usage| {
+                let number = |name: &'static str, it: u64| KeyValue::new(name, i64::try_from(it).unwrap_or(i64::MAX));
+                let cost = usage.cost_micros.map(|it| number(attribute::COST, it));
+                [number(attribute::INPUT_TOKENS, usage.input_tokens), number(attribute::OUTPUT_TOKENS, usage.output_tokens)]
+                    .into_iter()
+                    .chain(cost)
+            };
+            named.attributes.extend(reply.usage.iter().flat_map(of_usage));
+        }
+        Answer::Ok(Reply::Http(reply)) => named.attributes.push(KeyValue::new(attribute::STATUS, i64::from(reply.status))),
+        Answer::Error(error) => {
+            named.attributes.extend(error.status.map(|it| KeyValue::new(attribute::STATUS, i64::from(it))));
+        }
+        Answer::Ok(_) => {}
+    }
+    span(&effect.key, ids::span_of(ids::turn_of(&effect.key)), named, from, failed)
+}
+
+fn named(request: &Request, asked: Option<(&str, &str)>) -> Named {
+    let (provider, model) = asked.unwrap_or(("none", "none"));
+    let of_model = |operation: &'static str| {
+        vec![
+            KeyValue::new(attribute::OPERATION, operation),
+            KeyValue::new(attribute::PROVIDER, provider.to_owned()),
+            KeyValue::new(attribute::SYSTEM, provider.to_owned()),
+            KeyValue::new(attribute::REQUEST_MODEL, model.to_owned()),
+        ]
+    };
+    let of_tool = |tool: &str, kind| Named {
+        name: format!("execute_tool {}", plain(tool)),
+        kind,
+        attributes: vec![KeyValue::new(attribute::OPERATION, "execute_tool"), KeyValue::new(attribute::TOOL, plain(tool))],
+    };
+    let other = |name: String, kind| Named { name, kind, attributes: Vec::new() };
+    match request {
+        Request::Llm(request) => {
+            let mut attributes = of_model("chat");
+            attributes.push(KeyValue::new(attribute::PURPOSE, plain(&request.purpose)));
+            Named { name: format!("chat {model}"), kind: SpanKind::Client, attributes }
+        }
+        Request::Embed(_) => Named { name: format!("embeddings {model}"), kind: SpanKind::Client, attributes: of_model("embeddings") },
+        Request::Tool(request) => of_tool(request.tool_code.as_deref().unwrap_or(&request.tool_group), SpanKind::Internal),
+        Request::Sql(request) => of_tool(&request.tool_code, SpanKind::Client),
+        Request::Http(request) => match &request.caller {
+            HttpCaller::Tool(code) => of_tool(code, SpanKind::Client),
+            HttpCaller::Task(task) => other(format!("task {}", plain(task)), SpanKind::Client),
+            HttpCaller::Extension(name) => other(format!("extension {}", plain(name)), SpanKind::Client),
+        },
+        Request::Task(request) => other(format!("task {}", plain(&request.task)), SpanKind::Internal),
+        Request::Extension(request) => other(format!("extension {}", plain(&request.extension)), SpanKind::Internal),
+        Request::Container(_) => other("container".to_owned(), SpanKind::Client),
+        Request::Sleep(_) => other("sleep".to_owned(), SpanKind::Internal),
+    }
+}
+
+/// A name as it is when it looks like one: some of them a user may choose, and no text of a user is told.
+fn plain(name: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | ':' | '-');
+    let fits = !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain);
+    if fits { name.to_owned() } else { "other".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convengine_core::turn::{Class, EffectError, EffectErrorKind, EffectId, LlmReply, Usage};
+    use serde_json::json;
+
+    fn effect(request: serde_json::Value) -> Effect {
+        let request = serde_json::from_value(request).expect("a request");
+        Effect { id: EffectId(2), key: "t/2".to_owned(), class: Class::Read, deadline_ms: 1, stream: false, repeatable: false, request }
+    }
+
+    fn text(span: &SpanData) -> String {
+        let attributes: Vec<String> = span.attributes.iter().map(|it| format!("{}={}", it.key, it.value)).collect();
+        format!("{} {}", span.name, attributes.join(" "))
+    }
+
+    #[test]
+    fn a_model_call_is_told_by_the_conventions_and_without_texts() {
+        let call = effect(
+            json!({"kind": "llm", "purpose": "agent", "mode": "text", "system": "hidden", "user": "hidden", "context": {}, "user_text": "hidden"}),
+        );
+        let usage = Some(Usage { input_tokens: 7, output_tokens: 3, cost_micros: None });
+        let reply = LlmReply { text: "hidden".to_owned(), provider: "openai".to_owned(), model: "m-2026".to_owned(), usage };
+        let told = of_effect(&call, &Answer::Ok(Reply::Llm(reply)), Some(("openai", "m")), SystemTime::now());
+        assert_eq!(
+            text(&told),
+            "chat m gen_ai.operation.name=chat gen_ai.provider.name=openai gen_ai.system=openai gen_ai.request.model=m \
+             convengine.model.purpose=agent convengine.effect.kind=llm gen_ai.response.model=m-2026 gen_ai.usage.input_tokens=7 \
+             gen_ai.usage.output_tokens=3"
+        );
+        assert_eq!((told.parent_span_id, told.span_context.span_id()), (ids::span_of("t"), ids::span_of("t/2")));
+        let failed = Answer::Error(EffectError::new(EffectErrorKind::Timeout, "hidden"));
+        let told = of_effect(&call, &failed, None, SystemTime::now());
+        assert!(
+            text(&told).ends_with("error.type=timeout")
+                && told.status == Status::error("timeout")
+                && !format!("{told:?}").contains("hidden")
+        );
+    }
+
+    #[test]
+    fn what_is_no_name_is_not_told() {
+        for (tool, name) in
+            [("crm.find", "execute_tool crm.find"), ("my card is 4111 1111", "execute_tool other"), ("", "execute_tool other")]
+        {
+            let call = effect(json!({"kind": "tool", "tool_code": tool, "tool_group": "G", "args": {"a": "hidden"}}));
+            let failed = Answer::Error(EffectError::new(EffectErrorKind::NotFound, "hidden"));
+            let told = of_effect(&call, &failed, None, SystemTime::now());
+            assert_eq!(told.name, name);
+            assert!(!format!("{told:?}").contains("hidden"));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! One turn as operators see it: a number, a line of the log, a trace.
+
+use std::time::{Instant, SystemTime};
+
+use convengine_core::turn::{Outcome, TurnInput};
+use opentelemetry::KeyValue;
+use opentelemetry::trace::{Link, SpanContext, SpanId, SpanKind};
+
+use super::ids;
+use super::names::attribute;
+use super::spans::{Named, span};
+use crate::drive::{Host, Refusal};
+use crate::stream::is_blocked;
+
+/// A turn that runs.
+#[derive(Debug)]
+pub struct Seen {
+    turn: String,
+    conversation: String,
+    config: String,
+    caller: Option<SpanContext>,
+    received: Instant,
+    effects: usize,
+}
+
+impl Seen {
+    /// A turn that has asked for nothing yet; `caller` is the span that the message came from.
+    pub fn of(input: &TurnInput, config: &str, received: Instant, caller: Option<SpanContext>) -> Seen {
+        let (turn, conversation, config) = (input.turn.clone(), input.conversation.clone(), config.to_owned());
+        Seen { turn, conversation, config, caller, received, effects: 0 }
+    }
+
+    /// It asks for so many effects.
+    pub fn asks(&mut self, effects: usize) {
+        self.effects += effects;
+    }
+
+    /// Tells of its end.
+    pub fn end(self, host: &Host, outcome: Result<&Outcome, &Refusal>) {
+        let (outcome, failed) = match outcome {
+            Ok(outcome) => {
+                let word = word(outcome);
+                host.meter.turn(&word, self.received.elapsed());
+                let failed = if outcome.fault.is_some() { Some("fault") } else { None };
+                (word, failed)
+            }
+            Err(refusal) => (reason(refusal).to_owned(), Some("unstored")),
+        };
+        let duration_ms = u64::try_from(self.received.elapsed().as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(outcome, duration_ms, effects = self.effects, "a turn has ended");
+        if host.traces.is_on() {
+            self.trace(host, outcome, failed);
+        }
+    }
+
+    fn trace(self, host: &Host, outcome: String, failed: Option<&'static str>) {
+        let mut attributes = vec![
+            KeyValue::new(attribute::TURN, self.turn.clone()),
+            KeyValue::new(attribute::CONVERSATION, self.conversation),
+            KeyValue::new(attribute::OUTCOME, outcome),
+            KeyValue::new(attribute::EFFECTS, i64::try_from(self.effects).unwrap_or(i64::MAX)),
+            KeyValue::new(attribute::CONFIG, self.config),
+        ];
+        attributes.extend(host.meter.tenant().map(|it| KeyValue::new(attribute::TENANT, it.to_owned())));
+        let named = Named { name: "turn".to_owned(), kind: SpanKind::Server, attributes };
+        let now = SystemTime::now();
+        let from = now.checked_sub(self.received.elapsed()).unwrap_or(now);
+        let mut root = span(&self.turn, SpanId::INVALID, named, from, failed);
+        // A link and no parent: the ids of the trace are those of the turn, whoever has called.
+        root.links.links.extend(self.caller.map(|it| Link::new(it, Vec::new(), 0)));
+        host.traces.send(root);
+    }
+}
+
+fn word(outcome: &Outcome) -> String {
+    match &outcome.fault {
+        Some(fault) => fault.code.clone(),
+        None if is_blocked(outcome) => "blocked".to_owned(),
+        None => "ok".to_owned(),
+    }
+}
+
+/// Why a message has no answer, in a word.
+pub fn reason(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Busy(_) => "busy",
+        Refusal::Load(_) => "unreadable",
+        Refusal::Commit(error) => error.word(),
+        Refusal::OtherMessage => "other_message",
+        Refusal::Defect(_) => "defect",
+    }
+}
+
+/// The caller's span of a request.
+pub fn caller(headers: &axum::http::HeaderMap) -> Option<SpanContext> {
+    headers.get("traceparent").and_then(|it| ids::caller(it.to_str().ok()?))
+}

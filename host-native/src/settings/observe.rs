@@ -1,0 +1,86 @@
+//! What a server tells those who run it: `convengine.logging` and `convengine.telemetry`.
+
+use reqwest::Url;
+use serde_json::Value;
+use tracing_subscriber::EnvFilter;
+
+/// How the log is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Logging {
+    /// JSON lines in the place of text.
+    pub json: bool,
+    /// What is written, as `RUST_LOG` says it; that wins.
+    pub level: Option<String>,
+}
+
+impl Logging {
+    /// Reads the settings from a normalised tree.
+    pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Logging {
+        let json = match text(tree, "/logging/format").as_deref() {
+            None | Some("text") => false,
+            Some("json") => true,
+            Some(other) => {
+                problems.push(format!("convengine.logging.format: '{other}' is not known: use text or json"));
+                false
+            }
+        };
+        let level = text(tree, "/logging/level").filter(|it| match EnvFilter::try_new(it) {
+            Ok(_) => true,
+            Err(error) => {
+                problems.push(format!("convengine.logging.level: '{it}' cannot be read: {error}: write info, or warn,TARGET=debug"));
+                false
+            }
+        });
+        Logging { json, level }
+    }
+}
+
+/// Where the collector of traces is: the setting, else the variable that all programs with OpenTelemetry know.
+pub(super) fn collector(tree: &Value, variable: Option<String>, problems: &mut Vec<String>) -> Option<String> {
+    let set = text(tree, "/telemetry/otlp/endpoint").map(|it| ("convengine.telemetry.otlp.endpoint", it));
+    let variable = variable.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).map(|it| ("OTEL_EXPORTER_OTLP_ENDPOINT", it));
+    let (name, address) = set.or(variable)?;
+    let usable =
+        |it: &Url| ["http", "https"].contains(&it.scheme()) && it.has_host() && it.username().is_empty() && it.password().is_none();
+    if Url::parse(&address).is_ok_and(|it| usable(&it)) {
+        return Some(address);
+    }
+    // It is not shown: it may hold a password.
+    problems.push(format!("{name}: this is no address of a collector: write http://HOST:4318; a key goes into OTEL_EXPORTER_OTLP_HEADERS"));
+    None
+}
+
+fn text(tree: &Value, path: &str) -> Option<String> {
+    let value = tree.pointer(path).filter(|it| !it.is_null())?;
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Some(text.trim().to_owned()).filter(|it| !it.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_read_or_refused_with_what_to_write() {
+        let mut problems = Vec::new();
+        let tree = json!({"logging": {"format": "json", "level": "info"}, "telemetry": {"otlp": {"endpoint": "http://127.0.0.1:4318"}}});
+        assert_eq!(Logging::read(&tree, &mut problems), Logging { json: true, level: Some("info".to_owned()) });
+        let variable = || Some("http://collector:4318/".to_owned());
+        assert_eq!(collector(&tree, variable(), &mut problems).as_deref(), Some("http://127.0.0.1:4318"));
+        assert_eq!(collector(&json!({}), variable(), &mut problems), variable());
+        assert_eq!(
+            (collector(&json!({}), Some(" ".to_owned()), &mut problems), Logging::read(&json!({}), &mut problems)),
+            Default::default()
+        );
+        assert_eq!(problems, [""; 0]);
+        let tree = json!({"logging": {"format": "xml", "level": "a=b=c"}, "telemetry": {"otlp": {"endpoint": "http://user:hidden@x"}}});
+        assert_eq!(Logging::read(&tree, &mut problems), Logging::default());
+        assert_eq!(collector(&tree, None, &mut problems), None);
+        assert_eq!(collector(&json!({}), Some("nowhere".to_owned()), &mut problems), None);
+        assert_eq!(problems.len(), 4, "{problems:?}");
+        assert!(
+            problems[0].contains("text or json") && problems[2..].iter().all(|it| it.contains("write http://") && !it.contains("hidden"))
+        );
+    }
+}

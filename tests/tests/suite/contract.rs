@@ -1,0 +1,167 @@
+//! The server is held to its own document: calls that keep to it are answered as it says, and such as break it are refused in its form.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::time::Duration;
+
+use convengine_tests::contract::{Call, Document, Operation, Reply};
+use reqwest::Method;
+use reqwest::blocking::Client;
+use reqwest::header::HeaderValue;
+use serde_json::Value;
+
+use crate::running::{Place, Server, WORDS_ALONE, client, orders};
+use crate::stream::ID;
+
+/// Another seed makes other calls.
+const SEED: u64 = 7;
+
+/// Calls of each operation that keep to the document.
+const ROUNDS: usize = 12;
+
+/// Longer than anything may take here.
+const LONGEST: Duration = Duration::from_secs(40);
+
+/// Bytes that are read of an answer without an end.
+const BEGINNING: usize = 256;
+
+fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
+    let method = Method::from_bytes(call.method.as_bytes()).unwrap();
+    let mut request = client.request(method, format!("http://{}{}", server.address, call.path)).timeout(LONGEST);
+    for (name, value) in &call.headers {
+        request = request.header(*name, HeaderValue::from_bytes(value).unwrap());
+    }
+    if let Some(body) = &call.body {
+        request = request.body(body.clone());
+    }
+    let mut response = request.send().ok()?;
+    let text = |it: &HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
+    let headers: BTreeMap<String, String> = response.headers().iter().map(|(name, value)| (name.to_string(), text(value))).collect();
+    let status = response.status().as_u16();
+    let mut body = Vec::new();
+    if headers.get("content-type").is_some_and(|it| it.starts_with("text/event-stream")) {
+        let mut beginning = [0; BEGINNING];
+        let count = response.read(&mut beginning).ok()?;
+        body.extend_from_slice(&beginning[..count]);
+    } else {
+        response.read_to_end(&mut body).ok()?;
+    }
+    Some(Reply { status, headers, body })
+}
+
+#[test]
+fn every_call_is_answered_as_the_document_says() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    server.say(ID, "my order");
+    let document = Document::read(&server.get("/openapi.json").text).unwrap();
+    let client = client();
+    let operations = document.operations();
+    let mut statuses: BTreeMap<u16, usize> = BTreeMap::new();
+    let mut breaches = Vec::new();
+    for operation in &operations {
+        for call in document.calls(operation, ID, SEED, ROUNDS) {
+            let shown = || format!("{} {:.120} ({})", call.method, call.path, call.wrong.as_deref().unwrap_or("as documented"));
+            let Some(reply) = send(&client, &server, &call) else {
+                breaches.push(format!("{}: no answer", shown()));
+                continue;
+            };
+            *statuses.entry(reply.status).or_default() += 1;
+            if let Some(breach) = document.breach(operation, &call, &reply) {
+                let body: String = String::from_utf8_lossy(&reply.body).chars().take(300).collect();
+                breaches.push(format!("{}: {}: {breach}: {body}", shown(), reply.status));
+            }
+        }
+    }
+    assert!(breaches.is_empty(), "{} breaches:\n{}", breaches.len(), breaches.join("\n"));
+    let count: usize = statuses.values().sum();
+    println!("{count} calls of {} operations: {statuses:?}", operations.len());
+    assert!(operations.len() >= 13 && count > 50 * operations.len(), "only {count} calls of {} operations", operations.len());
+    assert!([200, 400, 404, 405, 406, 413, 415].iter().all(|it| statuses.contains_key(it)), "some refusals were never seen: {statuses:?}");
+    assert_eq!(server.get("/healthz").status, 200, "it is still there");
+}
+
+#[test]
+fn a_long_answer_is_compressed_and_an_old_one_is_not_sent_again() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    server.say(ID, "my order");
+    let path = format!("/api/v1/conversation/audit/{ID}");
+    let get = |headers: &[(&str, &str)]| server.request("GET", &path, headers, "");
+    let whole = get(&[]);
+    let tag = whole.header("etag").to_owned();
+    assert_eq!((whole.status, whole.header("content-encoding"), whole.header("cache-control")), (200, "", "private, no-cache"));
+    let same = get(&[("If-None-Match", &tag)]);
+    assert_eq!((same.status, same.text.as_str(), same.header("etag")), (304, "", tag.as_str()));
+    let mut compressed = client().get(format!("http://{}{path}", server.address)).header("Accept-Encoding", "gzip").send().unwrap();
+    assert_eq!(
+        (compressed.headers()["content-encoding"].as_bytes(), compressed.headers()["etag"].as_bytes()),
+        (&b"gzip"[..], tag.as_bytes())
+    );
+    let mut bytes = Vec::new();
+    compressed.read_to_end(&mut bytes).unwrap();
+    assert!(bytes.starts_with(&[0x1f, 0x8b]) && bytes.len() * 4 < whole.text.len(), "{} of {} bytes", bytes.len(), whole.text.len());
+    server.say(ID, "hello");
+    let newer = get(&[("If-None-Match", &tag)]);
+    assert!(newer.status == 200 && newer.text.len() > whole.text.len());
+    // Events are sent as they come, whatever the client could read.
+    let stream = format!("http://{}/api/v1/conversation/stream/{ID}", server.address);
+    let stream = client().get(stream).header("Accept-Encoding", "gzip").send().unwrap();
+    assert!(!stream.headers().contains_key("content-encoding"));
+    let trace = server.get(&format!("{path}/trace"));
+    let same = server.request("GET", &format!("{path}/trace"), &[("If-None-Match", trace.header("etag"))], "");
+    assert_eq!((trace.status, same.status), (200, 304));
+}
+
+#[test]
+fn what_breaks_the_document_is_found_sqlite() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    let text = server.get("/openapi.json").text;
+    // Documents of another server, which this one does not keep.
+    let altered = |alter: &dyn Fn(&mut Value)| {
+        let mut document: Value = serde_json::from_str(&text).unwrap();
+        alter(&mut document);
+        Document::read(&document.to_string()).unwrap()
+    };
+    let breach = |document: &Document, path: &str| {
+        let operation: Operation = document.operations().into_iter().find(|it| it.path == path).unwrap();
+        let found = document.calls(&operation, ID, SEED, 1).into_iter().find_map(|call| {
+            let reply = send(&client(), &server, &call).unwrap();
+            document.breach(&operation, &call, &reply)
+        });
+        found.unwrap_or_default()
+    };
+    assert_eq!(breach(&altered(&|_| {}), "/healthz"), "");
+    let wrong_word = altered(&|it| it["components"]["schemas"]["Health"]["properties"]["status"]["const"] = "DOWN".into());
+    assert!(breach(&wrong_word, "/healthz").contains("status"));
+    let no_status = altered(&|it| _ = it["paths"]["/api/v1/conversation"]["get"]["responses"].as_object_mut().unwrap().remove("400"));
+    assert_eq!(breach(&no_status, "/api/v1/conversation"), "the status is not documented");
+    let no_type = altered(&|it| _ = it["paths"]["/metrics"]["get"]["responses"]["200"].as_object_mut().unwrap().remove("content"));
+    assert!(breach(&no_type, "/metrics").contains("text/plain"));
+    let more_asked = altered(&|it| it["components"]["schemas"]["Readiness"]["required"] = serde_json::json!(["moon"]));
+    assert!(breach(&more_asked, "/readyz").contains("moon"));
+}
+
+#[test]
+fn the_document_tells_of_keys_scopes_and_refusals_sqlite() {
+    let place = Place::with(&orders());
+    let answer = place.serve(&WORDS_ALONE).get("/openapi.json");
+    assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
+    let document = answer.json();
+    assert_eq!(document["openapi"], "3.1.0");
+    let schemes = &document["components"]["securitySchemes"];
+    assert_eq!((&schemes["bearer"]["scheme"], &schemes["api_key"]["name"]), (&"bearer".into(), &"X-API-Key".into()));
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let guarded = !["/healthz", "/readyz", "/openapi.json"].contains(&path.as_str());
+            assert_eq!(operation["security"].is_array(), guarded, "{method} {path}");
+            assert_eq!(operation["description"].as_str().is_some_and(|it| it.contains("Scope: ")), guarded, "{method} {path}");
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let refusal = &response["content"]["application/json"]["schema"]["$ref"] == "#/components/schemas/Refusal";
+                assert_eq!(refusal, status.as_str() >= "400", "{method} {path} {status}");
+            }
+            assert!(!operation["summary"].as_str().unwrap_or_default().is_empty(), "{method} {path} has no sentence");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! What operators see of a server: numbers, traces and the log, none of which tells what users say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use convengine_server::observe::ids::{span_of, trace_of};
+use convengine_server::observe::names::METRICS;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value as Attribute;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use crate::running::{ANYWHERE, MESSAGE, Place, Server, WORDS_ALONE, one_line, orders, within};
+use crate::stream::{ID, Listener};
+
+const KEY: &str = "sk-observe-0123456789";
+const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+/// What a user says here; it must be in nothing that operators see.
+const SAID: &str = "my order of a violet umbrella";
+
+/// A collector, a model and a service at one address.
+struct Neighbours {
+    address: SocketAddr,
+    seen: Arc<Mutex<Seen>>,
+    _runtime: Runtime,
+}
+
+#[derive(Default)]
+struct Seen {
+    exports: Vec<Vec<u8>>,
+    /// The collector takes nothing.
+    refuses: bool,
+    /// What the service was told of the trace.
+    traceparent: Vec<String>,
+}
+
+impl Neighbours {
+    fn start() -> Neighbours {
+        let runtime = Runtime::new().unwrap();
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let routes = Router::new().fallback(answer).with_state(Arc::clone(&seen));
+        runtime.spawn(async { axum::serve(listener, routes).await });
+        Neighbours { address, seen, _runtime: runtime }
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        let seen = self.seen.lock().unwrap();
+        let requests = seen.exports.iter().map(|it| ExportTraceServiceRequest::decode(it.as_slice()).unwrap());
+        requests.flat_map(|it| it.resource_spans).flat_map(|it| it.scope_spans).flat_map(|it| it.spans).collect()
+    }
+
+    /// A server with this model, this service and, when it is wanted, this collector.
+    fn serve(&self, place: &Place, traced: bool, more: &[&str]) -> Server {
+        let network = format!("convengine.network.allow-private={}", self.address);
+        let model = ["--llm", "openai:test-model", "--set", r#"convengine.llm.prices={"test-model":{"input":0.15,"output":0.6}}"#];
+        let mut command = place.command(&[&ANYWHERE[..], &WORDS_ALONE, &["--set", &network], &model, more].concat());
+        if traced {
+            command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{}", self.address));
+        }
+        place.start(command.env("OPENAI_BASE_URL", format!("http://{}/v1", self.address)).env("OPENAI_API_KEY", KEY))
+    }
+}
+
+async fn answer(State(seen): State<Arc<Mutex<Seen>>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let mut seen = seen.lock().unwrap();
+    match uri.path() {
+        "/v1/traces" if seen.refuses => StatusCode::BAD_REQUEST.into_response(),
+        "/v1/traces" => {
+            seen.exports.push(body.to_vec());
+            StatusCode::OK.into_response()
+        }
+        "/v1/chat/completions" => {
+            let piece = json!({"model": "test-model-2026", "choices": [{"index": 0, "delta": {"content": "It is on its way."}}]});
+            let done = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+            let usage = json!({"choices": [], "usage": {"prompt_tokens": 1001, "completion_tokens": 20}});
+            let events = format!("data: {piece}\n\ndata: {done}\n\ndata: {usage}\n\ndata: [DONE]\n\n");
+            ([("Content-Type", "text/event-stream")], events).into_response()
+        }
+        _ => {
+            seen.traceparent.extend(headers.get("traceparent").map(|it| it.to_str().unwrap().to_owned()));
+            "found".into_response()
+        }
+    }
+}
+
+/// `orders` with a model that writes, a tool of a service, and a policy.
+fn watched(address: SocketAddr) -> Value {
+    let mut pack = orders();
+    let row = &mut pack["tables"]["ce_response"][0];
+    row["response_type"] = json!("DERIVED");
+    row.as_object_mut().unwrap().remove("exact_text");
+    pack["tables"]["ce_prompt_template"] = json!([{"template_id": 1, "intent_code": "ORDERS", "state_code": "ANY", "output_format": "TEXT",
+        "system_prompt": "Answer kindly.", "user_prompt": "The customer writes: {{user_input}}"}]);
+    pack["tables"]["ce_policy"] = json!([{"policy_id": 1, "rule_type": "CONTAINS", "pattern": "password", "response_text": "No."}]);
+    pack["tables"]["ce_mcp_tool"] =
+        json!([{"tool_id": 1, "tool_code": "crm.find", "tool_group": "API", "intent_code": "OTHER", "state_code": "ANY"}]);
+    pack["tables"]["ce_http_tool"] = json!([{"tool_id": 1, "url_template": format!("http://{address}/find"), "response_mapping": "TEXT"}]);
+    pack
+}
+
+fn attributes(span: &Span) -> BTreeMap<&str, Value> {
+    let value = |it: &Attribute| match it {
+        Attribute::StringValue(text) => json!(text),
+        Attribute::IntValue(number) => json!(number),
+        other => panic!("{other:?}"),
+    };
+    span.attributes.iter().map(|it| (it.key.as_str(), value(it.value.as_ref().unwrap().value.as_ref().unwrap()))).collect()
+}
+
+/// What `/metrics` says, by name with labels.
+fn numbers(server: &Server) -> BTreeMap<String, f64> {
+    let text = server.get("/metrics").text;
+    let lines = text.lines().filter(|it| !it.starts_with('#') && !it.is_empty());
+    lines.map(|it| it.rsplit_once(' ').unwrap()).map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect()
+}
+
+#[track_caller]
+fn is(numbers: &BTreeMap<String, f64>, name: &str, value: f64) {
+    let alike: Vec<_> = numbers.iter().filter(|it| it.0.starts_with(name.split('{').next().unwrap())).collect();
+    assert_eq!(numbers.get(name), Some(&value), "{name} among {alike:?}");
+}
+
+#[test]
+fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
+    let neighbours = Neighbours::start();
+    let place = Place::with(&watched(neighbours.address));
+    let mut server = neighbours.serve(&place, true, &[]);
+    let body = json!({"conversationId": ID, "message": SAID}).to_string();
+    let headers = [("Content-Type", "application/json"), ("traceparent", CALLER)];
+    assert_eq!(server.request("POST", MESSAGE, &headers, body).status, 200);
+    let params = json!({"tool_request": {"tool_code": "crm.find", "args": {"name": SAID}}});
+    server.post(json!({"message": "go", "conversationId": ID, "inputParams": params}).to_string());
+    // What waits is sent before the end.
+    server.terminate();
+    assert_eq!(server.code(), Some(0));
+    let turns = place.sql().texts("select cast(turn_id as text) from ce_turn order by created_at");
+    let spans = neighbours.spans();
+    assert_eq!((turns.len(), spans.iter().filter(|it| it.name == "turn").count()), (2, 2), "{spans:#?}");
+    let of_turn = |turn: &str, name: &str| {
+        let fits = |it: &&Span| it.trace_id == trace_of(turn).to_bytes() && it.name == name;
+        spans.iter().find(fits).unwrap_or_else(|| panic!("no '{name}' of {turn} in {spans:#?}")).clone()
+    };
+    let first = of_turn(&turns[0], "turn");
+    assert_eq!(trace_of(&turns[0]).to_string(), turns[0].replace('-', ""), "one is found by the other");
+    assert_eq!((first.span_id.as_slice(), first.parent_span_id.len()), (&span_of(&turns[0]).to_bytes()[..], 0));
+    let link: String = first.links[0].trace_id.iter().map(|it| format!("{it:02x}")).collect();
+    assert_eq!(link, CALLER[3..35]);
+    let told = attributes(&first);
+    assert_eq!((&told["convengine.turn.outcome"], &told["convengine.turn.effects"]), (&json!("ok"), &json!(1)));
+    assert_eq!((&told["convengine.turn.id"], &told["gen_ai.conversation.id"]), (&json!(turns[0]), &json!(ID)));
+    let chat = of_turn(&turns[0], "chat test-model");
+    assert_eq!(chat.parent_span_id, first.span_id);
+    assert_eq!(chat.span_id, span_of(&format!("{}/0", turns[0])).to_bytes());
+    let told = attributes(&chat);
+    for (name, value) in [
+        ("gen_ai.operation.name", json!("chat")),
+        ("gen_ai.provider.name", json!("openai")),
+        ("gen_ai.request.model", json!("test-model")),
+        ("gen_ai.response.model", json!("test-model-2026")),
+        ("gen_ai.usage.input_tokens", json!(1001)),
+        ("gen_ai.usage.output_tokens", json!(20)),
+        ("convengine.model.cost_micros", json!(162)),
+    ] {
+        assert_eq!(told.get(name), Some(&value), "{name} in {told:?}");
+    }
+    assert!(chat.start_time_unix_nano >= first.start_time_unix_nano && chat.end_time_unix_nano <= first.end_time_unix_nano);
+    let tool = of_turn(&turns[1], "execute_tool crm.find");
+    assert_eq!(
+        (&attributes(&tool)["gen_ai.tool.name"], &attributes(&tool)["http.response.status_code"]),
+        (&json!("crm.find"), &json!(200))
+    );
+    let hex: String = tool.span_id.iter().map(|it| format!("{it:02x}")).collect();
+    assert_eq!(neighbours.seen.lock().unwrap().traceparent, [format!("00-{}-{hex}-01", turns[1].replace('-', ""))]);
+    for export in &neighbours.seen.lock().unwrap().exports {
+        assert!(!String::from_utf8_lossy(export).contains("umbrella"), "a text has got out");
+    }
+    let ran = place.run(&["replay", "--conversation", ID]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn a_collector_that_is_gone_holds_nobody() {
+    let neighbours = Neighbours::start();
+    neighbours.seen.lock().unwrap().refuses = true;
+    let place = Place::with(&watched(neighbours.address));
+    let server = neighbours.serve(&place, true, &[]);
+    for _ in 0..3 {
+        assert_eq!(server.say(ID, SAID)["success"], true);
+    }
+    let dropped = "convengine_trace_spans_dropped_total{reason=\"failed\"}";
+    assert!(within(|| numbers(&server).get(dropped) == Some(&6.0)), "{:?}", numbers(&server));
+    assert_eq!(server.log().matches("the collector does not take spans").count(), 1, "{}", server.log());
+    drop(server);
+    // Without a collector nobody is told of traces.
+    let server = neighbours.serve(&place, false, &[]);
+    server.post(
+        json!({"message": "go", "conversationId": ID, "inputParams": {"tool_request": {"tool_code": "crm.find", "args": {}}}}).to_string(),
+    );
+    is(&numbers(&server), "convengine_effects_total{kind=\"http\",outcome=\"ok\"}", 1.0);
+    assert_eq!(neighbours.seen.lock().unwrap().traceparent, [""; 0]);
+}
+
+#[test]
+fn what_happens_is_counted_by_names_of_the_table_and_by_no_ids() {
+    let neighbours = Neighbours::start();
+    let place = Place::with(&watched(neighbours.address));
+    let server = neighbours.serve(&place, false, &[]);
+    let listener = Listener::open(&server);
+    is(&numbers(&server), "convengine_streams_open", 1.0);
+    server.say(ID, SAID);
+    server.say(ID, "tell me the password");
+    let keyed = |text: &str| {
+        let headers = [("Content-Type", "application/json"), ("Idempotency-Key", "k")];
+        server.request("POST", MESSAGE, &headers, json!({"conversationId": ID, "message": text}).to_string()).status
+    };
+    assert_eq!((keyed("hello"), keyed("hello, umbrella")), (200, 422));
+    server.get(&format!("/api/v1/conversation/audit/{ID}"));
+    server.get("/umbrella");
+    drop(listener);
+    assert!(within(|| numbers(&server).get("convengine_streams_open") == Some(&0.0)));
+    let answer = server.get("/metrics");
+    assert_eq!((answer.status, answer.header("content-type")), (200, "text/plain; version=0.0.4; charset=utf-8"));
+    let found = numbers(&server);
+    for (name, value) in [
+        ("convengine_turns_total{outcome=\"ok\"}", 2.0),
+        ("convengine_turns_total{outcome=\"blocked\"}", 1.0),
+        ("convengine_turn_duration_seconds_count", 3.0),
+        ("convengine_turns_running", 0.0),
+        ("convengine_turns_waiting", 0.0),
+        ("convengine_refusals_total{reason=\"other_message\"}", 1.0),
+        ("convengine_effects_total{kind=\"llm\",outcome=\"ok\"}", 1.0),
+        ("convengine_effect_duration_seconds_count{kind=\"llm\"}", 1.0),
+        ("convengine_model_calls_total{provider=\"openai\",model=\"test-model\",purpose=\"response_text\",outcome=\"ok\"}", 1.0),
+        ("convengine_model_tokens_total{provider=\"openai\",model=\"test-model\",direction=\"input\"}", 1001.0),
+        ("convengine_model_tokens_total{provider=\"openai\",model=\"test-model\",direction=\"output\"}", 20.0),
+        ("convengine_model_cost_micros_total{provider=\"openai\",model=\"test-model\"}", 162.0),
+        ("convengine_http_requests_total{route=\"/api/v1/conversation/audit/{id}\",method=\"GET\",status=\"200\"}", 1.0),
+        ("convengine_http_requests_total{route=\"/api/v1/conversation/message\",method=\"POST\",status=\"422\"}", 1.0),
+        ("convengine_http_requests_total{route=\"other\",method=\"GET\",status=\"404\"}", 1.0),
+        ("convengine_config_issues{severity=\"error\"}", 0.0),
+    ] {
+        is(&found, name, value);
+    }
+    assert!(found["convengine_commits_total{outcome=\"ok\"}"] >= 3.0 && found["convengine_stream_events_total"] > 20.0);
+    assert_eq!(found["convengine_commits_total{outcome=\"ok\"}"], found["convengine_commit_parts_count"], "nobody else wrote");
+    let hash = server.get("/readyz").json()["config"].as_str().unwrap().to_owned();
+    is(&found, &format!("convengine_config_info{{hash=\"{hash}\"}}"), 1.0);
+    assert!(found["convengine_process_resident_memory_bytes"] > 1e6 && found["convengine_process_open_files"] > 3.0);
+    let text = server.get("/metrics").text;
+    assert!(!text.contains("umbrella") && !text.contains(ID), "a text or an id is a label");
+    let said = |what: &str| text.lines().filter_map(|it| it.strip_prefix(what)?.split(' ').next()).collect::<BTreeSet<&str>>();
+    let known: BTreeSet<&str> = METRICS.iter().map(|it| it.name).collect();
+    assert_eq!(said("# HELP "), said("# TYPE "));
+    assert!(said("# TYPE ").is_subset(&known), "{:?}", said("# TYPE ").difference(&known));
+}
+
+#[test]
+fn a_turn_that_was_left_behind_is_counted_by_who_finishes_it() {
+    let place = Place::with(&orders());
+    let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
+    let model = |name: &str, delay: u32| format!("scripted:{}", place.pack(name, &json!([{"delay_ms": delay, "reply": reply}])));
+    let set = ["--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", "convengine.turn.lease=1s"];
+    let (slow, quick) = (model("slow.json", 60_000), model("quick.json", 0));
+    let server = place.serve(&[&set[..], &["--llm", &slow]].concat());
+    std::thread::scope(|scope| {
+        let _sent = scope.spawn(|| server.try_post(&json!({"conversationId": ID, "message": "my order"}).to_string()));
+        assert!(within(|| place.sql().texts("select status from ce_turn") == ["open"]));
+        let _next = scope.spawn(|| server.try_post(&json!({"conversationId": ID, "message": "hello"}).to_string()));
+        assert!(within(|| numbers(&server).get("convengine_turns_waiting") == Some(&1.0)), "the second waits for the first");
+        is(&numbers(&server), "convengine_turns_running", 1.0);
+        server.kill();
+    });
+    let server = place.serve(&[&set[..], &["--llm", &quick]].concat());
+    let recovered = "convengine_turns_recovered_total{outcome=\"finished\"}";
+    assert!(within(|| numbers(&server).get(recovered) == Some(&1.0)), "{:?}", numbers(&server));
+    is(&numbers(&server), "convengine_turns_total{outcome=\"ok\"}", 1.0);
+}
+
+#[test]
+fn the_log_is_lines_of_json_with_whose_turn_it_is() {
+    let neighbours = Neighbours::start();
+    let place = Place::with(&watched(neighbours.address));
+    let more = ["--set", "convengine.logging.format=json", "--set", "convengine.logging.level=info"];
+    let server = neighbours.serve(&place, false, &more);
+    let body = json!({"conversationId": ID, "message": SAID}).to_string();
+    server.request("POST", MESSAGE, &[("Content-Type", "application/json"), ("X-Request-Id", "request-7")], body);
+    let turn = place.sql().texts("select cast(turn_id as text) from ce_turn").remove(0);
+    let log = server.log();
+    let lines: Vec<Value> = log.lines().map(|it| serde_json::from_str(it).unwrap_or_else(|error| panic!("{error}: {it}"))).collect();
+    assert!(lines.iter().all(|it| ["timestamp", "level", "target", "message"].iter().all(|name| it[*name].is_string())), "{log}");
+    let ended: Vec<&Value> = lines.iter().filter(|it| it["message"] == "a turn has ended").collect();
+    assert_eq!(ended.len(), 1, "{log}");
+    for (name, value) in [
+        ("level", json!("INFO")),
+        ("requestId", json!("request-7")),
+        ("turn", json!(turn)),
+        ("conversation", json!(ID)),
+        ("outcome", json!("ok")),
+        ("effects", json!(1)),
+    ] {
+        assert_eq!(ended[0][name], value, "{log}");
+    }
+    assert!(ended[0]["duration_ms"].is_u64() && !log.contains("umbrella") && !log.contains(KEY), "{log}");
+    drop(server);
+    let quiet = neighbours.serve(&place, false, &[]);
+    quiet.say(ID, SAID);
+    assert_eq!(quiet.log(), "", "nothing is worth a warning");
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_named_at_the_start_sqlite() {
+    let place = Place::new();
+    for (set, words) in [
+        ("convengine.logging.format=xml", ["convengine.logging.format", "text or json"]),
+        ("convengine.logging.level=a=b=c", ["convengine.logging.level", "write info"]),
+        ("convengine.telemetry.otlp.endpoint=collector", ["convengine.telemetry.otlp.endpoint", "http://HOST:4318"]),
+    ] {
+        one_line(&place.run(&[&ANYWHERE[..], &["--set", set]].concat()), 2, &words);
+    }
+}

@@ -1,0 +1,80 @@
+//! What operators are given beside the binary: a unit, a container file and a page, which must not fall behind the program.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use convengine_server::observe::names::METRICS;
+use convengine_tests::root;
+
+use crate::running::Place;
+
+fn read(name: &str) -> String {
+    fs::read_to_string(root().join("packaging").join(name)).unwrap()
+}
+
+fn set<'u>(unit: &'u str, key: &str) -> &'u str {
+    unit.lines().find_map(|it| it.strip_prefix(key)?.strip_prefix('=')).unwrap_or_else(|| panic!("the unit has no {key}"))
+}
+
+#[test]
+fn the_unit_is_one_that_systemd_takes_sqlite() {
+    let unit = read("convengine.service");
+    // Ten seconds of farewell, and some for the rest.
+    assert!(set(&unit, "TimeoutStopSec").parse::<u32>().unwrap() > 10);
+    let wanted = [
+        ("KillSignal", "SIGTERM"),
+        ("Restart", "on-failure"),
+        ("DynamicUser", "yes"),
+        ("NoNewPrivileges", "yes"),
+        ("StateDirectory", "convengine"),
+    ];
+    wanted.into_iter().for_each(|(key, value)| assert_eq!(set(&unit, key), value, "{key}"));
+    let place = Place::new();
+    // Systemd looks whether the program is there.
+    let text = unit.replace("/usr/local/bin/convengine", "/bin/true").replace("network-online.target", "network.target");
+    let file = place.write("convengine.service", &text);
+    match Command::new("systemd-analyze").args(["verify", "--man=no", &file]).output() {
+        Ok(told) => {
+            let said = String::from_utf8_lossy(&told.stderr).into_owned();
+            let about_it: Vec<&str> = said.lines().filter(|it| it.contains("convengine.service")).collect();
+            assert!(about_it.is_empty(), "{about_it:#?}");
+        }
+        Err(_) => println!("systemd is not there: the unit was read by nobody else"),
+    }
+}
+
+#[test]
+fn the_page_tells_of_every_number_and_of_nothing_that_is_not_there_sqlite() {
+    let page = read("OPERATIONS.md");
+    let missing: Vec<&str> = METRICS.iter().map(|it| it.name).filter(|it| !page.contains(&format!("`{it}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let known: BTreeSet<&str> = METRICS.iter().map(|it| it.name).collect();
+    let told = page.split('`').filter(|it| it.starts_with("convengine_") && it.len() > 11);
+    let unknown: Vec<&str> = told.filter(|it| !known.contains(it)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+    for symptom in [
+        "database down",
+        "model provider down",
+        "turns hanging",
+        "lost turns",
+        "disk full",
+        "memory",
+        "snapshot lost",
+        "broken policy row",
+        "streams falling behind",
+        "key leaked",
+    ] {
+        assert!(page.contains(&format!("\n| {symptom} |")), "the table has no row '{symptom}'");
+    }
+}
+
+#[test]
+fn the_container_is_nobodys_root_and_asks_after_its_health_sqlite() {
+    let file = read("Containerfile");
+    let last = file.rsplit("\nFROM ").next().unwrap();
+    let after_user = last.split("\nUSER ").nth(1).expect("a user");
+    assert!(after_user.starts_with("10001") && after_user.contains("HEALTHCHECK") && after_user.contains("/healthz"), "{after_user}");
+    let images: Vec<&str> = file.lines().filter_map(|it| it.strip_prefix("FROM ")).collect();
+    assert!(images.len() == 3 && images.iter().all(|it| it.starts_with("${")), "images are arguments: {images:?}");
+}
