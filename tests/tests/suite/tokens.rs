@@ -2,12 +2,15 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use rsa::RsaPrivateKey;
+use rsa::pkcs1::EncodeRsaPrivateKey;
+use rsa::rand_core::OsRng;
 use serde_json::{Value, json};
 
 use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, one_line, orders};
@@ -19,6 +22,12 @@ pub struct Signer {
     id: &'static str,
     algorithm: Algorithm,
     key: EncodingKey,
+}
+
+/// A key of this run: a private key has no place among the sources.
+fn rsa_key() -> &'static [u8] {
+    static KEY: OnceLock<Vec<u8>> = OnceLock::new();
+    KEY.get_or_init(|| RsaPrivateKey::new(&mut OsRng, 2048).unwrap().to_pkcs1_der().unwrap().as_bytes().to_vec())
 }
 
 impl Signer {
@@ -34,7 +43,7 @@ impl Signer {
     }
 
     fn rsa(id: &'static str) -> Signer {
-        Signer { id, algorithm: Algorithm::RS256, key: EncodingKey::from_rsa_der(include_bytes!("rsa_of_tests.der")) }
+        Signer { id, algorithm: Algorithm::RS256, key: EncodingKey::from_rsa_der(rsa_key()) }
     }
 
     /// What others check its tokens with.
