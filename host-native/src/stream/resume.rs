@@ -67,13 +67,13 @@ impl Streams {
             }
         }
         if host.readers.is_shared() {
-            subscription.heard = self.from_now_on(&host, conversation).await;
+            subscription.heard = self.place_of_new(&host, conversation).await;
         }
         (subscription, after.map(|_| false))
     }
 
     /// Where a listener has come: what it misses later is counted from there.
-    async fn from_now_on(&self, host: &Host, conversation: &str) -> Heard {
+    async fn place_of_new(&self, host: &Host, conversation: &str) -> Heard {
         let _permit = self.reading.acquire().await;
         let latest = match stream::latest(&host.readers, conversation).await {
             Ok(latest) => latest,
