@@ -39,11 +39,11 @@ use crate::fulfil::sql::Queries;
 use crate::gate::Gate;
 use crate::http::connection::Patient;
 use crate::http::document::{self, Document};
-use crate::http::{audit, cache, conversation, conversations, error, feedback, health, metrics, observed, schema, stream};
+use crate::http::{audit, cache, conversation, conversations, error, feedback, health, metrics, observed, schema, stomp, stream};
 use crate::observe::{self, Meter, Traces};
-use crate::settings::{Mode, Settings};
+use crate::settings::{Mode, Settings, Stomp};
 use crate::spend::Spend;
-use crate::stream::Streams;
+use crate::stream::{Sharing, Streams, share};
 use crate::writer::Writer;
 use crate::{recover, store, tls};
 
@@ -63,7 +63,7 @@ const SMALL: u64 = 2048;
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// The routes of a tenant, each with the scopes of which its callers need one, and with what the document tells of it.
-pub fn routes(offers_streams: bool) -> Routes {
+pub fn routes(sse: bool, stomp: Option<&Stomp>) -> Routes {
     let routes = Routes::default()
         .told(Scopes::CONVERSE, routes!(conversation::message))
         .told(Scopes::CONVERSE, routes!(feedback::take))
@@ -74,7 +74,8 @@ pub fn routes(offers_streams: bool) -> Routes {
         .told(Scopes::ADMIN, routes!(cache::analyze))
         .told(Scopes::ADMIN, routes!(schema::inspect))
         .told(Scopes::READ, routes!(metrics::numbers));
-    if offers_streams { routes.heard(routes!(stream::events)) } else { routes }
+    let routes = if sse { routes.heard(routes!(stream::events)) } else { routes };
+    stomp.into_iter().fold(routes, stomp::routes)
 }
 
 /// The routes that are no tenant's and need nothing.
@@ -84,7 +85,7 @@ pub fn open_routes() -> OpenApiRouter<Arc<Door>> {
 
 /// The routes of a server: its own, and behind its door those of its tenants.
 pub fn router(door: Arc<Door>) -> Router {
-    let routes = routes(door.tenants.values().any(|it| it.host.offers_streams));
+    let routes = routes(door.tenants.values().any(|it| it.host.offers.sse()), None);
     let (own, told) = open_routes().split_for_parts();
     let document = Document::of(routes.document().merge_from(told), routes.list());
     let own = own.layer(CompressionLayer::new().compress_when(large())).layer(Extension(document));
@@ -108,7 +109,7 @@ async fn door(settings: &Settings, reach: Reach, hosts: Vec<(Settings, Arc<Host>
     let origins = listed.map_or_else(|| if local { Origins::Local } else { Origins::Listed(Vec::new()) }, Origins::Listed);
     let mut door = Door { mode, routes: Vec::new(), tenants: BTreeMap::new(), tokens, origins };
     for (settings, host) in hosts {
-        let (router, routes) = routes(host.offers_streams).into_parts();
+        let (router, routes) = routes(host.offers.sse(), host.offers.stomp()).into_parts();
         door.routes.extend(routes.into_iter().filter(|it| !door.routes.contains(it)).collect::<Vec<_>>());
         let router = router.layer(CompressionLayer::new().compress_when(large()));
         let router = router.method_not_allowed_fallback(error::method_not_allowed).fallback(error::no_route);
@@ -156,8 +157,7 @@ pub async fn host(settings: &Settings, traces: Traces) -> Result<(Arc<Host>, Joi
         gate: Arc::new(Gate::new(meter.clone())),
         models,
         streams: Arc::new(Streams::new(meter.clone())),
-        offers_streams: settings.stream.sse(),
-        stream_ends_after: settings.stream.ends_after,
+        offers: settings.stream.clone(),
         containers: Containers::at(settings.container_url.clone(), Arc::clone(&settings.secrets))?,
         http: Http::new(settings.network.clone(), Arc::clone(&settings.secrets)),
         queries: Queries::at(settings.tool_database.as_ref().unwrap_or(&place.url))?,
@@ -171,7 +171,9 @@ pub async fn host(settings: &Settings, traces: Traces) -> Result<(Arc<Host>, Joi
         meter,
         traces,
     };
-    Ok((Arc::new(host), writing))
+    let host = Arc::new(host);
+    host.streams.belong_to(&host);
+    Ok((host, writing))
 }
 
 /// Runs a server until `stop`; calls `listening` with the address once messages can be sent.
@@ -192,6 +194,8 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
         writing.push(writer);
     }
     drop(traces);
+    let sharing: Vec<Sharing> =
+        join_all(tenants.iter().map(|(settings, host)| share(host, &settings.database))).await.into_iter().flatten().collect();
     let hosts: Vec<Arc<Host>> = tenants.iter().map(|it| Arc::clone(&it.1)).collect();
     let router = router(Arc::new(door(settings, reach, tenants).await?));
     let address = listener.local_addr().map_err(|it| Failure::service(format!("cannot listen on {}: {it}", settings.listen)))?;
@@ -212,6 +216,8 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
         // Until then the leases of running turns are renewed.
         watching.iter().for_each(JoinHandle::abort);
         hosts.iter().for_each(|it| it.streams.close());
+        join_all(hosts.iter().map(|it| it.streams.left())).await;
+        join_all(sharing.into_iter().map(Sharing::end)).await;
         let _ = server.await;
         for host in hosts {
             host.readers.close().await;
@@ -278,10 +284,10 @@ mod tests {
                 let documented = document["paths"].as_object().map(|it| it.keys().cloned().collect()).unwrap_or_default();
                 (&paths(&routes.into_parts().0) | &paths(&open), documented)
             };
-            let (routed, documented): (_, BTreeSet<String>) = of(routes(streams));
+            let (routed, documented): (_, BTreeSet<String>) = of(routes(streams, None));
             assert_eq!(routed, documented);
             assert!([MESSAGE, REFRESH, "/openapi.json"].iter().all(|it| documented.contains(*it)));
-            let (routed, documented) = of(routes(streams).get(Scopes::READ, "/unsaid", metrics::numbers));
+            let (routed, documented) = of(routes(streams, None).get(Scopes::READ, "/unsaid", metrics::numbers));
             assert!(routed.contains("/unsaid") && !documented.contains("/unsaid"), "one that is not documented is seen");
         }
     }

@@ -25,7 +25,7 @@ use crate::observe::{Meter, Seen, Traces, reason};
 use crate::recover;
 use crate::secrets::Secrets;
 use crate::sent_again;
-use crate::settings::{Roots, Turns};
+use crate::settings::{Roots, Stream, Turns};
 use crate::spend::Spend;
 use crate::store::{Pool, load};
 use crate::stream::{Streams, Told};
@@ -56,10 +56,8 @@ pub struct Host {
     pub secrets: Arc<Secrets>,
     /// Who listens to turns.
     pub streams: Arc<Streams>,
-    /// Whether streams are offered over HTTP.
-    pub offers_streams: bool,
-    /// How long one stream lasts; without it, until one side ends it.
-    pub stream_ends_after: Option<Duration>,
+    /// Which streams are offered.
+    pub offers: Stream,
     /// How turns are kept.
     pub turns: Turns,
     /// How often may be called.
@@ -258,7 +256,11 @@ async fn finish_from(host: &Arc<Host>, open: Open, received: Instant) -> Result<
     let mut seen = Seen::of(input, open.configured.config.hash(), received, open.caller.clone());
     async {
         let outcome = to_the_end(host, open, received, &mut told, &mut seen).await;
-        told.close(outcome.as_ref().ok());
+        match &outcome {
+            // Whoever goes on with it tells the rest, under the same numbers.
+            Err(Refusal::Commit(CommitError::TakenOver)) => drop(told),
+            outcome => told.close(outcome.as_ref().ok()),
+        }
         seen.end(host, outcome.as_ref());
         outcome
     }
@@ -269,7 +271,7 @@ async fn finish_from(host: &Arc<Host>, open: Open, received: Instant) -> Result<
 async fn to_the_end(host: &Arc<Host>, open: Open, received: Instant, told: &mut Told<'_>, seen: &mut Seen) -> Result<Outcome, Refusal> {
     let (ended, mut kept) = run(host, open, told, seen).await?;
     let total = Millis::try_from(received.elapsed().as_millis()).unwrap_or(Millis::MAX);
-    let rows = kept.end(host, &ended, total).map_err(|it| Refusal::Defect(it.to_string()))?;
+    let rows = kept.end(host, &ended, &told.notices(), total).map_err(|it| Refusal::Defect(it.to_string()))?;
     crash::point("before the commit");
     if let Err(error) = host.writer.commit(rows).await {
         // What was handed over before, was not waited for and was not stored, is the reason.
@@ -278,7 +280,7 @@ async fn to_the_end(host: &Arc<Host>, open: Open, received: Instant, told: &mut 
     }
     kept.stored();
     crash::point("after the commit");
-    told.publish(&ended.notices, total);
+    told.stored(total);
     Ok(ended.outcome)
 }
 
@@ -291,23 +293,22 @@ async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>, seen: &mut Seen)
     let Open { configured, mut turn, mut slice, mut kept, mut interrupted, status, caller: _ } = open;
     let until = tokio::time::Instant::now() + host.turns.max_duration;
     let mut running: JoinSet<Completion> = JoinSet::new();
-    let mut notices = Vec::new();
     loop {
-        notices.append(&mut slice.notices);
+        told.add(&mut slice.notices);
         if let Some(outcome) = slice.end {
             if kept.owes(&turn) {
-                let answered = kept.before(host, &turn, &notices, &[])?;
+                let answered = kept.before(host, &turn, &told.notices(), &[])?;
                 kept.store(host, answered).await?;
             }
-            return Ok((Ended { turn, outcome, notices, status }, kept));
+            return Ok((Ended { turn, outcome, status }, kept));
         }
         if !slice.effects.is_empty() {
             crash::point("before the journal");
-            let before = kept.before(host, &turn, &notices, &slice.effects)?;
+            let before = kept.before(host, &turn, &told.notices(), &slice.effects)?;
             kept.store(host, before).await?;
             crash::point("before the effects");
         }
-        told.publish(&notices, 0);
+        told.publish();
         seen.asks(slice.effects.len());
         for effect in slice.effects {
             if interrupted.contains(&effect.id) {

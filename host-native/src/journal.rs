@@ -159,9 +159,9 @@ impl Kept {
     ///
     /// # Errors
     /// When the journal cannot be serialised.
-    pub fn end(&self, host: &Host, ended: &Ended, total_ms: Millis) -> std::io::Result<TurnRows> {
+    pub fn end(&self, host: &Host, ended: &Ended, notices: &[Notice], total_ms: Millis) -> std::io::Result<TurnRows> {
         let about = About { status: ended.status, ..self.about(host) };
-        let mut rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, total_ms, about)?;
+        let mut rows = rows::of_turn(&ended.turn, &ended.outcome, notices, total_ms, about)?;
         self.spend.leave(ended.turn.journal(), &mut rows);
         Ok(rows)
     }
@@ -228,8 +228,6 @@ pub struct Ended {
     pub turn: Turn,
     /// Its end.
     pub outcome: Outcome,
-    /// All its notices.
-    pub notices: Vec<Notice>,
     /// `closed` or `lost`.
     pub status: &'static str,
 }

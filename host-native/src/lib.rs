@@ -32,6 +32,7 @@ pub mod secrets;
 pub mod sent_again;
 pub mod settings;
 pub mod spend;
+pub mod stomp;
 pub mod store;
 pub mod stream;
 pub mod tls;

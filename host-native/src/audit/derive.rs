@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
-use convengine_core::turn::{LlmCallRow, Millis, NoticeBody, Rescued, Turn, Write, state_hash};
+use convengine_core::turn::{LlmCallRow, Millis, NoticeBody, Rescued, Slice, Turn, Write, state_hash};
 
 use crate::store::turn::{StoredTurn, decompress};
 use crate::store::turn_rows::completed;
@@ -43,18 +43,7 @@ pub struct Derived {
 /// # Errors
 /// Why they cannot be derived.
 pub fn rows(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Derived, String> {
-    let journal = decompress(&stored.journal).map_err(|it| format!("the journal cannot be read: {it}"))?;
-    let config = config.ok_or_else(|| format!("its configuration {} is not in the database", stored.config_hash))?;
-    // A turn that was lost diverges from its journal, and was told up to there.
-    let Rescued { slice, diverged, .. } = Turn::rescue(&journal, Arc::clone(config)).map_err(|it| it.to_string())?;
-    let hash = slice.end.as_ref().map(|it| state_hash(it, &slice.notices));
-    if hash.as_deref() != Some(stored.state_hash.as_str()) {
-        return Err(match (diverged, hash) {
-            (Some(diverged), _) => diverged.to_string(),
-            (None, Some(hash)) => format!("it runs differently now: sha256 {hash}, stored {}", stored.state_hash),
-            (None, None) => "it asks for more than was recorded".to_owned(),
-        });
-    }
+    let slice = again(stored, config)?;
     let untold = slice.notices.iter().skip(usize::try_from(stored.audited).unwrap_or(0));
     let audits = untold.filter_map(|notice| match &notice.body {
         NoticeBody::Audit { stage, payload } => Some((notice.at, stage, payload)),
@@ -70,6 +59,26 @@ pub fn rows(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Derived
     let writes = slice.end.into_iter().flat_map(|it| it.writes);
     let call = |it: Write| if let Write::LlmCall(call) = it { Some(call) } else { None };
     Ok(Derived { audits, calls: writes.filter_map(call).collect() })
+}
+
+/// All that a finished turn has said, and its end.
+///
+/// # Errors
+/// Why it does not come to what is recorded of it.
+pub fn again(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Slice, String> {
+    let journal = decompress(&stored.journal).map_err(|it| format!("the journal cannot be read: {it}"))?;
+    let config = config.ok_or_else(|| format!("its configuration {} is not in the database", stored.config_hash))?;
+    // A turn that was lost diverges from its journal, and was told up to there.
+    let Rescued { slice, diverged, .. } = Turn::rescue(&journal, Arc::clone(config)).map_err(|it| it.to_string())?;
+    let hash = slice.end.as_ref().map(|it| state_hash(it, &slice.notices));
+    if hash.as_deref() == Some(stored.state_hash.as_str()) {
+        return Ok(slice);
+    }
+    Err(match (diverged, hash) {
+        (Some(diverged), _) => diverged.to_string(),
+        (None, Some(hash)) => format!("it runs differently now: sha256 {hash}, stored {}", stored.state_hash),
+        (None, None) => "it asks for more than was recorded".to_owned(),
+    })
 }
 
 /// The configurations that turns ran under, each compiled once.
@@ -129,6 +138,6 @@ pub async fn all(pool: &Pool, configs: &mut Configs, turns: Vec<StoredTurn>) -> 
 ///
 /// # Errors
 /// When it panics.
-pub(super) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> sqlx::Result<T> {
+pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> sqlx::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(|_| sqlx::Error::WorkerCrashed)
 }

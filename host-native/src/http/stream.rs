@@ -7,11 +7,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{self, Bytes};
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::{HeaderName, Uri, header};
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, HeaderName, Uri, header};
 use axum::response::{IntoResponse, Response};
 use http_body::{Body, Frame};
+use serde::Deserialize;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep};
 
 use super::error::ApiError;
@@ -28,20 +29,42 @@ const HEADERS: [(HeaderName, &str); 3] = [
     (HeaderName::from_static("x-accel-buffering"), "no"),
 ];
 
-/// Opens the stream of a conversation, which need not exist yet.
+/// What a client asks of its stream.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Asked {
+    /// As the header `Last-Event-ID`, for clients that cannot send it.
+    last_event_id: Option<String>,
+}
+
+/// Opens the stream of a conversation, which need not exist yet; after the event with an id when the client has one.
 #[utoipa::path(
     get,
     path = "/api/v1/conversation/stream/{id}",
     tag = "conversation",
-    params(("id" = String, Path, format = "uuid", description = "The conversation")),
+    params(
+        ("id" = String, Path, format = "uuid", description = "The conversation"),
+        ("lastEventId" = Option<String>, Query, description = "As the header Last-Event-ID: the event after which to go on"),
+    ),
     responses(
         (status = 200, description = "Server-sent events until one side ends them", body = String, content_type = "text/event-stream"),
         (status = 400, description = "The conversation is not a UUID"),
     ),
 )]
-pub async fn events(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
+pub async fn events(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    headers: HeaderMap,
+    asked: Result<Query<Asked>, QueryRejection>,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Response, ApiError> {
     let id = conversation_of(id, &uri)?;
-    let events = Events::new(host.streams.subscribe(&id), connected(&id), HEARTBEAT, host.stream_ends_after);
+    let after = match headers.get("last-event-id") {
+        Some(it) => Some(it.to_str().unwrap_or_default().to_owned()),
+        None => asked.ok().and_then(|it| it.0.last_event_id),
+    };
+    let (subscription, resumed) = host.streams.listen(&id, after.as_deref().filter(|it| !it.trim().is_empty())).await;
+    let events = Events::new(subscription, connected(&id, resumed), HEARTBEAT, host.offers.ends_after);
     Ok((HEADERS, body::Body::new(events)).into_response())
 }
 
@@ -88,7 +111,7 @@ impl Body for Events {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::Streams;
+    use crate::stream::{Chunk, Streams};
 
     async fn next(events: &mut Events) -> Option<String> {
         let bytes = std::future::poll_fn(|context| events.poll_next(context)).await;
@@ -103,7 +126,7 @@ mod tests {
         let start = Instant::now();
         assert_eq!((next(&mut events).await.as_deref(), start.elapsed()), (Some("first"), Duration::ZERO));
         tokio::time::advance(seconds(15)).await;
-        streams.send("c", &Bytes::from_static(b"event"));
+        streams.send("c", Chunk::loose("event".to_owned()));
         assert_eq!((next(&mut events).await.as_deref(), start.elapsed()), (Some("event"), seconds(15)));
         assert_eq!((next(&mut events).await.as_deref(), start.elapsed()), (Some(":\n\n"), seconds(35)), "counted from the event");
         assert_eq!((next(&mut events).await, start.elapsed()), (None, seconds(45)));

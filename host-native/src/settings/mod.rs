@@ -8,6 +8,7 @@ mod observe;
 mod placeholder;
 mod security;
 pub mod spend;
+mod stomp;
 mod stream;
 mod tenants;
 mod tool_database;
@@ -23,6 +24,7 @@ pub use network::Network;
 pub use observe::Logging;
 pub use security::{Jwt, KeySet, Mode, Rate, Rates, Security};
 pub use spend::SpendCap;
+pub use stomp::Stomp;
 pub use stream::Stream;
 pub use turn::{AuditMode, Journaling, Turns, in_units};
 

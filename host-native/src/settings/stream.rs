@@ -5,17 +5,18 @@ use std::time::Duration;
 use convengine_core::config::settings::boolean;
 use serde_json::Value;
 
+use super::stomp::Stomp;
 use crate::exit::Failure;
 
 /// Half an hour, after which browsers connect again by themselves.
 const ENDS_AFTER_MS: i64 = 1_800_000;
 
 /// Settings of `convengine.stream` and `convengine.transport`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stream {
     on: bool,
     sse: bool,
-    stomp: bool,
+    stomp: Option<Stomp>,
     /// How long one stream lasts; without it, until one side ends it.
     pub ends_after: Option<Duration>,
 }
@@ -31,6 +32,8 @@ impl Stream {
             })
         };
         let (on, sse, stomp) = (read("stream", true), read("transport.sse.enabled", true), read("transport.stomp.enabled", false));
+        let sock_js = read("transport.stomp.sock-js", true);
+        let stomp = Stomp::read(tree, sock_js, problems).filter(|_| stomp);
         let key = "transport.sse.emitter-timeout-ms";
         let ends_after = at(tree, key).map_or(Some(ENDS_AFTER_MS), |value| {
             let millis = value.as_i64().or_else(|| value.as_str()?.trim().parse().ok());
@@ -44,16 +47,26 @@ impl Stream {
     }
 
     /// Whether server-sent events are offered.
-    pub fn sse(self) -> bool {
+    pub fn sse(&self) -> bool {
         self.on && self.sse
+    }
+
+    /// How STOMP is offered, when it is.
+    pub fn stomp(&self) -> Option<&Stomp> {
+        self.stomp.as_ref().filter(|_| self.on)
+    }
+
+    /// Whether any stream is offered.
+    pub fn any(&self) -> bool {
+        self.sse() || self.stomp().is_some()
     }
 
     /// Refuses streaming without a way to stream.
     ///
     /// # Errors
     /// A usage failure.
-    pub fn check(self) -> Result<(), Failure> {
-        if !self.on || self.sse || self.stomp {
+    pub fn check(&self) -> Result<(), Failure> {
+        if !self.on || self.any() {
             return Ok(());
         }
         let line = "convengine.transport.sse.enabled and convengine.transport.stomp.enabled are both off: turn one on or set convengine.stream=false";
@@ -61,7 +74,7 @@ impl Stream {
     }
 }
 
-fn at<'t>(tree: &'t Value, key: &str) -> Option<&'t Value> {
+pub(super) fn at<'t>(tree: &'t Value, key: &str) -> Option<&'t Value> {
     key.split('.').try_fold(tree, |node, part| node.get(part)).filter(|it| !it.is_null())
 }
 

@@ -18,6 +18,7 @@ pub mod module;
 pub mod schema;
 pub mod script;
 pub mod spend;
+pub mod stream;
 pub mod turn;
 pub mod turn_rows;
 

@@ -21,15 +21,26 @@ struct Envelope<'e> {
     verbose: Option<Value>,
 }
 
-/// The first event of every stream.
-pub fn connected(conversation: &str) -> String {
+/// The first event of every stream; one that goes on after another says whether it can.
+pub fn connected(conversation: &str, resumed: Option<bool>) -> String {
+    let mut data = json!({"conversationId": conversation, "transport": "SSE"});
+    if let Some(resumed) = resumed {
+        data["resumed"] = resumed.into();
+    }
     let mut wire = String::new();
-    write(&mut wire, None, "CONNECTED", &json!({"conversationId": conversation, "transport": "SSE"}));
+    write(&mut wire, None, "CONNECTED", &data);
+    wire
+}
+
+/// Notices of a turn, one after the other; `total` is how long the turn took, once it has ended.
+pub(super) fn rendered(turn: &str, notices: &[Notice], total: Millis) -> String {
+    let mut wire = String::new();
+    notices.iter().for_each(|it| notice(&mut wire, turn, it, total));
     wire
 }
 
 /// Adds a notice of a turn; `total` is the host's measurement for `PIPELINE_TIMING`, as in the stored row.
-pub(super) fn notice(wire: &mut String, turn: &str, notice: &Notice, total: Millis) {
+fn notice(wire: &mut String, turn: &str, notice: &Notice, total: Millis) {
     let envelope = match &notice.body {
         NoticeBody::Audit { stage, payload } => audit(stage, notice.at, completed(stage, payload, total)),
         NoticeBody::Verbose(verbose) => {
@@ -42,8 +53,8 @@ pub(super) fn notice(wire: &mut String, turn: &str, notice: &Notice, total: Mill
 }
 
 /// Adds an event in the form of an audit that no row stands for.
-pub(super) fn unstored(wire: &mut String, turn: &str, seq: u32, stage: &str, at: Millis, payload: Value) {
-    write(wire, Some((turn, seq)), stage, &audit(stage, at, Cow::Owned(payload)));
+pub(super) fn unstored(wire: &mut String, turn: &str, seq: usize, stage: &str, at: Millis, payload: Value) {
+    write(wire, Some((turn, u32::try_from(seq).unwrap_or(u32::MAX))), stage, &audit(stage, at, Cow::Owned(payload)));
 }
 
 /// An audit that belongs to no turn, and so has no id.
@@ -105,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_wire_form_is_that_of_existing_clients() {
-        let mut wire = connected("c");
+        let mut wire = connected("c", None);
         let payload = json!({"text": "a\nb", "n": 1});
         let body = NoticeBody::Audit { stage: "RULE_MATCH (RulesStep)".to_owned(), payload };
         notice(&mut wire, "t", &Notice { seq: 7, at: 1_767_323_045_678, body }, 0);
@@ -115,6 +126,12 @@ mod tests {
              id:t:7\nevent:RULE_MATCH (RulesStep)\ndata:{\"eventType\":\"AUDIT\",\"auditId\":null,\"stage\":\"RULE_MATCH (RulesStep)\",\
              \"createdAt\":\"2026-01-02T03:04:05.678Z\",\"payload\":{\"text\":\"a\\nb\",\"n\":1},\"verbose\":null}\n\n"
         );
+    }
+
+    #[test]
+    fn a_stream_that_goes_on_says_so() {
+        let expected = "event:CONNECTED\ndata:{\"conversationId\":\"c\",\"transport\":\"SSE\",\"resumed\":true}\n\n";
+        assert_eq!(connected("c", Some(true)), expected);
     }
 
     #[test]

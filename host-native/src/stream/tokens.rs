@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
 use convengine_core::turn::{Effect, EffectId};
 
+use super::chunk::Chunk;
 use super::{Streams, event};
 
 /// The voice of one effect.
@@ -38,7 +38,7 @@ impl Tokens {
         if self.streams.is_heard(&self.conversation) {
             let mut wire = String::new();
             event::token(&mut wire, &self.turn, self.effect.0, text);
-            self.streams.send(&self.conversation, &Bytes::from(wire));
+            self.streams.send(&self.conversation, Chunk::loose(wire));
         }
     }
 }

@@ -1,13 +1,16 @@
-//! What one turn has told its listeners.
+//! What one turn tells its listeners.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::body::Bytes;
 use convengine_core::turn::{Effect, Millis, Notice, Outcome, TurnInput, Write};
 use serde_json::{Value, json};
 
+use super::chunk::Chunk;
 use super::{Streams, Tokens, event};
 use crate::clock;
+
+/// All notices of a turn that runs, told and untold: whoever comes late is told the former from here.
+pub(super) type Said = Arc<Mutex<Vec<Notice>>>;
 
 /// The voice of one turn: each notice is sent once, in its order.
 ///
@@ -19,26 +22,43 @@ use crate::clock;
 pub struct Told<'s> {
     streams: &'s Arc<Streams>,
     conversation: String,
-    turn: String,
+    turn: Arc<str>,
+    said: Said,
     count: usize,
+    total: Millis,
 }
 
 impl<'s> Told<'s> {
     /// A turn that has said nothing yet.
     pub fn of(streams: &'s Arc<Streams>, input: &TurnInput) -> Self {
-        Told { streams, conversation: input.conversation.clone(), turn: input.turn.clone(), count: 0 }
+        let turn = Arc::from(input.turn.as_str());
+        Told { streams, conversation: input.conversation.clone(), turn, said: Said::default(), count: 0, total: 0 }
     }
 
-    /// Sends what is new among the notices of the turn so far; `total` is how long the turn took, once it has ended.
-    pub fn publish(&mut self, notices: &[Notice], total: Millis) {
-        let new = notices.get(self.count..).unwrap_or_default();
-        self.count = notices.len();
-        if new.is_empty() || !self.streams.is_heard(&self.conversation) {
-            return;
+    /// Takes what a slice of the turn says.
+    pub fn add(&self, notices: &mut Vec<Notice>) {
+        self.notices().append(notices);
+    }
+
+    /// All notices of the turn so far.
+    pub fn notices(&self) -> MutexGuard<'_, Vec<Notice>> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends what is new among the notices of the turn.
+    pub fn publish(&mut self) {
+        let from = self.count;
+        let count = self.notices().len();
+        self.count = count;
+        if self.count > from && self.streams.runs(&self.conversation, &self.turn, &self.said, self.count) {
+            let wire = event::rendered(&self.turn, self.notices().get(from..).unwrap_or_default(), 0);
+            self.streams.send(&self.conversation, Chunk::of(&self.turn, from, self.count, wire));
         }
-        let mut wire = String::new();
-        new.iter().for_each(|it| event::notice(&mut wire, &self.turn, it, total));
-        self.streams.send(&self.conversation, &Bytes::from(wire));
+    }
+
+    /// Notes that the turn is stored, and how long it took.
+    pub fn stored(&mut self, total: Millis) {
+        self.total = total;
     }
 
     /// The voice of an effect of the turn, when listeners may hear it.
@@ -46,19 +66,33 @@ impl<'s> Told<'s> {
         Tokens::of(self.streams, &self.conversation, &self.turn, effect)
     }
 
-    /// Sends the event on which clients take progress texts away, when the turn's own notices have none: after a policy block, a
-    /// failure, and a turn that could not be stored (no outcome).
+    /// Sends the last slice of a turn that is stored, and the event on which clients take progress texts away, when the turn's own
+    /// notices have none: after a policy block, a failure, and a turn that could not be stored (no outcome).
     pub fn close(self, outcome: Option<&Outcome>) {
-        let payload = match outcome {
-            Some(outcome) if outcome.fault.is_some() || is_blocked(outcome) => of_outcome(outcome),
-            None if self.count > 0 => json!({"success": false}),
-            Some(_) | None => return,
+        let heard = self.streams.ran(&self.conversation, &self.turn);
+        let notices = std::mem::take(&mut *self.notices());
+        let (until, payload) = match outcome {
+            Some(outcome) => (notices.len(), closing(outcome)),
+            None => (self.count, (self.count > 0).then(|| json!({"success": false}))),
         };
-        if self.streams.is_heard(&self.conversation) {
-            let mut wire = String::new();
-            let seq = u32::try_from(self.count).unwrap_or(u32::MAX);
-            event::unstored(&mut wire, &self.turn, seq, "ENGINE_RETURN", clock::now(), payload);
-            self.streams.send(&self.conversation, &Bytes::from(wire));
+        if !heard || (until == self.count && payload.is_none()) {
+            return;
+        }
+        let mut wire = event::rendered(&self.turn, notices.get(self.count..until).unwrap_or_default(), self.total);
+        let at = notices.last().map_or_else(clock::now, |it| it.at);
+        let end = until + usize::from(payload.is_some());
+        if let Some(payload) = payload {
+            event::unstored(&mut wire, &self.turn, until, "ENGINE_RETURN", at, payload);
+        }
+        self.streams.send(&self.conversation, Chunk::of(&self.turn, self.count, end, wire).ending());
+    }
+}
+
+impl Drop for Told<'_> {
+    /// Also of a turn that another process goes on with, which tells the rest.
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.streams.ran(&self.conversation, &self.turn);
         }
     }
 }
@@ -68,9 +102,11 @@ pub fn is_blocked(outcome: &Outcome) -> bool {
     outcome.writes.iter().any(|it| matches!(it, Write::Conversation(row) if row.status == "BLOCKED"))
 }
 
-fn of_outcome(outcome: &Outcome) -> Value {
+/// What closes a turn on the stream alone.
+pub(super) fn closing(outcome: &Outcome) -> Option<Value> {
     let code = outcome.fault.as_ref().map(|it| &it.code);
-    json!({"intent": outcome.intent, "state": outcome.state, "success": code.is_none(), "errorCode": code})
+    let payload = || json!({"intent": outcome.intent, "state": outcome.state, "success": code.is_none(), "errorCode": code});
+    (code.is_some() || is_blocked(outcome)).then(payload)
 }
 
 #[cfg(test)]
@@ -99,20 +135,42 @@ mod tests {
         while let Poll::Ready(Some(events)) = subscription.poll(&mut Context::from_waker(Waker::noop())) {
             wire.push_str(std::str::from_utf8(&events).expect("text"));
         }
+        assert!(streams.told_so_far("c").is_none(), "it runs no more");
         wire.lines().filter_map(|it| it.strip_prefix("id:")).map(str::to_owned).collect()
+    }
+
+    fn notices(from: u32, until: u32) -> Vec<Notice> {
+        let body = |_| NoticeBody::Audit { stage: "A".to_owned(), payload: json!({}) };
+        (from..until).map(|seq| Notice { seq, at: 0, body: body(seq) }).collect()
     }
 
     #[test]
     fn each_notice_is_sent_once_and_a_turn_that_was_dropped_is_closed() {
-        let notice = |seq| Notice { seq, at: 0, body: NoticeBody::Audit { stage: "A".to_owned(), payload: json!({}) } };
-        let notices = [notice(0), notice(1), notice(2)];
         let ids = heard(|mut told| {
-            told.publish(&notices[..2], 0);
-            told.publish(&notices[..2], 0);
-            told.publish(&notices, 0);
+            told.add(&mut notices(0, 2));
+            told.publish();
+            told.publish();
+            told.add(&mut notices(2, 3));
+            told.publish();
+            told.add(&mut notices(3, 9));
             told.close(None);
         });
         assert_eq!(ids, ["t:0", "t:1", "t:2", "t:3"]);
         assert_eq!(heard(|told| told.close(None)), [""; 0], "one that has said nothing was never there");
+    }
+
+    #[test]
+    fn who_comes_late_is_told_what_was_told() {
+        let streams = Arc::new(Streams::default());
+        let mut told = Told::of(&streams, &input());
+        told.add(&mut notices(0, 2));
+        assert!(streams.told_so_far("c").is_none());
+        told.publish();
+        told.add(&mut notices(2, 5));
+        let chunk = streams.told_so_far("c").expect("it runs");
+        let ids: Vec<&str> = std::str::from_utf8(&chunk.wire).unwrap().lines().filter_map(|it| it.strip_prefix("id:")).collect();
+        assert_eq!(ids, ["t:0", "t:1"]);
+        drop(told);
+        assert!(streams.told_so_far("c").is_none());
     }
 }

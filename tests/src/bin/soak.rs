@@ -16,7 +16,7 @@ use convengine_tests::soak::crash;
 use convengine_tests::soak::database::Kind;
 use convengine_tests::soak::load::{Until, hold};
 use convengine_tests::soak::outage::{self, Signals};
-use convengine_tests::soak::{Mix, size};
+use convengine_tests::soak::{Mix, size, streams};
 use serde_json::{Value, json};
 
 fn main() -> Result<()> {
@@ -35,8 +35,9 @@ fn main() -> Result<()> {
             let seen = size::of_a_turn(&beside("convengine")?, &Kind::parse(database)?, pack, &owned(set))?;
             json!({"turns": seen.turns, "bytes": seen.bytes, "rows": seen.rows})
         }
+        ["streams", database, count, rounds] => open(&Kind::parse(database)?, count.parse()?, rounds.parse()?)?,
         _ => bail!(
-            "usage: soak crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…]"
+            "usage: soak crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | streams DATABASE STREAMS ROUNDS"
         ),
     };
     println!("{found}");
@@ -63,6 +64,15 @@ fn load(mix: Mix, connections: usize, until: Until) -> Result<Value> {
         "rate": seen.rate(), "p50_ms": seen.percentile_ms(50), "p99_ms": seen.percentile_ms(99),
         "cpu_us": seen.a_turn(seen.cpu_us), "bytes": seen.a_turn(seen.bytes),
         "memory_mb": seen.memory_mb(), "growth_mb": seen.growth_mb(),
+    }))
+}
+
+fn open(kind: &Kind, count: usize, rounds: usize) -> Result<Value> {
+    let seen = streams::hold(&beside("convengine")?, kind, count, rounds)?;
+    Ok(json!({
+        "streams": seen.streams, "stomp": seen.stomp, "resumed": seen.resumed, "turns": seen.turns, "events": seen.events,
+        "p50_ms": seen.percentile_ms(50), "p99_ms": seen.percentile_ms(99), "bytes_a_stream": seen.bytes_a_stream,
+        "failures": seen.failures, "failed": seen.failed,
     }))
 }
 

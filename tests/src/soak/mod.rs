@@ -8,6 +8,8 @@ pub mod left;
 pub mod load;
 pub mod outage;
 pub mod size;
+pub mod stomp;
+pub mod streams;
 pub mod talk;
 pub mod watch;
 

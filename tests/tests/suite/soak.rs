@@ -1,10 +1,11 @@
-//! The mixed load of `cargo xtask soak load`, short: that every answer is right, not how fast it comes.
+//! The mixed load of `cargo xtask soak load` and the streams of `cargo xtask soak streams`, short: that every answer and every event is
+//! right, not how fast it comes.
 
 use std::rc::Rc;
 
 use convengine_tests::binary;
-use convengine_tests::soak::Mix;
 use convengine_tests::soak::load::{Until, hold};
+use convengine_tests::soak::{Mix, streams};
 
 use crate::database::soak_kind;
 
@@ -20,4 +21,12 @@ fn conversations_of_five_packs_at_once_are_answered_as_if_each_were_alone() {
     let long = "select cast(count(*) as text) from (select 1 from ce_turn group by conversation_id having count(*) > 30) as long";
     let long: usize = mix.served.iter().map(|it| it.database.rows(long).unwrap()[0][0].parse::<usize>().unwrap()).sum();
     assert_eq!(long, 20, "half of the conversations");
+}
+
+#[test]
+fn each_of_many_streams_hears_its_conversation_whole_and_in_order() {
+    let seen = streams::hold(&binary().unwrap(), &soak_kind(), 250, 1).unwrap();
+    assert_eq!((seen.failures, seen.failed.as_slice()), (0, [].as_slice()));
+    assert_eq!((seen.streams, seen.stomp), (250, 50));
+    assert!(seen.resumed > 0 && seen.events > seen.turns * 10, "{seen:?}");
 }

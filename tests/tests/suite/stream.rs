@@ -20,6 +20,8 @@ pub struct Event {
     pub id: String,
     pub name: String,
     pub data: Value,
+    /// The text of it.
+    pub text: String,
 }
 
 impl Event {
@@ -49,7 +51,26 @@ pub struct Listener {
 impl Listener {
     /// Listens and takes the first event.
     pub fn open(server: &Server) -> Listener {
-        let response = client().get(format!("http://{}{}", server.address, path(ID))).send().unwrap();
+        let (listener, first) = Listener::begin(server, &path(ID), None);
+        assert_eq!(first.data, json!({"conversationId": ID, "transport": "SSE"}));
+        listener
+    }
+
+    /// Listens after an event; answers whether that could be done.
+    pub fn after(server: &Server, id: &str) -> (Listener, bool) {
+        let (listener, first) = Listener::begin(server, &path(ID), Some(id));
+        let resumed = first.data["resumed"].as_bool().expect("the first event says it");
+        assert_eq!(first.data, json!({"conversationId": ID, "transport": "SSE", "resumed": resumed}));
+        (listener, resumed)
+    }
+
+    /// Opens a path; answers the first event, too.
+    pub fn begin(server: &Server, path: &str, after: Option<&str>) -> (Listener, Event) {
+        let mut call = client().get(format!("http://{}{path}", server.address));
+        if let Some(id) = after {
+            call = call.header("Last-Event-ID", id);
+        }
+        let response = call.send().unwrap();
         assert_eq!(response.status(), 200);
         let header = |name: &str| response.headers().get(name).map(|it| it.to_str().unwrap().to_owned()).unwrap_or_default();
         let headers = ["content-type", "cache-control", "x-accel-buffering"].map(header);
@@ -57,13 +78,12 @@ impl Listener {
         let mut listener = Listener { lines: BufReader::new(response) };
         let first = listener.next().unwrap();
         assert_eq!((first.id.as_str(), first.name.as_str()), ("", "CONNECTED"));
-        assert_eq!(first.data, json!({"conversationId": ID, "transport": "SSE"}));
-        listener
+        (listener, first)
     }
 
     /// The next event; nothing at the end of the stream.
-    fn next(&mut self) -> Option<Event> {
-        let mut event = Event { id: String::new(), name: String::new(), data: Value::Null };
+    pub fn next(&mut self) -> Option<Event> {
+        let mut event = Event { id: String::new(), name: String::new(), data: Value::Null, text: String::new() };
         let since = Instant::now();
         loop {
             let mut line = String::new();
@@ -73,7 +93,10 @@ impl Listener {
             match line.trim_end_matches('\n').split_once(':') {
                 Some(("id", id)) => event.id = id.to_owned(),
                 Some(("event", name)) => event.name = name.to_owned(),
-                Some(("data", data)) => event.data = serde_json::from_str(data).unwrap(),
+                Some(("data", data)) => {
+                    event.data = serde_json::from_str(data).unwrap();
+                    event.text = data.to_owned();
+                }
                 Some(("", "")) => {
                     assert_eq!(self.lines.fill_buf().unwrap().first(), Some(&b'\n'), "a comment stands alone");
                     assert!(since.elapsed() < SILENCE, "an event was waited for and only heartbeats came");
@@ -93,17 +116,17 @@ impl Listener {
         events
     }
 
-    fn take(&mut self, count: usize) -> Vec<Event> {
+    pub fn take(&mut self, count: usize) -> Vec<Event> {
         (0..count).map(|_| self.next().expect("the stream goes on")).collect()
     }
 }
 
-fn path(id: &str) -> String {
+pub fn path(id: &str) -> String {
     format!("/api/v1/conversation/stream/{id}")
 }
 
 /// `orders` with a progress message for two steps.
-fn talkative() -> Value {
+pub fn talkative() -> Value {
     let row = |id: u32, step: &str, text: &str| {
         json!({"verbose_id": id, "intent_code": "ANY", "state_code": "ANY", "step_match": "EXACT", "step_value": step,
             "determinant": "STEP_ENTER", "message": text, "priority": 1})
@@ -114,12 +137,12 @@ fn talkative() -> Value {
 }
 
 /// The audit rows in the form of their events.
-fn stored(server: &Server) -> Vec<[Value; 3]> {
+pub fn stored(server: &Server) -> Vec<[Value; 3]> {
     let payload = |row: &Value| serde_json::from_str::<Value>(row["payloadJson"].as_str().unwrap()).unwrap();
     server.audit(ID).iter().map(|it| [it["stage"].clone(), it["createdAt"].clone(), payload(it)]).collect()
 }
 
-fn audits(events: &[Event]) -> Vec<[Value; 3]> {
+pub fn audits(events: &[Event]) -> Vec<[Value; 3]> {
     events.iter().filter(|it| it.data["eventType"] == "AUDIT").map(Event::row).collect()
 }
 
@@ -158,7 +181,7 @@ fn a_turn_is_told_as_it_is_stored() {
 }
 
 /// A server whose model takes its time for the first call, and that stores turns as a setting says.
-fn slow(place: &Place, journal: &str) -> Server {
+pub fn slow(place: &Place, journal: &str) -> Server {
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
     let rules = json!([{"times": 1, "delay_ms": 2000, "reply": reply}, {"reply": reply}]);
     let model = format!("scripted:{}", place.pack("model.json", &rules));

@@ -3,6 +3,7 @@
 mod crash;
 mod load;
 mod size;
+mod streams;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -18,7 +19,7 @@ use crate::sh;
 type Run = fn(&mut Soak<'_>) -> Result<Vec<String>>;
 
 /// The runs by name.
-const RUNS: [(&str, Run); 3] = [("crash", crash::run), ("load", load::run), ("size", size::run)];
+const RUNS: [(&str, Run); 4] = [("crash", crash::run), ("load", load::run), ("size", size::run), ("streams", streams::run)];
 
 /// Runs one of the long ones, or all.
 pub fn run(project: &Project, words: &[&str]) -> Result<()> {

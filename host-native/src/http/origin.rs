@@ -1,0 +1,77 @@
+//! From where pages may connect.
+
+use axum::http::{HeaderMap, header};
+
+/// A page that may not connect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("pages of this origin may not connect")]
+pub struct Foreign;
+
+/// Whether the page of a request may connect: its origin fits one of the patterns, in which `*` is any characters, or is that of the
+/// server itself. A client that is no browser has none and may.
+///
+/// # Errors
+/// [`Foreign`] for an origin that may not.
+pub fn check(patterns: &[String], headers: &HeaderMap) -> Result<(), Foreign> {
+    let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
+    let Some(value) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let origin = value.to_str().map_err(|_| Foreign)?;
+    let own = origin.split_once("://").is_some_and(|it| Some(it.1) == text(header::HOST));
+    if own || patterns.iter().any(|it| fits(it, origin)) { Ok(()) } else { Err(Foreign) }
+}
+
+/// Whether a text is what a pattern says, whatever the case of its letters.
+fn fits(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.to_ascii_lowercase(), text.to_ascii_lowercase());
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
+    let (between, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let Some(mut text) = text.strip_prefix(start).and_then(|it| it.strip_suffix(end)) else { return false };
+    for part in between.split('*') {
+        let Some(at) = text.find(part) else { return false };
+        text = text.get(at + part.len()..).unwrap_or_default();
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn patterns_have_stars_and_all_else_is_meant_as_it_stands() {
+        for (pattern, origin, fine) in [
+            ("*", "https://a.example", true),
+            ("https://a.example", "HTTPS://A.EXAMPLE", true),
+            ("https://a.example", "https://a.example.net", false),
+            ("https://*.example", "https://a.b.example", true),
+            ("https://*.example", "https://example", false),
+            ("https://*.example", "http://a.example", false),
+            ("http*://*.a.*:80*", "https://x.a.b:8080", true),
+            ("http*://*.a.*:80*", "https://x.a.b:90", false),
+            ("ab*ba", "aba", false),
+            ("https://a.example", "null", false),
+        ] {
+            assert_eq!(fits(pattern, origin), fine, "{pattern} {origin}");
+        }
+    }
+
+    #[test]
+    fn the_own_page_and_clients_without_a_page_may_connect() {
+        let headers = |origin: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static("here:80"));
+            if let Some(origin) = origin {
+                headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+            }
+            headers
+        };
+        let patterns = ["https://a.example".to_owned()];
+        for (origin, fine) in
+            [(None, true), (Some("http://here:80"), true), (Some("https://a.example"), true), (Some("http://there"), false)]
+        {
+            assert_eq!(check(&patterns, &headers(origin)).is_ok(), fine, "{origin:?}");
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Frames of STOMP 1.0, 1.1 and 1.2.
+
+use std::borrow::Cow;
+
+/// Most bytes of a frame, its body included.
+pub const LONGEST: usize = 64 * 1024;
+
+/// Most headers of a frame.
+const MOST_HEADERS: usize = 64;
+
+/// What both sides speak; also how headers are escaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Version {
+    /// 1.0, without escapes.
+    V10,
+    /// 1.1.
+    V11,
+    /// 1.2, which escapes a carriage return too.
+    V12,
+}
+
+impl Version {
+    /// All, the newest first.
+    pub const ALL: [Version; 3] = [Version::V12, Version::V11, Version::V10];
+
+    /// As it stands in headers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Version::V10 => "1.0",
+            Version::V11 => "1.1",
+            Version::V12 => "1.2",
+        }
+    }
+}
+
+/// A frame.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// `SEND`, `MESSAGE`, …
+    pub command: String,
+    /// Names and values in their order.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// What stands at the beginning of what was received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parsed {
+    /// A frame, and how many bytes it takes.
+    Frame(Frame, usize),
+    /// Line breaks that mean nothing but that the other side is there, and how many bytes they take.
+    Beat(usize),
+    /// More must come.
+    Part,
+}
+
+/// Why bytes are no frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// It is longer than any frame may be.
+    #[error("the frame is too long: send at most {LONGEST} bytes")]
+    Long,
+    /// It has too many headers.
+    #[error("the frame has too many headers: send at most {MOST_HEADERS}")]
+    Headers,
+    /// A line before the body is not UTF-8.
+    #[error("a line of the frame is not UTF-8: encode commands and headers so")]
+    Utf8,
+    /// A header has no colon.
+    #[error("a header of the frame has no colon: write name:value")]
+    Colon,
+    /// An escape is not one of the version.
+    #[error("a header of the frame has an unknown escape: write \\n, \\c or \\\\, and \\r in version 1.2")]
+    Escape,
+    /// The body is not as long as the frame says.
+    #[error("the body does not end where content-length says: count its bytes and close it with a NUL")]
+    Length,
+}
+
+impl Frame {
+    /// A frame without a body.
+    pub fn new(command: &str, headers: &[(&str, &str)]) -> Frame {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Frame { command: command.to_owned(), headers, body: Vec::new() }
+    }
+
+    /// The value of a header; of equal ones the first counts.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|it| it.0 == name).map(|it| it.1.as_str())
+    }
+
+    /// The frame as it is sent.
+    pub fn render(&self, version: Version) -> String {
+        let plain = is_plain(&self.command, version);
+        let mut text = format!("{}\n", self.command);
+        for (name, value) in &self.headers {
+            let (name, value) = if plain { (one_line(name), one_line(value)) } else { (escaped(name, version), escaped(value, version)) };
+            text.push_str(&format!("{name}:{value}\n"));
+        }
+        text.push('\n');
+        text.push_str(&String::from_utf8_lossy(&self.body));
+        text.push('\0');
+        text
+    }
+}
+
+/// Whether the headers of a frame are not escaped: those that agree on the version cannot be.
+fn is_plain(command: &str, version: Version) -> bool {
+    version == Version::V10 || ["CONNECT", "STOMP", "CONNECTED"].contains(&command)
+}
+
+/// Reads what stands at the beginning of what was received.
+///
+/// # Errors
+/// [`Malformed`]; nothing that comes later can be understood then.
+pub fn parse(bytes: &[u8], version: Version) -> Result<Parsed, Malformed> {
+    parse_within(bytes, version, LONGEST)
+}
+
+/// As [`parse`], for frames of so many bytes: those of a server may be as long as its events.
+///
+/// # Errors
+/// [`Malformed`].
+pub fn parse_within(bytes: &[u8], version: Version, most: usize) -> Result<Parsed, Malformed> {
+    let beats = bytes.iter().take_while(|it| [b'\n', b'\r'].contains(it)).count();
+    if beats > 0 {
+        return Ok(Parsed::Beat(beats));
+    }
+    let mut lines = Vec::new();
+    let mut at = 0;
+    loop {
+        let Some(length) = bytes.get(at..).unwrap_or_default().iter().position(|it| *it == b'\n') else { return part(bytes, most) };
+        let line = bytes.get(at..at + length).unwrap_or_default();
+        at += length + 1;
+        let line = std::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(line)).map_err(|_| Malformed::Utf8)?;
+        if line.is_empty() {
+            break;
+        }
+        lines.push(line);
+        if lines.len() > MOST_HEADERS + 1 {
+            return Err(Malformed::Headers);
+        }
+    }
+    let (command, headers) = lines.split_first().map_or(("", &[][..]), |(command, rest)| (*command, rest));
+    let headers = headers.iter().map(|it| header(it, is_plain(command, version), version)).collect::<Result<Vec<_>, _>>()?;
+    let frame = Frame { command: command.to_owned(), headers, body: Vec::new() };
+    body(bytes, at, frame, most)
+}
+
+fn part(bytes: &[u8], most: usize) -> Result<Parsed, Malformed> {
+    if bytes.len() > most { Err(Malformed::Long) } else { Ok(Parsed::Part) }
+}
+
+/// Adds the body, which begins at a place, to a frame.
+fn body(bytes: &[u8], at: usize, frame: Frame, most: usize) -> Result<Parsed, Malformed> {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let length = match frame.header("content-length") {
+        None => match rest.iter().position(|it| *it == 0) {
+            Some(length) => length,
+            None => return part(bytes, most),
+        },
+        Some(text) => {
+            let length: usize = text.trim().parse().map_err(|_| Malformed::Length)?;
+            if length > most {
+                return Err(Malformed::Long);
+            }
+            match rest.get(length) {
+                Some(0) => length,
+                Some(_) => return Err(Malformed::Length),
+                None => return part(bytes, most),
+            }
+        }
+    };
+    let end = at + length + 1;
+    if end > most {
+        return Err(Malformed::Long);
+    }
+    let body = rest.get(..length).unwrap_or_default().to_vec();
+    Ok(Parsed::Frame(Frame { body, ..frame }, end))
+}
+
+fn header(line: &str, plain: bool, version: Version) -> Result<(String, String), Malformed> {
+    let (name, value) = line.split_once(':').ok_or(Malformed::Colon)?;
+    if plain {
+        return Ok((name.trim().to_owned(), value.trim().to_owned()));
+    }
+    Ok((unescaped(name, version)?, unescaped(value, version)?))
+}
+
+fn unescaped(text: &str, version: Version) -> Result<String, Malformed> {
+    let mut found = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        found.push(match character {
+            '\\' => match characters.next() {
+                Some('n') => '\n',
+                Some('c') => ':',
+                Some('\\') => '\\',
+                Some('r') if version == Version::V12 => '\r',
+                _ => return Err(Malformed::Escape),
+            },
+            other => other,
+        });
+    }
+    Ok(found)
+}
+
+fn escaped(text: &str, version: Version) -> Cow<'_, str> {
+    if !text.contains(['\\', '\n', '\r', ':', '\0']) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace('\0', "").replace('\\', "\\\\").replace('\n', "\\n").replace(':', "\\c");
+    Cow::Owned(text.replace('\r', if version == Version::V12 { "\\r" } else { " " }))
+}
+
+/// What has no escapes cannot have line breaks.
+fn one_line(text: &str) -> Cow<'_, str> {
+    if text.contains(['\n', '\r', '\0']) { Cow::Owned(text.replace(['\n', '\r', '\0'], " ")) } else { Cow::Borrowed(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRICKY: &str = "a:b\\c\nd\re";
+
+    #[test]
+    fn frames_are_read_as_they_were_rendered() {
+        for version in Version::ALL {
+            let value = match version {
+                Version::V10 => "a:b\\c",
+                Version::V11 => "a:b\\c\nd",
+                Version::V12 => TRICKY,
+            };
+            let frame = Frame { body: "ü\n\n🙂".into(), ..Frame::new("SEND", &[("destination", value), ("x", "")]) };
+            let text = frame.render(version);
+            assert_eq!(parse(text.as_bytes(), version), Ok(Parsed::Frame(frame, text.len())), "{text:?}");
+        }
+        let tricky = Frame::new("ERROR", &[("message", TRICKY)]);
+        assert_eq!(tricky.render(Version::V10), "ERROR\nmessage:a:b\\c d e\n\n\0");
+        assert_eq!(tricky.render(Version::V11), "ERROR\nmessage:a\\cb\\\\c\\nd e\n\n\0");
+        assert_eq!(Frame::new("CONNECTED", &[("x", "a:b")]).render(Version::V12), "CONNECTED\nx:a:b\n\n\0");
+    }
+
+    #[test]
+    fn a_frame_may_come_in_any_pieces() {
+        let text = "SEND\r\ncontent-length:3\r\na:1\r\na:2\r\n\r\n\0x\0\0rest";
+        for end in 1..text.len() - 4 {
+            assert_eq!(parse(&text.as_bytes()[..end], Version::V12), Ok(Parsed::Part), "{end}");
+        }
+        let Ok(Parsed::Frame(frame, length)) = parse(text.as_bytes(), Version::V12) else { panic!("no frame") };
+        assert_eq!((frame.header("a"), frame.body.as_slice(), &text[length..]), (Some("1"), &b"\0x\0"[..], "rest"));
+        assert_eq!(parse(b"\n\r\nSEND", Version::V12), Ok(Parsed::Beat(3)));
+        assert_eq!(parse(b"", Version::V12), Ok(Parsed::Part));
+    }
+
+    #[test]
+    fn what_is_no_frame_is_refused() {
+        for (bytes, reason) in [
+            (&b"SEND\na\n\n\0"[..], Malformed::Colon),
+            (b"SEND\na:\\t\n\n\0", Malformed::Escape),
+            (b"SEND\na:\\", Malformed::Escape),
+            (b"SEND\na:\xff\n\n\0", Malformed::Utf8),
+            (b"SEND\ncontent-length:-1\n\n\0", Malformed::Length),
+            (b"SEND\ncontent-length:1\n\n\0\x01", Malformed::Length),
+            (b"SEND\ncontent-length:99999999999\n\n\0", Malformed::Long),
+        ] {
+            let found = parse(bytes, Version::V12);
+            let expected = if bytes.ends_with(b"\\") { Ok(Parsed::Part) } else { Err(reason) };
+            assert_eq!(found, expected, "{:?}", String::from_utf8_lossy(bytes));
+        }
+        assert_eq!(parse(b"SEND\na:\\r\n\n\0", Version::V11), Err(Malformed::Escape));
+        assert_eq!(parse(format!("SEND\n{}\n\0", "a:1\n".repeat(65)).as_bytes(), Version::V12), Err(Malformed::Headers));
+        for long in ["x".repeat(LONGEST + 1), format!("SEND\n\n{}", "x".repeat(LONGEST)), format!("SEND\n\n{}\0", "x".repeat(LONGEST))] {
+            assert_eq!(parse(long.as_bytes(), Version::V12), Err(Malformed::Long));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What streams read of turns, and how the processes that serve a PostgreSQL tell each other of them.
+
+use serde_json::json;
+use sqlx::postgres::{PgListener, PgPoolOptions};
+
+use super::database::{Pool, Row, Statement, Value};
+use super::{Place, postgres};
+
+/// A turn and whether it is still open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// The turn.
+    pub turn_id: String,
+    /// Whether it has not ended.
+    pub open: bool,
+}
+
+/// A turn of a conversation and those after it, at most so many; without a turn, from the first. Of a turn that is not the
+/// conversation's there are none.
+///
+/// # Errors
+/// What the database says.
+pub async fn since(pool: &Pool, conversation: &str, turn: Option<&str>, most: i64) -> sqlx::Result<Vec<Known>> {
+    let sql = Statement::of(
+        "select turn_id, status from ce_turn where conversation_id = $1
+           and number >= coalesce((select number from ce_turn where turn_id = $2 and conversation_id = $1), case when $2 is null then 0 end)
+         order by number limit $3",
+        "select turn_id::text, status from ce_turn where conversation_id = $1::uuid
+           and number >= coalesce((select number from ce_turn where turn_id = $2::text::uuid and conversation_id = $1::uuid),
+             case when $2::text is null then 0 end)
+         order by ce_turn.number limit $3",
+    );
+    let values = [Value::Text(conversation), Value::Maybe(turn), Value::Int(most)];
+    pool.all(&sql, &values).await?.iter().map(known).collect()
+}
+
+/// The last two turns of a conversation, the newest first: of them at most that one is open.
+///
+/// # Errors
+/// What the database says.
+pub async fn latest(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<Known>> {
+    let sql = Statement::of(
+        "select turn_id, status from ce_turn where conversation_id = $1 order by number desc limit 2",
+        "select turn_id::text, status from ce_turn where conversation_id = $1::uuid order by number desc limit 2",
+    );
+    pool.all(&sql, &[Value::Text(conversation)]).await?.iter().map(known).collect()
+}
+
+fn known(row: &Row) -> sqlx::Result<Known> {
+    Ok(Known { turn_id: row.text("turn_id")?, open: row.text("status")? == "open" })
+}
+
+/// The newest turn that has ended of each of these conversations, of those that have one.
+///
+/// # Errors
+/// What the database says.
+pub async fn newest(pool: &Pool, conversations: &[&str]) -> sqlx::Result<Vec<(String, String)>> {
+    let sql = Statement::of(
+        "select value as conversation_id, (select turn_id from ce_turn where conversation_id = value and status <> 'open'
+           order by number desc limit 1) as turn_id from json_each($1)",
+        "select r as conversation_id, (select turn_id::text from ce_turn where conversation_id = r::uuid and status <> 'open'
+           order by number desc limit 1) as turn_id from json_array_elements_text($1::json) r",
+    );
+    let found = pool.all(&sql, &[Value::Text(&json!(conversations).to_string())]).await?;
+    let row = |it: &Row| match it.maybe("turn_id")? {
+        Some(turn) => Ok(Some((it.text("conversation_id")?, turn))),
+        None => Ok(None),
+    };
+    found.iter().filter_map(|it| row(it).transpose()).collect()
+}
+
+/// Tells all processes that serve the database; SQLite is served by one.
+///
+/// # Errors
+/// What the database says.
+pub async fn notify(pool: &Pool, channel: &str, payload: &str) -> sqlx::Result<()> {
+    if !pool.is_shared() {
+        return Ok(());
+    }
+    pool.all(&Statement::both("select pg_notify($1, $2)::text"), &[Value::Text(channel), Value::Text(payload)]).await.map(|_| ())
+}
+
+/// Hears what processes tell, over a connection of its own.
+///
+/// # Errors
+/// What the database says.
+pub async fn listen(place: &Place, channels: &[&str]) -> sqlx::Result<PgListener> {
+    let pool = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
+    let mut listener = PgListener::connect_with(&pool.connect_with(postgres(place)?).await?).await?;
+    listener.listen_all(channels.iter().copied()).await?;
+    Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Database, each};
+    use super::*;
+
+    const ID: &str = "0b7b6d0e-5a0f-4c56-8a52-0f5a0f6f4d01";
+    const OTHER: &str = "0b7b6d0e-5a0f-4c56-8a52-0f5a0f6f4d02";
+
+    fn turn(number: u32) -> String {
+        format!("11111111-0000-4000-8000-{number:012}")
+    }
+
+    async fn put(database: &mut Database, conversation: &str, number: u32, status: &str) {
+        let sql = Statement::of(
+            "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, created_at,
+               closed_at) values ($1, $2, $3, $4, 1, 'test', 'c', x'00', 's', 1, 1)",
+            "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, created_at,
+               closed_at) values ($1::uuid, $2::uuid, $3::integer, $4, 1, 'test', 'c', '\\x00', 's', now(), now())",
+        );
+        let id = turn(number);
+        let values = [Value::Text(&id), Value::Text(conversation), Value::Int(number.into()), Value::Text(status)];
+        database.connection.run(&sql, &values).await.expect("a turn");
+    }
+
+    #[tokio::test]
+    async fn turns_are_found_from_one_of_the_conversation_on() {
+        for mut database in each().await {
+            for (number, status) in [(1, "closed"), (2, "lost"), (3, "closed"), (4, "open")] {
+                put(&mut database, ID, number, status).await;
+            }
+            let known = |number, open| Known { turn_id: turn(number), open };
+            let since = async |conversation, from: Option<u32>, most| {
+                since(&database.pool, conversation, from.map(turn).as_deref(), most).await.expect("turns")
+            };
+            assert_eq!(since(ID, Some(2), 9).await, [known(2, false), known(3, false), known(4, true)]);
+            assert_eq!(since(ID, None, 1).await, [known(1, false)]);
+            assert_eq!((since(OTHER, Some(2), 9).await, since(ID, Some(7), 9).await), (Vec::new(), Vec::new()));
+            let latest = latest(&database.pool, ID).await.expect("turns");
+            assert_eq!(latest, [known(4, true), known(3, false)]);
+            let newest = newest(&database.pool, &[OTHER, ID]).await.expect("turns");
+            assert_eq!(newest, [(ID.to_owned(), turn(3))]);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_told_is_heard_where_several_processes_serve_the_database() {
+        for database in each().await {
+            if !database.pool.is_shared() {
+                notify(&database.pool, "a", "nobody hears it").await.expect("nothing");
+                continue;
+            }
+            let mut listener = listen(&database.place, &["a", "b"]).await.expect("a connection");
+            for (channel, payload) in [("b", "1"), ("c", "2"), ("a", "3 ü")] {
+                notify(&database.pool, channel, payload).await.expect("an answer");
+            }
+            for expected in [("b", "1"), ("a", "3 ü")] {
+                let heard = listener.recv().await.expect("a notification");
+                assert_eq!((heard.channel(), heard.payload()), expected);
+            }
+        }
+    }
+}

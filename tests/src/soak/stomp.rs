@@ -1,0 +1,142 @@
+//! A client for STOMP over SockJS and over plain WebSockets.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result, bail, ensure};
+use convengine_server::stomp::frame::{Frame, Parsed, Version, parse_within};
+use futures_util::{SinkExt, StreamExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::handshake::client::Response;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+
+/// Most bytes of an event.
+const LONGEST: usize = 16 * 1024 * 1024;
+
+/// A connection.
+pub struct Stomp {
+    socket: WebSocketStream<TcpStream>,
+    sock_js: bool,
+    waiting: Vec<u8>,
+    /// What the server has answered to the request for a WebSocket.
+    pub response: Response,
+}
+
+impl Stomp {
+    /// Connects with a path, with these headers; a path of SockJS ends with two names and `/websocket`. `buffer` is what the system
+    /// keeps for a client that does not read.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub async fn open(address: &str, path: &str, headers: &[(&str, &str)], buffer: Option<u32>) -> Result<Stomp> {
+        let address: SocketAddr = address.trim_start_matches("http://").parse()?;
+        let socket = TcpSocket::new_v4()?;
+        if let Some(bytes) = buffer {
+            socket.set_recv_buffer_size(bytes)?;
+        }
+        let stream = socket.connect(address).await?;
+        let mut request = format!("ws://{address}{path}").into_client_request()?;
+        for (name, value) in headers {
+            let name: axum::http::HeaderName = name.parse()?;
+            request.headers_mut().insert(name, value.parse()?);
+        }
+        let config = WebSocketConfig::default().read_buffer_size(4096).write_buffer_size(0);
+        let (socket, response) = client_async_with_config(request, stream, Some(config)).await?;
+        let sock_js = path.split('/').count() > 3;
+        let mut stomp = Stomp { socket, sock_js, waiting: Vec::new(), response };
+        if sock_js {
+            let first = stomp.receive().await?;
+            ensure!(first.as_deref() == Some("o"), "SockJS does not open: {first:?}");
+        }
+        Ok(stomp)
+    }
+
+    /// Opens and agrees on version 1.2.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub async fn connect(address: &str, path: &str) -> Result<Stomp> {
+        let mut stomp = Stomp::open(address, path, &[], None).await?;
+        stomp.send(&Frame::new("CONNECT", &[("accept-version", "1.2,1.1,1.0"), ("heart-beat", "0,0")])).await?;
+        let answer = stomp.next().await?.context("no answer")?;
+        ensure!(answer.command == "CONNECTED" && answer.header("version") == Some("1.2"), "{answer:?}");
+        Ok(stomp)
+    }
+
+    /// Subscribes to a conversation, and waits until that counts.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub async fn subscribe(&mut self, id: &str, conversation: &str) -> Result<()> {
+        let destination = format!("/topic/convengine/audit/{conversation}");
+        self.send(&Frame::new("SUBSCRIBE", &[("id", id), ("destination", &destination), ("receipt", id)])).await?;
+        let answer = self.next().await?.context("no answer")?;
+        ensure!(answer.command == "RECEIPT" && answer.header("receipt-id") == Some(id), "{answer:?}");
+        Ok(())
+    }
+
+    /// Sends a frame.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub async fn send(&mut self, frame: &Frame) -> Result<()> {
+        self.send_text(&frame.render(Version::V12)).await
+    }
+
+    /// Sends a text as one message.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub async fn send_text(&mut self, text: &str) -> Result<()> {
+        let text = if self.sock_js { serde_json::json!([text]).to_string() } else { text.to_owned() };
+        Ok(self.socket.send(Message::text(text)).await?)
+    }
+
+    /// The next frame; nothing at the end. Heartbeats are passed over.
+    ///
+    /// # Errors
+    /// When what comes is no frame, or the connection breaks.
+    pub async fn next(&mut self) -> Result<Option<Frame>> {
+        loop {
+            match parse_within(&self.waiting, Version::V12, LONGEST)? {
+                Parsed::Frame(frame, length) => {
+                    self.waiting.drain(..length);
+                    return Ok(Some(frame));
+                }
+                Parsed::Beat(length) => drop(self.waiting.drain(..length)),
+                Parsed::Part => {}
+            }
+            let Some(text) = self.receive().await? else { return Ok(None) };
+            self.waiting.extend(self.unwrapped(&text)?.into_bytes());
+        }
+    }
+
+    /// The next message as it comes.
+    ///
+    /// # Errors
+    /// When the connection breaks.
+    pub async fn receive(&mut self) -> Result<Option<String>> {
+        loop {
+            match self.socket.next().await {
+                None | Some(Ok(Message::Close(_))) => return Ok(None),
+                Some(Ok(Message::Text(text))) => return Ok(Some(text.to_string())),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => bail!("the connection breaks: {error}"),
+            }
+        }
+    }
+
+    fn unwrapped(&self, text: &str) -> Result<String> {
+        if !self.sock_js {
+            return Ok(text.to_owned());
+        }
+        match text.split_at_checked(1) {
+            Some(("h", "")) => Ok(String::new()),
+            Some(("a", list)) => Ok(serde_json::from_str::<Vec<String>>(list)?.concat()),
+            Some(("c", _)) => Ok(String::new()),
+            _ => bail!("no frame of SockJS: {text}"),
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Listeners who come back, and listeners at another process: what they hear is what one hears who was there all the time.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sqlx::postgres::PgListener;
+use tokio::runtime::Builder;
+
+use crate::running::{Place, Server, WORDS_ALONE, within};
+use crate::stream::{Event, ID, Listener, path, slow, stored, talkative};
+
+/// As [`talkative`], with messages that are blocked and messages that fail.
+fn eventful() -> Value {
+    let mut pack = talkative();
+    pack["tables"]["ce_policy"] =
+        json!([{"policy_id": 1, "rule_type": "CONTAINS", "pattern": "secret", "response_text": "No.", "priority": 1}]);
+    pack["tables"]["ce_intent"].as_array_mut().unwrap().push(json!({"intent_code": "MUTE", "description": "Has no answer"}));
+    let mute = json!({"classifier_id": 3, "rule_type": "CONTAINS", "pattern": "mute", "intent_code": "MUTE", "priority": 1});
+    pack["tables"]["ce_intent_classifier"].as_array_mut().unwrap().push(mute);
+    pack["tables"]["ce_response"].as_array_mut().unwrap().retain(|it| it["intent_code"] != "UNKNOWN");
+    pack
+}
+
+/// Whether a turn has no event after this one.
+fn closes(event: &Event) -> bool {
+    event.name == "ENGINE_RETURN" && event.data["payload"]["success"].is_boolean()
+        || event.name == "STEP_EXIT" && event.data["payload"]["step"] == "PipelineEndGuardStep"
+}
+
+/// Says something and hears the turn to its end.
+fn turn(server: &Server, listener: &mut Listener, text: &str) -> Vec<Event> {
+    server.say(ID, text);
+    listener.until(closes)
+}
+
+/// Checks that events are those of turns from their beginnings to their ends.
+#[track_caller]
+fn whole(events: &[Event]) {
+    let mut from = 0;
+    for (index, event) in events.iter().enumerate() {
+        assert_eq!(event.seq(), index - from, "{} {}", event.id, event.name);
+        assert_eq!(event.turn(), events[from].turn());
+        if closes(event) {
+            from = index + 1;
+        }
+    }
+    assert_eq!(from, events.len(), "the last turn has an end");
+}
+
+#[test]
+fn one_who_comes_back_is_told_the_rest_and_goes_on() {
+    let place = Place::with(&eventful());
+    let server = place.serve(&WORDS_ALONE);
+    let mut listener = Listener::open(&server);
+    let mut all = Vec::new();
+    for text in ["my order", "a secret", "I am mute", "my other order"] {
+        all.extend(turn(&server, &mut listener, text));
+    }
+    whole(&all);
+    let failed = all.iter().map(|it| it.data["payload"]["success"].clone()).filter(Value::is_boolean);
+    assert_eq!(failed.collect::<Vec<_>>(), [true, false], "a block and a failure");
+    assert!(all.iter().any(|it| it.name == "VERBOSE"));
+    drop((listener, server));
+    // Another process knows of them what is stored.
+    let server = place.serve(&WORDS_ALONE);
+    let cuts: Vec<usize> = (0..all.len()).step_by(7).chain([all.len() - 1]).collect();
+    let mut listeners: Vec<(usize, Listener)> = Vec::new();
+    for cut in cuts {
+        let (mut listener, resumed) = Listener::after(&server, &all[cut].id);
+        assert!(resumed);
+        assert_eq!(listener.take(all.len() - cut - 1), all[cut + 1..], "after {}", all[cut].id);
+        listeners.push((cut, listener));
+    }
+    let (_, first) = Listener::begin(&server, &format!("{}?lastEventId={}", path(ID), all[3].id), None);
+    assert_eq!(first.data["resumed"], true, "a client that cannot send headers");
+    let mut live = Listener::open(&server);
+    let next = turn(&server, &mut live, "hello");
+    for (cut, mut listener) in listeners {
+        assert_eq!(listener.take(next.len()), next, "{cut}");
+    }
+}
+
+#[test]
+fn one_who_comes_back_while_a_turn_runs_is_told_what_it_has_told() {
+    let place = Place::with(&talkative());
+    let server = slow(&place, "normal");
+    let mut listener = Listener::open(&server);
+    thread::scope(|scope| {
+        let running = scope.spawn(|| server.say(ID, "my order"));
+        let before = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        let mut back: Vec<Listener> = Vec::new();
+        for known in 0..before.len() {
+            let (mut listener, resumed) = Listener::after(&server, &before[known].id);
+            assert!(resumed);
+            assert_eq!(listener.take(before.len() - known - 1), before[known + 1..]);
+            back.push(listener);
+        }
+        assert!(!running.is_finished(), "the model has not answered yet");
+        let mut late = Listener::open(&server);
+        let rest = listener.until(closes);
+        for mut listener in back {
+            assert_eq!(listener.take(rest.len()), rest);
+        }
+        assert_eq!(late.take(rest.len()), rest, "who has no id is told what happens from then on");
+        whole(&[before, rest].concat());
+    });
+}
+
+#[test]
+fn an_id_that_is_not_of_the_conversation_begins_a_stream_as_if_there_were_none() {
+    let place = Place::with(&talkative());
+    let server = place.serve(&WORDS_ALONE);
+    let other = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
+    let (mut of_other, _) = Listener::begin(&server, &path(other), None);
+    server.say(other, "my order");
+    let foreign = of_other.until(closes);
+    server.say(ID, "my order");
+    let unknown = format!("{other}:0");
+    for id in ["x", ":", "x:0", &unknown, &foreign[0].id, &format!("{}:x", foreign[0].turn())] {
+        let (mut listener, resumed) = Listener::after(&server, id);
+        assert!(!resumed, "{id}");
+        let told = turn(&server, &mut listener, "hello");
+        whole(&told);
+    }
+}
+
+#[test]
+fn one_who_was_away_for_too_long_is_told_so() {
+    let place = Place::with(&talkative());
+    let server = place.serve(&WORDS_ALONE);
+    let mut listener = Listener::open(&server);
+    let turns: Vec<Vec<Event>> = (0..35).map(|it| turn(&server, &mut listener, &format!("order {it}"))).collect();
+    for (from, fits) in [(0, false), (1, false), (2, true)] {
+        let (mut listener, resumed) = Listener::after(&server, &turns[from].last().unwrap().id);
+        assert_eq!(resumed, fits, "{from}");
+        if resumed {
+            let missed = turns[from + 1..].concat();
+            assert_eq!(listener.take(missed.len()), missed);
+        }
+    }
+}
+
+#[test]
+fn a_turn_that_cannot_be_told_again_has_one_event_in_its_place() {
+    let place = Place::with(&talkative());
+    let server = place.serve(&WORDS_ALONE);
+    let mut listener = Listener::open(&server);
+    let turns: Vec<Vec<Event>> = (0..3).map(|_| turn(&server, &mut listener, "my order")).collect();
+    place.sql().run("update ce_turn set state_hash = 'another' where number = 2");
+    let (mut listener, resumed) = Listener::after(&server, &turns[0].last().unwrap().id);
+    assert!(resumed);
+    let gap = listener.next().unwrap();
+    assert_eq!((gap.turn(), gap.name.as_str()), (turns[1][0].turn(), "AUDIT_NOT_DERIVABLE"));
+    assert_eq!(gap.data["payload"]["turn"], 2);
+    assert_eq!(listener.take(turns[2].len()), turns[2]);
+    let (mut listener, resumed) = Listener::after(&server, &gap.id);
+    assert!(resumed);
+    assert_eq!(listener.take(turns[2].len()), turns[2], "it is told once");
+}
+
+/// Hears so many turns, over connections that break every few events.
+fn fickle(server: &Server, turns: usize, mut after: String) -> Vec<Event> {
+    let mut heard: Vec<Event> = Vec::new();
+    for patience in [1, 17, 3, 40, 9].into_iter().cycle() {
+        let (mut listener, resumed) = Listener::after(server, &after);
+        assert!(resumed, "{after}");
+        for _ in 0..patience {
+            heard.push(listener.next().expect("the stream goes on"));
+            if heard.iter().filter(|it| closes(it)).count() == turns {
+                return heard;
+            }
+        }
+        after.clone_from(&heard.last().unwrap().id);
+    }
+    heard
+}
+
+/// Turns at one server, with listeners there and at another; their number is known before.
+fn while_turns_go_on(at: &Server, heard_at: &Server) {
+    const TURNS: usize = 24;
+    let mut steady = Listener::open(at);
+    let first = turn(at, &mut steady, "my order");
+    let after = first.last().unwrap().id.clone();
+    thread::scope(|scope| {
+        let fickle: Vec<_> = (0..3).map(|_| scope.spawn(|| fickle(heard_at, TURNS, after.clone()))).collect();
+        let told: Vec<Event> = (0..TURNS).flat_map(|it| turn(at, &mut steady, &format!("order {it}"))).collect();
+        whole(&told);
+        for heard in fickle {
+            let heard = heard.join().unwrap();
+            let different = heard.iter().zip(&told).position(|(heard, told)| heard != told);
+            assert_eq!((different, heard.len()), (None, told.len()), "{:?}", different.map(|it| (&heard[it], &told[it])));
+        }
+    });
+}
+
+#[test]
+fn listeners_who_come_and_go_while_turns_go_on_miss_nothing_and_hear_nothing_twice() {
+    let place = Place::with(&talkative());
+    let server = place.serve(&WORDS_ALONE);
+    while_turns_go_on(&server, &server);
+}
+
+/// Two servers on one database, where that can be.
+fn two(place: &Place) -> Option<[Server; 2]> {
+    place.is_postgres().then(|| [place.serve(&WORDS_ALONE), place.serve(&WORDS_ALONE)])
+}
+
+#[test]
+fn listeners_at_another_process_hear_the_same() {
+    let place = Place::with(&eventful());
+    let Some([one, other]) = two(&place) else { return };
+    let (mut near, mut far) = (Listener::open(&one), Listener::open(&other));
+    for text in ["my order", "a secret", "I am mute", &format!("a long order {}", "🙂".repeat(9_000))] {
+        let told = turn(&one, &mut near, text);
+        assert_eq!(far.take(told.len()), told, "{}", &text[..8]);
+        whole(&told);
+    }
+    // Also the other way round, and what belongs to no turn.
+    let told = turn(&other, &mut far, "hello");
+    assert_eq!(near.take(told.len()), told);
+    let body = json!({"conversationId": ID, "feedbackType": "THUMBS_UP", "messageId": "1", "assistantResponse": "x"});
+    let answer = one.request("POST", "/api/v1/conversation/feedback", &[("Content-Type", "application/json")], body.to_string());
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let (here, there) = (near.next().unwrap(), far.next().unwrap());
+    assert_eq!((here.name.as_str(), &here), ("MCP_USER_FEEDBACK", &there));
+}
+
+#[test]
+fn listeners_who_come_and_go_at_another_process_miss_nothing() {
+    let place = Place::with(&talkative());
+    let Some([one, other]) = two(&place) else { return };
+    while_turns_go_on(&one, &other);
+}
+
+#[test]
+fn a_turn_that_runs_at_another_process_is_told_from_its_beginning() {
+    let place = Place::with(&talkative());
+    if !place.is_postgres() {
+        return;
+    }
+    let (one, other) = (slow(&place, "normal"), place.serve(&WORDS_ALONE));
+    let mut near = Listener::open(&one);
+    thread::scope(|scope| {
+        let running = scope.spawn(|| one.say(ID, "my order"));
+        let before = near.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        // One who heard the conversation there before is not told twice what another one asks for.
+        let mut late = Listener::open(&other);
+        let (mut back, resumed) = Listener::after(&other, &before[0].id);
+        assert!(resumed);
+        assert_eq!(back.take(before.len() - 1), before[1..]);
+        assert!(!running.is_finished(), "the model has not answered yet");
+        let rest = near.until(closes);
+        assert_eq!((back.take(rest.len()), late.take(rest.len())), (rest.clone(), rest.clone()));
+        let next = turn(&one, &mut near, "my other order");
+        assert_eq!((back.take(next.len()), late.take(next.len())), (next.clone(), next));
+    });
+}
+
+#[test]
+fn what_was_lost_with_a_connection_is_told_from_the_journals() {
+    let place = Place::with(&talkative());
+    let Some([one, other]) = two(&place) else { return };
+    let (mut near, mut far, mut silent) = (Listener::open(&one), Listener::open(&other), Listener::open(&other));
+    let told = turn(&one, &mut near, "my order");
+    assert_eq!(far.take(told.len()), told);
+    let hearing = "select pid::text from pg_stat_activity where datname = current_database() and query ilike 'listen%'";
+    let mut sql = place.sql();
+    for _ in 0..3 {
+        for process in sql.texts(hearing) {
+            // It may be gone already.
+            sql.texts(&format!("select pg_terminate_backend({process})::text"));
+        }
+        let told = turn(&one, &mut near, "my other order");
+        assert_eq!(far.take(told.len()), told);
+    }
+    let all = silent.take(told.len() * 4);
+    whole(&all);
+    assert!(within(|| sql.texts(hearing).len() == 2), "both hear again");
+}
+
+#[test]
+fn a_turn_that_another_process_goes_on_with_is_told_once() {
+    let place = Place::with(&talkative());
+    if !place.is_postgres() {
+        return;
+    }
+    let model = |delay: u32| {
+        let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
+        format!("scripted:{}", place.pack(&format!("model-{delay}.json"), &json!([{"delay_ms": delay, "reply": reply}])))
+    };
+    let serve = |model: &str| {
+        let set = ["convengine.flow.dialogue-act.resolute=LLM_ONLY", "convengine.turn.lease=500ms"];
+        place.serve(&["--llm", model, "--set", set[0], "--set", set[1]])
+    };
+    let (one, other) = (serve(&model(60_000)), serve(&model(0)));
+    let mut far = Listener::open(&other);
+    let body = json!({"conversationId": ID, "message": "my order"}).to_string();
+    thread::scope(|scope| {
+        scope.spawn(|| one.try_post(&body));
+        let before = far.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        one.kill();
+        let rest = far.until(closes);
+        let all = [before, rest].concat();
+        whole(&all);
+        assert_eq!(stored(&other).len(), all.iter().filter(|it| it.data["eventType"] == "AUDIT").count());
+    });
+}
+
+#[test]
+fn a_turn_that_nobody_hears_elsewhere_tells_nobody() {
+    let place = Place::with(&talkative());
+    let Some([one, other]) = two(&place) else { return };
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    // Its connection is closed within the runtime.
+    let _inside = runtime.enter();
+    let mut hearing = runtime.block_on(async {
+        let mut hearing = PgListener::connect(&place.database()).await.unwrap();
+        hearing.listen("convengine_told").await.unwrap();
+        hearing
+    });
+    let mut next = || {
+        let heard = async { tokio::time::timeout(Duration::from_secs(30), hearing.recv()).await };
+        runtime.block_on(heard).expect("something is told").unwrap().payload().to_owned()
+    };
+    let mark = || place.sql().texts("select pg_notify('convengine_told', 'mark')::text");
+    let mut near = Listener::open(&one);
+    turn(&one, &mut near, "my order");
+    one.say("7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08", "my order");
+    mark();
+    assert_eq!(next(), "mark", "nothing came before it");
+    let mut far = Listener::open(&other);
+    let told = turn(&one, &mut near, "my order");
+    assert_eq!(far.take(told.len()), told);
+    mark();
+    let told: Vec<String> = std::iter::from_fn(|| Some(next()).filter(|it| it != "mark")).collect();
+    assert!(!told.is_empty() && told.iter().all(|it| it.contains(ID)), "{told:?}");
+}

@@ -1,0 +1,320 @@
+//! Clients that speak STOMP: over SockJS, as those of the original do, and over plain WebSockets.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use convengine_server::stomp::frame::Frame;
+use convengine_tests::soak::stomp::Stomp;
+use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+
+use crate::running::{ANYWHERE, PATIENCE, Place, Server, WORDS_ALONE, one_line, orders};
+use crate::stream::{Event, ID, Listener, talkative};
+
+const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
+const SOCKJS: &str = "/ws-convengine/123/abcdefgh/websocket";
+const PLAIN: &str = "/ws-convengine/websocket";
+const ON: [&str; 4] = [WORDS_ALONE[0], WORDS_ALONE[1], "--set", "convengine.transport.stomp.enabled=true"];
+
+/// A client and the time that it gives the server.
+struct Client {
+    runtime: Runtime,
+    stomp: Stomp,
+}
+
+impl Client {
+    fn with<F: Future<Output = anyhow::Result<Stomp>>>(open: impl FnOnce() -> F) -> anyhow::Result<Client> {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let stomp = runtime.block_on(async { timeout(PATIENCE, open()).await.expect("an answer") })?;
+        Ok(Client { runtime, stomp })
+    }
+
+    fn connect(server: &Server, path: &str) -> Client {
+        Client::with(|| Stomp::connect(&server.address, path)).unwrap()
+    }
+
+    fn open(server: &Server, path: &str, headers: &[(&str, &str)]) -> anyhow::Result<Client> {
+        Client::with(|| Stomp::open(&server.address, path, headers, None))
+    }
+
+    fn subscribe(&mut self, id: &str, conversation: &str) {
+        self.runtime.block_on(self.stomp.subscribe(id, conversation)).unwrap();
+    }
+
+    fn send(&mut self, text: &str) {
+        self.runtime.block_on(self.stomp.send_text(text)).unwrap();
+    }
+
+    /// The next frame; nothing at the end of the connection.
+    fn next(&mut self) -> Option<Frame> {
+        self.runtime.block_on(async { timeout(PATIENCE, self.stomp.next()).await.expect("something comes") }).unwrap()
+    }
+
+    /// The message as it comes.
+    fn receive(&mut self) -> Option<String> {
+        self.runtime.block_on(async { timeout(PATIENCE, self.stomp.receive()).await.expect("something comes") }).unwrap()
+    }
+
+    /// The next so many messages; each is for this subscription.
+    fn take(&mut self, id: &str, conversation: &str, count: usize) -> Vec<(String, Value)> {
+        let destination = format!("/topic/convengine/audit/{conversation}");
+        let message = |frame: Frame| {
+            let header = |name: &str| frame.header(name).unwrap_or_default().to_owned();
+            let about = ["destination", "subscription", "content-type"].map(header);
+            assert_eq!((frame.command.as_str(), about), ("MESSAGE", [destination.clone(), id.to_owned(), "application/json".to_owned()]));
+            (header("message-id"), serde_json::from_slice(&frame.body).unwrap())
+        };
+        (0..count).map(|_| message(self.next().expect("the connection goes on"))).collect()
+    }
+
+    /// The reason of the error with which the connection ends.
+    #[track_caller]
+    fn refused(&mut self) -> String {
+        let error = self.next().unwrap();
+        assert_eq!(error.command, "ERROR", "{error:?}");
+        assert_eq!(self.next(), None, "the connection ends");
+        error.header("message").unwrap_or_default().to_owned()
+    }
+}
+
+fn messages(events: &[Event]) -> Vec<(String, Value)> {
+    events.iter().map(|it| (it.id.clone(), it.data.clone())).collect()
+}
+
+fn closing(event: &Event) -> bool {
+    event.name == "STEP_EXIT" && event.data["payload"]["step"] == "PipelineEndGuardStep"
+}
+
+#[test]
+fn a_client_of_the_original_hears_what_a_stream_tells() {
+    let place = Place::with(&talkative());
+    let server = place.serve(&ON);
+    let mut listener = Listener::open(&server);
+    let mut clients = [Client::connect(&server, SOCKJS), Client::connect(&server, PLAIN)];
+    clients.iter_mut().for_each(|it| it.subscribe("sub-0", ID));
+    for text in ["my order", "my other order"] {
+        server.say(ID, text);
+        let told = messages(&listener.until(closing));
+        assert!(told.iter().any(|it| it.1["eventType"] == "VERBOSE"));
+        for client in &mut clients {
+            assert_eq!(client.take("sub-0", ID, told.len()), told);
+        }
+    }
+    for client in &mut clients {
+        client.send("DISCONNECT\nreceipt:bye\n\n\0");
+        assert_eq!(client.next(), Some(Frame::new("RECEIPT", &[("receipt-id", "bye")])));
+        assert_eq!(client.next(), None);
+    }
+}
+
+#[test]
+fn one_connection_hears_several_conversations() {
+    let place = Place::with(&orders());
+    let server = place.serve(&ON);
+    let mut client = Client::connect(&server, SOCKJS);
+    client.subscribe("a", ID);
+    client.subscribe("b", OTHER);
+    client.subscribe("c", ID);
+    let count = |conversation: &str| {
+        server.say(conversation, "my order");
+        server.audit(conversation).len()
+    };
+    let first = count(ID);
+    let (mut of_a, mut of_c) = (Vec::new(), Vec::new());
+    for _ in 0..2 * first {
+        let frame = client.next().unwrap();
+        let of = if frame.header("subscription") == Some("a") { &mut of_a } else { &mut of_c };
+        of.push(frame.body);
+    }
+    assert_eq!((of_a.len(), of_c == of_a), (first, true));
+    client.send("UNSUBSCRIBE\nid:a\n\n\0");
+    client.send("UNSUBSCRIBE\nid:c\nreceipt:1\n\n\0");
+    assert_eq!(client.next().unwrap().command, "RECEIPT");
+    count(ID);
+    let second = count(OTHER);
+    assert_eq!(client.take("b", OTHER, second).len(), second, "and nothing of the other conversation before it");
+    // What a client sends has no effect, and its frames may come in pieces.
+    for piece in ["SEND\ndestination:/app/x\nrec", "eipt:2\n\nhello\0\n", "\n"] {
+        client.send(piece);
+    }
+    assert_eq!(client.next(), Some(Frame::new("RECEIPT", &[("receipt-id", "2")])));
+}
+
+#[test]
+fn what_cannot_be_understood_is_answered_and_ends_the_connection() {
+    let place = Place::with(&orders());
+    let server = place.serve(&ON);
+    for path in [SOCKJS, PLAIN] {
+        for (text, word) in [("JUMP\n\n\0", "JUMP"), ("SEND\nx\n\n\0", "colon"), ("SUBSCRIBE\nid:1\n\n\0", "destination")] {
+            let mut client = Client::connect(&server, path);
+            client.send(text);
+            assert!(client.refused().contains(word), "{text:?}");
+        }
+        let mut client = Client::open(&server, path, &[]).unwrap();
+        client.send("SUBSCRIBE\nid:1\ndestination:x\n\n\0");
+        assert!(client.refused().contains("CONNECT first"));
+        let mut client = Client::connect(&server, path);
+        client.send(&format!("SEND\n\n{}", "x".repeat(70_000)));
+        assert!(client.refused().contains("too long"));
+    }
+    assert_eq!(server.say(ID, "my order")["success"], true);
+    assert_eq!(server.log(), "");
+}
+
+#[test]
+fn sockjs_is_greeted_and_told_what_there_is() {
+    let place = Place::with(&orders());
+    let server = place.serve(&ON);
+    for path in ["/ws-convengine", "/ws-convengine/"] {
+        let greeting = server.get(path);
+        assert_eq!((greeting.status, greeting.text.as_str()), (200, "Welcome to SockJS!\n"));
+        assert_eq!(greeting.header("content-type"), "text/plain; charset=UTF-8");
+    }
+    let page = "http://localhost:3000";
+    let info = server.request("GET", "/ws-convengine/info?t=1", &[("Origin", page)], "");
+    let body = info.json();
+    assert_eq!(
+        (info.status, &body["websocket"], &body["cookie_needed"], &body["origins"]),
+        (200, &json!(true), &json!(false), &json!(["*:*"]))
+    );
+    assert_ne!(body["entropy"], server.get("/ws-convengine/info").json()["entropy"]);
+    assert_eq!((info.header("access-control-allow-origin"), info.header("access-control-allow-credentials")), (page, "true"));
+    assert!(info.header("cache-control").contains("no-store"), "{info:?}");
+    // Other ways are not offered; the client then takes the WebSocket or none.
+    for way in ["xhr_streaming", "xhr", "eventsource", "htmlfile", "jsonp"] {
+        let path = format!("/ws-convengine/123/abcdefgh/{way}");
+        let answer = server.request("POST", &path, &[], "");
+        assert_eq!((answer.status, &answer.json()["path"]), (404, &json!(path)));
+    }
+    for path in ["/ws-convengine/iframe.html", "/ws-convengine/1/2.3/websocket"] {
+        assert_eq!(server.get(path).status, 404, "{path}");
+    }
+    let answer = server.get(PLAIN);
+    assert_eq!((answer.status, &answer.json()["status"]), (400, &json!(400)), "no WebSocket is asked for");
+}
+
+#[test]
+fn only_pages_that_are_listed_may_connect() {
+    let place = Place::with(&orders());
+    let set = ["--set", "convengine.transport.stomp.allowed-origin-pattern=https://*.example, http://localhost:3000"];
+    let called = ["--set", "convengine.security.cors.allowed-origins=*"];
+    let server = place.serve(&[&ON[..], &set, &called].concat());
+    for (origin, fine) in [("https://a.example", true), ("http://localhost:3000", true), ("http://localhost:3001", false), ("null", false)]
+    {
+        assert_eq!(
+            server.request("GET", "/ws-convengine/info", &[("Origin", origin)], "").status,
+            if fine { 200 } else { 403 },
+            "{origin}"
+        );
+        for path in [SOCKJS, PLAIN] {
+            assert_eq!(Client::open(&server, path, &[("origin", origin)]).is_ok(), fine, "{origin} {path}");
+        }
+    }
+    assert!(Client::open(&server, PLAIN, &[]).is_ok(), "no page");
+}
+
+#[test]
+fn the_settings_say_where_and_how() {
+    let place = Place::with(&orders());
+    let off = place.serve(&WORDS_ALONE);
+    assert_eq!((off.get("/ws-convengine/info").status, off.get("/ws-convengine").status), (404, 404), "as in the original");
+    let set = |key: &str| format!("convengine.transport.stomp.{key}");
+    let (endpoint, sock_js, base) = (set("endpoint=/live"), set("sockJs=false"), set("auditDestinationBase=/queue/events"));
+    let server = place.serve(&[&ON[..], &["--set", &endpoint, "--set", &sock_js, "--set", &base]].concat());
+    assert_eq!(server.log(), "", "the keys are known");
+    assert_eq!(server.get("/live/info").status, 404);
+    let mut client = Client::open(&server, "/live", &[("sec-websocket-protocol", "v12.stomp, v11.stomp")]).unwrap();
+    assert_eq!(client.stomp.response.headers()["sec-websocket-protocol"], "v12.stomp");
+    client.send("CONNECT\naccept-version:1.1\n\n\0");
+    assert_eq!(client.next().unwrap().header("version"), Some("1.1"));
+    client.send(&format!("SUBSCRIBE\nid:1\ndestination:/queue/events/{ID}\nreceipt:1\n\n\0"));
+    assert_eq!(client.next().unwrap().command, "RECEIPT");
+    server.say(ID, "my order");
+    assert_eq!(client.next().unwrap().command, "MESSAGE");
+    for (bad, word) in [("endpoint=live", "stomp.endpoint"), ("broker.mode=MANY", "broker.mode"), ("sock-js=7", "sock-js")] {
+        one_line(&place.run(&[&ANYWHERE[..], &["--set", &set(bad)]].concat()), 2, &[word]);
+    }
+}
+
+#[test]
+fn both_sides_are_heard_from() {
+    let place = Place::with(&orders());
+    let server = place.serve(&ON);
+    let mut client = Client::open(&server, PLAIN, &[]).unwrap();
+    client.send("CONNECT\naccept-version:1.2\nheart-beat:0,1000\n\n\0");
+    assert!(client.receive().unwrap().contains("\nheart-beat:10000,10000\n"));
+    let since = Instant::now();
+    assert_eq!(client.receive().as_deref(), Some("\n"));
+    assert!(since.elapsed() > Duration::from_secs(9), "no more often than was agreed");
+}
+
+#[test]
+fn a_server_that_stops_sends_clients_away() {
+    let place = Place::with(&orders());
+    let mut server = place.serve(&ON);
+    let (mut silent, mut client) = (Client::open(&server, SOCKJS, &[]).unwrap(), Client::connect(&server, PLAIN));
+    client.subscribe("1", ID);
+    let since = Instant::now();
+    server.terminate();
+    assert_eq!(silent.receive().as_deref(), Some("c[3000,\"Go away!\"]"));
+    assert_eq!((silent.receive(), client.next()), (None, None));
+    assert_eq!((server.code(), server.log().as_str()), (Some(0), ""));
+    assert!(since.elapsed() < Duration::from_secs(8), "nothing was waited for in vain");
+}
+
+#[test]
+fn a_client_that_does_not_read_is_dropped_and_delays_nobody() {
+    let place = Place::with(&orders());
+    let server = place.serve(&ON);
+    let mut quick = Client::connect(&server, SOCKJS);
+    quick.subscribe("1", ID);
+    let mut deaf = Client::with(|| Stomp::open(&server.address, PLAIN, &[], Some(4096))).unwrap();
+    deaf.send("CONNECT\naccept-version:1.2\n\n\0");
+    assert_eq!(deaf.next().unwrap().command, "CONNECTED");
+    deaf.subscribe("1", ID);
+    let text = format!("my order {}", "🙂".repeat(30_000));
+    let (mut heard, mut events) = (0, 0);
+    // More than the buffers of both systems hold.
+    while heard < 10 * 1024 * 1024 {
+        assert_eq!(server.say(ID, &text)["success"], true);
+        loop {
+            let body = quick.next().expect("the connection goes on").body;
+            (heard, events) = (heard + body.len(), events + 1);
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            if body["stage"] == "STEP_EXIT" && body["payload"]["step"] == "PipelineEndGuardStep" {
+                break;
+            }
+        }
+    }
+    let mut taken = 0;
+    // The server has hung up or does so now, with an end or an error; this side is never out of patience.
+    let ended = deaf.runtime.block_on(async {
+        let all = async {
+            while deaf.stomp.next().await?.is_some() {
+                taken += 1;
+            }
+            anyhow::Ok(())
+        };
+        timeout(PATIENCE, all).await
+    });
+    assert!(ended.is_ok(), "the connection goes on");
+    assert!((1..events).contains(&taken), "{taken} of {events}");
+}
+
+#[test]
+fn a_client_at_another_process_hears_the_same() {
+    let place = Place::with(&talkative());
+    if !place.is_postgres() {
+        return;
+    }
+    let (one, other) = (place.serve(&ON), place.serve(&ON));
+    let mut listener = Listener::open(&one);
+    let mut client = Client::connect(&other, SOCKJS);
+    client.subscribe("1", ID);
+    for text in ["my order", "my other order"] {
+        one.say(ID, text);
+        let told = messages(&listener.until(closing));
+        assert_eq!(client.take("1", ID, told.len()), told);
+    }
+}
