@@ -39,13 +39,15 @@ use crate::fulfil::sql::Queries;
 use crate::gate::Gate;
 use crate::http::connection::Patient;
 use crate::http::document::{self, Document};
-use crate::http::{audit, cache, conversation, conversations, error, feedback, health, metrics, observed, schema, stomp, stream};
+use crate::http::{
+    audit, cache, conversation, conversations, error, feedback, health, metrics, observed, privacy, schema, snapshots, stomp, stream,
+};
 use crate::observe::{self, Meter, Traces};
 use crate::settings::{Mode, Settings, Stomp};
 use crate::spend::Spend;
 use crate::stream::{Sharing, Streams, share};
 use crate::writer::Writer;
-use crate::{recover, store, tls};
+use crate::{follow, recover, retention, store, tls};
 
 /// Where messages are sent.
 pub const MESSAGE: &str = "/api/v1/conversation/message";
@@ -73,7 +75,12 @@ pub fn routes(sse: bool, stomp: Option<&Stomp>) -> Routes {
         .told(Scopes::ADMIN, routes!(cache::refresh))
         .told(Scopes::ADMIN, routes!(cache::analyze))
         .told(Scopes::ADMIN, routes!(schema::inspect))
-        .told(Scopes::READ, routes!(metrics::numbers));
+        .told(Scopes::READ, routes!(metrics::numbers))
+        .told(Scopes::ADMIN, routes!(snapshots::list))
+        .told(Scopes::ADMIN, routes!(snapshots::activate))
+        .told(Scopes::ADMIN, routes!(snapshots::rollback))
+        .told(Scopes::ADMIN, routes!(privacy::delete))
+        .told(Scopes::ADMIN, routes!(privacy::forget));
     let routes = if sse { routes.heard(routes!(stream::events)) } else { routes };
     stomp.into_iter().fold(routes, stomp::routes)
 }
@@ -163,6 +170,7 @@ pub async fn host(settings: &Settings, traces: Traces) -> Result<(Arc<Host>, Joi
         queries: Queries::at(settings.tool_database.as_ref().unwrap_or(&place.url))?,
         file_roots: Arc::clone(&settings.file_roots),
         secrets: Arc::clone(&settings.secrets),
+        redaction: Arc::clone(&settings.redaction),
         turns: settings.turns,
         limits: Limits::new(settings.security.rates),
         spend: Arc::new(Spend::new(settings.llm.cap)),
@@ -196,6 +204,7 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
     drop(traces);
     let sharing: Vec<Sharing> =
         join_all(tenants.iter().map(|(settings, host)| share(host, &settings.database))).await.into_iter().flatten().collect();
+    let served = tenants.clone();
     let hosts: Vec<Arc<Host>> = tenants.iter().map(|it| Arc::clone(&it.1)).collect();
     let router = router(Arc::new(door(settings, reach, tenants).await?));
     let address = listener.local_addr().map_err(|it| Failure::service(format!("cannot listen on {}: {it}", settings.listen)))?;
@@ -206,7 +215,7 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
     });
     let server = tokio::spawn(server.into_future());
     listening(address);
-    let watching: Vec<JoinHandle<()>> = hosts.iter().map(|it| recover::watch(Arc::clone(it))).collect();
+    let watching: Vec<JoinHandle<()>> = served.into_iter().flat_map(|(settings, host)| watches(&settings, &host)).collect();
     stop.await;
     drop(hang_up);
     // First the turns, which may go on without their clients, and are heard to their end; then the connections that still get an
@@ -234,6 +243,14 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
         tracing::warn!("turns or connections were still open after {} s", FAREWELL.as_secs());
     }
     Ok(())
+}
+
+/// What goes on beside the requests of a tenant.
+fn watches(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
+    let mut watches = vec![recover::watch(Arc::clone(host))];
+    watches.extend(settings.follow.then(|| follow::watch(Arc::clone(host))));
+    watches.extend((!settings.retention.is_off()).then(|| retention::watch(Arc::clone(host), settings.retention)));
+    watches
 }
 
 /// From where a server is reached, and what callers have to say there.

@@ -56,6 +56,12 @@ pub enum Command {
         /// Refuses a pack with rows that do not compile
         #[arg(long)]
         strict: bool,
+        /// Prints what would change, and changes nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Prints it as JSON
+        #[arg(long, requires = "dry_run")]
+        json: bool,
     },
     /// Prints the rows of the database as a pack
     Export,
@@ -66,6 +72,12 @@ pub enum Command {
         /// Prints a JSON array
         #[arg(long)]
         json: bool,
+    },
+    /// The configurations that have been
+    Snapshot {
+        /// What to do
+        #[command(subcommand)]
+        command: SnapshotCommand,
     },
     /// What becomes of audit rows
     Audit {
@@ -79,6 +91,17 @@ pub enum Command {
         #[command(subcommand)]
         command: KeyCommand,
     },
+    /// Lets go of conversations, with everything that is stored of them
+    Forget {
+        /// A conversation
+        #[arg(long, value_name = "ID", required_unless_present = "person", conflicts_with = "person")]
+        conversation: Option<String>,
+        /// All conversations whose stored input parameters have this member; of several, all of them
+        #[arg(long, value_name = "NAME=VALUE", value_parser = crate::forget::member)]
+        person: Vec<(String, String)>,
+    },
+    /// Takes away now what is older than convengine.retention says
+    Retention,
     /// Runs a stored conversation again from its journals
     Replay {
         /// The conversation
@@ -90,6 +113,52 @@ pub enum Command {
     },
     /// Plays packs and talks and compares with what they expect
     Test(TestArguments),
+}
+
+/// The commands about snapshots. The first eight digits of a hash are enough where no other one begins with them.
+#[derive(Debug, Clone, Subcommand)]
+pub enum SnapshotCommand {
+    /// Prints which there are, the newest first
+    List {
+        /// Prints a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Prints one as a pack
+    Show {
+        /// Its hash
+        hash: String,
+    },
+    /// Prints how one differs from the rows that are there now, or from another one
+    Diff {
+        /// The hash of the first
+        hash: String,
+        /// The hash of the second [default: the rows that are there now]
+        other: Option<String>,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Puts the rows of one back into the tables
+    Activate {
+        /// Its hash
+        hash: String,
+        /// Prints what would change, and changes nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Prints the change as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Puts the rows back that were there before; once more, those before them
+    Rollback {
+        /// Prints what would change, and changes nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Prints the change as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// The commands about audit rows.

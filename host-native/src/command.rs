@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::observe::log;
 use crate::settings::{Logging, Settings};
 use crate::store::{self, schema};
-use crate::{access, app, audit::materialise, export, import, lint, play, replay};
+use crate::{access, app, audit::materialise, export, forget, import, lint, play, replay, retention, snapshot};
 
 /// Runs a command.
 pub fn run(arguments: Arguments) -> ExitCode {
@@ -17,12 +17,19 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let ended = match command {
         Command::Serve => served(&options),
         Command::Migrate => within(&options, migrate),
-        Command::Import { pack, strict } => within(&options, async |it| import::command(it, &pack, strict).await),
+        Command::Import { pack, strict, dry_run, json } => {
+            within(&options, async |it| import::command(it, &pack, import::How { strict, dry_run, json }).await)
+        }
+        Command::Snapshot { command } => within(&options, async |it| snapshot::command(it, command).await),
         Command::Export => within(&options, export::command),
         Command::Lint { pack, json } => within(&options, async |it| lint::command(it, pack.as_deref(), json).await),
         Command::Replay { conversation, config } => {
             within(&options, async |it| replay::command(it, &conversation, config.as_deref()).await)
         }
+        Command::Forget { conversation, person } => {
+            within(&options, async |it| forget::command(it, forget::Whom { conversation, person }).await)
+        }
+        Command::Retention => within(&options, retention::command),
         Command::Audit { command: AuditCommand::Materialise { from, to } } => {
             within(&options, async |it| materialise::command(it, from.as_deref(), to.as_deref()).await)
         }

@@ -1,6 +1,6 @@
 //! The configuration of a database.
 
-use convengine_core::config::{Config, Issue};
+use convengine_core::config::{Config, Issue, Tables};
 use convengine_core::lint;
 use serde_json::Value;
 
@@ -13,9 +13,14 @@ use crate::store::{self, Connection};
 /// What the database says.
 pub async fn of_database(connection: &mut Connection, settings: &Value) -> sqlx::Result<(Config, Vec<Issue>)> {
     let tables = store::config::tables(connection).await?;
-    let (config, mut issues) = Config::compile(&tables, settings);
-    issues.extend(sql::lint::check(&tables, dialect(connection, settings)));
-    Ok((config, issues))
+    Ok(of_tables(connection, &tables, settings))
+}
+
+/// Compiles rows of a database that are read already.
+pub fn of_tables(connection: &Connection, tables: &Tables, settings: &Value) -> (Config, Vec<Issue>) {
+    let (config, mut issues) = Config::compile(tables, settings);
+    issues.extend(sql::lint::check(tables, dialect(connection, settings)));
+    (config, issues)
 }
 
 /// What compiling the authors' rows of a database says, and what lint says beyond it.

@@ -23,6 +23,7 @@ use crate::gate::{Busy, Gate, PATIENCE};
 use crate::journal::{Ended, Kept, OpenTurns};
 use crate::observe::{Meter, Seen, Traces, reason};
 use crate::recover;
+use crate::redact::Redaction;
 use crate::secrets::Secrets;
 use crate::sent_again;
 use crate::settings::{Roots, Stream, Turns};
@@ -54,6 +55,8 @@ pub struct Host {
     pub file_roots: Arc<Roots>,
     /// What may leave this server nowhere.
     pub secrets: Arc<Secrets>,
+    /// What is struck out of everything that comes in.
+    pub redaction: Arc<Redaction>,
     /// Who listens to turns.
     pub streams: Arc<Streams>,
     /// Which streams are offered.
@@ -146,7 +149,8 @@ impl From<TurnError> for Refusal {
 ///
 /// # Errors
 /// [`Refusal`]; the conversation is then as it was before.
-pub async fn answer(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
+pub async fn answer(host: Arc<Host>, mut message: Message) -> Result<Outcome, Refusal> {
+    host.redaction.event(&mut message.event);
     let meter = host.meter.clone();
     let running = tokio::spawn(in_line(host, message).in_current_span());
     let answer = running.await.unwrap_or_else(|error| Err(Refusal::Defect(error.to_string())));
@@ -194,7 +198,7 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>,
     }
     let (turn, slice) = Turn::start(input, Arc::clone(&configured.config))?;
     let id = turn.journal().input.turn.clone();
-    let kept = Kept::new(host, &id, message.key.clone());
+    let kept = Kept::new(host, &id, message.key.clone(), Arc::clone(&configured.config));
     let caller = message.caller.clone();
     let open = Open { configured, turn, slice, kept, interrupted: Vec::new(), status: "closed", caller };
     match finish_from(host, open, message.received).await {
@@ -315,7 +319,8 @@ async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>, seen: &mut Seen)
                 let outcome = Answer::Error(recover::interrupted());
                 running.spawn(std::future::ready(Completion { id: effect.id, at: clock::now(), outcome }));
             } else {
-                let answered = fulfil(Arc::clone(host), Arc::clone(&configured), told.tokens(&effect), effect);
+                let tokens = told.tokens(&effect).filter(|_| host.redaction.lets_pieces_through());
+                let answered = fulfil(Arc::clone(host), Arc::clone(&configured), tokens, effect);
                 running.spawn(answered.in_current_span());
             }
         }

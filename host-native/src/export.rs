@@ -68,14 +68,18 @@ async fn extensions(connection: &mut Connection, tables: &mut Tables) -> sqlx::R
     Ok(extensions)
 }
 
-enum Member {
+/// A member of a pack, and how it is laid out.
+pub enum Member {
+    /// On one line.
     Value(Value),
+    /// Each member on its line.
     Lines(Map),
+    /// Each row on its line.
     Tables(Vec<(String, Vec<Map>)>),
 }
 
 /// One row a line, so that two exports can be compared by their lines.
-fn render(pack: &[(&str, Member)]) -> String {
+pub fn render(pack: &[(&str, Member)]) -> String {
     let members: Vec<String> = pack.iter().map(|(name, member)| format!("  {}: {}", json!(name), of_member(member))).collect();
     format!("{{\n{}\n}}\n", members.join(",\n"))
 }

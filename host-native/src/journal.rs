@@ -7,12 +7,14 @@
 //! | a write is about to leave | everything so far, and that it leaves | yes |
 //! | the end | all rows of the turn, in one transaction | yes |
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use convengine_core::turn::{Class, Effect, Millis, Notice, NoticeBody, Outcome, Turn};
+use convengine_core::config::Config;
+use convengine_core::turn::{Class, Effect, Map, Millis, Notice, NoticeBody, Outcome, Turn};
 use tokio::sync::oneshot;
 
+use crate::audit::meta;
 use crate::clock;
 use crate::drive::{Host, Refusal};
 use crate::rows::{self, About, turn_row};
@@ -30,6 +32,8 @@ pub struct Kept {
     spend: Arc<Spend>,
     turn: String,
     key: Option<String>,
+    /// What it runs under.
+    config: Arc<Config>,
     /// Whether its input is stored.
     begun: bool,
     /// How many of its answers are stored.
@@ -44,12 +48,13 @@ pub struct Kept {
 
 impl Kept {
     /// A turn of which nothing is stored.
-    pub fn new(host: &Host, turn: &str, key: Option<String>) -> Kept {
+    pub fn new(host: &Host, turn: &str, key: Option<String>, config: Arc<Config>) -> Kept {
         Kept {
             open: Arc::clone(&host.open),
             spend: Arc::clone(&host.spend),
             turn: turn.to_owned(),
             key,
+            config,
             begun: false,
             answers: 0,
             audited: 0,
@@ -59,10 +64,10 @@ impl Kept {
     }
 
     /// A turn that was taken over, with how many of its answers are stored.
-    pub fn taken_over(host: &Host, stored: &StoredTurn, answers: usize) -> Kept {
+    pub fn taken_over(host: &Host, stored: &StoredTurn, answers: usize, config: Arc<Config>) -> Kept {
         host.open.add(&stored.turn_id);
         let audited = usize::try_from(stored.audited).unwrap_or(0);
-        let mut kept = Kept::new(host, &stored.turn_id, stored.message_key.clone());
+        let mut kept = Kept::new(host, &stored.turn_id, stored.message_key.clone(), config);
         (kept.begun, kept.answers, kept.audited) = (true, answers, audited);
         kept
     }
@@ -150,7 +155,10 @@ impl Kept {
         if input.session.conversation.is_none() && self.audited == 0 {
             rows.created(&input.conversation, input.at);
         }
-        rows.audit(&input.conversation, new, 0);
+        match self.metas(host, turn) {
+            Some(metas) => rows.audit(&input.conversation, &meta::within(input, new, &metas), 0),
+            None => rows.audit(&input.conversation, new, 0),
+        }
         self.audited = notices.len();
         rows.told(&input.turn, &host.owner, u32::try_from(self.audited).unwrap_or(u32::MAX));
     }
@@ -160,7 +168,8 @@ impl Kept {
     /// # Errors
     /// When the journal cannot be serialised.
     pub fn end(&self, host: &Host, ended: &Ended, notices: &[Notice], total_ms: Millis) -> std::io::Result<TurnRows> {
-        let about = About { status: ended.status, ..self.about(host) };
+        let metas = self.metas(host, &ended.turn);
+        let about = About { status: ended.status, metas: metas.as_ref(), ..self.about(host) };
         let mut rows = rows::of_turn(&ended.turn, &ended.outcome, notices, total_ms, about)?;
         self.spend.leave(ended.turn.journal(), &mut rows);
         Ok(rows)
@@ -171,6 +180,12 @@ impl Kept {
         self.spend.stored(&self.turn);
     }
 
+    /// The session at each notice so far, where audit rows are stored with it: the turn is run again for it.
+    fn metas(&self, host: &Host, turn: &Turn) -> Option<BTreeMap<u32, Map>> {
+        let stored = host.turns.audit_meta && host.turns.audit != AuditMode::Derived;
+        stored.then(|| meta::of(turn.journal(), &self.config))
+    }
+
     fn about<'k>(&'k self, host: &'k Host) -> About<'k> {
         About {
             status: "closed",
@@ -179,6 +194,7 @@ impl Kept {
             begun: self.begun,
             audited: self.audited,
             derived: host.turns.audit == AuditMode::Derived,
+            metas: None,
         }
     }
 }

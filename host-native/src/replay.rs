@@ -9,6 +9,7 @@ use convengine_core::json::diff;
 use convengine_core::turn::{Journal, Notice, NoticeBody, Outcome, Rescued, Turn, TurnError, state_hash};
 use serde_json::{Number, Value, json};
 
+use crate::audit::meta;
 use crate::exit::Failure;
 use crate::http::request::uuid;
 use crate::settings::Settings;
@@ -43,6 +44,9 @@ pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path
     let mut audit_rows = audit::of_conversation(&pool, &id).await.map_err(unusable)?;
     // What users say of answers stands among the rows of turns and belongs to none.
     audit_rows.retain(|it| ![Stage::McpUserFeedback.name(), Stage::SemanticFailureRecorded.name()].contains(&it.stage.as_str()));
+    // It was stored for readers of the table, and is no part of what a turn tells.
+    meta::strip(&mut audit_rows);
+    let bare = audit_rows.is_empty();
     let mut audit_rows = audit_rows.as_slice();
     for stored in &turns {
         if stored.is_given_up() {
@@ -52,7 +56,7 @@ pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path
         let (journal, recorded) = recorded(&pool, stored).await?;
         match &other {
             Some(other) => what_if(stored.number, &journal, &recorded, other)?,
-            None => compare(stored, &journal, &recorded, &mut audit_rows, pool.is_shared())?,
+            None => compare(stored, &journal, &recorded, &mut audit_rows, About { plain: pool.is_shared(), bare })?,
         }
     }
     match (other, audit_rows.first()) {
@@ -65,6 +69,15 @@ pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path
 
 fn not_right(line: String) -> Failure {
     Failure::not_right(vec![line])
+}
+
+/// What is known of the audit rows of a conversation.
+#[derive(Clone, Copy)]
+struct About {
+    /// Whether only what PostgreSQL's own type of JSON keeps is compared.
+    plain: bool,
+    /// Whether there are none: they have gone by their age.
+    bare: bool,
 }
 
 /// A turn that was run again.
@@ -96,15 +109,22 @@ fn given_up(stored: &StoredTurn, audit_rows: &mut &[AuditRow]) {
 }
 
 /// Fails with the first stored audit row that the turn does not make again; takes the turn's rows off the front.
-///
-/// `plain` compares what PostgreSQL's own type of JSON keeps.
-fn compare(stored: &StoredTurn, journal: &Journal, config: &Arc<Config>, audit_rows: &mut &[AuditRow], plain: bool) -> Result<(), Failure> {
+fn compare(
+    stored: &StoredTurn,
+    journal: &Journal,
+    config: &Arc<Config>,
+    audit_rows: &mut &[AuditRow],
+    about: About,
+) -> Result<(), Failure> {
     let number = stored.number;
     let ran = if stored.status == "lost" { rescue(journal, config) } else { run(journal, config) };
     let again = ran.map_err(|it| not_right(format!("turn {number} differs: {it}")))?;
     let hash = state_hash(&again.outcome, &again.notices);
     // Rows that are not stored have nothing to be compared with; of a turn that was taken over the first may be.
-    let told = stored.audit_id.map_or(usize::MAX, |_| usize::try_from(stored.audited).unwrap_or(0));
+    let told = match about.bare || is_swept(stored, audit_rows) {
+        true => 0,
+        false => stored.audit_id.map_or(usize::MAX, |_| usize::try_from(stored.audited).unwrap_or(0)),
+    };
     let derived: Vec<(&str, &Value)> = again.notices.iter().take(told).filter_map(audit_of).collect();
     // A conversation may have begun before there were journals.
     let started = clock::iso_text(journal.input.at);
@@ -112,7 +132,7 @@ fn compare(stored: &StoredTurn, journal: &Journal, config: &Arc<Config>, audit_r
     let of_turn = &audit_rows[older..];
     let (of_turn, later) = of_turn.split_at(derived.len().min(of_turn.len()));
     *audit_rows = later;
-    let found = first_difference(of_turn, &derived, plain);
+    let found = first_difference(of_turn, &derived, about.plain);
     if hash == stored.state_hash && found.is_empty() {
         println!("turn {number} equal sha256 {hash}");
         return Ok(());
@@ -126,6 +146,12 @@ fn compare(stored: &StoredTurn, journal: &Journal, config: &Arc<Config>, audit_r
     }
     lines.extend(found);
     Err(Failure::not_right(lines))
+}
+
+/// Whether the rows of a turn have gone by their age: those that are left begin behind it.
+fn is_swept(stored: &StoredTurn, audit_rows: &[AuditRow]) -> bool {
+    let end = clock::iso_text(stored.created_at.saturating_add(stored.total_ms.max(0)));
+    audit_rows.first().is_some_and(|it| it.created_at > end)
 }
 
 fn first_difference(stored: &[AuditRow], derived: &[(&str, &Value)], plain: bool) -> Vec<String> {

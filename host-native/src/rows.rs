@@ -1,7 +1,10 @@
 //! Renders the rows of a turn.
 
-use convengine_core::turn::{Millis, Notice, NoticeBody, Outcome, Turn, Write, state_hash};
+use std::collections::BTreeMap;
 
+use convengine_core::turn::{Map, Millis, Notice, NoticeBody, Outcome, Turn, Write, state_hash};
+
+use crate::audit::meta;
 use crate::clock;
 use crate::store::turn::compress;
 use crate::store::turn_rows::{TurnRow, TurnRows};
@@ -21,11 +24,13 @@ pub struct About<'a> {
     pub audited: usize,
     /// Whether the other audit rows, and the log of model calls, are left to be derived.
     pub derived: bool,
+    /// The session at each notice, where audit rows are stored with it.
+    pub metas: Option<&'a BTreeMap<u32, Map>>,
 }
 
 impl Default for About<'_> {
     fn default() -> Self {
-        About { status: "closed", owner: "", key: None, begun: false, audited: 0, derived: false }
+        About { status: "closed", owner: "", key: None, begun: false, audited: 0, derived: false, metas: None }
     }
 }
 
@@ -64,7 +69,10 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
         rows.forget(conversation);
     }
     if !about.derived {
-        rows.audit(conversation, untold, total_ms);
+        match about.metas {
+            Some(metas) => rows.audit(conversation, &meta::within(&journal.input, untold, metas), total_ms),
+            None => rows.audit(conversation, untold, total_ms),
+        }
     }
     Ok(rows)
 }

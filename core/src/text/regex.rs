@@ -54,6 +54,26 @@ impl Regex {
     pub fn find(&self, text: &str) -> Result<bool, StepLimit> {
         self.0.is_match(text).map_err(|_| StepLimit)
     }
+
+    /// The text with another one wherever the pattern occurs; nothing when it does not.
+    ///
+    /// # Errors
+    /// [`StepLimit`] when that cannot be said within the bound.
+    pub fn replace(&self, text: &str, with: &str) -> Result<Option<String>, StepLimit> {
+        let mut replaced = String::new();
+        let mut end = 0;
+        for found in self.0.find_iter(text) {
+            let found = found.map_err(|_| StepLimit)?;
+            replaced.push_str(text.get(end..found.start()).unwrap_or_default());
+            replaced.push_str(with);
+            end = found.end();
+        }
+        if end == 0 {
+            return Ok(None);
+        }
+        replaced.push_str(text.get(end..).unwrap_or_default());
+        Ok(Some(replaced))
+    }
 }
 
 /// Writes out what Java has and the library reads otherwise: quotations `\Q…\E`, horizontal white space `\h` and vertical `\v`.
@@ -109,6 +129,15 @@ mod tests {
     fn a_pattern_that_explodes_is_bounded() {
         let regex = Regex::new(r"(a|b|ab)*(?>c)").unwrap();
         assert_eq!(regex.find(&"ab".repeat(40)), Err(StepLimit));
+    }
+
+    #[test]
+    fn what_is_found_is_replaced() {
+        let digits = Regex::new(r"(?<!\w)\d{4}").unwrap();
+        assert_eq!(digits.replace("1234, x5678 and 9999é", "*"), Ok(Some("*, x5678 and *é".to_owned())));
+        assert_eq!(digits.replace("1234", ""), Ok(Some(String::new())));
+        assert_eq!(digits.replace("none", "*"), Ok(None));
+        assert_eq!(Regex::new(r"(a|b|ab)*(?>c)").unwrap().replace(&"ab".repeat(40), ""), Err(StepLimit));
     }
 
     #[test]

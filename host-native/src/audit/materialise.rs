@@ -4,6 +4,7 @@ use convengine_core::turn::Millis;
 use serde_json::json;
 
 use super::derive::{self, Configs, Derived, DerivedRow};
+use super::meta;
 use crate::clock;
 use crate::exit::Failure;
 use crate::settings::Settings;
@@ -40,7 +41,14 @@ pub async fn command(settings: &Settings, from: Option<&str>, to: Option<&str>) 
         let mut found = Vec::new();
         for (turn, rows) in derive::all(&pool, &mut configs, turns).await.map_err(unusable)? {
             match rows {
-                Ok(rows) => found.push((turn, rows)),
+                Ok(mut rows) => {
+                    if settings.turns.audit_meta
+                        && let Some(config) = configs.of(&pool, &turn.config_hash).await.map_err(unusable)?
+                    {
+                        meta::add_to_derived(&turn, &config, &mut rows.audits);
+                    }
+                    found.push((turn, rows));
+                }
                 Err(reason) => refused.push((turn.created_at, line(&turn, &reason))),
             }
         }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use convengine_core::config::Config;
-use convengine_core::turn::{Map, Millis, Notice, NoticeBody, Rescued, Turn};
+use convengine_core::turn::{Journal, Map, Millis, Notice, NoticeBody, Rescued, Turn, TurnInput};
 use serde_json::{Value, json};
 
-use super::derive::{self, Configs};
+use super::derive::{self, Configs, DerivedRow};
 use crate::clock;
 use crate::store::Pool;
 use crate::store::audit::AuditRow;
@@ -46,6 +46,50 @@ pub async fn add(pool: &Pool, conversation: &str, mut configs: Configs, mut rows
     .await
 }
 
+/// The session at each notice of a turn as far as its journal goes, by the number of the notice.
+pub fn of(journal: &Journal, config: &Arc<Config>) -> BTreeMap<u32, Map> {
+    let Ok(Rescued { turn, .. }) = Turn::retrace(journal, Arc::clone(config)) else { return BTreeMap::new() };
+    turn.metas()
+}
+
+/// Notices with `_meta` in the payloads of their audits, as they are stored where that is wanted.
+pub fn within(input: &TurnInput, notices: &[Notice], metas: &BTreeMap<u32, Map>) -> Vec<Notice> {
+    let with = |notice: &Notice| match &notice.body {
+        NoticeBody::Audit { stage, payload: Value::Object(payload) } => {
+            let meta = metas.get(&notice.seq).map(|it| sent_with(it.clone(), &input.event.params));
+            let payload = payload_with(payload.clone(), stage, &input.conversation, &clock::iso_text(notice.at), meta);
+            Notice { body: NoticeBody::Audit { stage: stage.clone(), payload: Value::Object(payload) }, ..notice.clone() }
+        }
+        NoticeBody::Audit { .. } | NoticeBody::Verbose(_) => notice.clone(),
+    };
+    notices.iter().map(with).collect()
+}
+
+/// The same for rows that are derived and stored later.
+pub fn add_to_derived(stored: &StoredTurn, config: &Arc<Config>, rows: &mut [DerivedRow]) {
+    let mut at: BTreeMap<(Millis, String), VecDeque<Map>> = BTreeMap::new();
+    // What was told and stored before is not among the rows.
+    for Traced { stage, at: time, meta } in trace(stored, config).into_iter().rev().take(rows.len()).rev() {
+        at.entry((time, stage)).or_default().push_back(meta);
+    }
+    for row in rows {
+        let meta = at.get_mut(&(row.at, row.stage.clone())).and_then(VecDeque::pop_front);
+        let Ok(Value::Object(payload)) = serde_json::from_str(&row.payload) else { continue };
+        let payload = payload_with(payload, &row.stage, &stored.conversation_id, &clock::iso_text(row.at), meta);
+        row.payload = Value::Object(payload).to_string();
+    }
+}
+
+/// Takes `_meta` out of the payloads of rows that were stored with it.
+pub fn strip(rows: &mut [AuditRow]) {
+    for row in rows.iter_mut().filter(|it| it.payload_json.contains("\"_meta\"")) {
+        let Ok(Value::Object(mut payload)) = serde_json::from_str(&row.payload_json) else { continue };
+        if payload.shift_remove("_meta").is_some() {
+            row.payload_json = Value::Object(payload).to_string();
+        }
+    }
+}
+
 /// Runs a turn again; one that does not fit its journal tells what it told up to there.
 fn trace(stored: &StoredTurn, config: &Arc<Config>) -> Vec<Traced> {
     let Ok(journal) = decompress(&stored.journal) else { return Vec::new() };
@@ -54,10 +98,7 @@ fn trace(stored: &StoredTurn, config: &Arc<Config>) -> Vec<Traced> {
     let sent = &journal.input.event.params;
     let audit = |notice: Notice| match notice.body {
         NoticeBody::Audit { stage, .. } => {
-            let mut meta = metas.remove(&notice.seq)?;
-            if !sent.is_empty() {
-                meta.insert("userInputParams".to_owned(), Value::Object(sent.clone()));
-            }
+            let meta = sent_with(metas.remove(&notice.seq)?, sent);
             Some(Traced { stage, at: notice.at, meta })
         }
         NoticeBody::Verbose(_) => None,
@@ -65,13 +106,29 @@ fn trace(stored: &StoredTurn, config: &Arc<Config>) -> Vec<Traced> {
     slice.notices.into_iter().filter_map(audit).collect()
 }
 
+fn sent_with(mut meta: Map, sent: &Map) -> Map {
+    if !sent.is_empty() {
+        meta.insert("userInputParams".to_owned(), Value::Object(sent.clone()));
+    }
+    meta
+}
+
+/// A row that was stored with `_meta` keeps it.
 fn put(row: &mut AuditRow, meta: Option<Map>) {
-    let Ok(Value::Object(mut payload)) = serde_json::from_str(&row.payload_json) else { return };
+    let Ok(Value::Object(payload)) = serde_json::from_str::<Value>(&row.payload_json) else { return };
+    if !payload.get("_meta").is_some_and(Value::is_object) {
+        let payload = payload_with(payload, &row.stage, &row.conversation_id, &row.created_at, meta);
+        row.payload_json = Value::Object(payload).to_string();
+    }
+}
+
+/// A payload with `_meta`; without a turn that tells of it, `_meta` has what the row itself says.
+pub fn payload_with(mut payload: Map, stage: &str, conversation: &str, at: &str, meta: Option<Map>) -> Map {
     let mut all = Map::new();
-    all.insert("stage".to_owned(), json!(row.stage));
-    all.insert("conversationId".to_owned(), json!(row.conversation_id));
-    all.insert("emittedAt".to_owned(), json!(row.created_at));
-    all.extend(meta.unwrap_or_else(|| Map::from_iter([("session".to_owned(), json!({"conversationId": row.conversation_id}))])));
+    all.insert("stage".to_owned(), json!(stage));
+    all.insert("conversationId".to_owned(), json!(conversation));
+    all.insert("emittedAt".to_owned(), json!(at));
+    all.extend(meta.unwrap_or_else(|| Map::from_iter([("session".to_owned(), json!({"conversationId": conversation}))])));
     payload.insert("_meta".to_owned(), Value::Object(all));
-    row.payload_json = Value::Object(payload).to_string();
+    payload
 }

@@ -36,6 +36,8 @@ pub async fn fulfil(host: Arc<Host>, configured: Arc<Configured>, tokens: Option
         let message = format!("no answer within {} ms", effect.deadline_ms);
         Answer::Error(EffectError::new(EffectErrorKind::Timeout, message))
     });
+    // Nobody gets to know what was struck out: the core, and with it the journal and every listener, is told the rest.
+    let outcome = host.redaction.answer(outcome);
     host.meter.effect(&effect.request, &outcome, begun.elapsed());
     if host.traces.is_on() {
         let asked = host.models.asked(&effect.request, &outcome);

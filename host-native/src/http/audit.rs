@@ -84,6 +84,10 @@ pub async fn trace(
 async fn rows_of(host: &Host, id: &str, uri: &Uri, asked: &Asked) -> Result<Vec<AuditRow>, ApiError> {
     let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
     let configs = || Configs::with(&host.current.now().config);
-    let rows = audit::rows_of(&host.readers, id, configs()).await.map_err(database)?;
-    if asked.with_meta() { meta::add(&host.readers, id, configs(), rows).await.map_err(database) } else { Ok(rows) }
+    let mut rows = audit::rows_of(&host.readers, id, configs()).await.map_err(database)?;
+    if asked.with_meta() {
+        return meta::add(&host.readers, id, configs(), rows).await.map_err(database);
+    }
+    meta::strip(&mut rows);
+    Ok(rows)
 }

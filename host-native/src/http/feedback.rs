@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::request::{self, object, text};
+use crate::audit::meta;
 use crate::clock;
 use crate::drive::Host;
 use crate::feedback::{Feedback, metadata};
@@ -36,7 +37,8 @@ use crate::store::{audit, feedback, load};
 )]
 pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
     let bytes = request::json_body(&uri, &headers, body).await?;
-    let given = read(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
+    let mut given = read(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
+    host.redaction.feedback(&mut given);
     let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
     let found = load::conversation(&host.readers, &given.conversation, 0, None).await.map_err(database)?;
     let Some(about) = found.session.conversation else {
@@ -96,13 +98,25 @@ async fn tell(host: &Host, about: &ConversationRow, told: Vec<(Stage, Value)>) {
     let kept = |it: &(Stage, Value)| keeps(&host.current.now().config.settings.audit, it.0.name(), &about.intent_code);
     let rows: Vec<(&str, Value)> = told.into_iter().filter(kept).map(|(stage, payload)| (stage.name(), payload)).collect();
     let at: Millis = clock::now();
-    if let Err(error) = audit::tell(&host.readers, &about.conversation_id, &rows, at).await {
+    if let Err(error) = audit::tell(&host.readers, &about.conversation_id, &as_kept(host, about, &rows, at), at).await {
         tracing::warn!(%error, "feedback is not audited");
         return;
     }
     for (stage, payload) in rows {
         host.streams.tell(&about.conversation_id, stage, at, payload);
     }
+}
+
+/// The rows with `_meta` where they are stored with it.
+fn as_kept<'r>(host: &Host, about: &ConversationRow, rows: &[(&'r str, Value)], at: Millis) -> Vec<(&'r str, Value)> {
+    let time = clock::iso_text(at);
+    let kept = |(stage, payload): &(&'r str, Value)| match payload {
+        Value::Object(payload) if host.turns.audit_meta => {
+            (*stage, Value::Object(meta::payload_with(payload.clone(), stage, &about.conversation_id, &time, None)))
+        }
+        other => (*stage, other.clone()),
+    };
+    rows.iter().map(kept).collect()
 }
 
 fn read(bytes: &[u8]) -> Result<Feedback, String> {

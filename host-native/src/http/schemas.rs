@@ -14,6 +14,10 @@ pub fn all() -> Value {
         "Conversations": conversations(),
         "Analysis": analysis(),
         "Inspected": inspected(),
+        "Snapshots": snapshots(),
+        "Activated": activated(),
+        "Person": person(),
+        "Forgotten": object(json!({"forgotten": {"type": "integer", "minimum": 0, "description": "How many conversations"}})),
         "Health": object(json!({"status": {"const": "UP"}})),
         "Readiness": readiness(),
         "Refusal": refusal(),
@@ -120,6 +124,40 @@ fn conversations() -> Value {
         "faults": {"type": "integer", "description": "How many of them failed or were lost"},
     }));
     object(json!({"conversations": list(&found), "next": maybe_text("What to send as `after` for those that follow")}))
+}
+
+fn snapshots() -> Value {
+    let one = object(json!({
+        "hash": text("The snapshot"),
+        "keptAt": text("When it was kept first, ISO 8601"),
+        "active": {"type": "boolean", "description": "Whether new turns run on it"},
+    }));
+    object(json!({"active": text("The hash of what new turns run on"), "snapshots": list(&one)}))
+}
+
+fn activated() -> Value {
+    object(json!({
+        "hash": text("The snapshot whose rows they are"),
+        "config": text("The hash of what new turns run on: another one where the settings differ"),
+        "tables": {"type": "object", "description": "The tables that were changed: rows added, removed and changed"},
+        "settings": list(&json!({"type": "object"})),
+        "issues": list(&json!({"$ref": "#/components/schemas/Issue"})),
+    }))
+}
+
+fn person() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "person": {
+                "type": "object",
+                "description": "Members of stored input parameters with their values, all of which a conversation has",
+                "minProperties": 1,
+                "additionalProperties": {"type": "string", "minLength": 1},
+            },
+        },
+        "required": ["person"],
+    })
 }
 
 fn analysis() -> Value {

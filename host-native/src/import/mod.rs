@@ -15,21 +15,39 @@ use scripts::Scripts;
 
 use crate::exit::Failure;
 use crate::settings::Settings;
+use crate::snapshot::{Difference, State, note};
+use crate::store::activation;
 use crate::store::config::is_control_table;
 use crate::store::import::{Column, clear, columns, count_on, insert, keep_queries, restore_queries, unbind};
 use crate::store::{self, Connection};
 use crate::{config, pack_file};
 
+/// How a pack is imported.
+#[derive(Debug, Clone, Copy)]
+pub struct How {
+    /// Refuses rows that do not compile.
+    pub strict: bool,
+    /// Says what would change, and changes nothing.
+    pub dry_run: bool,
+    /// Says it as JSON.
+    pub json: bool,
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// Exit code 1 with a line for everything that cannot be stored; nothing is changed then.
-pub async fn command(settings: &Settings, file: &Path, strict: bool) -> Result<(), Failure> {
+pub async fn command(settings: &Settings, file: &Path, how: How) -> Result<(), Failure> {
     let (pack, scripts) = read_all(file)?;
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
-    let mut connection = store::connect_ready(&settings.database).await?;
+    let mut connection = match how.dry_run {
+        false => store::connect_ready(&settings.database).await?,
+        true => store::connect_existing(&settings.database).await?,
+    };
     unbind(&mut connection).await.map_err(unusable)?;
     connection.begin().await.map_err(unusable)?;
+    activation::lock(&mut connection).await.map_err(unusable)?;
+    let before = State::read(&mut connection, &settings.tree).await.map_err(unusable)?;
     let mut problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
     problems.extend(modules::store(&mut connection, &pack).await.map_err(unusable)?);
     problems.extend(scripts.problems());
@@ -37,11 +55,21 @@ pub async fn command(settings: &Settings, file: &Path, strict: bool) -> Result<(
         return Err(Failure::not_right(problems));
     }
     scripts.store(&mut connection).await.map_err(unusable)?;
-    let (_, issues) = config::of_database(&mut connection, &settings.tree).await.map_err(unusable)?;
-    issues.iter().for_each(|it| eprintln!("{it}"));
-    if strict && issues.iter().any(Issue::is_error) {
+    let after = State::read(&mut connection, &settings.tree).await.map_err(unusable)?;
+    let refused = how.strict && after.issues.iter().any(Issue::is_error);
+    if how.dry_run {
+        connection.rollback().await.map_err(unusable)?;
+        Difference::between(&before, &after).print(how.json);
+        let errors = after.issues.iter().filter(|it| it.is_error()).map(ToString::to_string);
+        return if refused { Err(Failure::not_right(errors.collect())) } else { Ok(()) };
+    }
+    after.issues.iter().for_each(|it| eprintln!("{it}"));
+    if refused {
         return Err(Failure::not_right(vec!["nothing is imported: correct the errors or leave out --strict".to_owned()]));
     }
+    note(&mut connection, &before, "found", None).await.map_err(unusable)?;
+    note(&mut connection, &after, "import", None).await.map_err(unusable)?;
+    count_on_all(&mut connection, &pack.tables).await.map_err(unusable)?;
     connection.commit().await.map_err(unusable)?;
     let rows: usize = pack.tables.0.values().map(Vec::len).sum();
     println!("imported {rows} rows into {} tables", pack.tables.0.len());
@@ -94,6 +122,7 @@ pub async fn rows(connection: &mut Connection, pack: &Pack) -> anyhow::Result<()
     connection.begin().await?;
     let problems = replace(connection, &pack.tables).await?;
     if problems.is_empty() {
+        count_on_all(connection, &pack.tables).await?;
         return Ok(connection.commit().await?);
     }
     connection.rollback().await?;
@@ -114,7 +143,11 @@ pub async fn rehearse(pack: &Pack, settings: &Value) -> Result<Vec<Issue>, Failu
     config::lint_database(&mut connection, settings).await.map_err(broken)
 }
 
-async fn replace(connection: &mut Connection, tables: &Tables) -> sqlx::Result<Vec<String>> {
+/// Replaces the rows of tables, in a transaction that the caller holds; answers what cannot be stored, a line each.
+///
+/// # Errors
+/// What the database says.
+pub async fn replace(connection: &mut Connection, tables: &Tables) -> sqlx::Result<Vec<String>> {
     let mut problems = Vec::new();
     let mut found: Vec<(&String, &Vec<Map>)> = tables.0.iter().collect();
     // The queries of tools refer to the tools.
@@ -130,6 +163,19 @@ async fn replace(connection: &mut Connection, tables: &Tables) -> sqlx::Result<V
         restore_queries(connection).await?;
     }
     Ok(problems)
+}
+
+/// Lets the database go on counting behind the keys of tables that were replaced. What it counts is not undone with a transaction, so
+/// this comes last.
+///
+/// # Errors
+/// What the database says.
+pub async fn count_on_all(connection: &mut Connection, tables: &Tables) -> sqlx::Result<()> {
+    for table in tables.0.keys() {
+        let columns = columns(connection, table).await?;
+        count_on(connection, table, &columns).await?;
+    }
+    Ok(())
 }
 
 const TOOLS: &str = "ce_mcp_tool";
@@ -153,7 +199,6 @@ async fn replace_table(connection: &mut Connection, table: &str, rows: &[Map]) -
         }
         problems.extend(found.into_iter().map(|it| format!("{table}[{}].{it}", index + 1)));
     }
-    count_on(connection, table, &columns).await?;
     Ok(problems)
 }
 

@@ -15,8 +15,9 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::clock;
 use crate::settings::Logging;
 
-/// What is written unless somebody asks for more or less. A lock that is waited for has its own line.
-const USUAL: &str = "warn,sqlx::query=off";
+/// What is written unless somebody asks for more or less. A lock that is waited for has its own line; that something was forgotten is on
+/// record.
+const USUAL: &str = "warn,sqlx::query=off,convengine_server::forget=info,convengine_server::retention=info";
 
 /// Begins to write the log to standard error. `RUST_LOG` wins over the settings.
 pub fn begin(logging: &Logging) {

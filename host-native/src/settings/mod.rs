@@ -6,6 +6,7 @@ mod llm;
 pub mod network;
 mod observe;
 mod placeholder;
+mod retention;
 mod security;
 pub mod spend;
 mod stomp;
@@ -22,6 +23,7 @@ pub use files::Roots;
 pub use llm::{Access, Key, Llm, Price};
 pub use network::Network;
 pub use observe::Logging;
+pub use retention::Retention;
 pub use security::{Jwt, KeySet, Mode, Rate, Rates, Security};
 pub use spend::SpendCap;
 pub use stomp::Stomp;
@@ -34,6 +36,7 @@ use serde_json::{Map, Value};
 
 use crate::arguments::Options;
 use crate::exit::Failure;
+use crate::redact::Redaction;
 use crate::secrets::Secrets;
 use crate::store::Place;
 use file::File;
@@ -67,6 +70,12 @@ pub struct Settings {
     pub logging: Logging,
     /// Where the collector of traces is; absent when nobody collects them.
     pub collector: Option<String>,
+    /// For how long what is kept.
+    pub retention: Retention,
+    /// What is struck out of everything that is kept.
+    pub redaction: Arc<Redaction>,
+    /// Whether rows are taken that another process has taken.
+    pub follow: bool,
     /// The tree below `convengine`.
     pub tree: Value,
     /// The tenant whose settings they are.
@@ -132,6 +141,9 @@ impl Settings {
         let secrets = Arc::new(secrets);
         let logging = Logging::read(&tree, problems);
         let collector = observe::collector(&tree, std::env::var("OTEL_EXPORTER_OTLP_ENDPOINT").ok(), problems);
+        let retention = Retention::read(&tree, problems);
+        let redaction = Arc::new(Redaction::read(&tree, problems));
+        let follow = boolean(&tree, "/config/follow", true, problems);
         let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://") && !it.starts_with("https://")) {
             problems
@@ -156,11 +168,23 @@ impl Settings {
             tool_database,
             logging,
             collector,
+            retention,
+            redaction,
+            follow,
             tree,
             tenant: None,
             tenants: BTreeMap::new(),
         }
     }
+}
+
+/// True or false.
+fn boolean(tree: &Value, path: &str, default: bool, problems: &mut Vec<String>) -> bool {
+    let Some(value) = tree.pointer(path).filter(|it| !it.is_null()) else { return default };
+    convengine_core::config::settings::boolean(value).unwrap_or_else(|| {
+        problems.push(format!("convengine{}: {value} is not known: use true or false", path.replace('/', ".")));
+        default
+    })
 }
 
 /// Puts `convengine.a.b=value` into the tree; the value is JSON when it reads as JSON, else text.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::boolean;
+
 /// What of a turn is stored before it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Journaling {
@@ -37,6 +39,8 @@ pub struct Turns {
     pub journaling: Journaling,
     /// When audit rows are stored.
     pub audit: AuditMode,
+    /// Whether they are stored with `_meta`.
+    pub audit_meta: bool,
 }
 
 impl Default for Turns {
@@ -46,6 +50,7 @@ impl Default for Turns {
             lease: Duration::from_secs(15),
             journaling: Journaling::Normal,
             audit: AuditMode::DeferredBulk,
+            audit_meta: false,
         }
     }
 }
@@ -60,7 +65,8 @@ impl Turns {
         let journaling = one_of(tree, "/turn/journal", &journaling, problems).unwrap_or(default.journaling);
         let audit = [("IMMEDIATE", AuditMode::Immediate), ("DEFERRED_BULK", AuditMode::DeferredBulk), ("DERIVED", AuditMode::Derived)];
         let audit = one_of(tree, "/audit/persistence/mode", &audit, problems).unwrap_or(default.audit);
-        Turns { max_duration, lease, journaling, audit }
+        let audit_meta = boolean(tree, "/audit/persist-meta", default.audit_meta, problems);
+        Turns { max_duration, lease, journaling, audit, audit_meta }
     }
 }
 
@@ -116,19 +122,19 @@ mod tests {
     #[test]
     fn durations_and_names_are_read_or_refused() {
         let mut problems = Vec::new();
-        let tree =
-            json!({"turn": {"max-duration": "2m", "lease": 1500, "journal": "strict"}, "audit": {"persistence": {"mode": "derived"}}});
+        let tree = json!({"turn": {"max-duration": "2m", "lease": 1500, "journal": "strict"}, "audit": {"persistence": {"mode": "derived"}, "persist-meta": "yes"}});
         let turns = Turns::read(&tree, &mut problems);
         let expected = Turns {
             max_duration: Duration::from_secs(120),
             lease: Duration::from_millis(1_500),
             journaling: Journaling::Strict,
             audit: AuditMode::Derived,
+            audit_meta: true,
         };
         assert_eq!((turns, problems.len()), (expected, 0));
-        let tree = json!({"turn": {"max-duration": "soon", "lease": 0, "journal": "some"}, "audit": {"persistence": {"mode": 5}}});
+        let tree = json!({"turn": {"max-duration": "soon", "lease": 0, "journal": "some"}, "audit": {"persistence": {"mode": 5}, "persist-meta": "some"}});
         assert_eq!(Turns::read(&tree, &mut problems), Turns::default());
-        assert_eq!(problems.len(), 4);
+        assert_eq!(problems.len(), 5);
         assert!(problems[0].starts_with("convengine.turn.max-duration: 'soon' is no duration"), "{problems:?}");
     }
 }

@@ -157,6 +157,7 @@ pub fn without_nul(json: String) -> String {
     kept
 }
 
+/// A turn comes behind the one before it: one that has loaded what was forgotten since is not stored.
 async fn insert_turns(connection: &mut Connection, rows: &str, firsts: &str) -> sqlx::Result<u64> {
     let sql = Statement::of(
         "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
@@ -165,7 +166,9 @@ async fn insert_turns(connection: &mut Connection, rows: &str, firsts: &str) -> 
            value->>'$[1][0]', value->>'$[1][1]', value->>'$[1][2]',
            unhex(value->>'$[2][0]'), value->>'$[2][1]', value->>'$[2][2]', value->>'$[2][3]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]',
            value->>'$[4][0]', cast(unixepoch('subsec') * 1000 as integer) + (value->>'$[4][1]'), value->>'$[4][2]', $2->>key
-         from json_each($1) where true on conflict (turn_id) do nothing",
+         from json_each($1) where (value->>'$[0][2]') = 1 or exists (select 1 from ce_turn p
+           where p.conversation_id = value->>'$[0][1]' and p.number = (value->>'$[0][2]') - 1)
+         on conflict (turn_id) do nothing",
         "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
            fault, created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
          select (a->>0)::uuid, (a->>1)::uuid, (a->>2)::int, a->>3, (b->>0)::int, b->>1, b->>2,
@@ -173,6 +176,8 @@ async fn insert_turns(connection: &mut Connection, rows: &str, firsts: &str) -> 
            (d->>2)::bigint, e->>0, now() + (e->>1)::float8 * interval '1 millisecond', e->>2, ($2::json->>(n::int - 1))::bigint
          from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e, n
            from json_array_elements($1::json) with ordinality x (r, n) offset 0) s
+         where (a->>2)::int = 1 or exists (select 1 from ce_turn p
+           where p.conversation_id = (a->>1)::uuid and p.number = (a->>2)::int - 1 for key share)
          on conflict (turn_id) do nothing",
     );
     connection.run(&sql, &[Value::Text(rows), Value::Text(firsts)]).await

@@ -11,10 +11,11 @@ use sqlx::{Column, Row as _, TypeInfo, ValueRef};
 use super::database::{Connection, Pool, Row, Statement, Value as Sql};
 use super::schema;
 
-/// One literal statement a table, in primary-key order: the last tie-break of every choice between rows.
-const CONTROL_TABLES: [(&str, Statement); 20] = [
+/// One literal statement a table, with its key and in the order of it: the last tie-break of every choice between rows.
+const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_config",
+        "config_id",
         Statement::of(
             "select * from ce_config order by config_id",
             "select row_to_json(t)::text as found from ce_config t order by config_id",
@@ -22,6 +23,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_container_config",
+        "id",
         Statement::of(
             "select * from ce_container_config order by id",
             "select row_to_json(t)::text as found from ce_container_config t order by id",
@@ -29,6 +31,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_http_tool",
+        "tool_id",
         Statement::of(
             "select * from ce_http_tool order by tool_id",
             "select row_to_json(t)::text as found from ce_http_tool t order by tool_id",
@@ -36,6 +39,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_intent",
+        "intent_code",
         Statement::of(
             "select * from ce_intent order by intent_code",
             "select row_to_json(t)::text as found from ce_intent t order by intent_code collate \"C\"",
@@ -43,6 +47,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_intent_classifier",
+        "classifier_id",
         Statement::of(
             "select * from ce_intent_classifier order by classifier_id",
             "select row_to_json(t)::text as found from ce_intent_classifier t order by classifier_id",
@@ -50,6 +55,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_mcp_db_tool",
+        "tool_id",
         Statement::of(
             "select * from ce_mcp_db_tool order by tool_id",
             "select row_to_json(t)::text as found from ce_mcp_db_tool t order by tool_id",
@@ -57,6 +63,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_mcp_planner",
+        "planner_id",
         Statement::of(
             "select * from ce_mcp_planner order by planner_id",
             "select row_to_json(t)::text as found from ce_mcp_planner t order by planner_id",
@@ -64,6 +71,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_mcp_tool",
+        "tool_id",
         Statement::of(
             "select * from ce_mcp_tool order by tool_id",
             "select row_to_json(t)::text as found from ce_mcp_tool t order by tool_id",
@@ -71,6 +79,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_output_schema",
+        "schema_id",
         Statement::of(
             "select * from ce_output_schema order by schema_id",
             "select row_to_json(t)::text as found from ce_output_schema t order by schema_id",
@@ -78,6 +87,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_pending_action",
+        "pending_action_id",
         Statement::of(
             "select * from ce_pending_action order by pending_action_id",
             "select row_to_json(t)::text as found from ce_pending_action t order by pending_action_id",
@@ -85,6 +95,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_policy",
+        "policy_id",
         Statement::of(
             "select * from ce_policy order by policy_id",
             "select row_to_json(t)::text as found from ce_policy t order by policy_id",
@@ -92,6 +103,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_prompt_template",
+        "template_id",
         Statement::of(
             "select * from ce_prompt_template order by template_id",
             "select row_to_json(t)::text as found from ce_prompt_template t order by template_id",
@@ -99,6 +111,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_response",
+        "response_id",
         Statement::of(
             "select * from ce_response order by response_id",
             "select row_to_json(t)::text as found from ce_response t order by response_id",
@@ -106,10 +119,12 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_rule",
+        "rule_id",
         Statement::of("select * from ce_rule order by rule_id", "select row_to_json(t)::text as found from ce_rule t order by rule_id"),
     ),
     (
         "ce_state_graph",
+        "graph_id",
         Statement::of(
             "select * from ce_state_graph order by graph_id",
             "select row_to_json(t)::text as found from ce_state_graph t order by graph_id",
@@ -117,14 +132,17 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "ce_task",
+        "task_id",
         Statement::of("select * from ce_task order by task_id", "select row_to_json(t)::text as found from ce_task t order by task_id"),
     ),
     (
         "ce_tool",
+        "tool_id",
         Statement::of("select * from ce_tool order by tool_id", "select row_to_json(t)::text as found from ce_tool t order by tool_id"),
     ),
     (
         "ce_verbose",
+        "verbose_id",
         Statement::of(
             "select * from ce_verbose order by verbose_id",
             "select row_to_json(t)::text as found from ce_verbose t order by verbose_id",
@@ -132,6 +150,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "cv_extension",
+        "name",
         Statement::of(
             "select * from cv_extension order by name",
             "select row_to_json(t)::text as found from cv_extension t order by name collate \"C\"",
@@ -139,6 +158,7 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
     ),
     (
         "cv_tool_spec",
+        "tool_id",
         Statement::of(
             "select * from cv_tool_spec order by tool_id",
             "select row_to_json(t)::text as found from cv_tool_spec t order by tool_id",
@@ -147,8 +167,9 @@ const CONTROL_TABLES: [(&str, Statement); 20] = [
 ];
 
 /// Tables of authors that turns do not depend on: they come and go with packs, and are no part of the snapshot.
-const OTHER_TABLES: [(&str, Statement); 1] = [(
+const OTHER_TABLES: [(&str, &str, Statement); 1] = [(
     "cv_document",
+    "document_id",
     Statement::of(
         "select * from cv_document order by document_id",
         "select row_to_json(t)::text as found from cv_document t order by document_id",
@@ -158,6 +179,11 @@ const OTHER_TABLES: [(&str, Statement); 1] = [(
 /// Whether a table holds rows that authors write.
 pub fn is_control_table(table: &str) -> bool {
     CONTROL_TABLES.iter().chain(&OTHER_TABLES).any(|it| it.0 == table)
+}
+
+/// The column that tells the rows of a table of authors from each other.
+pub fn key_of(table: &str) -> Option<&'static str> {
+    CONTROL_TABLES.iter().chain(&OTHER_TABLES).find(|it| it.0 == table).map(|it| it.1)
 }
 
 /// The authors' rows that turns depend on; a table that is not there or empty is left out.
@@ -176,10 +202,10 @@ pub async fn other_tables(connection: &mut Connection) -> sqlx::Result<Tables> {
     rows_of(connection, &OTHER_TABLES).await
 }
 
-async fn rows_of(connection: &mut Connection, tables: &[(&str, Statement)]) -> sqlx::Result<Tables> {
+async fn rows_of(connection: &mut Connection, tables: &[(&str, &str, Statement)]) -> sqlx::Result<Tables> {
     let existing = schema::tables(connection).await?;
     let mut found = BTreeMap::new();
-    for (table, sql) in tables {
+    for (table, _, sql) in tables {
         if !existing.contains(*table) {
             continue;
         }

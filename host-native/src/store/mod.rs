@@ -2,6 +2,7 @@
 //!
 //! Reads go through a small pool; everything that a turn writes goes through the one writer of [`crate::writer`].
 
+pub mod activation;
 pub mod api_key;
 pub mod audit;
 pub mod call_log;
@@ -11,17 +12,20 @@ pub mod conversations;
 pub mod database;
 pub mod document;
 pub mod feedback;
+pub mod forget;
 pub mod import;
 pub mod inspect;
 pub mod load;
 pub mod module;
 pub mod schema;
 pub mod script;
+pub mod snapshot;
 pub mod spend;
 pub mod stream;
 pub mod turn;
 pub mod turn_rows;
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -150,9 +154,25 @@ pub async fn connect_ready(place: &Place) -> Result<Connection, Failure> {
     let tables = schema::tables(&mut connection).await.map_err(|it| unusable(place, &it))?;
     if tables.is_empty() {
         schema::migrate(&mut connection).await.map_err(|it| unusable(place, &it))?;
-    } else if !schema::is_ready(&mut connection, &tables).await.map_err(|it| unusable(place, &it))? {
+        return Ok(connection);
+    }
+    ready(place, connection, &tables).await
+}
+
+/// Opens a database that must have our tables already.
+///
+/// # Errors
+/// A line that says why the database cannot be used, or the `migrate` command to type.
+pub async fn connect_existing(place: &Place) -> Result<Connection, Failure> {
+    let mut connection = connect(place, false).await?;
+    let tables = schema::tables(&mut connection).await.map_err(|it| unusable(place, &it))?;
+    ready(place, connection, &tables).await
+}
+
+async fn ready(place: &Place, mut connection: Connection, tables: &BTreeSet<String>) -> Result<Connection, Failure> {
+    if !schema::is_ready(&mut connection, tables).await.map_err(|it| unusable(place, &it))? {
         return Err(Failure::service(format!(
-            "the database {0} has tables but not all of ours, or they are of an earlier version: run `convengine migrate --database {0}`",
+            "the database {0} does not have all of our tables, or they are of an earlier version: run `convengine migrate --database {0}`",
             place.shown()
         )));
     }
@@ -221,6 +241,8 @@ fn sqlite(place: &Place) -> sqlx::Result<SqliteConnectOptions> {
     }
     let synchronous = if place.full_sync { SqliteSynchronous::Full } else { SqliteSynchronous::Normal };
     let options = SqliteConnectOptions::from_str(&place.url)?;
+    // What is deleted or overwritten is gone: conversations can be forgotten.
+    let options = options.pragma("secure_delete", "on");
     Ok(options.journal_mode(SqliteJournalMode::Wal).synchronous(synchronous).busy_timeout(BUSY).foreign_keys(true))
 }
 

@@ -33,12 +33,15 @@ pub async fn keep(connection: &mut Connection, sha256: &str, bytes: &[u8]) -> sq
     connection.run(&sql, &[Value::Text(sha256), Value::Bytes(bytes)]).await.map(|_| ())
 }
 
-/// Drops the modules that no extension names.
+/// Drops the modules that no extension names, nor one of a snapshot, which may come back.
 ///
 /// # Errors
 /// What the database says.
 pub async fn drop_unused(connection: &mut Connection) -> sqlx::Result<()> {
-    let sql = Statement::both("delete from cv_module where sha256 not in (select module from cv_extension)");
+    let sql = Statement::both(
+        "delete from cv_module where sha256 not in (select module from cv_extension)
+           and not exists (select 1 from ce_config_snapshot where body like '%' || sha256 || '%')",
+    );
     connection.run(&sql, &[]).await.map(|_| ())
 }
 

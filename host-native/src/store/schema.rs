@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::database::{Connection, Statement, Value};
 
-const SQLITE: [&str; 8] = [
+const SQLITE: [&str; 9] = [
     include_str!("../../../migrations/sqlite/0001_control_tables.sql"),
     include_str!("../../../migrations/sqlite/0002_runtime_tables.sql"),
     include_str!("../../../migrations/sqlite/0003_turn_journal.sql"),
@@ -13,9 +13,10 @@ const SQLITE: [&str; 8] = [
     include_str!("../../../migrations/sqlite/0006_recovery.sql"),
     include_str!("../../../migrations/sqlite/0007_operations.sql"),
     include_str!("../../../migrations/sqlite/0009_access.sql"),
+    include_str!("../../../migrations/sqlite/0010_activations.sql"),
 ];
 
-const POSTGRES: [&str; 8] = [
+const POSTGRES: [&str; 9] = [
     include_str!("../../../migrations/postgres/0001_control_tables.sql"),
     include_str!("../../../migrations/postgres/0002_runtime_tables.sql"),
     include_str!("../../../migrations/postgres/0003_turn_journal.sql"),
@@ -24,6 +25,7 @@ const POSTGRES: [&str; 8] = [
     include_str!("../../../migrations/postgres/0006_recovery.sql"),
     include_str!("../../../migrations/postgres/0007_operations.sql"),
     include_str!("../../../migrations/postgres/0009_access.sql"),
+    include_str!("../../../migrations/postgres/0010_activations.sql"),
 ];
 
 /// Tables whose names look like those of the original and are ours to change. (`decisions.md` 5)
@@ -40,7 +42,7 @@ const OURS: [&str; 9] = [
 ];
 
 /// Without these no turn can be stored; the other tables are optional.
-const REQUIRED: [&str; 10] = [
+const REQUIRED: [&str; 11] = [
     "ce_conversation",
     "ce_audit",
     "ce_conversation_history",
@@ -51,6 +53,7 @@ const REQUIRED: [&str; 10] = [
     "ce_memory",
     "cv_api_key",
     "cv_spend",
+    "cv_activation",
 ];
 
 /// The tables of a database.
@@ -200,7 +203,7 @@ mod tests {
         }
         // The words of documents are an index on PostgreSQL.
         found[0].remove("cv_document_index");
-        assert_eq!(found[0].len(), 58);
+        assert_eq!(found[0].len(), 59);
         assert_eq!(found[0], found[1]);
     }
 }

@@ -318,10 +318,13 @@ async fn numbers_are_kept_for_rows_that_are_stored_later() {
         let body = NoticeBody::Audit { stage: "A".to_owned(), payload: json!({"b": 1}) };
         rows.audit(CONVERSATION, &[Notice { seq: 0, at: AT, body }], 0);
         rows.turn(&TurnRow { kept: 2, ..turn_row(FIRST, 1, "closed") });
-        rows.turn(&TurnRow { kept: 0, ..turn_row(SECOND, 2, "closed") });
+        let mut next = [TurnRows::default(), TurnRows::default()];
+        next[0].turn(&TurnRow { kept: 0, ..turn_row(SECOND, 2, "closed") });
         let open = TurnRow { lease_ms: Some(60_000), kept: 0, ..turn_row(THIRD, 3, "open") };
-        rows.turn(&open);
-        stored(&mut database, &rows).await.expect("turns");
+        next[1].turn(&open);
+        for rows in [&rows, &next[0], &next[1]] {
+            stored(&mut database, rows).await.expect("a turn");
+        }
         let mut rows = TurnRows::default();
         rows.close(&TurnRow { kept: 4, status: "lost", ..open });
         stored(&mut database, &rows).await.expect("the end");

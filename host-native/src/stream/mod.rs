@@ -180,6 +180,11 @@ impl Streams {
         }
     }
 
+    /// Ends the streams of a conversation; others may begin.
+    pub fn end(&self, conversation: &str) {
+        self.rooms().by_conversation.remove(conversation);
+    }
+
     /// Ends all streams, and those that still come.
     pub fn close(&self) {
         let mut rooms = self.rooms();

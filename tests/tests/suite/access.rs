@@ -15,7 +15,7 @@ use crate::stream::ID;
 pub const WITH_KEYS: [&str; 4] = ["--set", "convengine.security.mode=keys", "--set", "convengine.security.keys.recheck=1ms"];
 
 /// What every route needs: method, path, one of these scopes, and a body. A new route has its row here and in `tenants.rs`.
-pub const ROUTES: [(&str, &str, &[&str], &str); 10] = [
+pub const ROUTES: [(&str, &str, &[&str], &str); 15] = [
     ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
     ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
     ("GET", "/api/v1/conversation", &["read"], ""),
@@ -26,6 +26,11 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 10] = [
     ("GET", "/api/v1/cache/analyze", &["admin"], ""),
     ("GET", "/api/v1/db/inspect-schema", &["admin"], ""),
     ("GET", "/metrics", &["read"], ""),
+    ("GET", "/api/v1/config/snapshots", &["admin"], ""),
+    ("POST", "/api/v1/config/snapshots/{hash}/activate", &["admin"], ""),
+    ("POST", "/api/v1/config/rollback", &["admin"], ""),
+    ("POST", "/api/v1/privacy/forget", &["admin"], r#"{"person":{"customerId":"C-17"}}"#),
+    ("DELETE", "/api/v1/conversation/{id}", &["admin"], ""),
 ];
 
 /// Makes a key.
@@ -35,9 +40,14 @@ pub fn key(place: &Place, arguments: &[&str]) -> String {
     ran.out.trim().to_owned()
 }
 
+/// A path with what stands for its parts.
+fn filled(path: &str) -> String {
+    path.replace("{id}", ID).replace("{hash}", "0123456789abcdef")
+}
+
 /// Calls a path; of a stream only the beginning is read.
 pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-    let (path, body) = (path.replace("{id}", ID), body.replace("{id}", ID));
+    let (path, body) = (filled(path), body.replace("{id}", ID));
     let headers = [headers, &[("Content-Type", "application/json")]].concat();
     if !path.contains("/stream/") {
         return server.request(method, &path, &headers, body);
@@ -75,7 +85,7 @@ fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
         let nobody = call(&server, method, path, &[], body);
         assert_eq!((nobody.status, nobody.header("www-authenticate")), (401, "Bearer realm=\"convengine\""), "{method} {path}");
         if !path.contains("/stream/") {
-            assert_eq!((&nobody.json()["status"], &nobody.json()["path"]), (&json!(401), &json!(path.replace("{id}", ID))));
+            assert_eq!((&nobody.json()["status"], &nobody.json()["path"]), (&json!(401), &json!(filled(path))));
         }
         for (scope, key) in &keys {
             let answer = call(&server, method, path, &[("Authorization", &bearer(key))], body);

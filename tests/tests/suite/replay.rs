@@ -108,7 +108,10 @@ fn changes(sql: &Sql) -> Vec<(String, [&'static str; 3])> {
         ),
         ("update ce_turn set state_hash = 'other' where number = 1", ["turn 1 ", "sha256", "other"]),
         (&journal, ["turn 1", "journal", "cannot be read"]),
-        ("update ce_config_snapshot set hash = 'other'", ["turn 1", "configuration", "not in the database"]),
+        (
+            "update ce_config_snapshot set hash = 'other' where hash in (select config_hash from ce_turn)",
+            ["turn 1", "configuration", "not in the database"],
+        ),
     ];
     // PostgreSQL itself refuses a payload that is no JSON.
     changes.extend((!sql.is_postgres()).then_some(torn));

@@ -98,6 +98,15 @@ fn no_route_leads_from_one_tenant_to_another() {
             ("GET", "/metrics") => {
                 assert!(text.contains("tenant=\"a\"") && !text.contains("tenant=\"b\"") && own_text.contains("tenant=\"b\""), "{text}");
             }
+            ("GET", "/api/v1/config/snapshots") => assert_ne!(answer.json()["active"], own.json()["active"]),
+            ("POST", "/api/v1/config/snapshots/{hash}/activate") => assert_eq!((answer.status, own.status), (404, 404)),
+            ("POST", "/api/v1/config/rollback") => {
+                assert_eq!((answer.status, own.status), (409, 200), "A had no other rows before");
+                two.b.sql().run("update ce_response set exact_text = 'Only B says this.' where intent_code = 'ORDERS'");
+                call(&server, "POST", "/api/v1/cache/refresh", &[("X-API-Key", &b)], "");
+            }
+            ("POST", "/api/v1/privacy/forget") => assert_eq!(answer.json(), json!({"forgotten": 0})),
+            ("DELETE", "/api/v1/conversation/{id}") => assert_eq!((answer.status, own.status), (200, 200), "each has one of this id"),
             _ => panic!("{method} {path} has no row of its own here: say what another tenant must not get"),
         }
     }

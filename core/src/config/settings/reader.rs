@@ -11,8 +11,12 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads by itself.
-const HOST_KEYS: [&str; 15] = [
+const HOST_KEYS: [&str; 19] = [
     "audit.persistence.mode",
+    "audit.persist-meta",
+    "config.follow",
+    "privacy",
+    "retention",
     "database.synchronous",
     "security",
     "transport",
@@ -30,8 +34,7 @@ const HOST_KEYS: [&str; 15] = [
 ];
 
 /// Keys of ConvEngine that this version accepts without effect.
-const WITHOUT_EFFECT: [&str; 14] = [
-    "audit.persist-meta",
+const WITHOUT_EFFECT: [&str; 13] = [
     "audit.rate-limit",
     "audit.dispatch",
     "audit.persistence",

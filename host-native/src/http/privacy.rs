@@ -1,0 +1,88 @@
+//! Lets go of conversations: `DELETE /api/v1/conversation/{id}` and `POST /api/v1/privacy/forget`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::request::{conversation_of, json_body, object};
+use crate::drive::Host;
+use crate::forget::{self, Done};
+use crate::store;
+
+/// Forgets a conversation.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/conversation/{id}",
+    tag = "conversation",
+    params(("id" = String, Path, format = "uuid", description = "The conversation")),
+    responses(
+        (status = 200, description = "It is forgotten", body = ref("#/components/schemas/Forgotten")),
+        (status = 400, description = "The conversation is not a UUID"),
+        (status = 404, description = "There is no such conversation"),
+        (status = 409, description = "A turn of it goes on"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
+    let id = conversation_of(id, &uri)?;
+    let done = forgotten(host, &uri, vec![id]).await?;
+    if done == 0 {
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "there is no such conversation: it may be forgotten already"));
+    }
+    Ok(Json(json!({"forgotten": done})))
+}
+
+/// Forgets all conversations of a person.
+#[utoipa::path(
+    post,
+    path = "/api/v1/privacy/forget",
+    tag = "operations",
+    request_body = ref("#/components/schemas/Person"),
+    responses(
+        (status = 200, description = "They are forgotten", body = ref("#/components/schemas/Forgotten")),
+        (status = 400, description = "The body cannot be read"),
+        (status = 406, description = "The client does not take JSON"),
+        (status = 408, description = "The body does not go on"),
+        (status = 409, description = "A turn of some of them goes on; the others are forgotten"),
+        (status = 413, description = "The body is too long"),
+        (status = 415, description = "The body does not say that it is JSON"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn forget(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
+    let bytes = json_body(&uri, &headers, body).await?;
+    let person = person(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
+    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
+    let mut connection = store::open(host.current.place(), false).await.map_err(database)?;
+    let ids = forget::of_person(&mut connection, &person).await.map_err(database)?;
+    connection.close().await.map_err(database)?;
+    Ok(Json(json!({"forgotten": forgotten(host, &uri, ids).await?})))
+}
+
+fn person(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
+    let example = "{\"person\": {\"customerId\": \"C-17\"}}";
+    let members = match object(bytes, example)?.remove("person") {
+        Some(Value::Object(members)) => members,
+        _ => return Err(format!("person is no object: send {example}")),
+    };
+    forget::person(members.into_iter().collect::<BTreeMap<_, _>>())
+}
+
+/// Goes on when the client leaves.
+async fn forgotten(host: Arc<Host>, uri: &Uri, ids: Vec<String>) -> Result<usize, ApiError> {
+    let done = tokio::spawn(async move { forget::conversations(&host, &ids).await }).await;
+    match done.unwrap_or(Err(sqlx::Error::WorkerCrashed)).map_err(|it| ApiError::of_database(&it, uri))? {
+        Done { forgotten, busy: 0 } => Ok(forgotten),
+        Done { forgotten, busy } => {
+            let message = format!("{busy} conversations have a turn that goes on, {forgotten} are forgotten: ask again later");
+            Err(ApiError::new(StatusCode::CONFLICT, uri, message))
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Strikes out what must not be kept, where it comes in: `convengine.privacy.redact`.
+//!
+//! Messages are redacted before their turn starts, answers of models, tools, tasks, services and containers before the core gets them,
+//! and feedback before it is stored. So the core never knows the value, journals hold the redacted form, and a replay is equal.
+
+use std::borrow::Cow;
+
+use convengine_core::text::regex::Regex;
+use convengine_core::turn::{Answer, Map, Publication, Reply, UserEvent};
+use serde_json::Value;
+
+use crate::feedback::Feedback;
+
+/// What stands for a value where the rule does not say.
+const USUAL: &str = "[redacted]";
+
+/// How deep texts are JSON within JSON.
+const NESTED: usize = 4;
+
+/// What is struck out.
+#[derive(Debug, Clone, Default)]
+pub struct Redaction {
+    patterns: Vec<(Regex, String)>,
+    /// Members of this name, wherever they stand.
+    names: Vec<(String, String)>,
+    /// Places within the parameters.
+    paths: Vec<(Vec<String>, String)>,
+}
+
+impl Redaction {
+    /// Reads the rules from a normalised tree. A rule that cannot be followed is a problem: without it something would be kept.
+    pub fn read(tree: &Value, problems: &mut Vec<String>) -> Redaction {
+        let mut redaction = Redaction::default();
+        let example = "write a list such as [{\"pattern\": \"\\\\d{16}\", \"with\": \"[card]\"}, {\"param\": \"iban\"}]";
+        let rules = match tree.pointer("/privacy/redact") {
+            None | Some(Value::Null) => return redaction,
+            Some(Value::Array(rules)) => rules,
+            Some(_) => {
+                problems.push(format!("convengine.privacy.redact: is no list: {example}"));
+                return redaction;
+            }
+        };
+        for (index, rule) in rules.iter().enumerate() {
+            if let Err(reason) = redaction.add(rule) {
+                problems.push(format!("convengine.privacy.redact[{}]: {reason}", index + 1));
+            }
+        }
+        redaction
+    }
+
+    fn add(&mut self, rule: &Value) -> Result<(), String> {
+        let members = rule.as_object().ok_or("is no object: write {\"pattern\": …, \"with\": …} or {\"param\": …, \"with\": …}")?;
+        if let Some(other) = members.keys().find(|it| !["pattern", "param", "with"].contains(&it.as_str())) {
+            return Err(format!("has the unknown member '{other}': use pattern or param, and with"));
+        }
+        let text = |name: &str| match members.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.as_str())),
+            Some(other) => Err(format!("{name}: {other} is no text")),
+        };
+        let with = text("with")?.unwrap_or(USUAL).to_owned();
+        match (text("pattern")?, text("param")?.map(str::trim)) {
+            (Some(pattern), None) => {
+                let regex = Regex::new(pattern).map_err(|it| format!("the pattern cannot be read: {it}"))?;
+                if regex.find("") != Ok(false) {
+                    return Err("the pattern fits a text of no length: write one that needs a character".to_owned());
+                }
+                self.patterns.push((regex, with));
+            }
+            (None, Some(param)) => {
+                let parts: Vec<String> = param.strip_prefix("$.").unwrap_or(param).split('.').map(str::to_owned).collect();
+                match parts.as_slice() {
+                    parts if parts.iter().any(String::is_empty) => return Err(format!("'{param}' names no parameter")),
+                    [name] if !param.starts_with("$.") => self.names.push((name.clone(), with)),
+                    _ => self.paths.push((parts, with)),
+                }
+            }
+            _ => return Err("has no pattern and no param, or both: write one of them".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Whether listeners may be shown an answer before it is complete: where patterns are looked for, nobody knows how a piece goes on.
+    pub fn lets_pieces_through(&self) -> bool {
+        self.is_off()
+    }
+
+    fn is_off(&self) -> bool {
+        self.patterns.is_empty() && self.names.is_empty() && self.paths.is_empty()
+    }
+
+    /// Redacts what a user did.
+    pub fn event(&self, event: &mut UserEvent) {
+        if self.is_off() {
+            return;
+        }
+        self.maybe(&mut event.text);
+        self.params(&mut event.params);
+    }
+
+    /// Redacts what a user says of an answer.
+    pub fn feedback(&self, feedback: &mut Feedback) {
+        if self.is_off() {
+            return;
+        }
+        self.maybe(&mut feedback.message_id);
+        self.maybe(&mut feedback.answer);
+        self.map(&mut feedback.metadata, NESTED);
+    }
+
+    /// Redacts the answer to an effect.
+    pub fn answer(&self, mut answer: Answer) -> Answer {
+        if self.is_off() {
+            return answer;
+        }
+        match &mut answer {
+            Answer::Error(error) => self.text(&mut error.message, NESTED),
+            Answer::Ok(Reply::Llm(reply)) => self.text(&mut reply.text, NESTED),
+            Answer::Ok(Reply::Tool(reply)) => self.text(&mut reply.text, NESTED),
+            Answer::Ok(Reply::Http(reply)) => self.text(&mut reply.body, NESTED),
+            Answer::Ok(Reply::Container(reply)) => self.value(&mut reply.data, NESTED),
+            Answer::Ok(Reply::Extension(reply)) => self.value(&mut reply.said, NESTED),
+            Answer::Ok(Reply::Sql(reply)) => reply.rows.iter_mut().for_each(|it| self.map(it, NESTED)),
+            Answer::Ok(Reply::Task(reply)) => {
+                self.value(&mut reply.result, NESTED);
+                self.params(&mut reply.patch.params);
+                self.map(&mut reply.patch.context, NESTED);
+                reply.patch.payload.iter_mut().for_each(|it| self.text(&mut it.value, NESTED));
+                reply.publish.iter_mut().for_each(|it| self.publication(it));
+            }
+            Answer::Ok(Reply::Embed(_) | Reply::Slept) => {}
+        }
+        answer
+    }
+
+    fn publication(&self, publication: &mut Publication) {
+        match publication {
+            Publication::Verbose { metadata, .. } => self.map(metadata, NESTED),
+            Publication::Text { text, metadata, .. } => {
+                self.text(text, NESTED);
+                self.map(metadata, NESTED);
+            }
+        }
+    }
+
+    fn params(&self, params: &mut Map) {
+        for (path, with) in &self.paths {
+            let Some((last, before)) = path.split_last() else { continue };
+            let within = before.iter().try_fold(&mut *params, |map, part| map.get_mut(part)?.as_object_mut());
+            if let Some(found) = within.and_then(|it| it.get_mut(last)) {
+                strike(found, with);
+            }
+        }
+        self.map(params, NESTED);
+    }
+
+    fn maybe(&self, text: &mut Option<String>) {
+        text.iter_mut().for_each(|it| self.text(it, NESTED));
+    }
+
+    /// A text that is JSON is read first: an escape must hide nothing, and what is left must still be JSON.
+    fn text(&self, text: &mut String, nested: usize) {
+        if nested > 0
+            && text.trim_start().starts_with(['{', '['])
+            && let Ok(mut value) = serde_json::from_str::<Value>(text)
+        {
+            let before = value.clone();
+            self.value(&mut value, nested - 1);
+            if value != before {
+                *text = value.to_string();
+            }
+        }
+        if let Cow::Owned(redacted) = self.plain(text) {
+            *text = redacted;
+        }
+    }
+
+    /// The text without what the patterns find; a pattern that cannot decide takes all of it.
+    fn plain<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut redacted = Cow::Borrowed(text);
+        for (pattern, with) in &self.patterns {
+            match pattern.replace(&redacted, with) {
+                Ok(Some(replaced)) => redacted = Cow::Owned(replaced),
+                Ok(None) => {}
+                Err(_) => redacted = Cow::Owned(with.clone()),
+            }
+        }
+        redacted
+    }
+
+    fn value(&self, value: &mut Value, nested: usize) {
+        match value {
+            Value::String(text) => self.text(text, nested),
+            Value::Number(number) => {
+                let digits = number.to_string();
+                if let Cow::Owned(redacted) = self.plain(&digits) {
+                    *value = Value::String(redacted);
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|it| self.value(it, nested)),
+            Value::Object(map) => self.map(map, nested),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    fn map(&self, map: &mut Map, nested: usize) {
+        for (name, value) in map.iter_mut() {
+            match self.names.iter().find(|it| it.0.eq_ignore_ascii_case(name)) {
+                Some((_, with)) => strike(value, with),
+                None => self.value(value, nested),
+            }
+        }
+        if map.keys().any(|it| matches!(self.plain(it), Cow::Owned(_))) {
+            *map = std::mem::take(map).into_iter().map(|(name, value)| (self.plain(&name).into_owned(), value)).collect();
+        }
+    }
+}
+
+fn strike(value: &mut Value, with: &str) {
+    if !value.is_null() {
+        *value = Value::String(with.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use convengine_core::turn::{EffectError, EffectErrorKind, HttpReply};
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(rules: Value) -> (Redaction, Vec<String>) {
+        let mut problems = Vec::new();
+        (Redaction::read(&json!({"privacy": {"redact": rules}}), &mut problems), problems)
+    }
+
+    #[test]
+    fn values_are_struck_out_wherever_they_stand() {
+        let (redaction, problems) = read(json!([
+            {"pattern": r"\b\d{4} ?\d{4}\b", "with": "[card]"}, {"param": "iban"}, {"param": "customer.name", "with": "[name]"}
+        ]));
+        assert_eq!(problems, [""; 0]);
+        let params = json!({
+            "n": 12345678, "list": ["a 1234 5678 b", 7], "iban": {"of": "DE1"}, "deep": {"IBAN": "DE2"}, "name": "stays",
+            "customer": {"name": "Ada", "iban": null}, "12345678": 1, "json": "{\"iban\":\"DE3\",\"x\":\"\\u0031234 5678\"}"
+        });
+        let mut event =
+            UserEvent { text: Some("it is 12345678.".into()), reset: false, params: params.as_object().cloned().unwrap_or_default() };
+        redaction.event(&mut event);
+        assert_eq!(event.text.as_deref(), Some("it is [card]."));
+        let expected = json!({
+            "n": "[card]", "list": ["a [card] b", 7], "iban": "[redacted]", "deep": {"IBAN": "[redacted]"}, "name": "stays",
+            "customer": {"name": "[name]", "iban": null}, "[card]": 1, "json": "{\"iban\":\"[redacted]\",\"x\":\"[card]\"}"
+        });
+        assert_eq!(Value::Object(event.params.clone()), expected);
+        let once = event.clone();
+        redaction.event(&mut event);
+        assert_eq!(event, once);
+        let answer = Answer::Ok(Reply::Http(HttpReply { status: 200, body: "[12345678, true]".to_owned(), retry_after_ms: None }));
+        let Answer::Ok(Reply::Http(reply)) = redaction.answer(answer) else { panic!("another reply") };
+        assert_eq!(reply.body, "[\"[card]\",true]");
+        let error = Answer::Error(EffectError::new(EffectErrorKind::Refused, "1234 5678 is unknown"));
+        let Answer::Error(error) = redaction.answer(error) else { panic!("no error") };
+        assert_eq!(error.message, "[card] is unknown");
+        assert!(!redaction.lets_pieces_through() && Redaction::default().lets_pieces_through());
+    }
+
+    #[test]
+    fn a_pattern_that_cannot_decide_takes_all_of_the_text() {
+        let (redaction, _) = read(json!([{"pattern": "(a|b|ab)*(?>c)"}]));
+        let mut text = "ab".repeat(40);
+        redaction.text(&mut text, NESTED);
+        assert_eq!(text, USUAL);
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_followed_is_a_problem() {
+        for rules in [
+            json!("card"),
+            json!([5]),
+            json!([{"pattern": "("}]),
+            json!([{"pattern": "x*"}]),
+            json!([{"pattern": "x", "param": "y"}]),
+            json!([{"with": "x"}]),
+            json!([{"param": "a..b"}]),
+            json!([{"param": 5}]),
+            json!([{"param": "a", "replace": "b"}]),
+        ] {
+            assert_eq!(read(rules.clone()).1.len(), 1, "{rules}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What is kept for so many days and no longer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use convengine_core::turn::Millis;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+use crate::drive::Host;
+use crate::exit::Failure;
+use crate::settings::{Retention, Settings};
+use crate::store::forget::{self, Aged};
+use crate::store::{self, Connection};
+use crate::{clock, forget as forgetting};
+
+/// Conversations that go in one transaction: few enough that turns that are stored meanwhile wait for a moment only.
+const CONVERSATIONS: i64 = 20;
+/// Rows that go in one transaction, a table.
+const ROWS: i64 = 500;
+/// Between two transactions.
+const BREATH: Duration = Duration::from_millis(20);
+/// Between two sweeps of a server.
+const PAUSE: Duration = Duration::from_mins(10);
+const DAY: Millis = 86_400_000;
+
+/// What a sweep has taken away.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Swept {
+    /// Conversations.
+    pub conversations: u64,
+    /// Audit rows.
+    pub audit: u64,
+    /// What users said of answers.
+    pub feedback: u64,
+    /// Rows of the log of model calls.
+    pub calls: u64,
+}
+
+/// Runs the command `convengine retention`.
+///
+/// # Errors
+/// Exit code 2 when nothing is to go by its age; 3 when the database cannot be used.
+pub async fn command(settings: &Settings) -> Result<(), Failure> {
+    if settings.retention.is_off() {
+        return Err(Failure::usage(
+            "nothing goes by its age: set convengine.retention.conversations, audit, feedback or calls to a number of days",
+        ));
+    }
+    let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
+    let mut connection = store::connect_existing(&settings.database).await?;
+    let swept = sweep(&mut connection, &settings.retention, &mut |_| {}).await.map_err(unusable)?;
+    let Swept { conversations, audit, feedback, calls } = swept;
+    println!("{conversations} conversations, {audit} audit rows, {feedback} rows of feedback and {calls} calls of models are gone");
+    Ok(())
+}
+
+/// Sweeps now and from then on.
+pub fn watch(host: Arc<Host>, retention: Retention) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        loop {
+            if let Err(error) = sweep_for(&host, &retention).await {
+                tracing::warn!(%error, "what is too old cannot be taken away yet");
+            }
+            sleep(PAUSE).await;
+        }
+    })
+}
+
+async fn sweep_for(host: &Host, retention: &Retention) -> sqlx::Result<()> {
+    let mut connection = store::open(host.current.place(), false).await?;
+    let swept = sweep(&mut connection, retention, &mut |id| host.streams.end(id)).await;
+    connection.close().await?;
+    swept.map(|_| ())
+}
+
+/// Takes away what is too old, and calls `gone` for each conversation. Another process that does so at the same time is left to it.
+///
+/// # Errors
+/// What the database says; what was taken away before is gone.
+pub async fn sweep(connection: &mut Connection, retention: &Retention, gone: &mut (dyn FnMut(&str) + Send)) -> sqlx::Result<Swept> {
+    let before = |days: u32| clock::now() - Millis::from(days) * DAY;
+    let mut swept = Swept::default();
+    while let Some(days) = retention.conversations {
+        let ids = alone(connection, async |it| old_conversations(it, before(days)).await).await?.unwrap_or_default();
+        if ids.is_empty() {
+            break;
+        }
+        ids.iter().for_each(|it| gone(it));
+        swept.conversations += u64::try_from(ids.len()).unwrap_or(0);
+        sleep(BREATH).await;
+    }
+    let kinds = [
+        (Aged::Audit, retention.audit, &mut swept.audit),
+        (Aged::Feedback, retention.feedback, &mut swept.feedback),
+        (Aged::Calls, retention.calls, &mut swept.calls),
+    ];
+    for (kind, days, count) in kinds {
+        let Some(days) = days else { continue };
+        while let Some(deleted @ 1..) = alone(connection, async |it| forget::delete_aged(it, kind, before(days), ROWS).await).await? {
+            *count += deleted;
+            sleep(BREATH).await;
+        }
+    }
+    if swept != Swept::default() {
+        forgetting::empty_log(connection).await?;
+        let Swept { conversations, audit, feedback, calls } = swept;
+        tracing::info!(conversations, audit, feedback, calls, "what was too old is forgotten");
+    }
+    Ok(swept)
+}
+
+async fn old_conversations(connection: &mut Connection, before: Millis) -> sqlx::Result<Vec<String>> {
+    let ids = forget::idle_since(connection, before, CONVERSATIONS).await?;
+    if !ids.is_empty() {
+        forget::delete(connection, &ids).await?;
+    }
+    Ok(ids)
+}
+
+/// Does work in a transaction, unless another process sweeps.
+async fn alone<T>(connection: &mut Connection, work: impl AsyncFnOnce(&mut Connection) -> sqlx::Result<T>) -> sqlx::Result<Option<T>> {
+    connection.begin().await?;
+    let done = match forget::alone(connection).await {
+        Ok(true) => work(connection).await.map(Some),
+        Ok(false) => Ok(None),
+        Err(error) => Err(error),
+    };
+    match done {
+        Ok(done) => connection.commit().await.map(|()| done),
+        Err(error) => connection.rollback().await.and(Err(error)),
+    }
+}

@@ -1,0 +1,236 @@
+//! How two states of the authors' rows differ, for people and for machines.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+
+use convengine_core::config::Issue;
+use convengine_core::json::diff;
+use convengine_core::turn::Map;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::state::State;
+use crate::store::config::key_of;
+
+/// What is another between two states.
+#[derive(Debug, Serialize)]
+pub struct Difference {
+    /// The hash of the first.
+    pub before: String,
+    /// The hash of the second.
+    pub after: String,
+    /// The tables that differ.
+    pub tables: BTreeMap<String, OfTable>,
+    /// Settings that differ; only snapshots have some of their own.
+    pub settings: Vec<Setting>,
+    /// What the rows are complained of.
+    pub issues: Issues,
+}
+
+/// How a table differs.
+#[derive(Debug, Default, Serialize)]
+pub struct OfTable {
+    /// Rows of the second alone.
+    pub added: Vec<OfRow>,
+    /// Rows of the first alone.
+    pub removed: Vec<OfRow>,
+    /// Rows of both.
+    pub changed: Vec<Changed>,
+}
+
+/// A row with its key.
+#[derive(Debug, Serialize)]
+pub struct OfRow {
+    /// Its key.
+    pub key: Value,
+    /// The row.
+    pub row: Map,
+}
+
+/// A row that has become another.
+#[derive(Debug, Serialize)]
+pub struct Changed {
+    /// Its key.
+    pub key: Value,
+    /// The columns that differ.
+    pub columns: BTreeMap<String, Values>,
+}
+
+/// A value before and after; null where there is none.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Values {
+    /// Of the first.
+    pub old: Value,
+    /// Of the second.
+    pub new: Value,
+}
+
+/// A setting that differs.
+#[derive(Debug, Serialize)]
+pub struct Setting {
+    /// Its name, such as `convengine.flow.memory.enabled`.
+    pub path: String,
+    /// Before and after.
+    #[serde(flatten)]
+    pub values: Values,
+}
+
+/// Issues that only one of the two has.
+#[derive(Debug, Serialize)]
+pub struct Issues {
+    /// Those of the second.
+    pub new: Vec<Issue>,
+    /// Those of the first.
+    pub gone: Vec<Issue>,
+}
+
+impl Difference {
+    /// Compares two states.
+    pub fn between(before: &State, after: &State) -> Difference {
+        let none = Vec::new();
+        let names = before.tables.keys().chain(after.tables.keys());
+        let of_table = |name: &String| {
+            let rows = |state: &'_ State| state.tables.get(name).unwrap_or(&none).clone();
+            OfTable::between(key_of(name).unwrap_or("name"), rows(before), rows(after))
+        };
+        let tables: BTreeMap<String, OfTable> = names.map(|it| (it.clone(), of_table(it))).filter(|it| !it.1.is_empty()).collect();
+        let only = |of: &State, other: &State| of.issues.iter().filter(|it| !other.issues.contains(it)).cloned().collect();
+        Difference {
+            before: before.hash.clone(),
+            after: after.hash.clone(),
+            tables,
+            settings: settings(&before.settings, &after.settings),
+            issues: Issues { new: only(after, before), gone: only(before, after) },
+        }
+    }
+
+    /// Prints it on standard output, for people or as JSON.
+    pub fn print(&self, json: bool) {
+        if json { println!("{}", serde_json::to_string(self).unwrap_or_default()) } else { print!("{self}") }
+    }
+
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        self.tables.is_empty() && self.settings.is_empty() && self.issues.new.is_empty() && self.issues.gone.is_empty()
+    }
+}
+
+/// The settings that differ.
+pub fn settings(before: &Value, after: &Value) -> Vec<Setting> {
+    let setting = |it: diff::Difference| Setting {
+        path: format!("convengine.{}", it.field),
+        values: Values { old: it.left.unwrap_or_default(), new: it.right.unwrap_or_default() },
+    };
+    diff::leaves(before, after).into_iter().map(setting).collect()
+}
+
+impl OfTable {
+    fn between(key: &str, before: Vec<Map>, after: Vec<Map>) -> OfTable {
+        // A row without its key is told by all that it says.
+        let key_of = |row: &Map| row.get(key).cloned().unwrap_or_else(|| Value::Object(row.clone()));
+        let mut known: BTreeMap<String, Map> = before.iter().map(|it| (key_of(it).to_string(), it.clone())).collect();
+        let mut found = OfTable::default();
+        for row in after {
+            let key = key_of(&row);
+            match known.remove(&key.to_string()) {
+                None => found.added.push(OfRow { key, row }),
+                Some(old) if old == row => {}
+                Some(old) => found.changed.push(Changed { key, columns: columns(&old, &row) }),
+            }
+        }
+        let gone = |row: Map| (key_of(&row), row);
+        let gone = before.into_iter().map(gone).filter(|it| known.contains_key(&it.0.to_string()));
+        found.removed = gone.map(|(key, row)| OfRow { key, row }).collect();
+        found
+    }
+
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
+}
+
+fn columns(old: &Map, new: &Map) -> BTreeMap<String, Values> {
+    let value = |row: &Map, column: &String| row.get(column).cloned().unwrap_or_default();
+    let values = |column: &String| Values { old: value(old, column), new: value(new, column) };
+    old.keys().chain(new.keys()).map(|it| (it.clone(), values(it))).filter(|it| it.1.old != it.1.new).collect()
+}
+
+impl Display for Difference {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "before {}\nafter  {}", self.before, self.after)?;
+        if self.is_none() {
+            return writeln!(f, "no difference");
+        }
+        for (name, table) in &self.tables {
+            let counts = [("added", table.added.len()), ("removed", table.removed.len()), ("changed", table.changed.len())];
+            let counts: Vec<String> = counts.iter().filter(|it| it.1 > 0).map(|(word, count)| format!("{count} {word}")).collect();
+            writeln!(f, "{name}: {}", counts.join(", "))?;
+            table.fmt(f)?;
+        }
+        for Setting { path, values } in &self.settings {
+            writeln!(f, "{path}: {} → {}", values.old, values.new)?;
+        }
+        self.issues.new.iter().try_for_each(|it| writeln!(f, "new issue: {it}"))?;
+        self.issues.gone.iter().try_for_each(|it| writeln!(f, "gone issue: {it}"))
+    }
+}
+
+impl Display for OfTable {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (sign, rows) in [('-', &self.removed), ('+', &self.added)] {
+            for OfRow { key, row } in rows {
+                writeln!(f, "  {sign} {} {}", plain(key), Value::Object(row.clone()))?;
+            }
+        }
+        for Changed { key, columns } in &self.changed {
+            writeln!(f, "  ~ {}", plain(key))?;
+            columns.iter().try_for_each(|(column, values)| writeln!(f, "      {column}: {} → {}", values.old, values.new))?;
+        }
+        Ok(())
+    }
+}
+
+fn plain(key: &Value) -> String {
+    key.as_str().map_or_else(|| key.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use convengine_core::config::Tables;
+    use serde_json::json;
+
+    use super::*;
+
+    fn state(rows: Value, settings: Value) -> State {
+        let tables: Tables = serde_json::from_value(json!({"ce_policy": rows})).expect("tables");
+        State::compiled(&tables, &settings)
+    }
+
+    #[test]
+    fn rows_are_told_from_each_other_by_their_key() {
+        let row = |id: i64, pattern: &str| json!({"policy_id": id, "rule_type": "REGEX", "pattern": pattern, "response_text": "no"});
+        let before = state(json!([row(1, "a"), row(2, "b"), row(3, "c")]), json!({"flow": {"query-rewrite": {"enabled": true}}}));
+        let after = state(json!([row(2, "("), row(3, "c"), row(11, "d")]), json!({"flow": {"query-rewrite": {"enabled": false}}}));
+        let found = Difference::between(&before, &after);
+        let of_table = &found.tables["ce_policy"];
+        let keys = |rows: &[OfRow]| rows.iter().map(|it| it.key.clone()).collect::<Vec<_>>();
+        assert_eq!((keys(&of_table.removed), keys(&of_table.added)), (vec![json!(1)], vec![json!(11)]));
+        assert_eq!(json!(of_table.changed), json!([{"key": 2, "columns": {"pattern": {"old": "b", "new": "("}}}]));
+        assert_eq!(json!(found.settings), json!([{"path": "convengine.flow.query-rewrite.enabled", "old": true, "new": false}]));
+        assert_eq!((found.issues.new.len(), found.issues.gone.len()), (1, 0));
+        let text = found.to_string();
+        for line in [
+            "ce_policy: 1 added, 1 removed, 1 changed",
+            "  ~ 2",
+            "      pattern: \"b\" → \"(\"",
+            "  - 1 {",
+            "  + 11 {",
+            "new issue: error ce_policy[2]",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+        let same = Difference::between(&before, &before);
+        assert!(same.is_none() && same.to_string().ends_with("no difference\n"));
+    }
+}

@@ -1,0 +1,139 @@
+//! `convengine snapshot`: the configurations that have been, and the way back to one of them.
+//!
+//! A snapshot holds the rows of the tables that turns depend on, disabled ones included, without the time at which each was made, and
+//! the settings that change what a turn does. It holds no documents, no scripted answers and no modules; those stay as they are.
+
+mod difference;
+mod put_back;
+mod state;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+pub use difference::{Difference, Setting};
+pub use put_back::{PutBack, Refusal, Wanted, note, put_back};
+pub use state::{State, rows_hash};
+
+use crate::arguments::SnapshotCommand;
+use crate::clock;
+use crate::exit::Failure;
+use crate::export::{Member, render};
+use crate::settings::Settings;
+use crate::store::{self, Connection, import, snapshot};
+
+/// Runs the command.
+///
+/// # Errors
+/// Exit code 1 when there is no such snapshot, or its rows cannot be taken; 3 when the database cannot be used.
+pub async fn command(settings: &Settings, command: SnapshotCommand) -> Result<(), Failure> {
+    let mut connection = store::connect_existing(&settings.database).await?;
+    let done = match command {
+        SnapshotCommand::List { json } => list(&mut connection, settings, json).await,
+        SnapshotCommand::Show { hash } => show(&mut connection, &hash).await,
+        SnapshotCommand::Diff { hash, other, json } => diff(&mut connection, &hash, other.as_deref(), json).await,
+        SnapshotCommand::Activate { hash, dry_run, json } => {
+            activate(&mut connection, settings, &Wanted::Snapshot(hash), dry_run, json).await
+        }
+        SnapshotCommand::Rollback { dry_run, json } => activate(&mut connection, settings, &Wanted::Before, dry_run, json).await,
+    };
+    done.map_err(|it| it.failure(settings))
+}
+
+impl Refusal {
+    fn failure(self, settings: &Settings) -> Failure {
+        Failure::not_right(match self {
+            Refusal::Database(error) => return store::unusable(&settings.database, &error),
+            Refusal::Unknown(line) => vec![line],
+            Refusal::Nothing => vec!["no other rows were there before: see `convengine snapshot list`".to_owned()],
+            Refusal::Unfit(lines) => lines,
+            Refusal::Errors(issues) => {
+                let last = "nothing is changed: the rows have errors that are not there now".to_owned();
+                issues.iter().map(ToString::to_string).chain([last]).collect()
+            }
+        })
+    }
+}
+
+async fn list(connection: &mut Connection, settings: &Settings, json: bool) -> Result<(), Refusal> {
+    let present = State::read(connection, &settings.tree).await?;
+    let ran: BTreeMap<String, snapshot::Ran> = snapshot::ran(connection).await?.into_iter().map(|it| (it.hash.clone(), it)).collect();
+    let mut all = Vec::new();
+    for snapshot::Snapshot { hash, kept_at } in snapshot::all(connection).await? {
+        let source = snapshot::content(connection, &hash).await?.unwrap_or_default();
+        // Servers may have other settings than this command, so the rows decide.
+        let active = rows_hash(&source) == present.rows;
+        let (turns, conversations) = ran.get(&hash).map_or((0, 0), |it| (it.turns, it.conversations));
+        let at = clock::iso_text(kept_at);
+        all.push(json!({"hash": hash, "keptAt": at, "active": active, "turns": turns, "conversations": conversations}));
+    }
+    if json {
+        println!("{}", Value::Array(all));
+        return Ok(());
+    }
+    for it in &all {
+        let text = |name: &str| it[name].as_str().unwrap_or_default();
+        let mark = if it["active"] == true { " active" } else { "" };
+        println!("{} {} turns {} conversations {}{mark}", text("hash"), text("keptAt"), it["turns"], it["conversations"]);
+    }
+    Ok(())
+}
+
+async fn content(connection: &mut Connection, digits: &str) -> Result<(String, Value), Refusal> {
+    let hash = put_back::named(connection, digits).await?;
+    let found = snapshot::content(connection, &hash).await?;
+    let unreadable = || Refusal::Unknown(format!("the snapshot {hash} cannot be read: choose another one"));
+    found.ok_or_else(unreadable).map(|it| (hash, it))
+}
+
+/// Prints a snapshot as a pack.
+async fn show(connection: &mut Connection, digits: &str) -> Result<(), Refusal> {
+    let (hash, source) = content(connection, digits).await?;
+    let state = State::of_snapshot(&source);
+    let about = format!("The configuration {hash}, without documents, scripted answers and modules.");
+    let pack = [
+        ("name", Member::Value(json!("snapshot"))),
+        ("about", Member::Value(json!(about))),
+        ("settings", Member::Value(state.settings)),
+        ("tables", Member::Tables(state.tables.into_iter().collect())),
+    ];
+    print!("{}", render(&pack));
+    Ok(())
+}
+
+async fn diff(connection: &mut Connection, digits: &str, other: Option<&str>, json: bool) -> Result<(), Refusal> {
+    let (_, source) = content(connection, digits).await?;
+    let before = State::of_snapshot(&source);
+    let after = match other {
+        Some(digits) => State::of_snapshot(&content(connection, digits).await?.1),
+        // What the snapshot's settings make of the rows: a command does not know those of the servers.
+        None => State::compiled(&store::config::tables(connection).await?, &before.settings),
+    };
+    Difference::between(&before, &after).print(json);
+    Ok(())
+}
+
+async fn activate(connection: &mut Connection, settings: &Settings, wanted: &Wanted, dry: bool, json: bool) -> Result<(), Refusal> {
+    import::unbind(connection).await?;
+    connection.begin().await?;
+    let done = put_back(connection, &settings.tree, wanted, None).await?;
+    if dry {
+        connection.rollback().await?;
+        done.difference.print(json);
+        return Ok(());
+    }
+    done.keep(connection).await?;
+    done.settings.iter().for_each(|it| {
+        eprintln!(
+            "warning {}: was {} when the snapshot was made and is {} here; settings are no rows and stay",
+            it.path, it.values.old, it.values.new
+        );
+    });
+    done.issues.iter().for_each(|it| eprintln!("{it}"));
+    if json {
+        done.difference.print(true);
+    } else {
+        println!("activated {}", done.hash);
+    }
+    Ok(())
+}

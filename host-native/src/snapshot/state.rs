@@ -1,0 +1,104 @@
+//! What authors have written, in a form in which two of them can be compared.
+
+use std::collections::BTreeMap;
+
+use convengine_core::config::{Config, Issue, Tables};
+use convengine_core::json::canon;
+use convengine_core::turn::Map;
+use serde_json::{Value, json};
+
+use crate::config;
+use crate::store::{self, Connection, script};
+
+/// A column that says when a row was made and nothing of what it does.
+const MADE: &str = "created_at";
+
+/// The authors' rows at a moment.
+#[derive(Debug)]
+pub struct State {
+    /// Rows by table; scripted answers stand as tables of their own.
+    pub tables: BTreeMap<String, Vec<Map>>,
+    /// The settings that change what a turn does.
+    pub settings: Value,
+    /// The hash of the snapshot.
+    pub hash: String,
+    /// SHA-256 of its rows alone.
+    pub rows: String,
+    /// What of the rows is left out or fails.
+    pub issues: Vec<Issue>,
+    /// The snapshot.
+    pub source: Value,
+}
+
+impl State {
+    /// Rows that are compiled with settings.
+    pub fn compiled(tables: &Tables, settings: &Value) -> State {
+        let (config, issues) = Config::compile(tables, settings);
+        State::of(&config, issues)
+    }
+
+    /// A snapshot.
+    pub fn of_snapshot(source: &Value) -> State {
+        let (config, issues) = Config::from_source(source);
+        State::of(&config, issues)
+    }
+
+    /// All that the authors have in a database.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn read(connection: &mut Connection, settings: &Value) -> sqlx::Result<State> {
+        let raw = store::config::tables(connection).await?;
+        let (config, issues) = config::of_tables(connection, &raw, settings);
+        let mut state = State::of(&config, issues);
+        // Tables that the pipeline's profile does not read are no part of the snapshot.
+        let others = store::config::other_tables(connection).await?;
+        for (table, rows) in raw.0.into_iter().chain(others.0) {
+            state.tables.entry(table).or_insert_with(|| rows.into_iter().map(without_time).collect());
+        }
+        let scripts = script::load(connection).await?;
+        for (kind, replies) in [("tasks", scripts.tasks), ("tools", scripts.tools), ("containers", scripts.containers)] {
+            if !replies.is_empty() {
+                state.tables.insert(kind.to_owned(), replies.into_iter().map(|(name, reply)| row(&name, reply)).collect());
+            }
+        }
+        if !scripts.http.is_empty() {
+            state.tables.insert("http".to_owned(), vec![row("rules", json!(scripts.http))]);
+        }
+        Ok(state)
+    }
+
+    /// Whether authors have written nothing yet.
+    pub fn is_blank(&self) -> bool {
+        self.tables.values().all(Vec::is_empty)
+    }
+
+    /// What a configuration was compiled from.
+    pub fn of(config: &Config, issues: Vec<Issue>) -> State {
+        let member = |name: &str| config.source().get(name).cloned().unwrap_or_default();
+        State {
+            tables: serde_json::from_value(member("tables")).unwrap_or_default(),
+            settings: member("settings"),
+            hash: config.hash().to_owned(),
+            rows: rows_hash(config.source()),
+            issues,
+            source: config.source().clone(),
+        }
+    }
+}
+
+/// SHA-256 of the rows of a snapshot, in hexadecimal.
+pub fn rows_hash(source: &Value) -> String {
+    let mut hasher = canon::Hasher::default();
+    hasher.json(source.get("tables").unwrap_or(&Value::Null));
+    hasher.finish()
+}
+
+fn row(name: &str, reply: Value) -> Map {
+    Map::from_iter([("name".to_owned(), name.into()), ("reply".to_owned(), reply)])
+}
+
+fn without_time(mut row: Map) -> Map {
+    row.shift_remove(MADE);
+    row
+}

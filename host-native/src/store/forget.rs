@@ -1,0 +1,295 @@
+//! Lets go of conversations: every table that names one is listed here, and nowhere else.
+
+use convengine_core::turn::Millis;
+use serde_json::json;
+
+use super::database::{Connection, Row, Statement, Value};
+use super::schema;
+
+/// What names conversations, in the order in which it goes.
+const TABLES: [(&str, Statement); 11] = [
+    (
+        "ce_turn_effect",
+        Statement::of(
+            "delete from ce_turn_effect where turn_id in
+               (select turn_id from ce_turn where conversation_id in (select value from json_each($1)))",
+            "delete from ce_turn_effect where turn_id in
+               (select turn_id from ce_turn where conversation_id in (select r::uuid from json_array_elements_text($1::json) r))",
+        ),
+    ),
+    (
+        "ce_turn",
+        Statement::of(
+            "delete from ce_turn where conversation_id in (select value from json_each($1))",
+            "delete from ce_turn where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "ce_memory",
+        Statement::of(
+            "delete from ce_memory where conversation_id in (select value from json_each($1))",
+            "delete from ce_memory where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "ce_audit",
+        Statement::of(
+            "delete from ce_audit where conversation_id in (select value from json_each($1))",
+            "delete from ce_audit where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "ce_conversation_history",
+        Statement::of(
+            "delete from ce_conversation_history where conversation_id in (select value from json_each($1))",
+            "delete from ce_conversation_history where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "ce_llm_call_log",
+        Statement::of(
+            "delete from ce_llm_call_log where conversation_id in (select value from json_each($1))",
+            "delete from ce_llm_call_log where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "ce_mcp_user_feedback",
+        Statement::of(
+            "delete from ce_mcp_user_feedback where conversation_id in (select value from json_each($1))",
+            "delete from ce_mcp_user_feedback where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "ce_user_query_knowledge",
+        Statement::of(
+            "delete from ce_user_query_knowledge where conversation_id in (select value from json_each($1))",
+            "delete from ce_user_query_knowledge where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "ce_semantic_query_failures",
+        Statement::of(
+            "delete from ce_semantic_query_failures where conversation_id in (select value from json_each($1))",
+            "delete from ce_semantic_query_failures where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "ce_conversation",
+        Statement::of(
+            "delete from ce_conversation where conversation_id in (select value from json_each($1))",
+            "delete from ce_conversation where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    // What a turn has written that ended between the first statement and this one.
+    (
+        "ce_turn",
+        Statement::of(
+            "delete from ce_turn where conversation_id in (select value from json_each($1))",
+            "delete from ce_turn where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+];
+
+/// Deletes everything that names these conversations, in a transaction that the caller holds; answers how many rows there were.
+///
+/// # Errors
+/// What the database says.
+pub async fn delete(connection: &mut Connection, conversations: &[String]) -> sqlx::Result<u64> {
+    let existing = schema::tables(connection).await?;
+    let ids = json!(conversations).to_string();
+    lock(connection, &ids).await?;
+    let mut deleted = 0;
+    for (_, sql) in TABLES.iter().filter(|it| existing.contains(it.0)) {
+        deleted += connection.run(sql, &[Value::Text(&ids)]).await?;
+    }
+    Ok(deleted)
+}
+
+/// Waits for the turns that are being stored; those that come find the turn before them gone, and are not stored.
+async fn lock(connection: &mut Connection, ids: &str) -> sqlx::Result<()> {
+    let sql = Statement::of(
+        "select 1 where $1 is null",
+        "select 1 as found from ce_turn where conversation_id in (select r::uuid from json_array_elements_text($1::json) r) for update",
+    );
+    connection.all(&sql, &[Value::Text(ids)]).await.map(|_| ())
+}
+
+/// Those of these conversations that have an open turn which somebody runs, as far as the database knows. A lease is not renewed on
+/// SQLite, so that it says little there: a turn counts as left behind after ten minutes.
+///
+/// # Errors
+/// What the database says.
+pub async fn running(connection: &mut Connection, conversations: &[String]) -> sqlx::Result<Vec<String>> {
+    let sql = Statement::of(
+        "select conversation_id from ce_turn where status = 'open' and conversation_id in (select value from json_each($1))
+           and lease_until > cast(unixepoch('subsec') * 1000 as integer) - 600000",
+        "select conversation_id::text from ce_turn where status = 'open' and lease_until >= now()
+           and conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+    );
+    let ids = json!(conversations).to_string();
+    connection.all(&sql, &[Value::Text(&ids)]).await?.iter().map(|it| it.text("conversation_id")).collect()
+}
+
+/// The conversations whose stored parameters have a member with this value; a number or a truth is compared as it is written.
+///
+/// # Errors
+/// What the database says.
+pub async fn of_person(connection: &mut Connection, member: &str, value: &str) -> sqlx::Result<Vec<String>> {
+    let sql = Statement::of(
+        "select conversation_id from ce_conversation c where exists (
+           select 1 from json_each(case when json_valid(c.input_params_json) then c.input_params_json else '{}' end) p
+           where p.key = $1 and case p.type when 'true' then 'true' when 'false' then 'false' else cast(p.value as text) end = $2)
+         order by conversation_id",
+        "select conversation_id::text from ce_conversation c where exists (
+           select 1 from json_each_text(case json_typeof(c.input_params_json::text::json)
+             when 'object' then c.input_params_json::text::json else '{}'::json end) p
+           where p.key = $1 and p.value = $2) order by conversation_id",
+    );
+    connection.all(&sql, &[Value::Text(member), Value::Text(value)]).await?.iter().map(|it| it.text("conversation_id")).collect()
+}
+
+/// Conversations whose newest turn was before a time and that have no open one, the oldest first; on PostgreSQL they are locked.
+///
+/// # Errors
+/// What the database says.
+pub async fn idle_since(connection: &mut Connection, before: Millis, most: i64) -> sqlx::Result<Vec<String>> {
+    // A time is a number or a text, as the original stored both; each form is a range of the index.
+    let sql = Statement::of(
+        "select conversation_id from ce_conversation c where (updated_at < $1 or updated_at >= '' and updated_at < $2)
+           and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
+         order by updated_at limit $3",
+        "select conversation_id::text from ce_conversation c where updated_at < to_timestamp($1 / 1000.0) and $2 <> ''
+           and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
+         order by updated_at limit $3 for update skip locked",
+    );
+    let text = crate::clock::audit_text(before);
+    let rows = connection.all(&sql, &[Value::Int(before), Value::Text(&text), Value::Int(most)]).await?;
+    rows.iter().map(|it| it.text("conversation_id")).collect()
+}
+
+/// Whether nobody else sweeps; until the transaction ends nobody else will.
+///
+/// # Errors
+/// What the database says.
+pub async fn alone(connection: &mut Connection) -> sqlx::Result<bool> {
+    let sql = Statement::of("select true as alone", "select pg_try_advisory_xact_lock(726174654) as alone");
+    connection.first(&sql, &[]).await?.ok_or(sqlx::Error::RowNotFound)?.flag("alone")
+}
+
+/// Which rows go by their own age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aged {
+    /// Audit rows.
+    Audit,
+    /// What users said of answers.
+    Feedback,
+    /// The log of model calls.
+    Calls,
+}
+
+/// The rows that go by age: those with the smallest numbers are looked at, so that a pass over a table that has nothing to go is short.
+const AGED: [(Aged, &str, Statement); 5] = [
+    (
+        Aged::Audit,
+        "ce_audit",
+        Statement::of(
+            "delete from ce_audit where audit_id in (select audit_id from (select audit_id, created_at from ce_audit order by audit_id limit $3)
+               where created_at < $1 or created_at >= '' and created_at < $2)",
+            "delete from ce_audit where audit_id in (select audit_id from (select audit_id, created_at from ce_audit order by audit_id limit $3) a
+               where created_at < to_timestamp($1 / 1000.0) and $2 <> '')",
+        ),
+    ),
+    (
+        Aged::Feedback,
+        "ce_mcp_user_feedback",
+        Statement::of(
+            "delete from ce_mcp_user_feedback where feedback_id in
+               (select feedback_id from (select feedback_id, created_at from ce_mcp_user_feedback order by feedback_id limit $3)
+                where created_at < $1 or created_at >= '' and created_at < $2)",
+            "delete from ce_mcp_user_feedback where feedback_id in
+               (select feedback_id from (select feedback_id, created_at from ce_mcp_user_feedback order by feedback_id limit $3) a
+                where created_at < to_timestamp($1 / 1000.0) and $2 <> '')",
+        ),
+    ),
+    (
+        Aged::Feedback,
+        "ce_user_query_knowledge",
+        Statement::of(
+            "delete from ce_user_query_knowledge where id in
+               (select id from (select id, created_at from ce_user_query_knowledge where conversation_id is not null order by id limit $3)
+                where created_at < $1 or created_at >= '' and created_at < $2)",
+            "delete from ce_user_query_knowledge where id in
+               (select id from (select id, created_at from ce_user_query_knowledge where conversation_id is not null order by id limit $3) a
+                where created_at < to_timestamp($1 / 1000.0) and $2 <> '')",
+        ),
+    ),
+    (
+        Aged::Feedback,
+        "ce_semantic_query_failures",
+        Statement::of(
+            "delete from ce_semantic_query_failures where id in
+               (select id from (select id, created_at from ce_semantic_query_failures where conversation_id is not null order by id limit $3)
+                where created_at < $1 or created_at >= '' and created_at < $2)",
+            "delete from ce_semantic_query_failures where id in
+               (select id from (select id, created_at from ce_semantic_query_failures where conversation_id is not null order by id limit $3) a
+                where created_at < to_timestamp($1 / 1000.0) and $2 <> '')",
+        ),
+    ),
+    (
+        Aged::Calls,
+        "ce_llm_call_log",
+        Statement::of(
+            "delete from ce_llm_call_log where llm_call_id in
+               (select llm_call_id from (select llm_call_id, created_at from ce_llm_call_log order by llm_call_id limit $3)
+                where created_at < $1 or created_at >= '' and created_at < $2)",
+            "delete from ce_llm_call_log where llm_call_id in
+               (select llm_call_id from (select llm_call_id, created_at from ce_llm_call_log order by llm_call_id limit $3) a
+                where created_at < to_timestamp($1 / 1000.0) and $2 <> '')",
+        ),
+    ),
+];
+
+/// Deletes rows of a kind that are older than a time, at most so many a table; answers how many there were.
+///
+/// # Errors
+/// What the database says.
+pub async fn delete_aged(connection: &mut Connection, kind: Aged, before: Millis, most: i64) -> sqlx::Result<u64> {
+    let existing = schema::tables(connection).await?;
+    let text = crate::clock::audit_text(before);
+    let mut deleted = 0;
+    for (_, _, sql) in AGED.iter().filter(|it| it.0 == kind && existing.contains(it.1)) {
+        deleted += connection.run(sql, &[Value::Int(before), Value::Text(&text), Value::Int(most)]).await?;
+    }
+    Ok(deleted)
+}
+
+/// Most bytes of a file of SQLite that is written anew while others wait for it.
+const LARGEST: i64 = 256 << 20;
+
+/// Writes the file of SQLite anew, outside of a transaction: pages keep copies of rows that were moved to other pages, which nothing
+/// else overwrites. Answers whether it is small enough for that.
+///
+/// # Errors
+/// What the database says.
+pub async fn rewrite(connection: &mut Connection) -> sqlx::Result<bool> {
+    let Connection::Sqlite(_) = connection else { return Ok(true) };
+    let sql = Statement::both("select page_count * page_size as bytes from pragma_page_count, pragma_page_size");
+    if connection.first(&sql, &[]).await?.ok_or(sqlx::Error::RowNotFound)?.int("bytes")? > LARGEST {
+        return Ok(false);
+    }
+    connection.run(&Statement::both("vacuum"), &[]).await.map(|_| true)
+}
+
+/// Brings what SQLite has overwritten from its log into the file and empties the log, outside of a transaction; answers whether nobody
+/// was in the way. The rows of PostgreSQL are its operator's to vacuum.
+///
+/// # Errors
+/// What the database says.
+pub async fn empty_log(connection: &mut Connection) -> sqlx::Result<bool> {
+    let Connection::Sqlite(_) = connection else { return Ok(true) };
+    let row = connection.first(&Statement::both("pragma wal_checkpoint(truncate)"), &[]).await?;
+    row.as_ref().map_or(Ok(true), |it: &Row| it.int("busy").map(|it| it == 0))
+}
+
+#[cfg(test)]
+mod tests;

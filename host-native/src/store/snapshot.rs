@@ -1,0 +1,103 @@
+//! The snapshots that are kept.
+
+use serde_json::Value as Json;
+
+use super::database::{Connection, Statement, Value};
+use crate::clock;
+use convengine_core::turn::Millis;
+
+/// A snapshot without its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// SHA-256 of its content.
+    pub hash: String,
+    /// When it was kept first.
+    pub kept_at: Millis,
+}
+
+/// How much ran on a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// The snapshot.
+    pub hash: String,
+    /// Turns.
+    pub turns: i64,
+    /// Conversations that these turns belong to.
+    pub conversations: i64,
+}
+
+/// All snapshots, the newest first.
+///
+/// # Errors
+/// What the database says.
+pub async fn all(connection: &mut Connection) -> sqlx::Result<Vec<Snapshot>> {
+    let sql = Statement::of(
+        "select hash, cast(created_at as text) as kept_at from ce_config_snapshot order by created_at desc, hash",
+        "select hash, (extract(epoch from created_at) * 1000)::bigint::text as kept_at from ce_config_snapshot
+         order by created_at desc, hash collate \"C\"",
+    );
+    let rows = connection.all(&sql, &[]).await?;
+    rows.iter().map(|it| Ok(Snapshot { hash: it.text("hash")?, kept_at: clock::parse(&it.text("kept_at")?).unwrap_or(0) })).collect()
+}
+
+/// How much ran on each snapshot; it reads all turns.
+///
+/// # Errors
+/// What the database says.
+pub async fn ran(connection: &mut Connection) -> sqlx::Result<Vec<Ran>> {
+    let sql = Statement::both(
+        "select config_hash, count(*) as turns, count(distinct conversation_id) as conversations from ce_turn group by config_hash",
+    );
+    let rows = connection.all(&sql, &[]).await?;
+    let ran = |it: &super::database::Row| {
+        Ok(Ran { hash: it.text("config_hash")?, turns: it.int("turns")?, conversations: it.int("conversations")? })
+    };
+    rows.iter().map(ran).collect()
+}
+
+/// The hashes that begin with these digits, at most two of them.
+///
+/// # Errors
+/// What the database says.
+pub async fn beginning(connection: &mut Connection, digits: &str) -> sqlx::Result<Vec<String>> {
+    let sql = Statement::both("select hash from ce_config_snapshot where substr(hash, 1, length($1)) = $1 order by hash limit 2");
+    connection.all(&sql, &[Value::Text(digits)]).await?.iter().map(|it| it.text("hash")).collect()
+}
+
+/// The content of a snapshot; nothing when it is not kept or no JSON.
+///
+/// # Errors
+/// What the database says.
+pub async fn content(connection: &mut Connection, hash: &str) -> sqlx::Result<Option<Json>> {
+    let sql = Statement::both("select body from ce_config_snapshot where hash = $1");
+    let body = connection.first(&sql, &[Value::Text(hash)]).await?.map(|it| it.text("body")).transpose()?;
+    Ok(body.and_then(|it| serde_json::from_str(&it).ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::store::config::keep_snapshot;
+    use crate::store::testing::each;
+
+    #[tokio::test]
+    async fn snapshots_are_found_by_how_they_begin() {
+        for mut database in each().await {
+            let connection = &mut database.connection;
+            for (hash, at) in [("aab1", 1000), ("aab2", 2000), ("c3", 1500)] {
+                keep_snapshot(connection, hash, &json!({"settings": {"at": at}}), at).await.expect("kept");
+            }
+            let found = all(connection).await.expect("snapshots");
+            let found: Vec<_> = found.iter().map(|it| (it.hash.as_str(), it.kept_at)).collect();
+            assert_eq!(found, [("aab2", 2000), ("c3", 1500), ("aab1", 1000)]);
+            assert_eq!(beginning(connection, "aab").await.expect("two"), ["aab1", "aab2"]);
+            assert_eq!(beginning(connection, "c").await.expect("one"), ["c3"]);
+            assert_eq!(beginning(connection, "%").await.expect("none"), [""; 0]);
+            assert_eq!(content(connection, "c3").await.expect("a body"), Some(json!({"settings": {"at": 1500}})));
+            assert_eq!(content(connection, "c").await.expect("none"), None);
+            assert_eq!(ran(connection).await.expect("nothing ran"), []);
+        }
+    }
+}

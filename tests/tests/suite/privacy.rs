@@ -1,0 +1,383 @@
+//! What is forgotten, goes by its age, or was struck out before it was kept: it is in no byte afterwards. And audit rows with `_meta`.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use axum::Router;
+use convengine_server::store::turn::decompress;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, client, one_line, orders, within};
+use crate::stream::{ID, Listener};
+
+const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
+const THIRD: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a09";
+const JSON: [(&str, &str); 1] = [("Content-Type", "application/json")];
+const FORGET: &str = "/api/v1/privacy/forget";
+const CARD: &str = "4929123456781111";
+
+fn conversation(id: &str) -> String {
+    format!("/api/v1/conversation/{id}")
+}
+
+fn say(server: &Server, id: &str, text: &str, params: Value) -> Value {
+    let answer = server.post(json!({"conversationId": id, "message": text, "inputParams": params}).to_string());
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+/// The files of a database of SQLite as they are, and everything that is in its tables.
+fn bytes(place: &Place) -> Vec<Vec<u8>> {
+    let file = PathBuf::from(place.database().trim_start_matches("sqlite:"));
+    let files = ["", "-wal"].map(|it| fs::read(format!("{}{it}", file.display())).unwrap_or_default());
+    let rows = place.sql().everything().into_iter().map(String::into_bytes);
+    if place.is_postgres() { rows.collect() } else { files.into_iter().chain(rows).collect() }
+}
+
+fn holds(all: &[Vec<u8>], mark: &str) -> bool {
+    all.iter().any(|it| it.windows(mark.len()).any(|part| part == mark.as_bytes()))
+}
+
+/// All journals as text.
+fn journals(place: &Place) -> String {
+    let mut sql = place.sql();
+    let hex = sql.hex("journal");
+    let found = sql.texts(&format!("select {hex} from ce_turn"));
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    let read = |hex: &String| decompress(&hex.as_bytes().chunks(2).map(byte).collect::<Vec<u8>>()).unwrap();
+    found.iter().map(|it| serde_json::to_string(&read(it)).unwrap()).collect()
+}
+
+/// A pack whose model, tool and service are asked in every turn.
+fn desk(address: SocketAddr) -> Value {
+    json!({
+        "name": "desk",
+        "tables": {
+            "ce_intent": [{"intent_code": "DESK", "description": "Everything"}],
+            "ce_intent_classifier": [{"classifier_id": 1, "rule_type": "REGEX", "pattern": ".*", "intent_code": "DESK", "priority": 1}],
+            "ce_response": [{"response_id": 1, "intent_code": "ANY", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
+                "exact_text": "{{userText}} {{inputParams.tool_result.result}}"}],
+            "ce_mcp_tool": [{"tool_id": 1, "tool_code": "crm.find", "tool_group": "API", "intent_code": "ANY", "state_code": "ANY"}],
+            "ce_http_tool": [{"tool_id": 1, "url_template": format!("http://{address}/find"), "response_mapping": "TEXT"}]
+        }
+    })
+}
+
+/// A service that answers everything with a mark.
+fn service(mark: &str) -> (SocketAddr, Runtime) {
+    let runtime = Runtime::new().unwrap();
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    let body = format!("{{\"card\": {mark}, \"escaped\": \"\\u0034{}\"}}", &mark[1..]);
+    let routes = Router::new().fallback(async move || body);
+    runtime.spawn(async { axum::serve(listener, routes).await });
+    (address, runtime)
+}
+
+/// A server that asks a model and the service.
+fn serve(place: &Place, address: SocketAddr, reply: &Value, more: &[&str]) -> Server {
+    let model = format!("scripted:{}", place.pack("model.json", &json!([{"reply": reply}])));
+    let network = format!("convengine.network.allow-private={address}");
+    let words = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", &network];
+    place.start(place.command(&[&ANYWHERE[..], &words, more].concat()).env("RUST_LOG", "info,convengine_server=trace"))
+}
+
+fn act(query: &str) -> Value {
+    json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": query})
+}
+
+fn tool() -> Value {
+    json!({"tool_code": "crm.find", "args": {}})
+}
+
+fn feedback(server: &Server, id: &str, mark: &str) {
+    let body = json!({"conversationId": id, "feedbackType": "THUMBS_DOWN", "messageId": mark, "assistantResponse": format!("bad {mark}"),
+        "metadata": {"reason": mark, "correct_sql": format!("select '{mark}'")}});
+    let answer = server.request("POST", "/api/v1/conversation/feedback", &JSON, body.to_string());
+    assert_eq!(answer.status, 200, "{answer:?}");
+}
+
+#[test]
+fn a_forgotten_conversation_is_in_no_byte() {
+    let mark = "MARK-OF-ADA-4711";
+    let (address, _runtime) = service("1234512345");
+    let place = Place::with(&desk(address));
+    let server = serve(&place, address, &act(mark), &["--set", "convengine.flow.memory.enabled=true"]);
+    for id in [ID, OTHER] {
+        for turn in 0..3 {
+            // The second is long enough for pages of its own.
+            let text = format!("{mark} {}", "and so on ".repeat(if turn == 1 { 900 } else { 1 }));
+            say(&server, id, &text, json!({"tool_request": tool(), "name": mark}));
+        }
+        feedback(&server, id, mark);
+    }
+    let mut sql = place.sql();
+    // What other paths write, or have written before.
+    for id in [ID, OTHER] {
+        sql.run(&format!("insert into ce_user_query_knowledge (conversation_id, query_text) values ('{id}', '{mark} {id}')"));
+    }
+    let turn = sql.texts(&format!("select cast(turn_id as text) from ce_turn where conversation_id = '{ID}'")).remove(0);
+    let at = if sql.is_postgres() { "now()" } else { "1" };
+    sql.run(&format!(
+        "insert into ce_turn_effect (turn_id, effect_id, request_hash, outcome, at) values ('{turn}', 900, '', '{mark}', {at})"
+    ));
+    drop(sql);
+    let before = bytes(&place);
+    assert!(holds(&before, mark) && holds(&before, ID));
+    let mut filled: Vec<String> = Vec::new();
+    for table in [
+        "ce_conversation",
+        "ce_conversation_history",
+        "ce_audit",
+        "ce_llm_call_log",
+        "ce_turn",
+        "ce_memory",
+        "ce_mcp_user_feedback",
+        "ce_user_query_knowledge",
+        "ce_semantic_query_failures",
+    ] {
+        filled.extend(place.sql().texts(&format!("select '{table}' from {table} where conversation_id = '{ID}' limit 1")));
+    }
+    assert_eq!(filled.len(), 9, "each table has something to forget: {filled:?}");
+    let stream = client().get(format!("http://{}/api/v1/conversation/stream/{ID}", server.address)).send().unwrap();
+    let stream = std::thread::spawn(move || stream.text().unwrap());
+    let gone = server.request("DELETE", &conversation(ID), &[], "");
+    assert_eq!((gone.status, gone.json()), (200, json!({"forgotten": 1})), "{gone:?}");
+    assert!(stream.join().unwrap().contains("CONNECTED"), "and it has ended");
+    let after = bytes(&place);
+    assert!(
+        !holds(&after, ID) && !holds(&after, &turn),
+        "{:#?}",
+        place.sql().everything().iter().filter(|it| it.contains(ID)).collect::<Vec<_>>()
+    );
+    assert!(holds(&after, OTHER) && holds(&after, mark));
+    assert_eq!(place.run(&["replay", "--conversation", OTHER]).code, 0);
+    assert_eq!(server.audit(ID), [] as [Value; 0]);
+    let record = || server.log().lines().filter(|it| it.contains("conversations are forgotten") && it.contains("count=1")).count();
+    assert!(within(|| record() == 1) && !server.log().lines().any(|it| it.contains("forgotten") && it.contains(ID)), "{}", server.log());
+    assert_eq!(server.request("DELETE", &conversation(ID), &[], "").status, 404);
+    assert_eq!(server.request("DELETE", &conversation("x"), &[], "").status, 400);
+    // With the last one that has it, the mark is gone, too.
+    let ran = place.run(&["forget", "--conversation", OTHER]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "forgot 1 conversations\n"), "{ran:?}");
+    let after = bytes(&place);
+    assert!(!holds(&after, OTHER) && !holds(&after, mark));
+    one_line(&place.run(&["forget", "--conversation", OTHER]), 1, &["there is no such conversation"]);
+    // It begins anew.
+    assert_eq!(say(&server, ID, "hello", json!({}))["success"], true);
+    assert_eq!(place.sql().texts(&format!("select cast(number as text) from ce_turn where conversation_id = '{ID}'")), ["1"]);
+}
+
+#[test]
+fn among_many_conversations_sqlite_keeps_no_byte_of_those_that_are_forgotten() {
+    let place = Place::with(&orders());
+    if place.is_postgres() {
+        return;
+    }
+    let server = place.serve(&WORDS_ALONE);
+    // Each id is of its own: one that differs in the last digits alone may be put together by the compression of journals.
+    let id = |number: usize| {
+        let digits = format!("{:016x}", (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        format!(
+            "{}-{}-4{}-9{}-{}",
+            &digits[..8],
+            &digits[8..12],
+            &digits[13..],
+            &digits[2..5],
+            digits[4..].chars().rev().collect::<String>()
+        )
+    };
+    let secret = |number: usize| id(number).replace('-', "#");
+    for round in 0..3 {
+        for number in 0..40 {
+            let text = format!("order {} {}", secret(number), "x".repeat(number * (37 + round * 50)));
+            say(&server, &id(number), &text, json!({"customerId": if number % 2 == 0 { "even" } else { "odd" }, "note": text}));
+        }
+    }
+    let done = server.request("POST", FORGET, &JSON, json!({"person": {"customerId": "even"}}).to_string());
+    assert_eq!((done.status, done.json()), (200, json!({"forgotten": 20})), "{done:?}");
+    let after = bytes(&place);
+    for number in 0..40 {
+        let found = [id(number), secret(number)].map(|it| holds(&after, &it));
+        assert_eq!(found, [number % 2 == 1; 2], "{number}");
+    }
+}
+
+#[test]
+fn a_person_is_forgotten_by_what_the_parameters_say() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    say(&server, ID, "my order", json!({"customerId": "C-17", "country": "DE"}));
+    say(&server, OTHER, "my order", json!({"customerId": "C-17", "country": "FR"}));
+    say(&server, THIRD, "my order", json!({"customerId": 17}));
+    let ids = || place.sql().texts("select cast(conversation_id as text) from ce_conversation order by 1");
+    let forget = |person: Value| server.request("POST", FORGET, &JSON, json!({"person": person}).to_string());
+    assert_eq!(forget(json!({"customerId": "C-1"})).json(), json!({"forgotten": 0}));
+    assert_eq!(forget(json!({"customerId": "C-17", "country": "FR"})).json(), json!({"forgotten": 1}));
+    assert_eq!(ids(), [ID, THIRD]);
+    assert_eq!(forget(json!({"customerId": 17})).json(), json!({"forgotten": 1}));
+    for wrong in [json!({}), json!("C-17"), json!({"customerId": null}), json!({"customerId": {}}), json!({"customerId": ""})] {
+        assert_eq!(forget(wrong.clone()).status, 400, "{wrong}");
+    }
+    let ran = place.run(&["forget", "--person", "customerId=C-17"]);
+    assert_eq!((ran.code, ran.out.as_str(), ids().len()), (0, "forgot 1 conversations\n", 0), "{ran:?}");
+    assert_eq!(place.run(&["forget", "--person", "customerId"]).code, 2);
+    assert_eq!(place.run(&["forget"]).code, 2);
+}
+
+#[test]
+fn a_turn_that_runs_is_waited_for() {
+    let place = Place::with(&orders());
+    let model = format!("scripted:{}", place.pack("model.json", &json!([{"delay_ms": 2000, "reply": act("")}])));
+    let words = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"];
+    let server = place.start(place.command(&ANYWHERE).args(words));
+    let mut listener = Listener::open(&server);
+    std::thread::scope(|scope| {
+        let turn = scope.spawn(|| server.say(ID, "my order"));
+        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        let open = "select status from ce_turn";
+        assert!(within(|| place.sql().texts(open) == ["open"]));
+        // Another process cannot wait for it.
+        one_line(&place.run(&["forget", "--conversation", ID]), 1, &["a turn of the conversation", "runs"]);
+        assert_eq!(server.request("DELETE", &conversation(ID), &[], "").status, 200);
+        assert_eq!(turn.join().unwrap()["success"], true, "it was answered first");
+    });
+    assert!(!holds(&bytes(&place), ID));
+}
+
+#[test]
+fn what_is_old_goes() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    for id in [ID, OTHER, THIRD] {
+        say(&server, id, "my order", json!({}));
+        feedback(&server, id, "bad");
+    }
+    let past = |days: u32| {
+        if place.is_postgres() {
+            (format!("now() - interval '{days} days'"), format!("now() - interval '{days} days'"))
+        } else {
+            (format!("(unixepoch() - {days} * 86400) * 1000"), format!("strftime('%Y-%m-%d %H:%M:%f', 'now', '-{days} days')"))
+        }
+    };
+    let mut sql = place.sql();
+    let (millis, text) = past(40);
+    sql.run(&format!("update ce_conversation set updated_at = {millis} where conversation_id = '{ID}'"));
+    // As the original has stored it.
+    sql.run(&format!("update ce_conversation set updated_at = {text} where conversation_id = '{OTHER}'"));
+    sql.run(&format!("update ce_audit set created_at = {text} where conversation_id = '{THIRD}'"));
+    sql.run(&format!("update ce_mcp_user_feedback set created_at = {text} where conversation_id = '{THIRD}'"));
+    let count = |table: &str| place.sql().texts(&format!("select cast(count(*) as text) from {table}")).remove(0);
+    one_line(&place.run(&["retention"]), 2, &["convengine.retention"]);
+    let ran = place.run(&["retention", "--set", "convengine.retention.conversations=50", "--set", "convengine.retention.audit=30"]);
+    assert!(ran.code == 0 && ran.out.starts_with("0 conversations, ") && !ran.out.contains(", 0 audit rows"), "{ran:?}");
+    let left = place.sql().texts(&format!("select stage from ce_audit where conversation_id = '{THIRD}'"));
+    assert_eq!(left, [""; 0]);
+    assert_eq!((count("ce_conversation"), count("ce_mcp_user_feedback")), ("3".to_owned(), "3".to_owned()));
+    say(&server, THIRD, "my order", json!({}));
+    let replayed = place.run(&["replay", "--conversation", THIRD]);
+    assert_eq!(replayed.code, 0, "what is left fits: {replayed:?}");
+    drop(server);
+    // A server does so by itself.
+    let words = ["--set", "convengine.retention.conversations=30", "--set", "convengine.retention.feedback=30"];
+    let server = place.serve(&[&WORDS_ALONE[..], &words].concat());
+    assert!(within(|| count("ce_conversation") == "1" && count("ce_mcp_user_feedback") == "0"), "{}", server.log());
+    assert!(within(|| server.log().contains("what was too old is forgotten")), "{}", server.log());
+    let left = place.sql().everything().join("\n");
+    assert!(!left.contains(ID) && !left.contains(OTHER) && left.contains(THIRD));
+    assert_eq!(place.run(&["replay", "--conversation", THIRD]).code, 0);
+    one_line(
+        &place.run(&[&ANYWHERE[..], &["--set", "convengine.retention.audit=never"]].concat()),
+        2,
+        &["convengine.retention.audit", "days"],
+    );
+}
+
+#[test]
+fn what_is_struck_out_is_in_no_byte_and_replays_are_equal() {
+    let (address, _runtime) = service(CARD);
+    let place = Place::with(&desk(address));
+    let rules = json!([{"pattern": r"\b4929[ -]?\d{4}[ -]?\d{4}[ -]?\d{4}\b", "with": "[card]"}, {"param": "iban", "with": "[iban]"}]);
+    let rules = format!("convengine.privacy.redact={rules}");
+    let server = serve(&place, address, &act(&format!("pay with {CARD}")), &["--set", &rules]);
+    let mut listener = Listener::open(&server);
+    let file = json!({"name": format!("{CARD}.pdf"), "mimeType": "application/pdf", "content": "aGVsbG8=", "encoding": "base64"});
+    let params = json!({"tool_request": tool(), "card": CARD.parse::<u64>().unwrap(), "deep": [{"card": CARD}], "iban": "DE00BANK7", "files": [file]});
+    let answer = say(&server, ID, &format!("charge {CARD} please"), params);
+    let value = answer["payload"]["value"].as_str().unwrap();
+    assert!(value.starts_with("charge [card] please") && value.matches("[card]").count() >= 2, "{answer}");
+    let events = listener.until(|it| it.name == "ENGINE_RETURN");
+    feedback(&server, ID, CARD);
+    let audit = server.audit(ID);
+    let mut shown = bytes(&place);
+    shown.extend([answer.to_string(), journals(&place), server.log(), json!(audit).to_string()].map(String::into_bytes));
+    shown.extend(events.iter().map(|it| it.data.to_string().into_bytes()));
+    for mark in [CARD, "29123456781111", "DE00BANK7"] {
+        assert!(!holds(&shown, mark), "{mark}");
+    }
+    assert!(holds(&shown, "[card].pdf") && holds(&shown, "[iban]"));
+    let model = place.sql().texts("select response_text from ce_llm_call_log").remove(0);
+    assert!(model.contains("pay with [card]"), "{model}");
+    let ran = place.run(&["replay", "--conversation", ID]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // The same message under the same key is the same message.
+    let send = || {
+        let body = json!({"conversationId": OTHER, "message": format!("is {CARD} mine?")}).to_string();
+        server.request("POST", crate::running::MESSAGE, &[JSON[0], ("Idempotency-Key", "k1")], body)
+    };
+    let (first, again) = (send(), send());
+    assert_eq!((first.status, first.json()), (again.status, again.json()));
+    for bad in ["[{\"pattern\": \"(\"}]", "cards", "[{\"with\": \"x\"}]"] {
+        one_line(
+            &place.run(&[&ANYWHERE[..], &["--set", &format!("convengine.privacy.redact={bad}")]].concat()),
+            2,
+            &["convengine.privacy.redact"],
+        );
+    }
+}
+
+#[test]
+fn audit_rows_are_stored_with_the_session_where_that_is_wanted() {
+    let (address, _runtime) = service("77");
+    let place = Place::with(&desk(address));
+    let stored = |id: &str| {
+        let rows =
+            place.sql().texts(&format!("select cast(payload_json as text) from ce_audit where conversation_id = '{id}' order by audit_id"));
+        rows.iter().map(|it| serde_json::from_str::<Value>(it).unwrap()).collect::<Vec<_>>()
+    };
+    for (mode, id) in [("DEFERRED_BULK", ID), ("IMMEDIATE", OTHER), ("DERIVED", THIRD)] {
+        let mode = format!("convengine.audit.persistence.mode={mode}");
+        let meta = ["--set", "convengine.audit.persist-meta=true", "--set", &mode];
+        let server = serve(&place, address, &act("q"), &meta);
+        for text in ["one", "two"] {
+            say(&server, id, text, json!({"tool_request": tool()}));
+        }
+        feedback(&server, id, "m");
+        assert!(!server.log().contains("persist-meta"), "it has an effect: {}", server.log());
+        let with: Vec<Value> = server.get(&format!("/api/v1/conversation/audit/{id}?meta=true")).json().as_array().unwrap().clone();
+        if id == THIRD {
+            assert_eq!(stored(id).len(), 2, "feedback alone is stored");
+            let ran = place.run(&["audit", "materialise", "--set", "convengine.audit.persist-meta=true"]);
+            assert_eq!(ran.code, 0, "{ran:?}");
+        }
+        let payload = |row: &Value| serde_json::from_str::<Value>(row["payloadJson"].as_str().unwrap()).unwrap();
+        let rows = stored(id);
+        assert!(rows.iter().all(|it| it["_meta"]["session"].is_object() && it["_meta"]["conversationId"] == id), "{rows:?}");
+        assert!(rows.iter().filter(|it| it["_meta"]["session"]["userText"] == "two").count() > 5);
+        assert_eq!(with.len(), rows.len());
+        for row in &rows {
+            assert!(with.iter().any(|it| payload(it) == *row), "{row}");
+        }
+        let plain = server.audit(id);
+        assert!(plain.len() == rows.len() && plain.iter().all(|it| payload(it).get("_meta").is_none()));
+        // What is derived without the setting is the same.
+        drop(server);
+        let server = serve(&place, address, &act("q"), &[]);
+        assert_eq!(server.audit(id), plain);
+        let ran = place.run(&["replay", "--conversation", id]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+}

@@ -1,0 +1,230 @@
+//! What an import would change, which configurations there have been, and the way back to one, with and without a server.
+
+use serde_json::{Value, json};
+
+use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, one_line, orders, within};
+use crate::stream::Listener;
+
+const ID: &str = crate::stream::ID;
+const REFRESH: &str = "/api/v1/cache/refresh";
+const SNAPSHOTS: &str = "/api/v1/config/snapshots";
+const ROLLBACK: &str = "/api/v1/config/rollback";
+
+/// The pack with another answer to questions about orders.
+fn answering(text: &str) -> Value {
+    let mut pack = orders();
+    pack["tables"]["ce_response"][0]["exact_text"] = json!(text);
+    pack
+}
+
+fn import(place: &Place, pack: &Value) {
+    let ran = place.run(&["import", &place.pack("next.json", pack)]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+/// Snapshots as `list` tells of them, the newest first.
+fn list(place: &Place) -> Vec<Value> {
+    let ran = place.run(&["snapshot", "list", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    serde_json::from_str::<Value>(&ran.out).unwrap().as_array().unwrap().clone()
+}
+
+/// The hash of the rows that are there.
+fn active(place: &Place) -> String {
+    let all = list(place);
+    let of: Vec<&str> = all.iter().filter(|it| it["active"] == true).map(|it| it["hash"].as_str().unwrap()).collect();
+    assert_eq!(of.len(), 1, "{all:?}");
+    of[0].to_owned()
+}
+
+fn answer(server: &Server, text: &str) -> String {
+    server.say(ID, text)["payload"]["value"].as_str().unwrap().to_owned()
+}
+
+fn running(server: &Server) -> String {
+    server.get(SNAPSHOTS).json()["active"].as_str().unwrap().to_owned()
+}
+
+fn tables(place: &Place) -> Value {
+    serde_json::from_str::<Value>(&place.run(&["export"]).out).unwrap()["tables"].clone()
+}
+
+#[test]
+fn a_dry_run_tells_what_would_change_and_changes_nothing() {
+    let place = Place::with(&orders());
+    let mut sql = place.sql();
+    let before = sql.everything();
+    let mut pack = answering("It has arrived.");
+    let responses = pack["tables"]["ce_response"].as_array_mut().unwrap();
+    responses.remove(2);
+    let mut more = responses[1].clone();
+    (more["response_id"], more["intent_code"]) = (json!(9), json!("ORDERS"));
+    more["exact_text"] = json!("{{");
+    responses.push(more);
+    pack["tasks"] = json!({"a:b": {"result": 1}});
+    pack["tables"]["cv_document"] = json!([{"document_id": 4, "collection": "faq", "body": "A week."}]);
+    let file = place.pack("next.json", &pack);
+    let ran = place.run(&["import", &file, "--dry-run"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    for line in [
+        "ce_response: 1 added, 1 removed, 1 changed",
+        "  ~ 1",
+        "      exact_text: \"Your order is on its way.\" → \"It has arrived.\"",
+        "  + 9 {",
+        "  - 3 {",
+        "cv_document: 1 added",
+        "tasks: 1 added",
+        "  + a:b {",
+        "new issue: error ce_response[9]",
+    ] {
+        assert!(ran.out.contains(line), "{line} in {}", ran.out);
+    }
+    let found: Value = serde_json::from_str(&place.run(&["import", &file, "--dry-run", "--json"]).out).unwrap();
+    assert_eq!(found["before"], json!(active(&place)));
+    assert!(found["after"] != found["before"] && found["issues"]["gone"] == json!([]), "{found}");
+    assert_eq!(found["tables"]["ce_response"]["changed"][0]["columns"]["exact_text"]["new"], "It has arrived.");
+    assert_eq!(found["tables"].as_object().unwrap().keys().collect::<Vec<_>>(), ["ce_response", "cv_document", "tasks"]);
+    // What an import would refuse.
+    let strict = place.run(&["import", &file, "--dry-run", "--strict"]);
+    assert!(strict.code == 1 && strict.err.starts_with("error ce_response[9]"), "{strict:?}");
+    let unfit = place.pack("unfit.json", &json!({"name": "unfit", "tables": {"ce_intent": [{"intent_code": 5, "description": "d"}]}}));
+    one_line(&place.run(&["import", &unfit, "--dry-run"]), 1, &["ce_intent[1].intent_code"]);
+    assert_eq!(sql.everything(), before);
+    let same = place.run(&["import", &place.pack("same.json", &orders()), "--dry-run"]);
+    assert!(same.code == 0 && same.out.ends_with("no difference\n"), "{same:?}");
+    // Nothing is made for it.
+    let empty = Place::new();
+    let ran = empty.run(&["import", &file, "--dry-run"]);
+    assert!(ran.code == 3 && empty.is_untouched(), "{ran:?}");
+}
+
+#[test]
+fn rows_come_back_as_they_were() {
+    let place = Place::with(&orders());
+    let (first, first_rows) = (active(&place), tables(&place));
+    let mut other = answering("second");
+    other["tables"]["ce_intent"].as_array_mut().unwrap().push(json!({"intent_code": "C", "description": "c", "enabled": false}));
+    let template = |id: u32, at: &str| {
+        json!({"template_id": id, "intent_code": "ORDERS", "state_code": "ANY", "output_format": "TEXT", "system_prompt": "s",
+            "user_prompt": "u", "created_at": at})
+    };
+    other["tables"]["ce_prompt_template"] = json!([template(1, "2026-02-01 00:00:00"), template(2, "2026-01-01 00:00:00")]);
+    import(&place, &other);
+    let (second, second_rows) = (active(&place), tables(&place));
+    import(&place, &answering("third"));
+    place.sql().run("delete from ce_prompt_template");
+    // The rows as they are were never imported, and are kept as well.
+    let shown = place.run(&["snapshot", "diff", &second[..8]]);
+    assert!(shown.code == 0 && shown.out.contains("ce_prompt_template: 2 removed"), "{shown:?}");
+    let everything = place.sql().everything();
+    let dry = place.run(&["snapshot", "activate", &second[..12], "--dry-run"]);
+    assert!(dry.code == 0 && dry.out.contains("\"third\" → \"second\""), "{dry:?}");
+    assert_eq!(place.sql().everything(), everything);
+    let ran = place.run(&["snapshot", "activate", &second[..12]]);
+    assert_eq!((ran.code, ran.out.trim()), (0, format!("activated {second}").as_str()), "{ran:?}");
+    assert_eq!(active(&place), second);
+    let plain = |mut tables: Value| {
+        // The times at which templates were made count in their order alone.
+        let templates = tables["ce_prompt_template"].as_array_mut().into_iter().flatten();
+        templates.for_each(|it| _ = it.as_object_mut().unwrap().remove("created_at"));
+        for rows in tables.as_object_mut().unwrap().values_mut().filter_map(Value::as_array_mut) {
+            rows.iter_mut().for_each(|it| _ = it.as_object_mut().unwrap().remove("created_at"));
+        }
+        tables
+    };
+    assert_eq!(plain(tables(&place)), plain(second_rows));
+    // Back to what was edited by hand, to the third, and on to the first.
+    let rollback = || {
+        let ran = place.run(&["snapshot", "rollback"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        active(&place)
+    };
+    let edited = rollback();
+    let third = rollback();
+    assert_eq!(list(&place).len(), 4);
+    assert!(![&first, &second].contains(&&edited) && ![&first, &second, &edited].contains(&&third));
+    assert_eq!((rollback(), rollback()), (second.clone(), first));
+    assert_eq!(plain(tables(&place)), plain(first_rows));
+    one_line(&place.run(&["snapshot", "rollback"]), 1, &["no other rows were there before"]);
+    let pack = place.write("shown.json", &place.run(&["snapshot", "show", &second]).out);
+    assert_eq!((place.run(&["import", &pack]).code, active(&place)), (0, second.clone()));
+    one_line(&place.run(&["snapshot", "activate", &second[..7]]), 1, &["at least 8 digits"]);
+    one_line(&place.run(&["snapshot", "activate", "00000000"]), 1, &["there is no snapshot 00000000"]);
+}
+
+#[test]
+fn a_running_server_goes_back_and_its_turns_go_on() {
+    let place = Place::with(&orders());
+    let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
+    let model =
+        format!("scripted:{}", place.pack("model.json", &json!([{"times": 1, "delay_ms": 4000, "reply": reply}, {"reply": reply}])));
+    let words = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", "convengine.config.follow=false"];
+    let server = place.start(place.command(&ANYWHERE).args(words));
+    let first = running(&server);
+    let mut listener = Listener::open(&server);
+    import(&place, &answering("second"));
+    std::thread::scope(|scope| {
+        let turn = scope.spawn(|| answer(&server, "my order"));
+        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
+        let second = running(&server);
+        let back = server.request("POST", ROLLBACK, &[], "");
+        assert_eq!((back.status, &back.json()["config"]), (200, &json!(first)), "{back:?}");
+        assert_eq!(back.json()["tables"]["ce_response"]["changed"][0]["columns"]["exact_text"]["old"], "second");
+        let forth = server.request("POST", &format!("{SNAPSHOTS}/{}/activate", &second[..10]), &[], "").json();
+        // It was made with the settings of this server, as the first was, and not of the command that imported.
+        assert_eq!((&forth["hash"], &forth["config"], &forth["settings"]), (&json!(second), &json!(second), &json!([])));
+        assert!(!turn.is_finished(), "the model has not answered yet");
+        assert_eq!(turn.join().unwrap(), "Your order is on its way.");
+    });
+    assert_eq!(answer(&server, "my order"), "second");
+    let all = server.get(SNAPSHOTS).json();
+    let marked: Vec<&Value> = all["snapshots"].as_array().unwrap().iter().filter(|it| it["active"] == true).collect();
+    assert_eq!((marked.len(), &marked[0]["hash"]), (1, &all["active"]));
+    // A snapshot with an error is not taken, and nothing is changed by it.
+    let mut bad = answering("bad");
+    bad["tables"]["ce_intent_classifier"][1]["pattern"] = json!("(");
+    import(&place, &bad);
+    let broken = active(&place);
+    import(&place, &answering("good"));
+    assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
+    let before = place.sql().everything();
+    let refused = server.request("POST", &format!("{SNAPSHOTS}/{broken}/activate"), &[], "");
+    assert_eq!(refused.status, 422, "{refused:?}");
+    assert!(refused.json()["issues"][0]["path"].as_str().unwrap().starts_with("ce_intent_classifier[2]"), "{refused:?}");
+    assert_eq!(place.sql().everything(), before);
+    assert_eq!(answer(&server, "my order"), "good");
+    assert_eq!(server.request("POST", &format!("{SNAPSHOTS}/0000000000/activate"), &[], "").status, 404);
+    assert_eq!(server.request("POST", &format!("{SNAPSHOTS}/x/activate"), &[], "").status, 404);
+    let ran = place.run(&["replay", "--conversation", ID]);
+    assert_eq!(ran.code, 0, "each turn under what it ran with: {ran:?}");
+}
+
+#[test]
+fn servers_follow_what_another_process_has_taken() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    let deaf = place.is_postgres().then(|| place.serve(&[&WORDS_ALONE[..], &["--set", "convengine.config.follow=false"]].concat()));
+    let other = place.is_postgres().then(|| place.serve(&WORDS_ALONE));
+    let takes = |server: &Server, text: &str| assert!(within(|| answer(server, "my order") == text), "{text}: {}", server.log());
+    import(&place, &answering("second"));
+    takes(&server, "second");
+    other.iter().for_each(|it| takes(it, "second"));
+    assert_eq!(place.run(&["snapshot", "rollback"]).code, 0);
+    takes(&server, "Your order is on its way.");
+    other.iter().for_each(|it| takes(it, "Your order is on its way."));
+    // Rows that were edited by hand wait for somebody who says so; then all take them.
+    place.sql().run("update ce_response set exact_text = 'by hand' where response_id = 1");
+    let known = |it: &Server| running(it) == running(&server);
+    assert_eq!(answer(&server, "my order"), "Your order is on its way.");
+    assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
+    assert_eq!(answer(&server, "my order"), "by hand");
+    other.iter().for_each(|it| assert!(within(|| known(it))));
+    deaf.iter().for_each(|it| assert_eq!(answer(it, "my order"), "Your order is on its way."));
+    // Rows with an error are left to who has imported them.
+    let mut bad = answering("bad");
+    bad["tables"]["ce_intent_classifier"][1]["pattern"] = json!("(");
+    import(&place, &bad);
+    assert!(within(|| server.log().contains("ce_intent_classifier[2]")), "{}", server.log());
+    assert_eq!(answer(&server, "my order"), "by hand");
+}
