@@ -1,7 +1,7 @@
 //! The corpus over HTTP: a real server on loopback, and what it stored.
 
 use convengine_server::play::{Around, play_http_in};
-use convengine_tests::{Case, binary, corpus, explained};
+use convengine_tests::{Case, binary, corpus, explained, recordings_of_other_paths};
 
 use crate::running::Place;
 
@@ -32,4 +32,21 @@ fn every_pack_is_as_expected_over_http() {
         failed
     });
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// Other paths, other methods and bodies that are none; rows that are changed while the server runs.
+#[test]
+fn recordings_of_other_paths_are_as_expected_over_http() {
+    let (binary, mut explained) = (binary().unwrap(), explained().unwrap());
+    let mut turns = 0;
+    for case in recordings_of_other_paths().unwrap() {
+        let place = Place::ready();
+        let around = Around { database: Some(place.database()), ..Around::default() };
+        let report = play_http_in(&case.pack, &binary, &case.path, &around, &mut explained);
+        assert!(report.passed(), "{report:#?}");
+        let idle = explained.idle(&case.pack.name);
+        assert!(idle.is_empty(), "explanations that explain nothing: {idle:#?}");
+        turns += report.turns.len();
+    }
+    assert_eq!(turns, 64);
 }
