@@ -84,6 +84,7 @@ impl HttpPlayer {
         parse_context(&mut body);
         let sent = request.body.get("conversationId").and_then(Value::as_str);
         let named = body.get("conversationId").and_then(Value::as_str).or(sent).map(str::to_lowercase);
+        let named = named.filter(|it| it.len() == 36 && uuid::Uuid::try_parse(it).is_ok());
         let label = of_pack.conversation.unwrap_or_default();
         if let (Some(id), false) = (&named, self.labels.contains_key(&label)) {
             self.labels.insert(label.clone(), id.clone());

@@ -27,7 +27,7 @@ const ROWS: [&str; 15] = [
 ];
 
 const TRANSPORTS: [&str; 2] = ["sse", "none"];
-const ORIGINS: [&str; 1] = ["same"];
+const ORIGINS: [&str; 2] = ["cross", "same"];
 
 /// Every way in which the clients run: how they listen, from where, and how they are shown.
 fn ways() -> Vec<Value> {
