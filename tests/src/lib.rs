@@ -1,6 +1,7 @@
 //! The corpus: packs as data, and where to find what plays them.
 
 pub mod contract;
+pub mod fuzz;
 pub mod invariants;
 pub mod plain;
 pub mod scaled;
@@ -46,6 +47,17 @@ pub fn corpus() -> Result<Vec<Case>> {
     }
     cases.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(cases)
+}
+
+/// The recordings that call other paths or change the database, which are played over HTTP alone.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn recordings_of_other_paths() -> Result<Vec<Case>> {
+    ["s23_rest_errors", "s36_cache_semantics"]
+        .map(|it| case(root().join(format!("tests/packs/recorded/rest/{it}.json"))))
+        .into_iter()
+        .collect()
 }
 
 /// The corpus and the packs of extensions, whose modules must have been built. These have one message, which is sent twice.

@@ -14,7 +14,13 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
+const EXECUTABLE = process.env.CHROMIUM || '/usr/bin/chromium';
 const LOADED_WITHIN_MS = 30_000;
+
+/** Starts a Chromium of which nothing stays. */
+export function launch() {
+  return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS, headless: true });
+}
 
 /**
  * Opens the page, waits for its engine and hands it to `run`; `before` may prepare it before it is opened.
@@ -28,7 +34,7 @@ export async function withPage(base, { size = '1440x900', dark = false, before =
     if (!base) throw new Error('name the address of the page as the first argument');
     const [width, height] = size.split('x').map(Number);
     context = await chromium.launchPersistentContext(profile, {
-      executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+      executablePath: EXECUTABLE,
       args: FLAGS,
       headless: true,
       viewport: { width, height },

@@ -26,8 +26,9 @@ pub struct Played {
 }
 
 /// Fields that differ from run to run.
-const VOLATILE: [&str; 14] = [
+const VOLATILE: [&str; 15] = [
     "timestamp",
+    "snapshot",
     "created_at",
     "updated_at",
     "modified_at",
@@ -150,6 +151,9 @@ fn whole(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Difference
 fn members(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Difference>) {
     let mut ours = ours.clone();
     drop_volatile(&mut ours);
+    if expected.is_array() && ours.is_array() {
+        return leaves(field, Some(expected), Some(&ours), found);
+    }
     let (Some(expected), Some(ours)) = (expected.as_object(), ours.as_object()) else {
         return whole(field, expected, &ours, found);
     };

@@ -24,7 +24,7 @@ pub struct HttpPlayer {
     client: reqwest::Client,
     pool: Pool,
     seen: BTreeMap<String, Seen>,
-    /// The conversations by the labels of their turns.
+    /// The first conversations by the labels of their turns.
     labels: BTreeMap<String, String>,
     server: PackServer,
 }
@@ -84,14 +84,20 @@ impl HttpPlayer {
         parse_context(&mut body);
         let sent = request.body.get("conversationId").and_then(Value::as_str);
         let named = body.get("conversationId").and_then(Value::as_str).or(sent).map(str::to_lowercase);
+        let named = named.filter(|it| it.len() == 36 && uuid::Uuid::try_parse(it).is_ok());
         let label = of_pack.conversation.unwrap_or_default();
-        // A request of another kind is looked at from the conversation that its label had last.
-        let conversation = named.or_else(|| self.labels.get(&label).cloned());
-        self.labels.extend(conversation.iter().map(|it| (label.clone(), it.clone())));
+        if let (Some(id), false) = (&named, self.labels.contains_key(&label)) {
+            self.labels.insert(label.clone(), id.clone());
+        }
+        // Recordings have the row of the label's first conversation, whichever a request is about.
+        let first = self.labels.get(&label);
         let mut played = Played { status, json: body, ..Played::default() };
-        if let Some(id) = conversation {
+        if let Some(id) = named.as_ref().or(first) {
             let seen = self.seen.entry(id.clone()).or_default();
-            server.wait(look(&self.pool, &self.config, &id, seen, &mut played))?;
+            server.wait(look(&self.pool, &self.config, id, seen, &mut played))?;
+        }
+        if let Some(id) = first {
+            server.wait(look_at_rows(&self.pool, id, &mut played))?;
         }
         Ok(played)
     }
@@ -117,7 +123,7 @@ async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) ->
     Ok((status, serde_json::from_str(&text).unwrap_or(Value::Null)))
 }
 
-/// Reads what the turn left: its audit rows, model calls, the conversation's row and history.
+/// Reads what the turn left: its audit rows and model calls.
 async fn look(pool: &Pool, config: &Arc<Config>, id: &str, seen: &mut Seen, played: &mut Played) -> Result<()> {
     let rows = audit::rows_of(pool, id, Configs::with(config)).await?;
     played.audit =
@@ -147,6 +153,12 @@ async fn look(pool: &Pool, config: &Arc<Config>, id: &str, seen: &mut Seen, play
         logged.iter().map(|it| (cell(it, 0).unwrap_or_default(), cell(it, 1).unwrap_or_default())).collect();
     place(&mut played.llm, logged.iter().skip(seen.calls).map(|it| (it.0.as_str(), it.1.as_str())));
     seen.calls = logged.len();
+    Ok(())
+}
+
+/// Reads the conversation's row and history.
+async fn look_at_rows(pool: &Pool, id: &str, played: &mut Played) -> Result<()> {
+    let cell = |row: &[Option<String>], at: usize| row.get(at).cloned().flatten();
     let sql = "select status, intent_code, state_code, cast(context_json as text), last_user_text, cast(last_assistant_json as text), \
         cast(input_params_json as text) from ce_conversation where cast(conversation_id as text) = $1";
     if let Some(row) = texts(pool, sql, id).await?.first() {

@@ -10,6 +10,7 @@ mod expect;
 mod explained;
 mod http;
 mod junit;
+mod recorded;
 mod server;
 pub mod stub;
 
@@ -144,7 +145,13 @@ fn each_turn(pack: &Pack, explained: &mut Explained, mut play: impl FnMut(usize)
             }
         };
         let mut found = TurnReport { turn, hash, unexplained: Vec::new(), explained: BTreeMap::new(), other_answer: false };
-        let expected = of_pack.expect.as_ref().map(|it| differences(&compared(it), &played)).unwrap_or_default();
+        let expected = of_pack.expect.as_ref().map(|it| {
+            let expect = compared(it);
+            let played = recorded::with_their_id(&expect, pack, played.clone());
+            let (expect, played) = recorded::with_the_rows_kept(expect, of_pack, played);
+            differences(&expect, &played)
+        });
+        let expected = expected.unwrap_or_default();
         for difference in unmet(of_pack, &played).into_iter().chain(expected) {
             match explained.explain(&pack.name, turn, &difference) {
                 Some(ruling) => {

@@ -2,16 +2,18 @@
 //!
 //! `soak crash DATABASE EVERY [PACK…]` kills a server at every so manieth point; `soak load DATABASE CONNECTIONS
 //! seconds:S|conversations:N [KEY=VALUE…]`; `soak ceiling DATABASE CONNECTIONS seconds:S|conversations:N` with servers that store the
-//! same rows without an engine; `soak outage DATABASE CONNECTIONS`; `soak size DATABASE PACK [KEY=VALUE…]`. DATABASE is `sqlite` or the address of a PostgreSQL server. An outage says `steady` when
+//! same rows without an engine; `soak outage DATABASE CONNECTIONS`; `soak size DATABASE PACK [KEY=VALUE…]`; `soak fuzz SECONDS [TARGET…]`,
+//! which calls itself with `fuzz-one` and `fuzz-try`. DATABASE is `sqlite` or the address of a PostgreSQL server. An outage says `steady` when
 //! the database may be stopped, and waits for the line `restored`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use convengine_tests::fuzz::{self, Target};
 use convengine_tests::soak::crash;
 use convengine_tests::soak::database::Kind;
 use convengine_tests::soak::load::{Until, hold};
@@ -36,11 +38,33 @@ fn main() -> Result<()> {
             json!({"turns": seen.turns, "bytes": seen.bytes, "rows": seen.rows})
         }
         ["streams", database, count, rounds] => open(&Kind::parse(database)?, count.parse()?, rounds.parse()?)?,
+        ["fuzz", seconds, targets @ ..] => return fuzz(Duration::from_secs(seconds.parse()?), targets),
+        ["fuzz-one", target, seed, seconds, note] => {
+            fuzz::listen_to_panics();
+            let seen = fuzz::run(Target::named(target)?, seed.parse()?, Duration::from_secs(seconds.parse()?), Path::new(note))?;
+            json!({"inputs": seen.inputs, "kinds": seen.kinds})
+        }
+        ["fuzz-try", target, file] => {
+            fuzz::listen_to_panics();
+            let (target, input) = (Target::named(target)?, std::fs::read(file)?);
+            json!(fuzz::on_a_small_stack(|| target.hold(&input).map_err(|it| anyhow!(it)))?)
+        }
         _ => bail!(
-            "usage: soak crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | streams DATABASE STREAMS ROUNDS"
+            "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | streams DATABASE STREAMS ROUNDS"
         ),
     };
     println!("{found}");
+    Ok(())
+}
+
+/// Prints a line for each target; fails when one has a finding.
+fn fuzz(time: Duration, names: &[&str]) -> Result<()> {
+    let named: Vec<&Target> = names.iter().map(|it| Target::named(it)).collect::<Result<_>>()?;
+    let targets = if named.is_empty() { fuzz::TARGETS.iter().collect() } else { named };
+    let seed = u64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?;
+    let reports = fuzz::supervise::hold(&std::env::current_exe()?, &targets, seed, time)?;
+    reports.iter().for_each(|it| println!("{it}"));
+    ensure!(reports.iter().all(|it| it.finding.is_none()), "there are findings");
     Ok(())
 }
 

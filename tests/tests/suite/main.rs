@@ -3,6 +3,7 @@
 mod access;
 mod browser;
 mod budget;
+mod chat;
 mod clients;
 mod commands;
 mod containers;
@@ -16,6 +17,7 @@ mod export;
 mod extension;
 mod faults;
 mod foreign;
+mod fuzz;
 mod http;
 mod invariants;
 mod lint;

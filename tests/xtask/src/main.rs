@@ -31,10 +31,10 @@ usage: cargo xtask COMMAND
   teeth             changes every expectation of the corpus, one at a time (--leaves), and breaks the engine in two dozen ways
                     (--builds [NAME…]); each time a test must fail
   size              prints the bytes of what was built and compares them with tests/budget.txt
-  soak [crash | load | size | streams]
+  soak [crash | load | size | streams | fuzz]
                     crash: a server killed at every point of ten packs; load: five packs at once on both databases, memory, and a
-                    PostgreSQL that is stopped meanwhile; size: bytes a turn; streams: 5,000 open streams;
-                    without a word all of them
+                    PostgreSQL that is stopped meanwhile; size: bytes a turn; streams: 5,000 open streams; fuzz: ten minutes for
+                    each reader; without a word all of them
   bench             prints what a turn costs beside a server without a core (--quick: shorter, --counts: no times)
 
 What is missing on the machine is installed where that is allowed.";

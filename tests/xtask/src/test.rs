@@ -50,7 +50,8 @@ pub fn beside_postgres(project: &Project, words: &[&str]) -> Result<()> {
 /// What the second run of the suite leaves out: what needs no database, and what is about SQLite alone.
 ///
 /// All else is played again, so that a new test is forgotten on neither database.
-const ON_SQLITE_ALONE: [&str; 9] = ["browser", "sqlite", "budget::", "core::", "faults::", "protocol::", "readme::", "scaled::", "tidy::"];
+const ON_SQLITE_ALONE: [&str; 10] =
+    ["browser", "sqlite", "budget::", "core::", "faults::", "fuzz::", "protocol::", "readme::", "scaled::", "tidy::"];
 
 /// The suite again, with its databases on PostgreSQL.
 fn on_postgres(project: &Project) -> Command {

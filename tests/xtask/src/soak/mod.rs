@@ -1,6 +1,7 @@
 //! The long ones: what only many turns show. `cargo xtask test` runs each in short.
 
 mod crash;
+mod fuzz;
 mod load;
 mod size;
 mod streams;
@@ -19,7 +20,8 @@ use crate::sh;
 type Run = fn(&mut Soak<'_>) -> Result<Vec<String>>;
 
 /// The runs by name.
-const RUNS: [(&str, Run); 4] = [("crash", crash::run), ("load", load::run), ("size", size::run), ("streams", streams::run)];
+const RUNS: [(&str, Run); 5] =
+    [("crash", crash::run), ("load", load::run), ("size", size::run), ("streams", streams::run), ("fuzz", fuzz::run)];
 
 /// Runs one of the long ones, or all.
 pub fn run(project: &Project, words: &[&str]) -> Result<()> {

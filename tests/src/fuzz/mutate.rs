@@ -1,0 +1,282 @@
+//! Makes inputs of inputs: by bytes, by words of the seeds, and where an input is JSON, by its values.
+
+use std::collections::BTreeSet;
+
+use convengine_core::turn::Rng;
+use serde_json::{Map, Value, json};
+
+use super::LONGEST;
+
+/// Brackets and what else may stand within itself.
+const NESTS: [(&str, &str); 16] = [
+    ("[", "]"),
+    ("{", "}"),
+    ("{\"a\":", "}"),
+    ("(", ")"),
+    ("!", ""),
+    ("-", ""),
+    ("not ", ""),
+    ("${", "}"),
+    ("[[${", "}]]"),
+    ("{{", "}}"),
+    ("[# th:if=\"${a}\"]", "[/]"),
+    ("[# th:each=\"x : ${a}\"]", "[/]"),
+    ("$[?(@.a", ")]"),
+    ("a ? ", " : b"),
+    ("(?:", ")*"),
+    ("\"", "\""),
+];
+
+/// Words that the seeds need not have.
+const WORDS: [&str; 28] = [
+    "\u{0}",
+    "\u{feff}",
+    "\u{2028}",
+    "ß",
+    "İ",
+    "\u{1f642}",
+    "e\u{301}",
+    "\\u0000",
+    "\\ud800",
+    "\\",
+    "\"",
+    "'",
+    "\r\n",
+    "\t",
+    "null",
+    "true",
+    "0",
+    "-1",
+    "1e999",
+    "0.1",
+    "9223372036854775808",
+    "-9223372036854775808",
+    "18446744073709551615",
+    "4294967296",
+    "1970-01-01T00:00:00Z",
+    "$.a",
+    "..",
+    "%%",
+];
+
+/// Most words that are kept of the seeds.
+const MOST_WORDS: usize = 4_000;
+
+/// A source of inputs: the same seed and the same kept inputs give the same ones.
+#[derive(Debug)]
+pub struct Mutator {
+    rng: Rng,
+    words: Vec<Vec<u8>>,
+}
+
+impl Mutator {
+    /// Learns words from the seeds.
+    pub fn new(seed: u64, seeds: &[Vec<u8>]) -> Mutator {
+        let mut words: BTreeSet<Vec<u8>> = WORDS.iter().map(|it| it.as_bytes().to_vec()).collect();
+        for seed in seeds {
+            let class = |byte: u8| if byte.is_ascii_alphanumeric() || byte == b'_' { 0 } else { 1 + u8::from(byte.is_ascii_whitespace()) };
+            let pieces = seed.chunk_by(|a, b| class(*a) == class(*b));
+            words.extend(pieces.filter(|it| it.len() <= 32).map(<[u8]>::to_vec));
+            if words.len() > MOST_WORDS {
+                break;
+            }
+        }
+        Mutator { rng: Rng::new(seed), words: words.into_iter().collect() }
+    }
+
+    /// The next input.
+    pub fn next(&mut self, kept: &[Vec<u8>]) -> Vec<u8> {
+        let mut input = self.pick(kept).cloned().unwrap_or_default();
+        let json = if self.chance(2) { serde_json::from_slice::<Value>(&input).ok() } else { None };
+        if let Some(mut value) = json {
+            for _ in 0..=self.below(3) {
+                self.change(&mut value, kept);
+            }
+            input = value.to_string().into_bytes();
+        }
+        if input.is_empty() || self.chance(2) {
+            for _ in 0..=self.below(6) {
+                self.edit(&mut input, kept);
+            }
+        }
+        input.truncate(LONGEST);
+        input
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        if end == 0 { 0 } else { (self.rng.next_u64() % end as u64) as usize }
+    }
+
+    /// Once in so many times.
+    fn chance(&mut self, of: usize) -> bool {
+        self.below(of) == 0
+    }
+
+    fn pick<'t, T>(&mut self, of: &'t [T]) -> Option<&'t T> {
+        let at = self.below(of.len());
+        of.get(at)
+    }
+
+    fn word(&mut self) -> Vec<u8> {
+        let at = self.below(self.words.len());
+        self.words.get(at).cloned().unwrap_or_default()
+    }
+
+    /// A piece of an input, mostly a short one.
+    fn range(&mut self, length: usize) -> (usize, usize) {
+        let start = self.below(length + 1);
+        let most = if self.chance(4) { length - start } else { 16.min(length - start) };
+        (start, start + self.below(most + 1))
+    }
+
+    fn edit(&mut self, input: &mut Vec<u8>, kept: &[Vec<u8>]) {
+        let (start, end) = self.range(input.len());
+        let piece = input.get(start..end).unwrap_or_default().to_vec();
+        let new = match self.below(10) {
+            0 => {
+                if let Some(byte) = input.get_mut(start) {
+                    *byte ^= 1 << (self.rng.next_u64() % 8);
+                }
+                return;
+            }
+            1 => vec![self.rng.next_u64() as u8],
+            2 | 3 => self.word(),
+            4 => Vec::new(),
+            5 => [piece, self.word()].concat(),
+            6 => {
+                let times = [2, 3, 10, 1_000, 20_000][self.below(5)];
+                let times = times.min(LONGEST / piece.len().max(1));
+                piece.repeat(times)
+            }
+            7 => {
+                let other = self.pick(kept).cloned().unwrap_or_default();
+                let (start, end) = self.range(other.len());
+                other.get(start..end).unwrap_or_default().to_vec()
+            }
+            8 => self.nest(&piece),
+            // From here on another input.
+            _ => {
+                let other = self.pick(kept).cloned().unwrap_or_default();
+                let from = self.below(other.len() + 1);
+                input.truncate(start);
+                input.extend_from_slice(other.get(from..).unwrap_or_default());
+                return;
+            }
+        };
+        input.splice(start..end, new);
+        input.truncate(LONGEST);
+    }
+
+    /// A piece within brackets within brackets.
+    fn nest(&mut self, piece: &[u8]) -> Vec<u8> {
+        let (open, close) = NESTS[self.below(NESTS.len())];
+        let most = LONGEST / (open.len() + close.len());
+        let times = [1, 2, 60, 126, 130, 2_000, 60_000][self.below(7)].min(most);
+        let closed = if self.chance(3) { 0 } else { times };
+        [open.repeat(times).as_bytes(), piece, close.repeat(closed).as_bytes()].concat()
+    }
+
+    /// Changes one value, wherever it stands.
+    fn change(&mut self, root: &mut Value, kept: &[Vec<u8>]) {
+        let mut target = self.below(count(root));
+        let Some(node) = nth(root, &mut target) else { return };
+        match (self.below(6), &mut *node) {
+            (0, _) => *node = self.value(kept),
+            (1, Value::Object(members)) => {
+                let key = String::from_utf8_lossy(&self.word()).into_owned();
+                let value = self.value(kept);
+                members.insert(key, value);
+            }
+            (2, Value::Object(members)) => {
+                let at = self.below(members.len());
+                let Some(key) = members.keys().nth(at).cloned() else { return };
+                let value = members.shift_remove(&key).unwrap_or_default();
+                if self.chance(2) {
+                    members.insert(String::from_utf8_lossy(&self.word()).into_owned(), value);
+                }
+            }
+            (1 | 2, Value::Array(items)) => {
+                let at = self.below(items.len());
+                match items.get(at).cloned() {
+                    Some(item) if self.chance(2) => items.push(item),
+                    Some(_) => drop(items.remove(at)),
+                    None => items.push(self.value(kept)),
+                }
+            }
+            (_, Value::String(text)) => {
+                let mut bytes = std::mem::take(text).into_bytes();
+                for _ in 0..=self.below(3) {
+                    self.edit(&mut bytes, kept);
+                }
+                bytes.truncate(LONGEST / 8);
+                *text = String::from_utf8_lossy(&bytes).into_owned();
+            }
+            (3, _) => {
+                for _ in 0..[1, 10, 130][self.below(3)] {
+                    let inner = node.take();
+                    *node = if self.chance(2) { json!([inner]) } else { Value::Object(Map::from_iter([("a".to_owned(), inner)])) };
+                }
+            }
+            _ => *node = self.value(kept),
+        }
+    }
+
+    /// A value from elsewhere.
+    fn value(&mut self, kept: &[Vec<u8>]) -> Value {
+        let plain = [
+            json!(null),
+            json!(true),
+            json!(0),
+            json!(-1),
+            json!(1e300),
+            json!(i64::MAX),
+            json!(i64::MIN),
+            json!(u64::MAX),
+            json!(0.5),
+            json!(""),
+            json!([]),
+            json!({}),
+            json!("ANY"),
+            json!([[]]),
+        ];
+        match self.below(3) {
+            0 => Value::from(String::from_utf8_lossy(&self.word()).into_owned()),
+            1 => plain[self.below(plain.len())].clone(),
+            _ => {
+                let other = self.pick(kept).map(|it| serde_json::from_slice::<Value>(it));
+                let Some(Ok(mut other)) = other else { return plain[self.below(plain.len())].clone() };
+                let mut target = self.below(count(&other));
+                nth(&mut other, &mut target).map(Value::take).unwrap_or_default()
+            }
+        }
+    }
+}
+
+fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(count).sum::<usize>(),
+        Value::Object(members) => members.values().map(count).sum(),
+        _ => 0,
+    }
+}
+
+/// The value with this number, in the order in which they are written.
+fn nth<'v>(value: &'v mut Value, left: &mut usize) -> Option<&'v mut Value> {
+    if *left == 0 {
+        return Some(value);
+    }
+    *left -= 1;
+    let inner: Vec<&mut Value> = match value {
+        Value::Array(items) => items.iter_mut().collect(),
+        Value::Object(members) => members.values_mut().collect(),
+        _ => Vec::new(),
+    };
+    for it in inner {
+        let size = count(it);
+        if *left < size {
+            return nth(it, left);
+        }
+        *left -= size;
+    }
+    None
+}

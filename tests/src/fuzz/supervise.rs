@@ -1,0 +1,138 @@
+//! Runs targets in processes of their own, and makes what breaks one as short as it can be.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::Target;
+
+/// Kilobytes of address space that a process may have.
+const MEMORY: u32 = 4 << 20;
+
+/// How long a finding is made shorter.
+const SHORTENING: Duration = Duration::from_secs(60);
+
+/// Targets that run side by side.
+const SIDE_BY_SIDE: usize = 2;
+
+/// What came of a target.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The target.
+    pub name: &'static str,
+    /// With which the inputs can be made again.
+    pub seed: u64,
+    /// Inputs, and kinds of how they were taken.
+    pub figures: (u64, u64),
+    /// What must not be.
+    pub finding: Option<Finding>,
+}
+
+/// An input that does what it must not.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// What it does.
+    pub what: String,
+    /// The input, as short as it became.
+    pub input: Vec<u8>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (inputs, kinds) = self.figures;
+        match &self.finding {
+            None => write!(f, "{:<12}{inputs:>10} inputs, {kinds:>5} kinds, seed {}", self.name, self.seed),
+            Some(Finding { what, input }) => {
+                write!(
+                    f,
+                    "{}: {what}, seed {}; add to tests/tests/suite/fuzz.rs: (\"{}\", b\"{}\")",
+                    self.name,
+                    self.seed,
+                    self.name,
+                    input.escape_ascii()
+                )
+            }
+        }
+    }
+}
+
+/// Runs targets, each for a time, with `program`, which is this crate's `soak`.
+///
+/// # Errors
+/// When a process cannot be started.
+pub fn hold(program: &Path, targets: &[&'static Target], seed: u64, time: Duration) -> Result<Vec<Report>> {
+    let open = Mutex::new(targets.iter().rev().copied().collect::<Vec<_>>());
+    let next = || open.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let work = || std::iter::from_fn(next).map(|it| one(program, it, seed, time)).collect::<Result<Vec<_>>>();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..SIDE_BY_SIDE).map(|_| scope.spawn(work)).collect();
+        let mut reports = Vec::new();
+        for worker in workers {
+            reports.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(reports)
+    })
+}
+
+fn one(program: &Path, target: &'static Target, seed: u64, time: Duration) -> Result<Report> {
+    let folder = std::env::temp_dir().join(format!("convengine-fuzz-{}-{}", std::process::id(), target.name));
+    std::fs::create_dir_all(&folder)?;
+    let note = folder.join("input");
+    let output = limited(program, &["fuzz-one", target.name, &seed.to_string(), &time.as_secs().to_string()], &note)?;
+    let report = |figures, finding| Report { name: target.name, seed, figures, finding };
+    let report = if output.status.success() {
+        let seen: Value = serde_json::from_slice(&output.stdout).context("the process printed no figures")?;
+        report((seen["inputs"].as_u64().unwrap_or_default(), seen["kinds"].as_u64().unwrap_or_default()), None)
+    } else {
+        let input = std::fs::read(&note)?;
+        let input = shortened(program, target, &folder.join("shorter"), input)?;
+        report((0, 0), Some(Finding { what: said(&output), input }))
+    };
+    std::fs::remove_dir_all(&folder)?;
+    Ok(report)
+}
+
+/// The last thing that a process said, and how it ended.
+fn said(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let first = text.lines().find(|it| !it.trim().is_empty()).unwrap_or("it said nothing");
+    format!("{} ({})", first.trim_start_matches("Error: "), output.status)
+}
+
+/// Calls the program with a file, with so much memory.
+fn limited(program: &Path, words: &[&str], file: &Path) -> Result<Output> {
+    let mut command = Command::new("sh");
+    command.env("RUST_BACKTRACE", "0").args(["-c", &format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"")]).arg(program).args(words).arg(file);
+    command.output().with_context(|| format!("cannot start {}", program.display()))
+}
+
+/// Leaves out of an input what it need not have to fail.
+fn shortened(program: &Path, target: &Target, file: &PathBuf, mut input: Vec<u8>) -> Result<Vec<u8>> {
+    let end = Instant::now() + SHORTENING;
+    let mut piece = input.len().next_power_of_two() / 2;
+    while piece > 0 {
+        let mut at = 0;
+        while at < input.len() {
+            if Instant::now() > end {
+                return Ok(input);
+            }
+            let mut shorter = input.clone();
+            shorter.drain(at..(at + piece).min(input.len()));
+            std::fs::write(file, &shorter)?;
+            if limited(program, &["fuzz-try", target.name], file)?.status.success() {
+                at += piece;
+            } else {
+                input = shorter;
+            }
+        }
+        piece /= 2;
+    }
+    Ok(input)
+}

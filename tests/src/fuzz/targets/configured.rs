@@ -1,0 +1,125 @@
+//! Configurations: rules, packs and talks. What is taken is played, with at most so many answers.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use convengine_core::config::Config;
+use convengine_core::lint;
+use convengine_core::pack::{Conversations, Message, Pack, Scripted};
+use convengine_core::turn::{Completion, Turn};
+use serde_json::{Value, json};
+
+use super::super::{Target, Verdict, seeds};
+use super::{demand, refused};
+
+/// Rows of `ce_rule` in a pack that is right.
+pub const RULES: Target = Target { name: "rules", seeds: rules, read: rule };
+
+/// Packs.
+pub const PACK: Target = Target { name: "pack", seeds: packs, read: pack };
+
+/// Talks.
+pub const TALK: Target = Target { name: "talk", seeds: talks, read: talk };
+
+/// Turns of a pack that are played.
+const TURNS: usize = 3;
+
+/// Answers that a turn gets before it is abandoned.
+const ANSWERS: usize = 100;
+
+/// The pack that a talk names: a small one, because it is compiled for each input.
+const OF_TALKS: &str = include_str!("../../../packs/bench/plain.json");
+
+fn rules() -> Result<Vec<Vec<u8>>> {
+    Ok(seeds::rows("ce_rule")?.iter().map(|it| it.to_string().into_bytes()).collect())
+}
+
+fn rule(input: &[u8]) -> Verdict {
+    let Ok(Value::Array(mut rows)) = serde_json::from_slice::<Value>(input) else { return Ok("no list".to_owned()) };
+    rows.truncate(20);
+    for row in rows.iter_mut().filter_map(Value::as_object_mut) {
+        row.insert("intent_code".to_owned(), json!("ANY"));
+        row.insert("state_code".to_owned(), json!("ANY"));
+    }
+    let pack = json!({
+        "name": "rules",
+        "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}},
+        "tables": {
+            "ce_rule": rows,
+            "ce_response": [{"response_id": 1, "intent_code": "ANY", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": "{{inputParams}}"}]
+        },
+        "turns": [message("yes, 42 of my order"), message("no")]
+    });
+    pack_of(&pack.to_string())
+}
+
+fn message(text: &str) -> Value {
+    let id = "87583a5f-039f-5549-b37a-748e462dd9b4";
+    let body = json!({"conversationId": id, "message": text, "inputParams": {"n": 7, "list": [1, "a"], "map": {"b": true}}});
+    json!({"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": body}})
+}
+
+fn packs() -> Result<Vec<Vec<u8>>> {
+    Ok(seeds::packs()?.iter().map(|it| it.to_string().into_bytes()).collect())
+}
+
+fn pack(input: &[u8]) -> Verdict {
+    pack_of(&String::from_utf8_lossy(input))
+}
+
+fn pack_of(text: &str) -> Verdict {
+    let pack = match Pack::parse(text) {
+        Ok(pack) => pack,
+        Err(reason) => return Ok(refused(reason)),
+    };
+    let printed = serde_json::to_string(&pack).map_err(|it| format!("it cannot be printed: {it}"))?;
+    let again = Pack::parse(&printed).map_err(|it| format!("printed it cannot be read: {it}"))?;
+    demand(serde_json::to_string(&again).ok().as_ref() == Some(&printed), || "printed and read it is another pack".to_owned())?;
+    played(&pack)
+}
+
+/// Plays the first turns; answers how they end.
+fn played(pack: &Pack) -> Verdict {
+    let (config, issues) = Config::compile(&pack.tables, &pack.settings);
+    let hints = lint::check(&pack.tables, config.settings.profile, &issues);
+    let config = Arc::new(config);
+    let (mut scripted, mut conversations) = (Scripted::of(pack), Conversations::default());
+    let mut kinds =
+        vec![format!("{} {}", issues.len().min(3), hints.len().min(3)), issues.first().map(|it| refused(&it.reason)).unwrap_or_default()];
+    for message in (0..pack.turns.len()).filter_map(|it| pack.message(it)).take(TURNS) {
+        kinds.push(turn(&config, message, &mut scripted, &mut conversations)?);
+    }
+    Ok(kinds.join("|"))
+}
+
+fn turn(config: &Arc<Config>, message: Message, scripted: &mut Scripted, conversations: &mut Conversations) -> Verdict {
+    let input = message.input(conversations, config.program());
+    scripted.begins(&input);
+    let mut at = input.at;
+    let failed = |it: convengine_core::turn::TurnError| format!("the turn stands still: {it}");
+    let (mut turn, mut slice) = Turn::start(input, Arc::clone(config)).map_err(failed)?;
+    for _ in 0..ANSWERS {
+        if let Some(outcome) = slice.end {
+            conversations.commit(&outcome);
+            return Ok(outcome.fault.map_or_else(|| outcome.intent, |it| it.code.to_string()));
+        }
+        let effects = std::mem::take(&mut slice.effects);
+        demand(!effects.is_empty(), || "the turn waits for nothing".to_owned())?;
+        at += 1;
+        let answers = effects.iter().map(|it| Completion { id: it.id, at, outcome: scripted.answer(&it.request).0 }).collect();
+        slice = turn.resume(answers).map_err(failed)?;
+    }
+    Ok("it goes on".to_owned())
+}
+
+fn talks() -> Result<Vec<Vec<u8>>> {
+    Ok(seeds::talks()?.into_iter().map(String::into_bytes).collect())
+}
+
+fn talk(input: &[u8]) -> Verdict {
+    let pack = match Pack::parse_talk(&String::from_utf8_lossy(input), |_| Ok(OF_TALKS.to_owned())) {
+        Ok(pack) => pack,
+        Err(reason) => return Ok(refused(reason)),
+    };
+    played(&pack)
+}

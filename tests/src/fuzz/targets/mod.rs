@@ -1,0 +1,34 @@
+//! What is fuzzed.
+
+mod configured;
+mod stored;
+mod text;
+mod wire;
+
+use super::Target;
+
+/// All targets.
+pub const TARGETS: [Target; 9] = [
+    wire::BODY,
+    wire::SETTINGS,
+    text::TEMPLATE,
+    text::FORMULA,
+    text::PATH,
+    configured::RULES,
+    configured::PACK,
+    configured::TALK,
+    stored::JOURNAL,
+];
+
+/// What was taken, in words; an error without what it quotes.
+fn refused(reason: impl std::fmt::Display) -> String {
+    let reason = reason.to_string();
+    let mut plain: String = reason.split(['\'', '"', '`']).step_by(2).collect();
+    plain.truncate(plain.char_indices().nth(60).map_or(plain.len(), |it| it.0));
+    plain
+}
+
+/// Demands something.
+fn demand(holds: bool, breach: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(breach()) }
+}

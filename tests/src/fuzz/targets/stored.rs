@@ -1,0 +1,63 @@
+//! Journals, as the text that they are and as the column that they stand in.
+
+use std::sync::{Arc, OnceLock};
+
+use anyhow::Result;
+use convengine_core::config::Config;
+use convengine_core::turn::{Abandon, Journal, Turn};
+use convengine_server::store::turn::{compress, decompress};
+
+use super::super::{Target, Verdict, seeds};
+use super::{demand, refused};
+
+/// Journals.
+pub const JOURNAL: Target = Target { name: "journal", seeds: journals, read: journal };
+
+const PACKS: [&str; 3] = ["model_acts.json", "loan.json", "card_replacement.json"];
+
+fn journals() -> Result<Vec<Vec<u8>>> {
+    let mut all = Vec::new();
+    for name in PACKS {
+        all.extend(seeds::journals(&seeds::demo(name)?)?);
+    }
+    Ok(all)
+}
+
+/// The configurations that the journals were made with.
+fn configs() -> &'static [Arc<Config>] {
+    static CONFIGS: OnceLock<Vec<Arc<Config>>> = OnceLock::new();
+    CONFIGS.get_or_init(|| {
+        let packs = PACKS.iter().filter_map(|it| seeds::demo(it).ok());
+        packs.map(|it| Arc::new(Config::compile(&it.tables, &it.settings).0)).collect()
+    })
+}
+
+fn journal(input: &[u8]) -> Verdict {
+    let read = if input.first() == Some(&b'{') {
+        serde_json::from_slice::<Journal>(input).map_err(|it| it.to_string())
+    } else {
+        decompress(input).map_err(|it| it.to_string())
+    };
+    let journal = match read {
+        Ok(journal) => journal,
+        Err(reason) => return Ok(refused(reason)),
+    };
+    let text = serde_json::to_string(&journal).map_err(|it| format!("it cannot be printed: {it}"))?;
+    let again: Journal = serde_json::from_str(&text).map_err(|it| format!("printed it cannot be read: {it}"))?;
+    demand(serde_json::to_string(&again).ok().as_ref() == Some(&text), || "printed and read it is another journal".to_owned())?;
+    let column = compress(&journal).map_err(|it| format!("it cannot be stored: {it}"))?;
+    demand(decompress(&column).is_ok_and(|it| it == again), || "stored and read it is another journal".to_owned())?;
+    if let Err(reason) = journal.check() {
+        return Ok(refused(reason));
+    }
+    let config = configs().iter().find(|it| it.hash() == journal.header.config).or(configs().first()).ok_or("there is no configuration")?;
+    Ok(match Turn::restore(journal, Arc::clone(config)) {
+        Ok((mut turn, slice)) => {
+            let ended = slice.end.is_some();
+            let last = turn.abandon(Abandon::Timeout, turn.now()).map_err(|it| format!("it cannot be given up: {it}"))?;
+            demand(ended != last.end.is_some(), || "it ends twice or never".to_owned())?;
+            format!("{ended} {}", slice.notices.len().min(40))
+        }
+        Err(reason) => refused(reason),
+    })
+}

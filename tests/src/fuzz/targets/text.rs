@@ -1,0 +1,148 @@
+//! Templates, formulas and paths: small languages of the rows.
+
+use std::cell::RefCell;
+use std::sync::OnceLock;
+
+use anyhow::Result;
+use convengine_core::json::path::JsonPath;
+use convengine_core::text::template::{Formula, Template};
+use serde_json::{Value, json};
+
+use super::super::{Target, Verdict, seeds};
+use super::{demand, refused};
+
+/// Templates.
+pub const TEMPLATE: Target = Target { name: "template", seeds: templates, read: template };
+
+/// Expressions that calculate.
+pub const FORMULA: Target = Target { name: "expression", seeds: formulas, read: formula };
+
+/// JSON paths with filters.
+pub const PATH: Target = Target { name: "path", seeds: paths, read: path };
+
+/// Longest text that a template may become.
+const LONGEST_TEXT: usize = 16 << 20;
+
+fn document() -> &'static Value {
+    static DOCUMENT: OnceLock<Value> = OnceLock::new();
+    DOCUMENT.get_or_init(|| {
+        json!({
+            "a": [1, 2, 3], "b": "text", "intent": "J", "state": "IDLE", "user_input": "my order <b>", "schemaComplete": false,
+            "context": {"orderNumber": "A1", "gone": null, "deep": {"er": [{"x": 1.5}, {"x": "2"}]}},
+            "inputParams": {"n": 7, "ratio": 0.7, "ten": "10", "name": "Bob", "items": [{"q": 1}, {"q": 2}], "tags": ["a", "b"], "flag": true, "empty": ""},
+            "args": {"id": "P9", "n": 3}, "principal": 200, "rate": 5, "big": i64::MAX, "nul": null, "x": {"x": {"x": 1}}
+        })
+    })
+}
+
+fn bytes(texts: Vec<String>) -> Vec<Vec<u8>> {
+    texts.into_iter().filter(|it| it.len() < 8_000).map(String::into_bytes).collect()
+}
+
+fn templates() -> Result<Vec<Vec<u8>>> {
+    let mut texts = seeds::cells()?;
+    texts.retain(|it| ["{{", "[(", "[[", "[#", "#{", "${"].iter().any(|mark| it.contains(mark)));
+    texts.extend(
+        ["[# th:each=\"it : ${a}\"][(${it})][/]", "[# th:if=\"${b == 'text'}\"]x[/]", "#{context.deep.er[0].x}"].map(str::to_owned),
+    );
+    Ok(bytes(texts))
+}
+
+fn template(input: &[u8]) -> Verdict {
+    let source = String::from_utf8_lossy(input);
+    let compiled = match Template::compile(&source) {
+        Ok(compiled) => compiled,
+        Err(reason) => return Ok(refused(reason)),
+    };
+    let again = Template::compile(compiled.source());
+    demand(again.as_ref() == Ok(&compiled), || "compiled again it is another one".to_owned())?;
+    let asked = RefCell::new(Vec::new());
+    let rendered = compiled.render(|name| {
+        asked.borrow_mut().push(name.to_owned());
+        document().get(name)
+    });
+    demand(rendered.text.len() <= LONGEST_TEXT, || format!("it became {} bytes", rendered.text.len()))?;
+    demand(compiled.render(|name| document().get(name)) == rendered, || "rendered again it is another text".to_owned())?;
+    if let Some(literal) = compiled.literal() {
+        demand(rendered.text == literal && rendered.error.is_none(), || "a literal became another text".to_owned())?;
+    }
+    for name in asked.into_inner() {
+        let known = compiled.names().any(|it| it == name || it.strip_prefix(&name).is_some_and(|it| it.starts_with('.')));
+        // A bare name in brackets is mostly the key itself, and is none of the names.
+        let in_brackets = source.split('[').skip(1).any(|it| it.trim_start().starts_with(name.as_str()));
+        demand(known || in_brackets, || format!("it reads '{name}', which is none of its names"))?;
+    }
+    Ok(format!("{:?} {:?}", compiled.names().count().min(5), rendered.error.map(refused)))
+}
+
+fn formulas() -> Result<Vec<Vec<u8>>> {
+    let mut texts = Vec::new();
+    for cell in seeds::cells()? {
+        texts.extend(cell.split("${").skip(1).filter_map(|it| it.split('}').next()).map(str::to_owned));
+    }
+    let own = [
+        "principal * rate / 100",
+        "7 % 4 - -2",
+        "principal > 100 ? 'high' : 'low'",
+        "#numbers.round(principal / 3, 2)",
+        "#strings.isEmpty(b) or !context.gone",
+        "a[0] + context.deep.er[1].x",
+        "'Dear ' + inputParams.name + \"!\"",
+        "inputParams?.name ?: 'nobody'",
+        "(a and b) or (principal >= 3 && rate != 4)",
+    ];
+    texts.extend(own.map(str::to_owned));
+    texts.sort();
+    texts.dedup();
+    Ok(bytes(texts))
+}
+
+fn formula(input: &[u8]) -> Verdict {
+    let source = String::from_utf8_lossy(input);
+    let compiled = match Formula::compile(&source) {
+        Ok(compiled) => compiled,
+        Err(reason) => return Ok(refused(reason)),
+    };
+    let value = compiled.value(&|name| document().get(name));
+    demand(compiled.value(&|name| document().get(name)) == value, || "calculated again it is another value".to_owned())?;
+    Ok(match value {
+        Ok(value) => format!("{:?}", std::mem::discriminant(&value)),
+        Err(reason) => refused(reason),
+    })
+}
+
+fn paths() -> Result<Vec<Vec<u8>>> {
+    let mut texts = seeds::cells()?;
+    texts.retain(|it| it.starts_with('$') || it.starts_with('@') || it.contains(" == "));
+    let own = [
+        "$.inputParams.items[?(@.q > 1)].q",
+        "$..q",
+        "$[?(@.inputParams.name =~ /bo.*/i && !(@.a size 3 || @.b contains 'x'))]",
+        "$['intent','state']",
+        "$.inputParams.items[0:1:2].length()",
+        "$[?(@.inputParams.tags subsetof ['a','b'])]",
+        "$.a[-1]",
+        "schemaComplete == false || $.principal >= 7.5e1",
+    ];
+    texts.extend(own.map(str::to_owned));
+    Ok(bytes(texts))
+}
+
+fn path(input: &[u8]) -> Verdict {
+    let source = String::from_utf8_lossy(input);
+    let compiled = match JsonPath::compile(&source) {
+        Ok(compiled) => compiled,
+        Err(reason) => return Ok(refused(reason)),
+    };
+    let document = document();
+    let (holds, first) = (compiled.matches(document), compiled.first(document));
+    demand(!holds || first.is_some(), || "it holds and finds nothing".to_owned())?;
+    demand(!compiled.present(document) || first.is_some(), || "something is present and nothing is found".to_owned())?;
+    let value = compiled.value(document);
+    if let Some(members) = compiled.members() {
+        let kept = document.as_object().into_iter().flatten().filter(|it| members.contains(it.0));
+        let alone = Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect());
+        demand(compiled.matches(&alone) == holds, || format!("it looks at more than {members:?}"))?;
+    }
+    Ok(format!("{holds} {:?} {}", value.map(|it| std::mem::discriminant(&it)), compiled.members().map_or(9, |it| it.len().min(4))))
+}

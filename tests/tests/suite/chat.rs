@@ -1,0 +1,64 @@
+//! The acceptance list of the clients that exist (`spec/clients-and-demo.md` D), by a client to their contract in a real browser.
+
+use std::process::Command;
+
+use convengine_tests::root;
+use serde_json::{Value, json};
+
+use crate::running::{ANYWHERE, Place};
+
+/// The rows of the list, and what goes with them: the stream stands before all, survives a change of the display, and progress is read.
+const ROWS: [&str; 15] = [
+    "stream",
+    "audit before",
+    "core",
+    "status",
+    "audit",
+    "feedback",
+    "queue",
+    "reset",
+    "inflight",
+    "attach",
+    "renderer",
+    "failure",
+    "error",
+    "mode",
+    "progress",
+];
+
+const TRANSPORTS: [&str; 2] = ["sse", "none"];
+const ORIGINS: [&str; 2] = ["cross", "same"];
+
+/// Every way in which the clients run: how they listen, from where, and how they are shown.
+fn ways() -> Vec<Value> {
+    let mut ways = Vec::new();
+    for transport in TRANSPORTS {
+        for origin in ORIGINS {
+            ways.extend(
+                ["fullscreen", "side", "panel"].map(|it| json!({"transport": transport, "origin": origin, "mode": it, "held": ROWS})),
+            );
+        }
+    }
+    ways
+}
+
+#[test]
+fn the_acceptance_list_holds_in_the_browser_in_every_way() {
+    let pack = root().join("tests/packs/clients/chat.json").display().to_string();
+    let place = Place::ready();
+    let ran = place.run(&["import", &pack]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let llm = format!("scripted:{pack}");
+    let server = place.start(place.command(&ANYWHERE).args(["--llm", &llm]));
+    let mut command = Command::new("node");
+    command.arg(root().join("web-demo/test/client.mjs")).arg(format!("http://{}", server.address));
+    for (option, names) in [("--transport", &TRANSPORTS[..]), ("--origin", &ORIGINS[..])] {
+        command.args(names.iter().flat_map(|it| [option, it]));
+    }
+    let output = command.output().expect("node cannot be started");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    let mut held: Vec<Value> = printed.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    held.sort_by_key(|way| ways().iter().position(|it| it == way));
+    assert_eq!(held, ways());
+}

@@ -1,0 +1,38 @@
+//! What reads texts from outside is given texts that nobody would write; what was found once stays here.
+
+use std::time::{Duration, SystemTime};
+
+use convengine_tests::fuzz::supervise;
+use convengine_tests::fuzz::{TARGETS, Target, on_a_small_stack};
+
+/// How long each target is given inputs.
+const TIME: Duration = Duration::from_secs(30);
+
+/// Inputs that did once what they must not, with their targets.
+fn found() -> Vec<(&'static str, Vec<u8>)> {
+    vec![]
+}
+
+#[test]
+fn what_was_found_once_is_not_found_again() {
+    for (name, input) in found() {
+        let target = Target::named(name).unwrap();
+        let held = on_a_small_stack(|| Ok(target.hold(&input))).unwrap();
+        assert!(held.is_ok(), "{name}: {held:?}: {}", input.escape_ascii());
+    }
+}
+
+/// The program beside the tests, in whose processes the inputs are read: they may end with it.
+#[test]
+fn no_input_of_half_a_minute_breaks_a_reader() {
+    let program = convengine_tests::binary().unwrap().with_file_name("soak");
+    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let targets: Vec<&Target> = TARGETS.iter().collect();
+    let reports = supervise::hold(&program, &targets, seed, TIME).unwrap();
+    assert_eq!(reports.len(), targets.len());
+    for report in &reports {
+        println!("{report}");
+        assert!(report.finding.is_none(), "{report}");
+        assert!(report.figures.0 > 100, "too few inputs to say anything: {report}");
+    }
+}
