@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, LocalSet, spawn_local};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use uuid::Uuid;
 
 use super::client::Client;
@@ -36,7 +36,7 @@ const EACH: usize = 10;
 /// The pack whose turns go on: a model is asked in each, so that a turn is told in pieces.
 const PACK: &str = "demo/model_acts";
 
-/// How long a stream waits for what must come.
+/// How long it may take until all streams are open, and until they have heard everything once the last turn was answered.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Connections that are made at the same time, and those on which turns are asked for.
@@ -198,11 +198,17 @@ async fn ask(address: &str, served: &Served, conversation: &str, rounds: usize) 
 /// All streams of a conversation have heard the same.
 async fn judge(readers: Vec<JoinHandle<Result<u64>>>, seen: &RefCell<Seen>) -> Result<()> {
     let mut of_conversation: Option<u64> = None;
-    for (number, reader) in readers.into_iter().enumerate() {
+    let until = Instant::now() + PATIENCE;
+    for (number, mut reader) in readers.into_iter().enumerate() {
         if number % EACH == 0 {
             of_conversation = None;
         }
-        match reader.await? {
+        let Ok(heard) = timeout_at(until, &mut reader).await else {
+            reader.abort();
+            seen.borrow_mut().wrong(format!("stream {number} has not heard everything"));
+            continue;
+        };
+        match heard? {
             Ok(heard) if *of_conversation.get_or_insert(heard) == heard => {}
             Ok(_) => seen.borrow_mut().wrong(format!("stream {number} has heard other events than those beside it")),
             Err(error) => seen.borrow_mut().wrong(format!("stream {number}: {error:#}")),
@@ -273,8 +279,7 @@ impl Reader {
         let mut waiting = String::new();
         let since = self.heard.since;
         loop {
-            let frame = timeout(PATIENCE, body.frame()).await.with_context(|| self.missing())?;
-            let bytes = frame.with_context(|| self.missing())??.into_data().unwrap_or_default();
+            let bytes = body.frame().await.with_context(|| self.missing())??.into_data().unwrap_or_default();
             waiting.push_str(std::str::from_utf8(&bytes)?);
             let Some(end) = waiting.rfind("\n\n") else { continue };
             let rest = waiting.split_off(end + 2);
@@ -296,7 +301,7 @@ impl Reader {
 
     async fn hear_stomp(&mut self, mut stomp: Stomp) -> Result<()> {
         while self.heard.ended < self.turns {
-            let frame = timeout(PATIENCE, stomp.next()).await.with_context(|| self.missing())??.with_context(|| self.missing())?;
+            let frame = stomp.next().await?.with_context(|| self.missing())?;
             let id = frame.header("message-id").context("a message without an id")?;
             let data = std::str::from_utf8(&frame.body)?;
             let stage = data.split_once("\"stage\":\"").and_then(|it| it.1.split_once('"')).map_or("", |it| it.0);
