@@ -23,7 +23,7 @@ const { values: options, positionals } = parseArgs({
   options: { transport: many(TRANSPORTS), origin: many(ORIGINS), mode: many(MODES), screenshots: { type: 'string' } },
 });
 const engine = positionals[0].replace(/\/+$/, '');
-const { origin: elsewhere, stop } = await serve();
+const { origin: elsewhere, stop } = await serve(engine);
 const browser = await launch();
 
 const ways = options.transport.flatMap((transport) =>
@@ -53,7 +53,7 @@ async function hold(way) {
     }
     if (chat.complaints.length > 0) throw new Error(`the page complained: ${chat.complaints.join('; ')}`);
   } catch (error) {
-    console.error(`${way.transport}, ${way.origin} origin, ${way.mode}: ${error.message}`);
+    console.error(`${way.transport}, ${way.origin} origin, ${way.mode}: ${[error.message, ...chat.complaints].join('; ')}`);
     await chat.picture('failed').catch(() => {});
     process.exitCode = 1;
   } finally {

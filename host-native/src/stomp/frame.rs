@@ -52,7 +52,30 @@ pub enum Parsed {
     /// Line breaks that mean nothing but that the other side is there, and how many bytes they take.
     Beat(usize),
     /// More must come.
-    Part,
+    Part(Wait),
+}
+
+/// What must come before reading again can find more: a frame that comes byte by byte is not read as often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// The end of a line.
+    Line,
+    /// The NUL that closes a body.
+    Nul,
+    /// So many bytes, with those that are there.
+    Bytes(usize),
+}
+
+impl Wait {
+    /// Whether it has come: `new` is the end of what was received, which has so many bytes.
+    pub fn is_over(self, new: &[u8], received: usize) -> bool {
+        received > LONGEST
+            || match self {
+                Wait::Line => new.contains(&b'\n'),
+                Wait::Nul => new.contains(&0),
+                Wait::Bytes(length) => received >= length,
+            }
+    }
 }
 
 /// Why bytes are no frame.
@@ -130,7 +153,9 @@ pub fn parse_within(bytes: &[u8], version: Version, most: usize) -> Result<Parse
     let mut lines = Vec::new();
     let mut at = 0;
     loop {
-        let Some(length) = bytes.get(at..).unwrap_or_default().iter().position(|it| *it == b'\n') else { return part(bytes, most) };
+        let Some(length) = bytes.get(at..).unwrap_or_default().iter().position(|it| *it == b'\n') else {
+            return part(bytes, most, Wait::Line);
+        };
         let line = bytes.get(at..at + length).unwrap_or_default();
         at += length + 1;
         let line = std::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(line)).map_err(|_| Malformed::Utf8)?;
@@ -148,8 +173,8 @@ pub fn parse_within(bytes: &[u8], version: Version, most: usize) -> Result<Parse
     body(bytes, at, frame, most)
 }
 
-fn part(bytes: &[u8], most: usize) -> Result<Parsed, Malformed> {
-    if bytes.len() > most { Err(Malformed::Long) } else { Ok(Parsed::Part) }
+fn part(bytes: &[u8], most: usize, wait: Wait) -> Result<Parsed, Malformed> {
+    if bytes.len() > most { Err(Malformed::Long) } else { Ok(Parsed::Part(wait)) }
 }
 
 /// Adds the body, which begins at a place, to a frame.
@@ -158,7 +183,7 @@ fn body(bytes: &[u8], at: usize, frame: Frame, most: usize) -> Result<Parsed, Ma
     let length = match frame.header("content-length") {
         None => match rest.iter().position(|it| *it == 0) {
             Some(length) => length,
-            None => return part(bytes, most),
+            None => return part(bytes, most, Wait::Nul),
         },
         Some(text) => {
             let length: usize = text.trim().parse().map_err(|_| Malformed::Length)?;
@@ -168,7 +193,7 @@ fn body(bytes: &[u8], at: usize, frame: Frame, most: usize) -> Result<Parsed, Ma
             match rest.get(length) {
                 Some(0) => length,
                 Some(_) => return Err(Malformed::Length),
-                None => return part(bytes, most),
+                None => return part(bytes, most, Wait::Bytes(at + length + 1)),
             }
         }
     };
@@ -247,12 +272,14 @@ mod tests {
     fn a_frame_may_come_in_any_pieces() {
         let text = "SEND\r\ncontent-length:3\r\na:1\r\na:2\r\n\r\n\0x\0\0rest";
         for end in 1..text.len() - 4 {
-            assert_eq!(parse(&text.as_bytes()[..end], Version::V12), Ok(Parsed::Part), "{end}");
+            let wait = if end < text.len() - 8 { Wait::Line } else { Wait::Bytes(text.len() - 4) };
+            assert_eq!(parse(&text.as_bytes()[..end], Version::V12), Ok(Parsed::Part(wait)), "{end}");
         }
         let Ok(Parsed::Frame(frame, length)) = parse(text.as_bytes(), Version::V12) else { panic!("no frame") };
         assert_eq!((frame.header("a"), frame.body.as_slice(), &text[length..]), (Some("1"), &b"\0x\0"[..], "rest"));
         assert_eq!(parse(b"\n\r\nSEND", Version::V12), Ok(Parsed::Beat(3)));
-        assert_eq!(parse(b"", Version::V12), Ok(Parsed::Part));
+        assert_eq!(parse(b"", Version::V12), Ok(Parsed::Part(Wait::Line)));
+        assert_eq!(parse(b"SEND\n\nx\n", Version::V12), Ok(Parsed::Part(Wait::Nul)));
     }
 
     #[test]
@@ -267,7 +294,7 @@ mod tests {
             (b"SEND\ncontent-length:99999999999\n\n\0", Malformed::Long),
         ] {
             let found = parse(bytes, Version::V12);
-            let expected = if bytes.ends_with(b"\\") { Ok(Parsed::Part) } else { Err(reason) };
+            let expected = if bytes.ends_with(b"\\") { Ok(Parsed::Part(Wait::Line)) } else { Err(reason) };
             assert_eq!(found, expected, "{:?}", String::from_utf8_lossy(bytes));
         }
         assert_eq!(parse(b"SEND\na:\\r\n\n\0", Version::V11), Err(Malformed::Escape));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::frame::{Frame, Parsed, Version, parse};
+use super::frame::{Frame, Parsed, Version, Wait, parse};
 use crate::http::request::uuid;
 
 /// How often each side is heard from at least, when the other side wants that.
@@ -37,6 +37,7 @@ pub struct Session {
     base: String,
     version: Option<Version>,
     received: Vec<u8>,
+    wait: Wait,
     names: Vec<String>,
     messages: u64,
     closed: bool,
@@ -53,6 +54,7 @@ impl Session {
             base: base.to_owned(),
             version: None,
             received: Vec::new(),
+            wait: Wait::Bytes(1),
             names: Vec::new(),
             messages: 0,
             closed: false,
@@ -64,7 +66,13 @@ impl Session {
     /// Takes what the client sends, in whatever pieces it comes.
     pub fn receive(&mut self, bytes: &[u8]) -> Vec<Asked> {
         let mut asked = Vec::new();
+        if self.closed {
+            return asked;
+        }
         self.received.extend_from_slice(bytes);
+        if !self.wait.is_over(bytes, self.received.len()) {
+            return asked;
+        }
         let mut at = 0;
         while !self.closed {
             match parse(self.received.get(at..).unwrap_or_default(), self.spoken()) {
@@ -73,7 +81,10 @@ impl Session {
                     at += length;
                     self.take(&frame, &mut asked);
                 }
-                Ok(Parsed::Part) => break,
+                Ok(Parsed::Part(wait)) => {
+                    self.wait = wait;
+                    break;
+                }
                 Err(malformed) => self.refuse(&malformed.to_string(), None, &mut asked),
             }
         }

@@ -19,6 +19,9 @@ const MEMORY: u32 = 4 << 20;
 /// How long a finding is made shorter.
 const SHORTENING: Duration = Duration::from_secs(60);
 
+/// Bytes of an input that is printed.
+const LONGEST_LINE: usize = 1_000;
+
 /// Targets that run side by side.
 const SIDE_BY_SIDE: usize = 2;
 
@@ -49,6 +52,11 @@ impl fmt::Display for Report {
         let (inputs, kinds) = self.figures;
         match &self.finding {
             None => write!(f, "{:<12}{inputs:>10} inputs, {kinds:>5} kinds, seed {}", self.name, self.seed),
+            Some(Finding { what, input }) if input.len() > LONGEST_LINE => {
+                let kept = std::env::temp_dir().join(format!("convengine-fuzz-{}-{}.input", self.name, self.seed));
+                let kept = std::fs::write(&kept, input).map_or_else(|it| it.to_string(), |()| kept.display().to_string());
+                write!(f, "{}: {what}, seed {}; {} bytes, kept in {kept}", self.name, self.seed, input.len())
+            }
             Some(Finding { what, input }) => {
                 write!(
                     f,

@@ -106,7 +106,7 @@ impl Stomp {
                     return Ok(Some(frame));
                 }
                 Parsed::Beat(length) => drop(self.waiting.drain(..length)),
-                Parsed::Part => {}
+                Parsed::Part(_) => {}
             }
             let Some(text) = self.receive().await? else { return Ok(None) };
             self.waiting.extend(self.unwrapped(&text)?.into_bytes());

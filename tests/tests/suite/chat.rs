@@ -26,14 +26,11 @@ const ROWS: [&str; 15] = [
     "progress",
 ];
 
-const TRANSPORTS: [&str; 2] = ["sse", "none"];
-const ORIGINS: [&str; 2] = ["cross", "same"];
-
 /// Every way in which the clients run: how they listen, from where, and how they are shown.
 fn ways() -> Vec<Value> {
     let mut ways = Vec::new();
-    for transport in TRANSPORTS {
-        for origin in ORIGINS {
+    for transport in ["sse", "stomp", "websocket", "none"] {
+        for origin in ["cross", "same"] {
             ways.extend(
                 ["fullscreen", "side", "panel"].map(|it| json!({"transport": transport, "origin": origin, "mode": it, "held": ROWS})),
             );
@@ -49,12 +46,9 @@ fn the_acceptance_list_holds_in_the_browser_in_every_way() {
     let ran = place.run(&["import", &pack]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let llm = format!("scripted:{pack}");
-    let server = place.start(place.command(&ANYWHERE).args(["--llm", &llm]));
+    let server = place.start(place.command(&ANYWHERE).args(["--llm", &llm, "--set", "convengine.transport.stomp.enabled=true"]));
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/client.mjs")).arg(format!("http://{}", server.address));
-    for (option, names) in [("--transport", &TRANSPORTS[..]), ("--origin", &ORIGINS[..])] {
-        command.args(names.iter().flat_map(|it| [option, it]));
-    }
     let output = command.output().expect("node cannot be started");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));

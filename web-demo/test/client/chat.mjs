@@ -1,11 +1,9 @@
 /** A page with the client, and everything that it sends and hears. */
 import { join } from 'node:path';
-import { file } from '../../../tests/client/serve.mjs';
+import { isOfEngine } from '../../../tests/client/serve.mjs';
 
 export const MODES = ['fullscreen', 'side', 'panel'];
 const WITHIN_MS = 20_000;
-/** Where the client lies on the server's own origin, as far as the browser knows. */
-const OWN = '/client/';
 
 export class Chat {
   /** What the page wrote to its console as errors. */
@@ -25,6 +23,11 @@ export class Chat {
     return this.transport !== 'none';
   }
 
+  /** Where the page finds the engine. */
+  get server() {
+    return this.origin === 'cross' ? this.engine : this.elsewhere;
+  }
+
   get hasPanels() {
     return this.mode !== 'panel';
   }
@@ -33,14 +36,9 @@ export class Chat {
   async open(more = {}) {
     const query = new URLSearchParams({ transport: this.transport, mode: this.mode, ...more });
     if (this.origin === 'cross') query.set('host', this.engine);
-    else await this.context.route(`${this.engine}${OWN}**`, async (route) => {
-      const found = await file(new URL(route.request().url()).pathname.slice(OWN.length));
-      await route.fulfill(found ?? { status: 404 });
-    });
-    const base = this.origin === 'cross' ? `${this.elsewhere}/` : `${this.engine}${OWN}`;
     this.page = await this.context.newPage();
     this.#watch(this.page);
-    await this.page.goto(`${base}index.html?${query}`, { waitUntil: 'load' });
+    await this.page.goto(`${this.elsewhere}/?${query}`, { waitUntil: 'load' });
   }
 
   /** Another page with the same client, for what would disturb this one. */
@@ -68,7 +66,7 @@ export class Chat {
 
   #sent(request) {
     const url = new URL(request.url());
-    if (url.origin !== this.engine || url.pathname.startsWith(OWN)) return;
+    if (url.origin !== this.server || !isOfEngine(url.pathname)) return;
     const bytes = request.postDataBuffer()?.length ?? 0;
     const call = { request, method: request.method(), path: url.pathname, bytes, headers: request.headers(), sent: ++this.#order };
     if (bytes > 0) call.body = request.postDataJSON();

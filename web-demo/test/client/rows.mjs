@@ -120,8 +120,8 @@ async function reset(chat) {
 
 /** A new chat stops nothing: two messages are under way, and both are answered. */
 async function inflight(chat) {
-  await chat.type('wait');
-  await chat.until('the message to leave', () => chat.messages().at(-1).body.message === 'wait');
+  await chat.type('hold on');
+  await chat.until('the message to leave', () => chat.messages().at(-1).body.message === 'hold on');
   await chat.page.getByRole('button', { name: 'New chat' }).click();
   await chat.type('my order');
   await chat.reply(1);
@@ -179,7 +179,7 @@ async function failure(chat) {
 
 /** What is refused becomes a bubble of an error without votes. */
 async function error(chat) {
-  const other = await chat.beside({ message: `${chat.engine}/api/v1/conversation/nowhere`, transport: 'none' });
+  const other = await chat.beside({ message: `${chat.server}/api/v1/conversation/nowhere`, transport: 'none' });
   await refused(await other.say('my order'), 'Error: ConvEngine API error: 404 Not Found');
   assert.equal(other.complaints.length, 1, other.complaints.join('; '));
   await other.page.close();

@@ -8,9 +8,10 @@ mod wire;
 use super::Target;
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     wire::BODY,
     wire::SETTINGS,
+    wire::STOMP,
     text::TEMPLATE,
     text::FORMULA,
     text::PATH,

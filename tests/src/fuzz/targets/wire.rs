@@ -1,5 +1,6 @@
 //! What comes in from clients and operators: bodies of messages, files of settings.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -8,6 +9,9 @@ use convengine_server::arguments::Options;
 use convengine_server::http::attachment::Filter;
 use convengine_server::http::request::MessageBody;
 use convengine_server::settings::Settings;
+use convengine_server::stomp::frame::{Frame, Parsed, Version, parse};
+use convengine_server::stomp::session::Session;
+use convengine_server::stomp::sockjs;
 use serde_json::{Value, json};
 
 use super::super::{Target, Verdict, seeds};
@@ -18,6 +22,9 @@ pub const BODY: Target = Target { name: "body", seeds: bodies, read: body };
 
 /// Files of settings, TOML and YAML.
 pub const SETTINGS: Target = Target { name: "settings", seeds: settings, read: setting };
+
+/// What clients send over STOMP, with SockJS around it and without.
+pub const STOMP: Target = Target { name: "stomp", seeds: frames, read: stomp };
 
 fn bodies() -> Result<Vec<Vec<u8>>> {
     let mut bodies: Vec<Value> = Vec::new();
@@ -102,4 +109,55 @@ fn setting(input: &[u8]) -> Verdict {
         });
     }
     Ok(kinds.join("|"))
+}
+
+fn frames() -> Result<Vec<Vec<u8>>> {
+    let connect = "CONNECT\naccept-version:1.2,1.1,1.0\nheart-beat:10000,10000\n\n\0";
+    let subscribe = "SUBSCRIBE\nid:sub-0\ndestination:/topic/convengine/audit/87583a5f-039f-5549-b37a-748e462dd9b4\nreceipt:r\\c1\n\n\0";
+    let others = "UNSUBSCRIBE\nid:sub-0\n\n\0SEND\ndestination:/x\ncontent-length:5\n\na\0b\n\0\0\nDISCONNECT\nreceipt:77\n\n\0";
+    let all = [connect, subscribe, others].concat();
+    let single = "STOMP\r\naccept-version:1.0\r\nheart-beat:0,0\r\n\r\n\0ACK\nid:a\\nb\\\\\n\n\0";
+    let wrapped = json!([connect, subscribe, others]).to_string();
+    Ok([connect, subscribe, others, &all, single, &wrapped].map(|it| it.as_bytes().to_vec()).to_vec())
+}
+
+fn stomp(input: &[u8]) -> Verdict {
+    let mut kinds = String::new();
+    for version in Version::ALL {
+        match parse(input, version) {
+            Ok(Parsed::Frame(frame, length)) => {
+                demand(length <= input.len() && length > 0, || format!("a frame takes {length} bytes"))?;
+                said_again(&frame, version)?;
+                let _ = write!(kinds, "{} {}|", frame.command.chars().take(9).collect::<String>(), frame.headers.len());
+            }
+            other => drop(write!(kinds, "{}|", refused(format!("{other:?}")))),
+        }
+    }
+    let texts = std::str::from_utf8(input).ok().and_then(sockjs::unwrapped);
+    for text in texts.iter().flatten() {
+        let again = sockjs::wrapped(text);
+        demand(again.strip_prefix('a').and_then(sockjs::unwrapped).as_ref() == Some(&vec![text.clone()]), || {
+            "wrapped it is another text".to_owned()
+        })?;
+    }
+    let bytes = texts.map_or(input.to_vec(), |it| it.concat().into_bytes());
+    let whole = Session::new("/topic/convengine/audit").receive(&bytes);
+    for piece in [1, 7, 100] {
+        let mut session = Session::new("/topic/convengine/audit");
+        let asked: Vec<_> = bytes.chunks(piece).flat_map(|it| session.receive(it)).collect();
+        demand(asked == whole, || format!("cut into pieces of {piece} it asks for {asked:?}, whole for {whole:?}"))?;
+    }
+    Ok(kinds + &whole.len().min(5).to_string())
+}
+
+/// A frame that has no more than texts is read as it is rendered.
+fn said_again(frame: &Frame, version: Version) -> Result<(), String> {
+    let is_text = |it: &str| !it.contains(|c: char| c.is_control());
+    let texts = is_text(&frame.command) && frame.headers.iter().all(|(name, value)| is_text(name) && is_text(value));
+    if !texts || std::str::from_utf8(&frame.body).is_err() {
+        return Ok(());
+    }
+    let text = frame.render(version);
+    let again = parse(text.as_bytes(), version);
+    demand(again == Ok(Parsed::Frame(frame.clone(), text.len())), || format!("rendered it is another frame: {again:?}"))
 }
