@@ -145,7 +145,10 @@ pub async fn of_person(connection: &mut Connection, member: &str, value: &str) -
              when 'object' then c.input_params_json::text::json else '{}'::json end) p
            where p.key = $1 and p.value = $2) order by conversation_id",
     );
-    connection.all(&sql, &[Value::Text(member), Value::Text(value)]).await?.iter().map(|it| it.text("conversation_id")).collect()
+    // As it is stored there; see `commit::without_nul`.
+    let kept = |text: &str| if matches!(connection, Connection::Postgres(_)) { text.replace('\0', "\u{fffd}") } else { text.to_owned() };
+    let (member, value) = (kept(member), kept(value));
+    connection.all(&sql, &[Value::Text(&member), Value::Text(&value)]).await?.iter().map(|it| it.text("conversation_id")).collect()
 }
 
 /// Conversations whose newest turn was before a time and that have no open one, the oldest first; on PostgreSQL they are locked.

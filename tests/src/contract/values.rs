@@ -57,6 +57,7 @@ impl<'d> Values<'d> {
             Some("object") => self.object(schema, depth),
             Some("array") => Value::Array((0..self.below(3)).map(|_| self.of(&schema["items"], depth + 1)).collect()),
             Some("string") if schema["format"] == "uuid" => json!(self.known),
+            Some("string") if schema["minLength"] == 1 => json!(format!("x{}", TEXTS[self.below(TEXTS.len())])),
             Some("string") => json!(TEXTS[self.below(TEXTS.len())]),
             Some("integer") => json!(schema["minimum"].as_i64().unwrap_or(0)),
             Some("number") => json!(0.5),
@@ -66,6 +67,9 @@ impl<'d> Values<'d> {
     }
 
     fn object(&mut self, schema: &Value, depth: usize) -> Value {
+        if let (None, Some(member @ Value::Object(_))) = (schema.get("properties"), schema.get("additionalProperties")) {
+            return json!({"name": self.of(member, depth + 1)});
+        }
         let mut members = Map::new();
         for (name, member) in schema["properties"].as_object().into_iter().flatten() {
             let required = schema["required"].as_array().is_some_and(|it| it.contains(&json!(name)));

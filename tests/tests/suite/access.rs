@@ -105,9 +105,9 @@ fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
     let page = server.get("/").status;
     assert!([200, 404].contains(&page), "{page}: the page is for everybody, where the build has one");
     assert_eq!(server.get("/api/v1/nothing").status, 404);
-    assert_eq!(server.request("DELETE", MESSAGE, &[], "").status, 401, "nobody learns more than that");
+    assert_eq!(server.request("PUT", MESSAGE, &[], "").status, 401, "nobody learns more than that");
     let converse = bearer(&keys[0].1);
-    assert_eq!(server.request("DELETE", MESSAGE, &[("Authorization", &converse)], "").status, 405);
+    assert_eq!(server.request("PUT", MESSAGE, &[("Authorization", &converse)], "").status, 405);
 }
 
 #[test]

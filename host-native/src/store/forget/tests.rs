@@ -70,6 +70,7 @@ async fn a_person_is_found_and_what_is_forgotten_does_not_come_back() {
             ("vip", "true", vec![OLD]),
             ("vip", "C-17", vec![]),
             ("other", "C-17", vec![]),
+            ("no\0", "C-17\0", vec![]),
         ] {
             assert_eq!(of_person(connection, member, value).await.expect("an answer"), expected, "{member}={value}");
         }
