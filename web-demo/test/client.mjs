@@ -8,7 +8,7 @@
  */
 import { parseArgs } from 'node:util';
 import { serve } from '../../tests/client/serve.mjs';
-import { firstLine, launch } from './chromium.mjs';
+import { launch } from './chromium.mjs';
 import { Chat, MODES } from './client/chat.mjs';
 import { ROWS } from './client/rows.mjs';
 
@@ -47,7 +47,7 @@ async function hold(way) {
     await chat.open();
     for (const [name, row] of Object.entries(ROWS)) {
       await row(chat).catch((error) => {
-        throw new Error(`${name}: ${firstLine(error.message)}`);
+        throw new Error(`${name}: ${error.message.split('\n').slice(0, 10).join(' ')}`);
       });
       held.push(name);
     }

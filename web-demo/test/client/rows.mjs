@@ -7,7 +7,23 @@ const FOUR = ['conversationId', 'inputParams', 'message', 'reset'];
 /** How long a progress text stays when another one waits. */
 const READ_MS = 9_000;
 
-export const ROWS = { stream, 'audit before': auditBefore, core, status, audit, feedback, queue, reset, inflight, attach, renderer, failure, error, mode, progress };
+export const ROWS = {
+  stream,
+  'audit before': auditBefore,
+  core,
+  status,
+  audit,
+  feedback,
+  queue,
+  reset,
+  inflight,
+  attach,
+  renderer,
+  failure,
+  error,
+  mode,
+  progress,
+};
 
 /** The stream stands before anything is said. */
 async function stream(chat) {
@@ -96,9 +112,7 @@ async function feedback(chat) {
 async function queue(chat) {
   const [sent, answered] = [chat.messages().length, await chat.bubbles('assistant').count()];
   const texts = ['wait', 'order 1', 'order 2', 'order 3', 'order 4', 'order 5'];
-  for (const text of texts) await chat.type(text);
-  assert.equal(await chat.page.getByRole('textbox', { name: 'Message' }).isDisabled(), true);
-  assert.equal(chat.messages().length, sent + 1);
+  assert.equal(await chat.atOnce(...texts), false);
   await chat.picture('queue');
   await chat.reply(answered + texts.length - 1);
   const calls = chat.messages().slice(sent);
@@ -120,10 +134,7 @@ async function reset(chat) {
 
 /** A new chat stops nothing: two messages are under way, and both are answered. */
 async function inflight(chat) {
-  await chat.type('hold on');
-  await chat.until('the message to leave', () => chat.messages().at(-1).body.message === 'hold on');
-  await chat.page.getByRole('button', { name: 'New chat' }).click();
-  await chat.type('my order');
+  await chat.atOnce('wait', null, 'my order');
   await chat.reply(1);
   const [one, other] = chat.messages().slice(-2);
   await chat.until('both answers', () => one.ended && other.ended);
@@ -179,7 +190,7 @@ async function failure(chat) {
 
 /** What is refused becomes a bubble of an error without votes. */
 async function error(chat) {
-  const other = await chat.beside({ message: `${chat.server}/api/v1/conversation/nowhere`, transport: 'none' });
+  const other = await chat.beside({ message: `${chat.server}/api/v1/nowhere`, transport: 'none' });
   await refused(await other.say('my order'), 'Error: ConvEngine API error: 404 Not Found');
   assert.equal(other.complaints.length, 1, other.complaints.join('; '));
   await other.page.close();

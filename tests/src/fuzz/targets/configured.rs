@@ -95,17 +95,16 @@ fn played(pack: &Pack) -> Verdict {
 fn turn(config: &Arc<Config>, message: Message, scripted: &mut Scripted, conversations: &mut Conversations) -> Verdict {
     let input = message.input(conversations, config.program());
     scripted.begins(&input);
-    let mut at = input.at;
+    let begun = input.at;
     let failed = |it: convengine_core::turn::TurnError| format!("the turn stands still: {it}");
     let (mut turn, mut slice) = Turn::start(input, Arc::clone(config)).map_err(failed)?;
-    for _ in 0..ANSWERS {
+    for at in (begun + 1..).take(ANSWERS) {
         if let Some(outcome) = slice.end {
             conversations.commit(&outcome);
             return Ok(outcome.fault.map_or_else(|| outcome.intent, |it| it.code.to_string()));
         }
         let effects = std::mem::take(&mut slice.effects);
         demand(!effects.is_empty(), || "the turn waits for nothing".to_owned())?;
-        at += 1;
         let answers = effects.iter().map(|it| Completion { id: it.id, at, outcome: scripted.answer(&it.request).0 }).collect();
         slice = turn.resume(answers).map_err(failed)?;
     }
