@@ -46,7 +46,7 @@ fn left(t: &mut Turning<'_>, name: &str, result: &Result<Flow, Fault>) -> Millis
     let Some(info) = t.session.step_infos.iter_mut().rfind(|it| it.name == name) else { return 0 };
     info.place = place;
     info.left = Some(StepLeft { at, result });
-    at - info.started
+    at.saturating_sub(info.started)
 }
 
 fn leave(t: &Turning<'_>, name: &'static str, duration: Millis, flow: Flow) {

@@ -44,7 +44,9 @@ pub async fn call(t: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: 
         let key = t.door.next_key();
         let outcome = t.door.perform(request.clone()).await;
         let (failure, status) = match outcome {
-            Ok(reply) if (200..300).contains(&reply.status) => return answered(call, &reply, attempt, t.door.now() - asked_at),
+            Ok(reply) if (200..300).contains(&reply.status) => {
+                return answered(call, &reply, attempt, t.door.now().saturating_sub(asked_at));
+            }
             Ok(reply) => (refused(&reply, attempt), Some(reply.status)),
             Err(error) => (error, None),
         };

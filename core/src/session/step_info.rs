@@ -34,14 +34,14 @@ impl StepInfo {
             "stepClass": self.name,
             "determinant": "STEP_ENTER",
             "status": "IN_PROGRESS",
-            "startedAtNs": self.started * 1_000_000,
+            "startedAtNs": self.started.saturating_mul(1_000_000),
             "metadata": {"intent": self.place.0, "state": self.place.1},
             "data": {},
         });
         if let (Some(left), Some(members)) = (&self.left, info.as_object_mut()) {
             members.extend(left.members());
-            members.insert("endedAtNs".to_owned(), json!(left.at * 1_000_000));
-            members.insert("durationMs".to_owned(), json!(left.at - self.started));
+            members.insert("endedAtNs".to_owned(), json!(left.at.saturating_mul(1_000_000)));
+            members.insert("durationMs".to_owned(), json!(left.at.saturating_sub(self.started)));
         }
         info
     }

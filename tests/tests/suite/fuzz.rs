@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use convengine_server::play::{CorePlayer, Suspend};
+use convengine_tests::demo;
 use convengine_tests::fuzz::supervise;
 use convengine_tests::fuzz::{TARGETS, Target, on_a_small_stack};
 
@@ -10,8 +12,21 @@ const TIME: Duration = Duration::from_secs(30);
 
 /// Inputs that did once what they must not, with their targets.
 fn found() -> Vec<(&'static str, Vec<u8>)> {
-    // A frame that comes byte by byte was read anew with each.
-    vec![("stomp", b"SEND\nx:".repeat(8_000)), ("stomp", [b"SEND\ncontent-length:60000\n\n".to_vec(), vec![0; 50_000]].concat())]
+    vec![
+        // A frame that comes byte by byte was read anew with each.
+        ("stomp", b"SEND\nx:".repeat(8_000)),
+        ("stomp", [b"SEND\ncontent-length:60000\n\n".to_vec(), vec![0; 50_000]].concat()),
+        // A time that is past all nanoseconds.
+        ("journal", late_journal()),
+    ]
+}
+
+/// A journal of a turn long after us.
+fn late_journal() -> Vec<u8> {
+    let pack = demo("model_acts.json").unwrap().pack;
+    let mut journal = CorePlayer::new(&pack, Suspend::Never).play(0).unwrap().journal;
+    journal.input.at = 72_036_854_775_807;
+    serde_json::to_vec(&journal).unwrap()
 }
 
 #[test]

@@ -12,7 +12,8 @@ pub(super) fn run(t: &mut Turning<'_>) -> Flow {
     // The host puts its own measurement from message to commit in the place of the total.
     t.audit(Stage::PipelineTiming, |session| {
         let steps = session.step_infos.iter().filter_map(|it| it.left.as_ref().map(|left| (it, left)));
-        let timings: Vec<(&str, i64, bool)> = steps.map(|(it, left)| (it.name, left.at - it.started, left.result.is_ok())).collect();
+        let timings: Vec<(&str, i64, bool)> =
+            steps.map(|(it, left)| (it.name, left.at.saturating_sub(it.started), left.result.is_ok())).collect();
         let total: i64 = timings.iter().map(|it| it.1).sum();
         let step = |it: &(&str, i64, bool)| format!("{}={}ms{}", it.0, it.1, if it.2 { "" } else { "(ERR)" });
         let steps: Vec<String> = timings.iter().map(step).collect();

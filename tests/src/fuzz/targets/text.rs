@@ -1,6 +1,7 @@
 //! Templates, formulas and paths: small languages of the rows.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use anyhow::Result;
@@ -56,9 +57,9 @@ fn template(input: &[u8]) -> Verdict {
     };
     let again = Template::compile(compiled.source());
     demand(again.as_ref() == Ok(&compiled), || "compiled again it is another one".to_owned())?;
-    let asked = RefCell::new(Vec::new());
+    let asked = RefCell::new(BTreeSet::new());
     let rendered = compiled.render(|name| {
-        asked.borrow_mut().push(name.to_owned());
+        asked.borrow_mut().insert(name.to_owned());
         document().get(name)
     });
     demand(rendered.text.len() <= LONGEST_TEXT, || format!("it became {} bytes", rendered.text.len()))?;
