@@ -1,6 +1,6 @@
 //! What reads texts from outside is given texts that nobody would write; what was found once stays here.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use convengine_server::play::{CorePlayer, Suspend};
 use convengine_tests::demo;
@@ -9,6 +9,9 @@ use convengine_tests::fuzz::{TARGETS, Target, on_a_small_stack};
 
 /// How long each target is given inputs.
 const TIME: Duration = Duration::from_secs(30);
+
+/// The same inputs in every run: what fails here failed because something has changed. `cargo xtask soak fuzz` looks for new ones.
+const SEED: u64 = 7;
 
 /// Inputs that did once what they must not, with their targets.
 fn found() -> Vec<(&'static str, Vec<u8>)> {
@@ -42,9 +45,8 @@ fn what_was_found_once_is_not_found_again() {
 #[test]
 fn no_input_of_half_a_minute_breaks_a_reader() {
     let program = convengine_tests::binary().unwrap().with_file_name("soak");
-    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     let targets: Vec<&Target> = TARGETS.iter().collect();
-    let reports = supervise::hold(&program, &targets, seed, TIME).unwrap();
+    let reports = supervise::hold(&program, &targets, SEED, TIME).unwrap();
     assert_eq!(reports.len(), targets.len());
     for report in &reports {
         println!("{report}");
