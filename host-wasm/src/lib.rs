@@ -3,12 +3,17 @@
 //! JSON crosses the boundary as text. Plain objects would lose the difference between `1` and `1.0`, and with it the promise
 //! that a turn has the same bytes here as on the server.
 
+mod steps;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
-use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash};
-use convengine_core::turn::{Abandon, Answer, Completion, Effect, EffectId, ExtensionRequest, Journal, Millis, Slice, Turn};
+use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_of};
+use convengine_core::turn::{
+    Abandon, Answer, Completion, Effect, EffectId, ExtensionRequest, Journal, Loaded, Millis, Notice, Outcome, Slice, Turn, View,
+    state_hash,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -21,8 +26,13 @@ pub struct Engine {
     config: Arc<Config>,
     issues: String,
     scripted: Scripted,
+    /// The script as it stood at marked points.
+    marks: Vec<Scripted>,
     conversations: Conversations,
     turn: Option<Turn>,
+    /// What the turn has said so far, and its end.
+    told: Vec<Notice>,
+    end: Option<Outcome>,
     /// What the turn has asked for, by number.
     asked: BTreeMap<EffectId, Effect>,
     hash: SliceHash,
@@ -41,8 +51,11 @@ impl Engine {
             issues: text(&issues)?,
             scripted: Scripted::of(&pack),
             pack,
+            marks: Vec::new(),
             conversations: Conversations::default(),
             turn: None,
+            told: Vec::new(),
+            end: None,
             asked: BTreeMap::new(),
             hash: SliceHash::default(),
             finished: String::new(),
@@ -126,16 +139,48 @@ impl Engine {
         text(self.turn.as_ref().ok_or_else(no_turn)?.journal())
     }
 
-    /// Runs a recorded turn again; returns everything up to where its journal ends.
+    /// Runs a recorded turn again on the conversation as it was then; returns everything up to where its journal ends.
     pub fn restore(&mut self, journal: &str) -> Result<String, JsValue> {
         let journal: Journal = parse("journal", journal)?;
+        self.conversations.place(&journal.input.conversation, journal.input.session.clone());
         let (turn, slice) = Turn::restore(journal, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
         self.begin(turn, &slice)
     }
 
+    /// Marks where the pack's script stands; returns the number of the mark.
+    pub fn mark(&mut self) -> usize {
+        self.marks.push(self.scripted.clone());
+        self.marks.len() - 1
+    }
+
+    /// Sets the script back to a mark; without one, to its beginning.
+    pub fn back(&mut self, mark: Option<usize>) {
+        let marked = mark.and_then(|it| self.marks.get(it));
+        self.scripted = marked.cloned().unwrap_or_else(|| Scripted::of(&self.pack));
+    }
+
+    /// Takes a conversation as stored (`conversation`, or the session of a journal's input) in the place of what is held of it;
+    /// nothing makes it a new one.
+    pub fn place(&mut self, id: &str, stored: Option<String>) -> Result<(), JsValue> {
+        let loaded: Loaded = stored.map_or_else(|| Ok(Loaded::default()), |it| parse("conversation", &it))?;
+        self.conversations.place(id, loaded);
+        Ok(())
+    }
+
+    /// The steps of the turn in their order, as a JSON list of `{"step", "seq", "finished", "changed"}`.
+    pub fn steps(&self) -> Result<String, JsValue> {
+        text(&steps::all(&self.views_so_far()))
+    }
+
+    /// The session around one of `steps`: `{"before", "after"}`; what did not finish has no `after`.
+    pub fn step(&self, index: usize) -> Result<String, JsValue> {
+        let views = self.views_so_far();
+        text(&steps::around(&views, index).ok_or_else(|| thrown("BAD_INPUT", "the turn has no such step"))?)
+    }
+
     /// The session before and after each step of the turn, as a JSON list.
     pub fn views(&self) -> Result<String, JsValue> {
-        text(&self.turn.as_ref().map(Turn::views).unwrap_or_default())
+        text(&self.views_so_far())
     }
 
     /// A conversation as stored, or `null`.
@@ -149,6 +194,15 @@ impl Engine {
         self.finished.clone()
     }
 
+    /// The hash by which a replay is judged, of the finished turn; empty before its end.
+    pub fn state_hash(&self) -> String {
+        self.end.as_ref().map(|it| state_hash(it, &self.told)).unwrap_or_default()
+    }
+
+    fn views_so_far(&self) -> Vec<View> {
+        self.turn.as_ref().map(Turn::views).unwrap_or_default()
+    }
+
     fn completion(&self, id: EffectId, outcome: Answer, delay_ms: u64, at: Option<f64>) -> Result<String, JsValue> {
         let delay = Millis::try_from(delay_ms).unwrap_or(Millis::MAX);
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
@@ -159,6 +213,8 @@ impl Engine {
 
     fn begin(&mut self, turn: Turn, slice: &Slice) -> Result<String, JsValue> {
         self.turn = Some(turn);
+        self.told.clear();
+        self.end = None;
         self.asked.clear();
         self.hash = SliceHash::default();
         self.finished.clear();
@@ -173,13 +229,21 @@ impl Engine {
 
     fn took(&mut self, slice: &Slice) -> Result<String, JsValue> {
         self.asked.extend(slice.effects.iter().map(|it| (it.id, it.clone())));
+        self.told.extend(slice.notices.iter().cloned());
         self.hash.add(slice);
         if let Some(outcome) = &slice.end {
             self.conversations.commit(outcome);
+            self.end = Some(outcome.clone());
             self.finished = std::mem::take(&mut self.hash).finish();
         }
         text(slice)
     }
+}
+
+/// The id of the conversation that a talk calls by this label.
+#[wasm_bindgen]
+pub fn conversation_id(label: &str) -> String {
+    conversation_of(label)
 }
 
 fn number(effect: &Value) -> Option<EffectId> {

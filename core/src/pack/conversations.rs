@@ -20,6 +20,11 @@ impl Conversations {
         self.0.get(id).cloned().unwrap_or_default()
     }
 
+    /// Stores a conversation in the place of what is known of it.
+    pub fn place(&mut self, id: &str, loaded: Loaded) {
+        self.0.insert(id.to_lowercase(), loaded);
+    }
+
     /// Stores the rows of a finished turn.
     pub fn commit(&mut self, outcome: &Outcome) {
         let mut loaded = self.load(&outcome.conversation_id).after(&outcome.writes);

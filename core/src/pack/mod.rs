@@ -23,6 +23,7 @@ pub use message::Message;
 pub use scripted::{ScriptRule, Scripted};
 pub use stand_in::StandIns;
 pub use stub::{HttpAnswer, HttpRule};
+pub use talk::conversation_of;
 
 use std::collections::BTreeMap;
 

@@ -41,7 +41,7 @@ pub(super) fn read(line: &Line<'_>) -> Result<Message, PackError> {
 }
 
 fn body(line: &Line<'_>, conversation: &str) -> Result<Value, PackError> {
-    let id = Value::from(id(conversation));
+    let id = Value::from(conversation_of(conversation));
     if !line.text.starts_with('{') {
         return Ok(json!({"conversationId": id, "message": line.text}));
     }
@@ -55,7 +55,7 @@ fn body(line: &Line<'_>, conversation: &str) -> Result<Value, PackError> {
 }
 
 /// The id of a conversation, the same for a label in every talk.
-fn id(label: &str) -> String {
+pub fn conversation_of(label: &str) -> String {
     let seed = label.bytes().fold(0, |seed: u64, byte| Rng::new(seed ^ u64::from(byte)).next_u64());
     uuid_text(seed)
 }

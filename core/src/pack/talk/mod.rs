@@ -11,6 +11,8 @@ mod time;
 
 use serde_json::Value;
 
+pub use self::message::conversation_of;
+
 use self::line::Line;
 use super::{BETWEEN_TURNS, FIRST_TURN_AT, Pack, PackError, PackTurn};
 use crate::turn::{Map, Millis};
