@@ -77,10 +77,12 @@ impl Engine {
         self.pack.turns.len()
     }
 
-    /// A turn of the pack as a message for `start`.
+    /// A turn of the pack as a message for `start`, with the id of its conversation.
     pub fn scripted_turn(&self, index: usize) -> Result<String, JsValue> {
         let message = self.pack.message(index);
-        text(&message.ok_or_else(|| thrown("NOT_A_MESSAGE", &format!("turn {index} of the pack is no plain message")))?)
+        let mut message = message.ok_or_else(|| thrown("NOT_A_MESSAGE", &format!("turn {index} of the pack is no plain message")))?;
+        message.conversation_id = Some(message.conversation());
+        text(&message)
     }
 
     /// Begins a turn with a message; returns the first slice.
@@ -90,6 +92,17 @@ impl Engine {
         self.scripted.begins(&input);
         let (turn, slice) = Turn::start_watched(input, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
         self.begin(turn, &slice)
+    }
+
+    /// Whether the pack has an answer to an effect.
+    pub fn scripted(&self, effect: &str) -> Result<bool, JsValue> {
+        Ok(self.scripted.knows(&self.effect(effect)?.request))
+    }
+
+    /// The turn's clock, in milliseconds since 1970.
+    #[allow(clippy::cast_precision_loss, reason = "milliseconds of a date fit")]
+    pub fn now(&self) -> f64 {
+        self.turn.as_ref().map_or(0.0, |it| it.now() as f64)
     }
 
     /// The pack's scripted answer to an effect, with how long it takes; without a time the turn's own clock runs on.

@@ -1,5 +1,4 @@
-import type { Reach } from './fulfil/live';
-import type { Failure, Loaded, Message, PlayedTurn, Progress, Reply, Request } from './protocol';
+import type { Decision, Failure, Loaded, PlayedTurn, Progress, Reply, Request, Run } from './protocol';
 import type { TurnRecord } from './types';
 
 /** Why the engine did not do what it was asked. */
@@ -26,6 +25,8 @@ interface Waiting {
 export class EngineClient {
   private worker = this.open();
   private readonly waiting = new Map<number, Waiting>();
+  /** The requests that run turns. */
+  private readonly names = new Map<number, number>();
   private last = 0;
   private heard = false;
   private dead: EngineError | undefined;
@@ -38,14 +39,41 @@ export class EngineClient {
     return this.ask({ type: 'load', pack, strict }, 'loaded');
   }
 
-  /** Runs one turn, which may reach so much of the world. */
-  async send(message: Message, reach: Reach, follow: Follow): Promise<TurnRecord> {
-    return (await this.ask({ type: 'send', reach, ...message }, 'done', follow)).turn;
+  /** Runs one turn; `name` is how `decide` and `stop` call it. */
+  async run(name: number, run: Run, follow: Follow): Promise<TurnRecord> {
+    const asked = this.ask({ type: 'run', ...run }, 'ran', follow);
+    this.names.set(name, this.last);
+    return (await asked.finally(() => this.names.delete(name))).turn;
   }
 
-  /** Plays all turns of a pack; `keep` lets the conversation go on from there. */
-  async play(pack: string, keep: boolean, follow?: Follow): Promise<PlayedTurn[]> {
-    return (await this.ask({ type: 'play', pack, keep }, 'played', follow)).turns;
+  /** Answers an effect that waits for a person. */
+  async decide(name: number, effect: number, decision: Decision): Promise<void> {
+    await this.ask({ type: 'answer', run: this.names.get(name) ?? 0, effect, decision }, 'noted');
+  }
+
+  /** Gives up a turn that waits for a person. */
+  async stop(name: number): Promise<void> {
+    await this.ask({ type: 'stop', run: this.names.get(name) ?? 0 }, 'noted');
+  }
+
+  /** Runs a recorded turn again on the pack that it ran on. */
+  async adopt(journal: string, pack: string): Promise<TurnRecord> {
+    return (await this.ask({ type: 'adopt', journal, pack }, 'ran')).turn;
+  }
+
+  /** Gives the session before and after a step of a turn, as JSON text. */
+  async step(turn: number, index: number): Promise<{ before: string; after: string | null }> {
+    return this.ask({ type: 'step', turn, index }, 'step');
+  }
+
+  /** Gives the journals of turns. */
+  async journals(turns: number[]): Promise<string[]> {
+    return (await this.ask({ type: 'journals', turns }, 'journals')).journals;
+  }
+
+  /** Plays all turns of a pack and keeps nothing of them. */
+  async play(pack: string): Promise<PlayedTurn[]> {
+    return (await this.ask({ type: 'play', pack }, 'played')).turns;
   }
 
   /** Says why a module is no extension; nothing when it is one. */
@@ -116,5 +144,5 @@ export class EngineClient {
 }
 
 function isProgress(message: Reply | Progress): message is Progress {
-  return ['notices', 'effect', 'token', 'answer', 'turn'].includes(message.type);
+  return ['notices', 'effect', 'token', 'ask', 'answer', 'again'].includes(message.type);
 }

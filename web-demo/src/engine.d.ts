@@ -2,6 +2,9 @@
 declare module 'convengine-wasm' {
   export default function init(): Promise<unknown>;
 
+  /** Gives the id of the conversation that talks call by a label. */
+  export function conversation_id(label: string): string;
+
   export class Engine {
     /** Compiles a pack; throws `{code, message}` only for text that is no pack. */
     constructor(pack: string);
@@ -15,6 +18,10 @@ declare module 'convengine-wasm' {
     scripted_turn(index: number): string;
     /** Begins a turn and gives its first slice. */
     start(message: string): string;
+    /** Tells whether the pack has an answer to an effect. */
+    scripted(effect: string): boolean;
+    /** Gives the turn's clock, in milliseconds since 1970. */
+    now(): number;
     /** Answers an effect from the pack: `{"completion", "delay_ms"}`. */
     answer(effect: string, at?: number): string;
     /** Gives the bytes of an extension's module. */
@@ -25,8 +32,26 @@ declare module 'convengine-wasm' {
     resume(completions: string): string;
     /** Ends the turn where it stands, as a failed one, and gives its last slice. */
     abandon(why: 'timeout' | 'lost', at: number): string;
-    /** Gives the session before and after every step of the turn. */
-    views(): string;
+    /** Gives everything that the turn cannot derive again. */
+    journal(): string;
+    /** Runs a recorded turn again, on the conversation as it was then, and gives all that it says. */
+    restore(journal: string): string;
+    /** Gives a conversation as stored, or `null`. */
+    conversation(id: string): string;
+    /** Stores a conversation in the place of what is known of it; nothing makes it a new one. */
+    place(id: string, stored?: string): void;
+    /** Marks where the pack's script stands. */
+    mark(): number;
+    /** Sets the script back to a mark, or to its beginning. */
+    back(mark?: number): void;
+    /** Lists the steps of the turn. */
+    steps(): string;
+    /** Gives the session before and after a step. */
+    step(index: number): string;
+    /** Lists why the turn's decisions fell as they did. */
+    whys(): string;
+    /** Gives the hash by which a replay of the finished turn is judged. */
+    state_hash(): string;
     /** Names all slices and the outcome of the finished turn by their content. */
     turn_hash(): string;
     /** Gives the engine's memory back. */

@@ -1,20 +1,65 @@
+import type { Fault } from './run/fault';
 import type { Reach } from './fulfil/live';
-import type { Effect, Exchange, Issue, Json, Notice, Outcome, Token, TurnRecord } from './types';
+import type { Answered, Origin, Said } from './session/saved';
+import type { Effect, Issue, Json, Notice, Outcome, Token, TurnRecord } from './types';
 
 /** What the page asks of the worker. */
 export type Request =
   | { id: number; type: 'load'; pack: string; strict: boolean }
-  | ({ id: number; type: 'send'; reach: Reach } & Message)
-  | { id: number; type: 'play'; pack: string; keep: boolean }
+  | ({ id: number; type: 'run' } & Run)
+  | { id: number; type: 'answer'; run: number; effect: number; decision: Decision }
+  | { id: number; type: 'stop'; run: number }
+  | { id: number; type: 'adopt'; journal: string; pack: string }
+  | { id: number; type: 'step'; turn: number; index: number }
+  | { id: number; type: 'journals'; turns: number[] }
+  | { id: number; type: 'play'; pack: string }
   | { id: number; type: 'extend'; pack: string; effects: string[] }
   | { id: number; type: 'check'; extension: string; bytes: Uint8Array<ArrayBuffer> };
 
-/** What a person says, with the input params as the JSON text that was typed. */
-export interface Message {
-  message: string;
-  conversationId: string;
-  reset: boolean;
-  inputParams: string;
+/** One turn to run: after which other one, who answers, and what of an earlier run of it is used again. */
+export interface Run {
+  said: Said;
+  /** The turn before it on its branch. */
+  parent: number | null;
+  /** The newest turn of the same conversation on the branch, whose end it goes on from. */
+  before: number | null;
+  sources: Sources;
+  reach: Reach;
+  again?: Again;
+  faults: FaultRule[];
+}
+
+/** What a turn that is run again takes from the run before it. */
+export interface Again {
+  /** The recorded answers in their order; without its request an answer is for the effect at its place. */
+  recorded: { request: string | null; outcome: string; took: number; origin: Origin }[];
+  /** Answers from this place on are not used again; nothing for all of them. */
+  until?: number;
+  /** What is answered otherwise, by place. */
+  edits: { place: number; decision: Decision }[];
+}
+
+/** How an effect is answered by hand. */
+export type Decision =
+  | { outcome: string; origin: Origin; delayMs?: number }
+  | { fault: Fault }
+  | { use: 'script' | 'auto' | 'live' | 'recorded' };
+
+/** A fault that strikes whatever fits, for as long as it stands. */
+export interface FaultRule {
+  /** Kind and title of effects, such as `llm dialogue_act`; empty for all. */
+  on: string;
+  /** Only the nth that fits in a turn; 0 for each. */
+  nth: number;
+  fault: Fault;
+}
+
+/** Who answers. */
+export interface Sources {
+  models: 'pack' | 'script' | 'auto' | 'manual' | 'live';
+  others: 'script' | 'manual';
+  /** What is done with a recorded answer whose request has changed, by purpose; asked when nothing stands here. */
+  stale: Record<string, 'script' | 'auto' | 'live' | 'recorded'>;
 }
 
 /** What the worker says while a request runs. */
@@ -22,13 +67,30 @@ export type Progress =
   | { id: number; type: 'notices'; notices: Notice[] }
   | { id: number; type: 'effect'; effect: Effect }
   | { id: number; type: 'token'; token: Token }
-  | { id: number; type: 'answer'; exchange: Exchange }
-  | { id: number; type: 'turn'; turn: TurnRecord };
+  | { id: number; type: 'ask'; ask: Ask }
+  | { id: number; type: 'answer'; answered: Answered }
+  | { id: number; type: 'again' };
+
+/** An effect that waits for a person. */
+export interface Ask {
+  effect: Effect;
+  /** The answer of the earlier run, whose request was another one. */
+  recorded: { request: Json; outcome: string } | null;
+  /** Whether the pack has an answer. */
+  scripted: boolean;
+  /** What the automatic model would say. */
+  auto: string | null;
+  /** A text to begin with that fits the schema. */
+  skeleton: string;
+}
 
 /** What ends a request. */
 export type Reply =
   | ({ id: number; type: 'loaded' } & Loaded)
-  | { id: number; type: 'done'; turn: TurnRecord }
+  | { id: number; type: 'ran'; turn: TurnRecord }
+  | { id: number; type: 'noted' }
+  | { id: number; type: 'step'; before: string; after: string | null }
+  | { id: number; type: 'journals'; journals: string[] }
   | { id: number; type: 'played'; turns: PlayedTurn[] }
   | { id: number; type: 'extended'; completions: string[] }
   | { id: number; type: 'checked'; refused: string }
@@ -39,8 +101,10 @@ export interface Loaded {
   accepted: boolean;
   issues: Issue[];
   hash: string;
-  /** The messages of the turns that the pack brings along. */
-  turns: string[];
+  /** The turns that the pack brings along. */
+  turns: Said[];
+  /** The id of a conversation that nobody has named. */
+  main: string;
 }
 
 /** One turn of a pack that was played. */
@@ -60,10 +124,11 @@ export interface Failure {
 }
 
 /** Puts a message into the engine's form without rewriting what was typed. */
-export function messageText(it: Message, at: number, seed: number): string {
+export function messageText(it: Said): string {
+  if (it.text !== undefined) return it.text;
   const text = (value: Json) => JSON.stringify(value);
   return (
     `{"conversation_id":${text(it.conversationId)},"message":${text(it.message)},"reset":${it.reset},` +
-    `"input_params":${it.inputParams.trim() || '{}'},"at":${at},"seed":${seed}}`
+    `"input_params":${it.inputParams.trim() || '{}'},"at":${it.at},"seed":${it.seed}}`
   );
 }

@@ -1,15 +1,13 @@
 import { EngineClient, EngineError } from './client';
 import { JsonFault, position, spans } from './json-text';
 import { locate, type Place } from './locate';
-import { boundTasks, extensionName, refusal, sha256, withModule, type Taken } from './pack-extension';
 import { packs } from './packs';
-import type { Loaded, PlayedTurn } from './protocol';
+import type { Again, Ask, Decision, Loaded, PlayedTurn } from './protocol';
 import { ReachState } from './reach.svelte';
+import type { Answered, Said } from './session/saved';
+import { Tree } from './tree.svelte';
 import { Turn } from './turn.svelte';
 import type { Issue } from './types';
-
-/** A line of the chat: a turn, or a quiet remark of the page. */
-export type Entry = { turn: Turn } | { remark: string };
 
 /** Where the edited text stops being JSON. */
 export interface SyntaxFault {
@@ -25,9 +23,31 @@ export type PlacedIssue = Issue & { place: Place | undefined };
 /** What became of the edited text. */
 export type PackState = 'loading' | 'applied' | 'edited' | 'refused';
 
-const PAUSE_MS = 400;
-// A turn keeps the session around each of its steps, so a long chat has to forget its beginning.
-const ENTRIES_KEPT = 80;
+/** What a person says, as it is typed. */
+export interface Typed {
+  message: string;
+  inputParams?: string;
+  reset?: boolean;
+  /** How much time passes first, in milliseconds. */
+  wait?: number;
+}
+
+/** How a turn is run again. */
+export interface Other {
+  /** Another message in the place of its own. */
+  typed?: Typed;
+  /** Answers from this place on are given anew. */
+  until?: number;
+  /** Answers that are given otherwise. */
+  edits?: Again['edits'];
+  /** Why, in a few words. */
+  reason: string;
+}
+
+const PAUSE_MS = 150;
+/** The clock of a new conversation, 2026-01-01T09:00:00Z: that of packs and talks. */
+const BEGINS_AT = 1_767_258_000_000;
+const BETWEEN_TURNS_MS = 60_000;
 
 /** All that the page shows and does. */
 export class Simulator {
@@ -38,21 +58,23 @@ export class Simulator {
   syntax = $state.raw<SyntaxFault>();
   failure = $state.raw<EngineError>();
   hash = $state('');
-  suggestions = $state.raw<string[]>([]);
-  entries = $state.raw<Entry[]>([]);
-  selected = $state.raw<Turn>();
-  busy = $state(false);
-  extension = $state.raw<Taken>();
+  /** The turns that the pack brings along. */
+  scripted = $state.raw<Said[]>([]);
+  /** A quiet remark of the page, told politely. */
+  remark = $state('');
+  /** How many turns are being run or wait for it. */
+  busy = $state(0);
 
+  readonly tree = new Tree();
   readonly ready: Promise<void>;
-  /** What the chat may reach of the world. */
+  /** Who answers, and what the chat may reach of the world. */
   readonly reach = new ReachState();
-  private readonly client = new EngineClient((error) => this.recover(error));
+  readonly client = new EngineClient((error) => this.recover(error));
   private running: { pack: string; loaded?: Loaded } = { pack: this.text };
   private loading: Promise<void> = Promise.resolve();
-  private conversationId = newId();
   private pause: ReturnType<typeof setTimeout> | undefined;
-  private turnCount = 0;
+  private lastTurn = 0;
+  private main = '';
   private recovering = false;
 
   constructor() {
@@ -61,93 +83,134 @@ export class Simulator {
     this.ready.catch(() => {});
   }
 
+  /** Messages to begin with. */
+  get suggestions(): string[] {
+    return [...new Set(this.scripted.map((it) => it.message))].filter(Boolean).slice(0, 4);
+  }
+
+  /** The text of the pack that runs. */
+  get pack(): string {
+    return this.running.pack;
+  }
+
   /** Goes over to one of the packs that come with the page. */
   async choose(index: number): Promise<void> {
-    clearTimeout(this.pause);
     this.chosen = index;
-    this.text = packs[index]?.text ?? '';
-    this.extension = undefined;
-    this.restart();
+    await this.open(packs[index]?.text ?? '');
+  }
+
+  /** Goes over to another pack, whose conversations begin anew. */
+  async open(text: string): Promise<void> {
+    clearTimeout(this.pause);
+    this.text = text;
+    this.tree.clear();
     await this.load(false).catch(() => {});
   }
 
   /** Takes in a change of the text and applies it after a pause. */
   edit(text: string): void {
+    if (text === this.text) return;
     this.text = text;
     this.packState = 'edited';
     clearTimeout(this.pause);
     this.pause = setTimeout(() => void this.apply(), PAUSE_MS);
   }
 
-  /** Runs the edited text when it has no errors. */
+  /** Runs the edited text when it has no errors, and plays the shown branch again on it. */
   async apply(): Promise<void> {
     clearTimeout(this.pause);
     const before = this.running;
     await this.load(true).catch(() => {});
-    if (this.running === before) return;
-    this.converse(newId());
-    if (this.entries.length > 0) this.add({ remark: 'Pack applied. A new conversation begins.' });
-  }
-
-  /** Takes a module up into the pack and runs the pack with it. */
-  async extend(file: File): Promise<void> {
-    const name = extensionName(file.name);
-    const refused = refusal(file.name, file.size);
-    if (refused) {
-      this.extension = { name, bytes: file.size, hash: '', tasks: [], refused };
-      return;
-    }
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    const fault = (await this.check(name, bytes)) || this.takeUp(name, bytes);
-    if (!fault) await this.apply();
-    const tasks = fault ? [] : boundTasks(this.text, name);
-    this.extension = { name, bytes: bytes.length, hash: await sha256(bytes), tasks, refused: fault };
+    if (this.running === before || this.tree.path.length === 0) return;
+    await this.replay(this.tree.path, 'pack edited');
   }
 
   /** Goes back to the text that came with the page. */
   revert(): void {
-    this.text = packs[this.chosen]?.text ?? '';
-    void this.apply();
+    this.edit(packs[this.chosen]?.text ?? '');
   }
 
-  /** Empties the chat and begins a new conversation. */
+  /** Begins a new conversation; the others stay as branches. */
   restart(): void {
-    this.entries = [];
-    this.selected = undefined;
-    this.converse(newId());
+    this.tree.show(undefined);
   }
 
-  /** Says something to the assistant. */
-  async send(message: string, inputParams: string, reset: boolean): Promise<void> {
+  /** Says something at the end of the branch that is shown. */
+  async send(typed: Typed): Promise<Turn> {
     if (this.packState === 'edited') await this.apply();
-    const turn = this.begin(new Turn(++this.turnCount, message, this.conversationId, inputParams));
-    await this.working(async () => {
-      const said = { message, conversationId: turn.conversationId, reset, inputParams };
-      turn.finish(await this.client.send(said, this.reach.plain(), (progress) => turn.follow(progress)));
-    }, turn);
+    const parent = this.tree.head;
+    return this.run(new Turn(++this.lastTurn, parent, this.said(typed, parent)));
   }
 
-  /** Plays the turns of the pack into the chat. */
-  async playIntoChat(): Promise<void> {
+  /** Runs a turn again beside itself, on what stood before it; what its answers had in common with it is used again. */
+  async again(turn: Turn, { typed, until, edits = [], reason }: Other): Promise<Turn> {
+    const said = typed ? this.said(typed, turn.parent, turn.said) : turn.said;
+    const again = { recorded: recorded(turn.answered), edits, ...(until === undefined ? {} : { until }) };
+    return this.run(new Turn(++this.lastTurn, turn.parent, said, reason), again);
+  }
+
+  /** Plays turns again in their order, with the answers that they had wherever the same is asked. */
+  async replay(turns: Turn[], reason: string): Promise<Turn | undefined> {
+    let parent: Turn | undefined;
+    for (const [index, turn] of turns.entries()) {
+      const next: Turn = new Turn(++this.lastTurn, parent, turn.said, index === 0 ? reason : '');
+      await this.run(next, { recorded: recorded(turn.answered), edits: [] });
+      if (next.error) break;
+      parent = next;
+    }
+    return parent;
+  }
+
+  /** Plays what follows a turn on another branch at the end of the one that is shown. */
+  async continueAs(turns: Turn[]): Promise<void> {
+    for (const turn of turns) {
+      const next = new Turn(++this.lastTurn, this.tree.head, turn.said);
+      await this.run(next, { recorded: recorded(turn.answered), edits: [] });
+      if (next.error) break;
+    }
+  }
+
+  /** Plays the turns of the pack as a new branch, by the pack's script alone. */
+  async playPack(): Promise<void> {
     if (this.packState === 'edited') await this.apply();
     this.restart();
-    await this.working(async () => {
-      const played = await this.client.play(this.running.pack, true, (progress) => {
-        if (progress.type !== 'turn') return;
-        const { message, outcome } = progress.turn;
-        if (this.conversationId !== outcome.conversation_id) {
-          if (this.turnCount > 0) this.add({ remark: 'A new conversation begins.' });
-          this.converse(outcome.conversation_id);
-        }
-        this.begin(new Turn(++this.turnCount, message, this.conversationId)).finish(progress.turn);
-      });
-      if (played.length === 0) this.add({ remark: 'This pack brings no turns along.' });
-    });
+    for (const said of this.scripted) {
+      const turn = new Turn(++this.lastTurn, this.tree.head, said);
+      await this.run(turn, undefined, true);
+      if (turn.error) break;
+    }
+    if (this.scripted.length === 0) this.remark = 'This pack brings no turns along.';
+  }
+
+  /** Adds a recorded turn to the branch that is shown. */
+  async adopt(journal: string, pack: string, recordedHash: string): Promise<Turn> {
+    const record = await this.client.adopt(journal, pack);
+    const turn = new Turn(++this.lastTurn, this.tree.head, record.said);
+    turn.recordedHash = recordedHash;
+    turn.finish(record);
+    return this.tree.add(turn);
+  }
+
+  /** Runs a turn with answers that are given beforehand, and adds it to a branch. */
+  async recall(said: Said, parent: Turn | undefined, answers: Again['recorded'], reason: string): Promise<Turn> {
+    return this.run(new Turn(++this.lastTurn, parent, said, reason), { recorded: answers, edits: [] });
+  }
+
+  /** Answers an effect that waits for a person. */
+  decide(turn: Turn, ask: Ask, decision: Decision, remember = false): void {
+    if (remember && 'use' in decision) this.reach.remember(ask.effect, decision.use);
+    turn.asks = turn.asks.filter((it) => it !== ask);
+    void this.client.decide(turn.id, ask.effect.id, decision);
+  }
+
+  /** Gives up a turn that waits for a person. */
+  stop(turn: Turn): void {
+    void this.client.stop(turn.id);
   }
 
   /** Plays the turns of any pack and leaves the page as it is. */
   play(pack: string): Promise<PlayedTurn[]> {
-    return this.client.play(pack, false);
+    return this.client.play(pack);
   }
 
   /** Answers calls of a pack's extensions outside of any turn; returns the completions. */
@@ -155,25 +218,42 @@ export class Simulator {
     return this.client.extend(pack, effects);
   }
 
+  private said({ message, inputParams = '', reset = false, wait }: Typed, parent: Turn | undefined, like?: Said): Said {
+    const { conversation, conversationId } = like ?? parent?.said ?? { conversation: 'main', conversationId: this.main };
+    const at = like?.at ?? (parent ? parent.said.at + (wait ?? BETWEEN_TURNS_MS) : BEGINS_AT + (wait ?? 0));
+    return { conversation, conversationId, message, inputParams, reset, at, seed: like?.seed ?? (parent?.number ?? 0) + 1 };
+  }
+
+  private async run(turn: Turn, again?: Again, byPackAlone = false): Promise<Turn> {
+    this.tree.add(turn);
+    this.busy += 1;
+    const ran = turn.parent?.path ?? [];
+    const before = ran.findLast((it) => it.record && it.said.conversationId === turn.said.conversationId);
+    const parent = ran.findLast((it) => it.record);
+    const { sources, reach, faults } = this.reach.plain();
+    const run = {
+      said: turn.said,
+      parent: parent?.record?.turn ?? null,
+      before: before?.record?.turn ?? null,
+      sources: byPackAlone ? { ...sources, models: 'pack' as const, others: 'script' as const } : sources,
+      reach,
+      faults: byPackAlone ? [] : faults,
+      ...(again ? { again } : {}),
+    };
+    try {
+      turn.finish(await this.client.run(turn.id, run, (progress) => turn.follow(progress)));
+    } catch (error) {
+      turn.fail(error as EngineError);
+    } finally {
+      this.busy -= 1;
+    }
+    return turn;
+  }
+
   /** Loads one after the other, so that what runs is what was asked for last. */
   private load(strict: boolean): Promise<void> {
     this.loading = this.loading.catch(() => {}).then(() => this.loadText(strict));
     return this.loading;
-  }
-
-  private check(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-    return this.client.check(name, bytes).catch((error: EngineError) => error.message);
-  }
-
-  private takeUp(name: string, bytes: Uint8Array): string {
-    try {
-      this.text = withModule(this.text, name, bytes);
-      this.packState = 'edited';
-      return '';
-    } catch (fault) {
-      if (!(fault instanceof JsonFault)) throw fault;
-      return `the pack is not JSON, so '${name}' was not taken up: correct it first`;
-    }
   }
 
   private async loadText(strict: boolean): Promise<void> {
@@ -189,6 +269,7 @@ export class Simulator {
     if (strict && known && text === pack) return this.show(known);
     try {
       const loaded = await this.client.load(text, strict);
+      this.main = loaded.main;
       if (loaded.accepted) this.running = { pack: text, loaded };
       if (text === this.text) this.show(loaded);
     } catch (error) {
@@ -205,43 +286,15 @@ export class Simulator {
     this.packState = loaded.accepted ? 'applied' : 'refused';
     if (!loaded.accepted) return;
     this.hash = loaded.hash;
-    this.suggestions = [...new Set(loaded.turns)].slice(0, 4);
-  }
-
-  /** Goes on in another conversation, whose turns are counted from one as the engine counts them. */
-  private converse(id: string): void {
-    this.conversationId = id;
-    this.turnCount = 0;
-  }
-
-  private begin(turn: Turn): Turn {
-    this.add({ turn });
-    this.selected = turn;
-    return turn;
-  }
-
-  private add(entry: Entry): void {
-    this.entries = [...this.entries, entry].slice(-ENTRIES_KEPT);
-  }
-
-  private async working(work: () => Promise<void>, turn?: Turn): Promise<void> {
-    this.busy = true;
-    try {
-      await work();
-    } catch (error) {
-      if (turn) turn.fail(error as EngineError);
-      else this.add({ remark: `The pack could not be played: ${(error as EngineError).message}` });
-    } finally {
-      this.busy = false;
-    }
+    this.scripted = loaded.turns;
   }
 
   /** Brings a new worker to where the old one was, unless that pack stops the engine too. */
   private recover(error: EngineError): void {
     if (this.recovering) return;
     this.recovering = true;
-    this.add({ remark: `The engine stopped (${error.message}) and was started again. A new conversation begins.` });
-    this.converse(newId());
+    this.remark = `The engine stopped (${error.message}) and was started again. A new conversation begins.`;
+    this.tree.show(undefined);
     this.client
       .load(this.running.pack, false)
       .catch((again: EngineError) => {
@@ -252,6 +305,15 @@ export class Simulator {
   }
 }
 
+function recorded(answered: Answered[]): Again['recorded'] {
+  return answered.map(({ raw, completion, delayMs, origin }) => ({
+    request: raw?.request ?? null,
+    outcome: raw?.outcome ?? JSON.stringify(completion.outcome),
+    took: delayMs,
+    origin,
+  }));
+}
+
 function syntaxOf(text: string): SyntaxFault | undefined {
   try {
     spans(text);
@@ -260,13 +322,4 @@ function syntaxOf(text: string): SyntaxFault | undefined {
     if (!(fault instanceof JsonFault)) throw fault;
     return { ...position(text, fault.offset), offset: fault.offset, message: fault.message };
   }
-}
-
-/** Makes a random id; `crypto.randomUUID` is missing where the page is served without TLS. */
-function newId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = [...bytes].map((it) => it.toString(16).padStart(2, '0')).join('');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }

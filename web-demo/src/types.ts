@@ -1,3 +1,5 @@
+import type { Answered, Said } from './session/saved';
+
 /** A JSON value as the page reads it for display. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
@@ -95,14 +97,53 @@ export interface Exchange {
   delayMs: number;
 }
 
+/** One step of a turn. */
+export interface StepInfo {
+  step: string;
+  /** The number of the first notice in it. */
+  seq: number;
+  finished: boolean;
+  /** Whether it changed the session. */
+  changed: boolean;
+}
+
+/** Why a decision fell as it did. */
+export interface Why {
+  /** The number of the next notice: the place in the turn. */
+  seq: number;
+  step: string;
+  topic: string;
+  about?: JsonObject;
+  verdict?: string;
+  rows?: Considered[];
+}
+
+/** A row that was considered for a decision. */
+export interface Considered {
+  table: string;
+  id: Json;
+  name?: string;
+  verdict: 'won' | 'lost' | 'matched' | 'not_matched' | 'out_of_scope' | 'not_reached' | 'failed';
+  reason?: string;
+  score?: number;
+  facts?: JsonObject;
+}
+
 /** A finished turn with everything that the page shows of it. */
 export interface TurnRecord {
-  message: string;
+  /** Its number in the worker. */
+  turn: number;
+  said: Said;
   notices: Notice[];
-  exchanges: Exchange[];
+  answered: Answered[];
   outcome: Outcome;
+  /** Names all slices and the outcome. */
   hash: string;
+  /** Names what a replay is judged by. */
+  stateHash: string;
+  /** Names the configuration that it ran on. */
+  config: string;
   durationMs: number;
-  /** The engine's views as JSON text: large, and read only when somebody looks at the session. */
-  views: string;
+  steps: StepInfo[];
+  whys: Why[];
 }

@@ -1,27 +1,33 @@
-import init, { Engine } from 'convengine-wasm';
-import { drive, type Clock, type Elsewhere, type Watch } from './drive';
-import { Extensions } from './fulfil/extension';
-import { Live, type Reach } from './fulfil/live';
+import init, { Engine, conversation_id as conversationId } from 'convengine-wasm';
+import { drive, type Watch } from './drive';
 import { memberText } from './json-text';
-import { messageText, type Failure, type Message, type PlayedTurn, type Progress, type Reply, type Request } from './protocol';
-import type { Effect, Issue, TurnRecord } from './types';
+import { messageText, type Ask, type Decision, type Failure, type PlayedTurn, type Progress, type Reply, type Request, type Run } from './protocol';
+import { answers } from './run/answers';
+import { Turns } from './run/turns';
+import { Live } from './fulfil/live';
+import type { Said } from './session/saved';
+import type { Effect, Issue } from './types';
 
-const QUIET: Watch = { notices: () => {}, effect: () => {}, answer: () => {} };
-
-const LIVE: Clock = {
-  now: () => Date.now(),
-  wait: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+const QUIET: Watch = { notices: () => {}, effect: () => {}, answer: () => {}, again: () => {} };
+/** A turn that only the pack's script answers. */
+const ALONE: Omit<Run, 'said'> = {
+  parent: null,
+  before: null,
+  sources: { models: 'pack', others: 'script', stale: {} },
+  reach: { models: [], secrets: [] },
+  faults: [],
 };
 
-const extensions = new Extensions();
-const started = Promise.all([init(), extensions.ready]);
-let engine: Engine | undefined;
-let lately: { reach: string; live: Live } | undefined;
+const turns = new Turns();
+const started = Promise.all([init(), turns.extensions.ready]);
+/** Effects that wait for a person, by run and effect. */
+const waiting = new Map<string, (decision: Decision | 'stop') => void>();
 let queue: Promise<void> = Promise.resolve();
 
-// One request after the other: the engine runs one turn at a time.
-self.onmessage = (event: MessageEvent<Request>) => {
-  queue = queue.then(() => handle(event.data));
+// Turns run one after the other; looking and answering go on meanwhile.
+self.onmessage = ({ data }: MessageEvent<Request>) => {
+  if (['answer', 'stop', 'step', 'journals'].includes(data.type)) void handle(data);
+  else queue = queue.then(() => handle(data));
 };
 
 async function handle(request: Request): Promise<void> {
@@ -34,17 +40,29 @@ async function handle(request: Request): Promise<void> {
 }
 
 function perform(request: Request): Reply | Promise<Reply> {
+  const { id } = request;
   switch (request.type) {
     case 'load':
-      return load(request.id, request.pack, request.strict);
-    case 'send':
-      return send(request.id, request, request.reach);
+      return load(id, request.pack, request.strict);
+    case 'run':
+      return turns.run({ ...request }, watched(id), (ask) => asked(id, ask)).then((turn) => ({ id, type: 'ran', turn }));
+    case 'answer':
+      return decide(id, `${request.run} ${request.effect}`, request.decision);
+    case 'stop':
+      for (const key of [...waiting.keys()].filter((it) => it.startsWith(`${request.run} `))) decide(id, key, 'stop');
+      return { id, type: 'noted' };
+    case 'adopt':
+      return { id, type: 'ran', turn: turns.adopt(request.journal, request.pack) };
+    case 'step':
+      return { id, type: 'step', ...turns.step(request.turn, request.index) };
+    case 'journals':
+      return { id, type: 'journals', journals: turns.journals(request.turns) };
     case 'play':
-      return play(request.id, request.pack, request.keep);
+      return play(id, request.pack);
     case 'extend':
-      return extend(request.id, request.pack, request.effects);
+      return extend(id, request.pack, request.effects);
     case 'check':
-      return check(request.id, request.extension, request.bytes);
+      return turns.extensions.check(request.extension, request.bytes).then((refused) => ({ id, type: 'checked', refused }));
   }
 }
 
@@ -52,81 +70,82 @@ function load(id: number, pack: string, strict: boolean): Reply {
   const candidate = new Engine(pack);
   const issues = JSON.parse(candidate.issues()) as Issue[];
   const hash = candidate.hash();
-  const turns = scripted(candidate).map((it) => spoken(it));
+  const scripted = scriptedOf(candidate);
   const accepted = !strict || issues.every((it) => it.severity !== 'error');
-  if (accepted) take(candidate);
+  if (accepted) turns.use(pack, candidate);
   else candidate.free();
-  return { id, type: 'loaded', accepted, issues, hash, turns };
+  return { id, type: 'loaded', accepted, issues, hash, turns: scripted, main: conversationId('main') };
 }
 
-async function send(id: number, message: Message, reach: Reach): Promise<Reply> {
-  if (!engine) throw new Error('no pack is loaded: choose one');
-  const seed = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
-  const watch: Watch = {
+function watched(id: number): Watch {
+  return {
     notices: (notices) => say({ id, type: 'notices', notices }),
     effect: (effect) => say({ id, type: 'effect', effect }),
     token: (token) => say({ id, type: 'token', token }),
-    answer: (exchange) => say({ id, type: 'answer', exchange }),
+    answer: (answered) => say({ id, type: 'answer', answered }),
+    again: () => say({ id, type: 'again' }),
   };
-  return { id, type: 'done', turn: await turn(engine, messageText(message, Date.now(), seed), watch, LIVE, living(reach)) };
 }
 
-async function play(id: number, pack: string, keep: boolean): Promise<Reply> {
-  const player = new Engine(pack);
-  if (keep) take(player);
-  const turns: PlayedTurn[] = [];
-  for (const [index, message] of scripted(player).entries()) {
-    const record = await turn(player, message, QUIET);
-    if (keep) say({ id, type: 'turn', turn: record });
-    const { payload, intent, state } = record.outcome;
-    turns.push({ index, hash: record.hash, payload, intent, state });
+function asked(id: number, ask: Ask): Promise<Decision | 'stop'> {
+  return new Promise((resolve) => {
+    waiting.set(`${id} ${ask.effect.id}`, resolve);
+    say({ id, type: 'ask', ask });
+  });
+}
+
+function decide(id: number, key: string, decision: Decision | 'stop'): Reply {
+  waiting.get(key)?.(decision);
+  waiting.delete(key);
+  return { id, type: 'noted' };
+}
+
+/** Plays the turns of a pack by its own script alone, and keeps nothing of them. */
+async function play(id: number, pack: string): Promise<Reply> {
+  const engine = new Engine(pack);
+  const around = { engine, pack, extensions: turns.extensions, live: new Live(ALONE.reach), watch: QUIET, ask: async () => 'stop' as const };
+  const played: PlayedTurn[] = [];
+  for (const [index, said] of scriptedOf(engine).entries()) {
+    const fulfil = answers({ ...ALONE, said }, around);
+    const { outcome } = await drive(engine, messageText(said), QUIET, fulfil);
+    const { payload, intent, state } = outcome;
+    played.push({ index, hash: engine.turn_hash(), payload, intent, state });
   }
-  if (!keep) player.free();
-  return { id, type: 'played', turns };
+  engine.free();
+  return { id, type: 'played', turns: played };
 }
 
 async function extend(id: number, pack: string, effects: string[]): Promise<Reply> {
   const caller = new Engine(pack);
   const completions: string[] = [];
   for (const text of effects) {
-    const answer = await extensions.answer(caller, JSON.parse(text) as Effect, text);
+    const answer = await turns.extensions.answer(caller, JSON.parse(text) as Effect, text);
     completions.push(memberText(answer ?? '{}', 'completion') ?? '');
   }
   caller.free();
   return { id, type: 'extended', completions };
 }
 
-async function check(id: number, extension: string, bytes: Uint8Array<ArrayBuffer>): Promise<Reply> {
-  return { id, type: 'checked', refused: await extensions.check(extension, bytes) };
-}
-
-/** The same as before while nothing changed, because it learns which model takes what. */
-function living(reach: Reach): Live {
-  const text = JSON.stringify(reach);
-  if (lately?.reach !== text) lately = { reach: text, live: new Live(reach) };
-  return lately.live;
-}
-
-async function turn(on: Engine, message: string, watch: Watch, clock?: Clock, live?: Live): Promise<TurnRecord> {
-  const elsewhere: Elsewhere = (effect, text, now) =>
-    extensions.answer(on, effect, text, now) ?? (now && live?.answer(on, effect, text, now, watch));
-  const begin = performance.now();
-  const driven = await drive(on, message, watch, clock, elsewhere);
-  const durationMs = performance.now() - begin;
-  return { ...driven, message: spoken(message), hash: on.turn_hash(), views: on.views(), durationMs };
-}
-
-function scripted(of: Engine): string[] {
-  return Array.from({ length: of.scripted_turns() }, (_, index) => of.scripted_turn(index));
-}
-
-function spoken(message: string): string {
-  return (JSON.parse(message) as { message?: string }).message ?? '';
-}
-
-function take(next: Engine): void {
-  engine?.free();
-  engine = next;
+/** The turns of a pack; what is typed later goes on in the same manner. */
+function scriptedOf(engine: Engine): Said[] {
+  const labels = new Map<string, string>();
+  return Array.from({ length: engine.scripted_turns() }, (_, index) => {
+    const text = engine.scripted_turn(index);
+    const it = JSON.parse(text) as { conversation_id: string; message: string | null; reset: boolean; at: number; seed: number };
+    const id = it.conversation_id;
+    if (!labels.has(id)) labels.set(id, labels.size === 0 ? 'main' : String.fromCharCode(97 + labels.size));
+    const params = memberText(text, 'input_params') ?? '{}';
+    return {
+      conversation: labels.get(id) ?? 'main',
+      conversationId: id,
+      message: it.message ?? '',
+      inputParams: params === '{}' ? '' : params,
+      reset: it.reset,
+      at: it.at,
+      seed: it.seed,
+      text,
+    };
+  });
 }
 
 function say(message: Reply | Progress): void {

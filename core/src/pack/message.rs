@@ -44,9 +44,14 @@ impl Message {
         })
     }
 
+    /// The id of its conversation; of a new one it follows from the seed.
+    pub fn conversation(&self) -> String {
+        self.conversation_id.as_ref().map_or_else(|| uuid_text(self.seed), |it| it.to_lowercase())
+    }
+
     /// The turn's input on the conversation as stored; `program` is the configuration's.
     pub fn input(self, conversations: &Conversations, program: ProgramRef) -> TurnInput {
-        let conversation = self.conversation_id.map_or_else(|| uuid_text(self.seed), |it| it.to_lowercase());
+        let conversation = self.conversation();
         TurnInput {
             turn: uuid_text(self.seed ^ 0x7475_726e),
             session: conversations.load(&conversation),

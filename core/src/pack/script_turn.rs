@@ -40,6 +40,11 @@ impl ScriptTurns {
         turn.at
     }
 
+    /// Whether the turn still has an answer to what is asked.
+    pub(super) fn knows(&self, asked: &Asked) -> bool {
+        self.current.iter().any(|it| it.asked == *asked)
+    }
+
     /// The next answer of the turn to what is asked.
     pub(super) fn answer(&mut self, asked: &Asked) -> Option<PackAnswer> {
         let position = self.current.iter().position(|it| it.asked == *asked)?;

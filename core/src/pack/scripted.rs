@@ -92,6 +92,26 @@ impl Scripted {
         Some((answer.answer(request), answer.delay_ms))
     }
 
+    /// Whether an effect has an answer of its own here, be it a failure.
+    pub fn knows(&self, request: &Request) -> bool {
+        if Asked::of(request).is_some_and(|it| self.turns.knows(&it)) {
+            return true;
+        }
+        let of_llm = |it: &LlmRequest| {
+            let prompt = it.prompt();
+            self.rules.iter().any(|(rule, uses)| rule.fits(*uses, it, &prompt))
+        };
+        match request {
+            Request::Llm(request) => of_llm(request),
+            Request::Embed(request) => request.texts.iter().all(|it| of_llm(&LlmRequest::embedding(it))),
+            Request::Sleep(_) => true,
+            Request::Extension(_) => false,
+            Request::Task(_) | Request::Tool(_) | Request::Container(_) | Request::Http(_) | Request::Sql(_) => {
+                self.stand_ins.knows(request)
+            }
+        }
+    }
+
     /// Answers an effect, and says after how many milliseconds.
     pub fn answer(&mut self, request: &Request) -> (Answer, u64) {
         let (answer, delay_ms) = match self.bound(request) {

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::Pack;
 use super::stub::HttpRule;
 use crate::turn::{
-    Answer, ContainerReply, ContainerRequest, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Reply, STUB, SqlReply,
-    SqlRequest, TaskReply, TaskRequest, ToolReply, ToolRequest,
+    Answer, ContainerReply, ContainerRequest, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Reply, Request, STUB,
+    SqlReply, SqlRequest, TaskReply, TaskRequest, ToolReply, ToolRequest,
 };
 
 /// Tasks, tools, containers and an HTTP service that answer by the book.
@@ -55,6 +55,25 @@ impl StandIns {
             containers: pack.containers.clone(),
             http: pack.http.clone(),
             uses: Uses::default(),
+        }
+    }
+
+    /// Whether a request has an answer here.
+    pub fn knows(&self, request: &Request) -> bool {
+        match request {
+            Request::Task(request) => self.tasks.contains_key(&request.task),
+            Request::Tool(request) => self.has_tool(request),
+            Request::Container(it) => self.containers.contains_key(&container_name(it)),
+            Request::Sql(request) => self.has_script(&request.tool_code),
+            Request::Http(request) => {
+                let by_caller = match &request.caller {
+                    HttpCaller::Tool(code) => self.has_script(code),
+                    HttpCaller::Task(name) => self.tasks.contains_key(name),
+                    HttpCaller::Extension(_) => false,
+                };
+                by_caller || request.url.starts_with(STUB)
+            }
+            Request::Llm(_) | Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => false,
         }
     }
 
@@ -140,13 +159,17 @@ impl StandIns {
 
     /// Answers a container.
     pub fn container(&self, request: &ContainerRequest) -> Answer {
-        let name = format!("{}/{}/{}", request.page_id, request.section_id, request.container_id);
+        let name = container_name(request);
         let Some(script) = self.containers.get(&name) else { return missing("container", &name) };
         match script.get("error").filter(|_| script.as_object().is_some_and(|it| it.len() == 1)) {
             Some(error) => failed(error),
             None => Answer::Ok(Reply::Container(ContainerReply { data: script.clone() })),
         }
     }
+}
+
+fn container_name(request: &ContainerRequest) -> String {
+    format!("{}/{}/{}", request.page_id, request.section_id, request.container_id)
 }
 
 /// A request that names only a group is answered by the group.

@@ -1,4 +1,4 @@
-import type { TurnEngine, Watch } from '../drive';
+import type { Watch } from '../drive';
 import type { Completion, Effect } from '../types';
 import { completed } from './answer';
 import { Http } from './http/http';
@@ -12,6 +12,11 @@ export interface Reach {
   models: Access[];
   /** What packs may name in the headers of their calls. */
   secrets: Secret[];
+}
+
+/** What answering from outside needs of the engine. */
+export interface ScriptEngine {
+  answer(effect: string, at?: number): string;
 }
 
 /** Marks the address of a pack's own stub service. */
@@ -31,14 +36,14 @@ export class Live {
   }
 
   /** Answers an effect in the engine's form; nothing when the pack answers it. */
-  answer(engine: TurnEngine, effect: Effect, text: string, now: () => number, watch: Watch): Promise<string> | undefined {
+  answer(engine: ScriptEngine, effect: Effect, text: string, now: () => number, watch: Watch): Promise<string> | undefined {
     if (effect.request.kind === 'http') return this.call(engine, effect, text, now);
     if (effect.request.kind !== 'llm') return undefined;
     return this.models?.answer(effect, watch.token).then((it) => completed(effect, it, now()));
   }
 
   /** Asks the pack first: it may have a script for the tool or the task. */
-  private async call(engine: TurnEngine, effect: Effect, text: string, now: () => number): Promise<string> {
+  private async call(engine: ScriptEngine, effect: Effect, text: string, now: () => number): Promise<string> {
     const scripted = engine.answer(text, now());
     const { completion } = JSON.parse(scripted) as { completion: Completion };
     const unsupported = 'error' in completion.outcome && completion.outcome.error.kind === 'unsupported';

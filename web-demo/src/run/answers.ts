@@ -1,0 +1,199 @@
+import type { Fulfil, Fulfilled, Watch } from '../drive';
+import type { Extensions } from '../fulfil/extension';
+import type { Live } from '../fulfil/live';
+import { title } from '../exchange';
+import { memberText } from '../json-text';
+import type { Ask, Decision, FaultRule, Run } from '../protocol';
+import type { Answered, Origin } from '../session/saved';
+import type { Completion, Effect, Json } from '../types';
+import { auto, skeleton } from './auto';
+import { struck, type Fault } from './fault';
+
+/** What answering needs of the engine. */
+export interface AnswerEngine {
+  scripted(effect: string): boolean;
+  answer(effect: string, at?: number): string;
+  module(sha256: string): Uint8Array | undefined;
+  extended(effect: string, said: Uint8Array | undefined, failure: string, at?: number): string;
+  now(): number;
+}
+
+/** What answers a turn: its configuration, the world, and people. */
+export interface Around {
+  engine: AnswerEngine;
+  /** The text of the pack, for the automatic model. */
+  pack: string;
+  extensions: Extensions;
+  live: Live;
+  watch: Watch;
+  /** Asks a person; ends the turn when nobody answers any more. */
+  ask(ask: Ask): Promise<Decision | 'stop'>;
+}
+
+/** An answer as text, with what it took. */
+interface Given {
+  outcome: string;
+  origin: Origin;
+  delayMs: number;
+}
+
+const TURN_MS = 120_000;
+const INTERRUPTED = '{"error":{"kind":"interrupted","message":"the process ended before the answer was known"}}';
+
+/** Answers the effects of one turn: what was recorded, else faults, the script, the automatic model, a person or a live model. */
+export function answers(run: Run, around: Around): Fulfil {
+  const used = new Set<number>();
+  const seen = new Map<string, number>();
+  const crashed = new Set<number>();
+
+  return async (effect, text, place): Promise<Fulfilled> => {
+    const { engine } = around;
+    const request = memberText(text, 'request') ?? '';
+    const fault = faultOf(run, effect, place, seen, crashed);
+    if (crashed.has(place) && !harmless(effect)) return fulfilled(effect, request, { outcome: INTERRUPTED, origin: 'fault', delayMs: 0 });
+    const edit = run.again?.edits.find((it) => it.place === place)?.decision;
+    const normal = () => given(effect, text, request, place, edit && !('fault' in edit) ? edit : undefined);
+    if (!fault) return fulfilled(effect, request, await normal());
+    const usual = await wouldBe(effect, text, request, place);
+    const found = struck(fault, effect, () => usual.outcome);
+    if ('outcome' in found) return fulfilled(effect, request, { outcome: found.outcome, origin: 'fault', delayMs: usual.delayMs });
+    if ('late' in found) return fulfilled(effect, request, { ...usual, origin: 'fault', delayMs: usual.delayMs + found.late });
+    if ('abandon' in found) return { abandon: engine.now() + TURN_MS };
+    crashed.add(place);
+    return { crash: true };
+  };
+
+  /** What would come without a fault, as far as it is known without asking anybody. A script that answers is used up by it. */
+  async function wouldBe(effect: Effect, text: string, request: string, place: number): Promise<Given> {
+    const recorded = recordedOf(run, request, effect, place, used);
+    if (recorded && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'fault', delayMs: recorded.took };
+    if (around.engine.scripted(text)) return fromEngine(around.engine.answer(text), 'fault');
+    return { outcome: said(auto(effect, around.pack) ?? '{}'), origin: 'fault', delayMs: 0 };
+  }
+
+  function fulfilled(effect: Effect, request: string, { outcome, origin, delayMs }: Given): Fulfilled {
+    const at = around.engine.now() + delayMs;
+    const completion = `{"id":${effect.id},"at":${at},"outcome":${outcome}}`;
+    const raw = { request, outcome };
+    const answered: Answered = { effect, completion: JSON.parse(completion) as Completion, delayMs, origin, raw };
+    return { completion, answered };
+  }
+
+  async function given(effect: Effect, text: string, request: string, place: number, decision: Decision | undefined): Promise<Given> {
+    const { engine, extensions } = around;
+    const own = extensions.answer(engine, effect, text);
+    if (own) return fromEngine(await own, 'script');
+    const recorded = recordedOf(run, request, effect, place, used);
+    if (decision) return decided(decision, effect, text, recorded?.outcome);
+    if (effect.request.kind === 'sleep') return fromEngine(engine.answer(text), 'script');
+    if (recorded?.equal && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'reused', delayMs: recorded.took };
+    const isModel = effect.request.kind === 'llm' || effect.request.kind === 'embed';
+    const source = isModel ? run.sources.models : run.sources.others;
+    if (source === 'pack') return fromEngine(engine.answer(text), 'script');
+    if (source === 'script' && engine.scripted(text)) {
+      const answer = fromEngine(engine.answer(text), 'script');
+      return recorded?.equal && recorded.outcome === answer.outcome ? { ...answer, origin: 'reused' } : answer;
+    }
+    if (recorded && !recorded.equal) {
+      const remembered = run.sources.stale[title(effect)];
+      return decided(remembered ? { use: remembered } : await asked(effect, text, recorded), effect, text, recorded.outcome);
+    }
+    if (source === 'live') return decided({ use: 'live' }, effect, text, undefined);
+    const guess = source === 'manual' ? null : auto(effect, around.pack);
+    if (guess !== null) return { outcome: said(guess), origin: 'auto', delayMs: 0 };
+    if (!isModel && effect.request.kind === 'http' && source === 'script') return decided({ use: 'live' }, effect, text, undefined);
+    return decided(await asked(effect, text, undefined), effect, text, undefined);
+  }
+
+  async function decided(decision: Decision | 'stop', effect: Effect, text: string, recorded: string | undefined): Promise<Given> {
+    const { engine, live, watch } = around;
+    if (decision === 'stop') throw new Stopped();
+    if ('outcome' in decision) return { outcome: decision.outcome, origin: decision.origin, delayMs: decision.delayMs ?? 0 };
+    if ('fault' in decision) return decidedFault(decision.fault, effect, text);
+    if (decision.use === 'recorded' && recorded !== undefined) return { outcome: recorded, origin: 'stale', delayMs: 0 };
+    if (decision.use === 'auto') return { outcome: said(auto(effect, around.pack) ?? ''), origin: 'auto', delayMs: 0 };
+    if (decision.use === 'live') {
+      const begin = performance.now();
+      const answer = await live.answer(engine, effect, text, () => engine.now(), watch);
+      if (answer) return { ...fromEngine(answer, 'live'), delayMs: Math.round(performance.now() - begin) };
+    }
+    return fromEngine(engine.answer(text), 'script');
+  }
+
+  /** Of a fault that a person chose in place of an answer; what ends the turn is not offered there. */
+  function decidedFault(fault: Fault, effect: Effect, text: string): Given {
+    const found = struck(fault, effect, () => memberText(memberText(around.engine.answer(text), 'completion') ?? '{}', 'outcome') ?? '{}');
+    const outcome = 'outcome' in found ? found.outcome : JSON.stringify({ error: { kind: 'timeout', message: 'no answer came in time' } });
+    return { outcome, origin: 'fault', delayMs: 0 };
+  }
+
+  function asked(effect: Effect, text: string, recorded: { request: string; outcome: string } | undefined): Promise<Decision | 'stop'> {
+    return around.ask({
+      effect,
+      recorded: recorded ? { request: JSON.parse(recorded.request) as Json, outcome: recorded.outcome } : null,
+      scripted: around.engine.scripted(text),
+      auto: auto(effect, around.pack),
+      skeleton: skeleton(effect),
+    });
+  }
+}
+
+/** Says that a person ended a turn that waited for them. */
+export class Stopped extends Error {
+  readonly code = 'STOPPED';
+
+  constructor() {
+    super('the turn was stopped while it waited for an answer; nothing of it is kept');
+  }
+}
+
+/** Whether it may be asked again when nobody knows whether it was carried out. */
+function harmless(effect: Effect): boolean {
+  return effect.class === 'pure' || effect.class === 'read' || effect.repeatable === true;
+}
+
+/** The fault that strikes an effect; a process that has ended once does not end again. */
+function faultOf(run: Run, effect: Effect, place: number, seen: Map<string, number>, crashed: Set<number>): Fault | undefined {
+  const edit = run.again?.edits.find((it) => it.place === place)?.decision;
+  const rule = run.faults.find((it) => fits(it, effect, seen));
+  for (const name of ['', effect.request.kind, named(effect)]) seen.set(name, (seen.get(name) ?? 0) + 1);
+  const fault = edit && 'fault' in edit ? edit.fault : edit ? undefined : rule?.fault;
+  return fault?.name === 'crash' && crashed.has(place) ? undefined : fault;
+}
+
+function fits({ on, nth }: FaultRule, effect: Effect, seen: Map<string, number>): boolean {
+  if (on !== '' && on !== effect.request.kind && on !== named(effect)) return false;
+  return nth === 0 || (seen.get(on) ?? 0) + 1 === nth;
+}
+
+/** Names an effect as faults do. */
+export function named(effect: Effect): string {
+  return `${effect.request.kind} ${title(effect)}`;
+}
+
+/** The recorded answer to the same request, or else to the next one of the same kind and purpose; each is used once. */
+function recordedOf(run: Run, request: string, effect: Effect, place: number, used: Set<number>) {
+  const { recorded = [], until = Infinity } = run.again ?? {};
+  const free = recorded.map((it, index) => ({ ...it, index })).filter((it) => !used.has(it.index) && it.index < until);
+  const equal = free.find((it) => (it.request === null ? it.index === place : it.request === request));
+  const near = equal ?? free.find((it) => it.request !== null && nameOf(it.request) === named(effect));
+  if (!near) return undefined;
+  used.add(near.index);
+  return { ...near, request: near.request ?? request, equal: near === equal };
+}
+
+function nameOf(request: string): string {
+  return named({ request: JSON.parse(request) as Effect['request'] } as Effect);
+}
+
+function fromEngine(answer: string, origin: Origin): Given {
+  const { delay_ms: delayMs = 0 } = JSON.parse(answer) as { delay_ms?: number };
+  const completion = memberText(answer, 'completion') ?? '{}';
+  return { outcome: memberText(completion, 'outcome') ?? '{}', origin, delayMs };
+}
+
+/** What a model says, as the script would say it: a talk that tells it again then has the same hashes. */
+function said(text: string): string {
+  return JSON.stringify({ ok: { kind: 'llm', text, provider: 'scripted', model: 'scripted' } });
+}
+

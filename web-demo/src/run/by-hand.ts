@@ -1,0 +1,49 @@
+import { memberText } from '../json-text';
+import type { Effect, JsonObject } from '../types';
+
+/** Makes an outcome of what a person typed as the answer to an effect. */
+export function outcomeOf(effect: Effect, text: string): string {
+  const quoted = JSON.stringify(text);
+  switch (effect.request.kind) {
+    case 'llm':
+      // As the script would say it: a talk that tells it again then has the same hashes.
+      return `{"ok":{"kind":"llm","text":${quoted},"provider":"scripted","model":"scripted"}}`;
+    case 'tool':
+      return `{"ok":{"kind":"tool","text":${quoted}}}`;
+    case 'http':
+      return `{"ok":{"kind":"http","status":200,"body":${quoted},"retry_after_ms":null}}`;
+    case 'container':
+      return `{"ok":{"kind":"container","data":${json(text)}}}`;
+    case 'task':
+      return `{"ok":${withKind('task', json(text))}}`;
+    default:
+      return `{"ok":${withKind(effect.request.kind, json(text))}}`;
+  }
+}
+
+/** Gives the part of an outcome that a person would type. */
+export function textOf(outcome: string): string {
+  const ok = memberText(outcome, 'ok');
+  if (ok === undefined) return '';
+  const reply = JSON.parse(ok) as JsonObject;
+  for (const member of ['text', 'body'] as const) if (typeof reply[member] === 'string') return reply[member];
+  if ('data' in reply) return memberText(ok, 'data') ?? '';
+  const { kind: _, ...rest } = reply;
+  return JSON.stringify(rest);
+}
+
+/** A text that is no JSON is meant as a JSON text. */
+function json(text: string): string {
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return JSON.stringify(text);
+  }
+}
+
+function withKind(kind: string, value: string): string {
+  const parsed = JSON.parse(value) as unknown;
+  const members = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? value.trim().slice(1) : `"result":${value}}`;
+  return `{"kind":${JSON.stringify(kind)}${members.trim() === '}' ? '' : ','}${members}`;
+}

@@ -1,0 +1,155 @@
+import { Engine } from 'convengine-wasm';
+import { drive, type Watch } from '../drive';
+import { Extensions } from '../fulfil/extension';
+import { Live, type Reach } from '../fulfil/live';
+import { elementTexts, memberText } from '../json-text';
+import { messageText, type Ask, type Decision, type Run } from '../protocol';
+import type { Answered, Said } from '../session/saved';
+import type { Completion, Effect, Notice, Outcome, Slice, StepInfo, TurnRecord, Why } from '../types';
+import { answers } from './answers';
+
+/** A finished turn as the worker keeps it: all that it cannot derive again. */
+interface Stored {
+  journal: string;
+  /** The text of the pack that it ran on. */
+  pack: string;
+  /** The conversation as stored after it. */
+  after: string;
+  /** Where the script stood after it, in the engine of that pack. */
+  mark: number;
+}
+
+/** Engines that are kept for packs that have been edited since. */
+const ENGINES_KEPT = 6;
+
+/** The turns of all branches, each with what it takes to look at it again. */
+export class Turns {
+  readonly extensions = new Extensions();
+  private readonly stored = new Map<number, Stored>();
+  private readonly engines = new Map<string, Engine>();
+  /** A second engine, so that somebody can look at a turn while another one waits for an answer. */
+  private viewer: { engine: Engine; pack: string; turn: number | undefined } | undefined;
+  private lately: { reach: string; live: Live } | undefined;
+  private pack = '';
+  private last = 0;
+
+  /** Takes the pack that turns run on from now on. */
+  use(pack: string, engine: Engine): void {
+    this.engines.get(pack)?.free();
+    this.engines.delete(pack);
+    this.engines.set(pack, engine);
+    this.pack = pack;
+    for (const [text, old] of this.engines) {
+      if (this.engines.size <= ENGINES_KEPT) break;
+      if (text === pack) continue;
+      old.free();
+      this.engines.delete(text);
+    }
+  }
+
+  /** Runs a turn and keeps it. */
+  async run(run: Run, watch: Watch, ask: (ask: Ask) => Promise<Decision | 'stop'>): Promise<TurnRecord> {
+    const engine = this.engines.get(this.pack);
+    if (!engine) throw new Error('no pack is loaded: choose one');
+    const parent = run.parent === null ? undefined : this.stored.get(run.parent);
+    const before = run.before === null ? undefined : this.stored.get(run.before);
+    engine.place(run.said.conversationId, before?.after);
+    // Where the script stood is known only in the engine that ran the turn.
+    engine.back(parent?.pack === this.pack ? parent.mark : undefined);
+    const around = { engine, pack: this.pack, extensions: this.extensions, live: this.living(run.reach), watch, ask };
+    const begin = performance.now();
+    const driven = await drive(engine, messageText(run.said), watch, answers(run, around));
+    return this.keep(engine, this.pack, run.said, driven, performance.now() - begin);
+  }
+
+  /** Runs a recorded turn again and keeps it. */
+  adopt(journal: string, pack: string): TurnRecord {
+    const engine = this.engines.get(pack) ?? new Engine(pack);
+    if (!this.engines.has(pack)) this.use(pack, engine);
+    const begin = performance.now();
+    const { end, notices } = JSON.parse(engine.restore(journal)) as Slice;
+    if (!end) throw new Error('the journal ends before its turn does: export it again when the turn has ended');
+    // Journals that are stored keep no requests; the turn that was run again has asked them anew.
+    const whole = engine.journal();
+    const answered = elementTexts(whole, 'entries').map((it) => answeredOf(it));
+    return this.keep(engine, pack, saidOf(whole), { outcome: end, notices, answered }, performance.now() - begin);
+  }
+
+  /** Gives the session before and after a step of a turn. */
+  step(turn: number, index: number): { before: string; after: string | null } {
+    const text = this.looking(turn).step(index);
+    const after = memberText(text, 'after') ?? 'null';
+    return { before: memberText(text, 'before') ?? '{}', after: after === 'null' ? null : after };
+  }
+
+  /** Gives the journals of turns. */
+  journals(turns: number[]): string[] {
+    return turns.map((it) => this.kept(it).journal);
+  }
+
+  private looking(turn: number): Engine {
+    const { pack, journal } = this.kept(turn);
+    if (this.viewer?.pack !== pack) {
+      this.viewer?.engine.free();
+      this.viewer = { engine: new Engine(pack), pack, turn: undefined };
+    }
+    if (this.viewer.turn !== turn) this.viewer.engine.restore(journal);
+    this.viewer.turn = turn;
+    return this.viewer.engine;
+  }
+
+  private kept(turn: number): Stored {
+    const stored = this.stored.get(turn);
+    if (!stored) throw new Error('this turn is not there any more: play it again');
+    return stored;
+  }
+
+  private keep(engine: Engine, pack: string, said: Said, driven: { outcome: Outcome; notices: Notice[]; answered: Answered[] }, durationMs: number): TurnRecord {
+    const turn = ++this.last;
+    this.stored.set(turn, { journal: engine.journal(), pack, after: engine.conversation(driven.outcome.conversation_id), mark: engine.mark() });
+    const steps = JSON.parse(engine.steps()) as StepInfo[];
+    const whys = JSON.parse(engine.whys?.() ?? '[]') as Why[];
+    return { turn, said, ...driven, hash: engine.turn_hash(), stateHash: engine.state_hash(), config: engine.hash(), durationMs, steps, whys };
+  }
+
+  /** The same as before while nothing changed, because it learns which model takes what. */
+  private living(reach: Reach): Live {
+    const text = JSON.stringify(reach);
+    if (this.lately?.reach !== text) this.lately = { reach: text, live: new Live(reach) };
+    return this.lately.live;
+  }
+}
+
+/** A journal as far as the page reads it. */
+interface Journal {
+  input: { conversation: string; at: number; seed: number; event: { text: string | null; reset: boolean } };
+}
+
+interface Entry {
+  effect: number;
+  at: number;
+  request: Effect['request'] | null;
+  outcome: Completion['outcome'];
+}
+
+function saidOf(text: string): Said {
+  const { input } = JSON.parse(text) as Journal;
+  const event = memberText(memberText(text, 'input') ?? '{}', 'event') ?? '{}';
+  const params = memberText(event, 'params') ?? '{}';
+  return {
+    conversation: 'main',
+    conversationId: input.conversation,
+    message: input.event.text ?? '',
+    inputParams: params === '{}' ? '' : params,
+    reset: input.event.reset,
+    at: input.at,
+    seed: input.seed,
+  };
+}
+
+function answeredOf(text: string): Answered {
+  const { effect: id, at, request, outcome } = JSON.parse(text) as Entry;
+  const effect: Effect = { id, key: '', class: 'read', deadline_ms: 0, request: request ?? { kind: 'recorded' } };
+  const raw = { request: memberText(text, 'request') ?? 'null', outcome: memberText(text, 'outcome') ?? '{}' };
+  return { effect, completion: { id, at, outcome }, delayMs: 0, origin: 'recorded', raw };
+}

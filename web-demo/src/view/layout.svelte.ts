@@ -1,0 +1,48 @@
+import { tick } from 'svelte';
+
+/** The areas of the page, in the order in which F6 goes through them. */
+export const AREAS = ['chat', 'timeline', 'inspector', 'config'] as const;
+
+/** One of them. */
+export type Area = (typeof AREAS)[number];
+
+/** The parts of the inspector. */
+export type Tab = 'diff' | 'why' | 'tree' | 'params' | 'row' | 'effect';
+
+/** Which areas are seen, on screens that do not have room for all of them. */
+class Layout {
+  area = $state<Area>('chat');
+  configOpen = $state(true);
+  /** What the inspector shows. */
+  tab = $state<Tab>('diff');
+
+  /** Goes to an area and puts the keyboard's focus there. */
+  go(area: Area, focus = true): void {
+    this.area = area;
+    if (area === 'config') this.configOpen = true;
+    if (focus) void tick().then(() => entry(area)?.focus());
+  }
+
+  /** Goes to the inspector and shows one of its parts. */
+  inspect(tab: Tab): void {
+    this.tab = tab;
+    this.go('inspector');
+  }
+
+  /** Goes to the area after the one that has the focus, or before it. */
+  next(direction: 1 | -1): void {
+    const at = AREAS.findIndex((it) => document.getElementById(it)?.contains(document.activeElement));
+    const open = AREAS.filter((it) => it !== 'config' || this.configOpen);
+    const from = at < 0 ? (direction > 0 ? -1 : 0) : open.indexOf(AREAS[at] ?? 'chat');
+    this.go(open[(from + direction + open.length) % open.length] ?? 'chat');
+  }
+}
+
+/** What gets the focus in an area. */
+function entry(area: Area): HTMLElement | null {
+  const root = document.getElementById(area);
+  return root?.querySelector<HTMLElement>('[data-entry]') ?? root?.querySelector<HTMLElement>('button, [tabindex="0"], input, textarea') ?? null;
+}
+
+/** The layout of this page. */
+export const layout = new Layout();
