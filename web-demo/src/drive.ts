@@ -13,7 +13,7 @@ export interface TurnEngine {
 
 /** What comes of an effect: its answer, or what happens in place of one. */
 export type Fulfilled =
-  | { completion: string; answered: Answered }
+  | { completion: string; answered: Omit<Answered, 'seq'> }
   /** No answer came before the turn was given up. */
   | { abandon: number }
   /** The process ended, and another one takes the turn over. */
@@ -44,7 +44,7 @@ export interface Driven {
 export async function drive(engine: TurnEngine, message: string, watch: Watch, fulfil: Fulfil): Promise<Driven> {
   const answered: Answered[] = [];
   let notices: Notice[] = [];
-  let open: string[] = [];
+  let open: { text: string; seq: number }[] = [];
   let text = engine.start(message);
   for (;;) {
     const slice = JSON.parse(text) as Slice;
@@ -52,13 +52,15 @@ export async function drive(engine: TurnEngine, message: string, watch: Watch, f
     watch.notices(slice.notices);
     slice.effects.forEach((it) => watch.effect(it));
     if (slice.end) return { outcome: slice.end, notices, answered };
-    if (slice.effects.length > 0) open.push(...elementTexts(text, 'effects'));
+    const seq = (notices.at(-1)?.seq ?? -1) + 1;
+    if (slice.effects.length > 0) open.push(...elementTexts(text, 'effects').map((it) => ({ text: it, seq })));
     const effect = open.shift();
     if (effect === undefined) throw new Error('the turn neither ended nor asked for anything: report this pack');
-    const fulfilled = await fulfil(JSON.parse(effect) as Effect, effect, answered.length);
+    const fulfilled = await fulfil(JSON.parse(effect.text) as Effect, effect.text, answered.length);
     if ('completion' in fulfilled) {
-      answered.push(fulfilled.answered);
-      watch.answer(fulfilled.answered);
+      const told = { ...fulfilled.answered, seq: effect.seq };
+      answered.push(told);
+      watch.answer(told);
       text = engine.resume(`[${fulfilled.completion}]`);
     } else if ('abandon' in fulfilled) {
       text = engine.abandon('timeout', fulfilled.abandon);

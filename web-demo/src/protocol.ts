@@ -57,7 +57,7 @@ export interface FaultRule {
 /** Who answers. */
 export interface Sources {
   models: 'pack' | 'script' | 'auto' | 'manual' | 'live';
-  others: 'script' | 'manual';
+  others: 'script' | 'manual' | 'live';
   /** What is done with a recorded answer whose request has changed, by purpose; asked when nothing stands here. */
   stale: Record<string, 'script' | 'auto' | 'live' | 'recorded'>;
 }

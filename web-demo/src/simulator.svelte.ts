@@ -1,9 +1,10 @@
 import { EngineClient, EngineError } from './client';
 import { JsonFault, position, spans } from './json-text';
 import { locate, type Place } from './locate';
-import { packs } from './packs';
 import type { Again, Ask, Decision, Loaded, PlayedTurn } from './protocol';
 import { ReachState } from './reach.svelte';
+import { named } from './run/name';
+import { sampleOf, samples, type Sample, type Try } from './samples';
 import type { Answered, Said } from './session/saved';
 import { Tree } from './tree.svelte';
 import { Turn } from './turn.svelte';
@@ -51,8 +52,9 @@ const BETWEEN_TURNS_MS = 60_000;
 
 /** All that the page shows and does. */
 export class Simulator {
-  chosen = $state(0);
-  text = $state(packs[0]?.text ?? '');
+  /** The sample that the pack began as; nothing for a pack of one's own. */
+  sample = $state.raw<Sample | undefined>(samples[0]);
+  text = $state('');
   packState = $state<PackState>('loading');
   issues = $state.raw<PlacedIssue[]>([]);
   syntax = $state.raw<SyntaxFault>();
@@ -70,7 +72,9 @@ export class Simulator {
   /** Who answers, and what the chat may reach of the world. */
   readonly reach = new ReachState();
   readonly client = new EngineClient((error) => this.recover(error));
-  private running: { pack: string; loaded?: Loaded } = { pack: this.text };
+  private running: { pack: string; loaded?: Loaded } = { pack: '' };
+  /** The text that `revert` goes back to. */
+  private original = '';
   private loading: Promise<void> = Promise.resolve();
   private pause: ReturnType<typeof setTimeout> | undefined;
   private lastTurn = 0;
@@ -78,7 +82,7 @@ export class Simulator {
   private recovering = false;
 
   constructor() {
-    this.ready = this.load(false);
+    this.ready = this.begin();
     // Whoever awaits `ready` hears of a failure there; the page shows it by itself.
     this.ready.catch(() => {});
   }
@@ -88,23 +92,49 @@ export class Simulator {
     return [...new Set(this.scripted.map((it) => it.message))].filter(Boolean).slice(0, 4);
   }
 
+  /** What the pack is called. */
+  get name(): string {
+    if (this.sample) return this.sample.title;
+    const name = /"name"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(this.text)?.[1];
+    return name ?? 'A pack of your own';
+  }
+
   /** The text of the pack that runs. */
   get pack(): string {
     return this.running.pack;
   }
 
-  /** Goes over to one of the packs that come with the page. */
-  async choose(index: number): Promise<void> {
-    this.chosen = index;
-    await this.open(packs[index]?.text ?? '');
+  /** Goes over to a sample and plays its first conversation. */
+  async choose(name: string): Promise<void> {
+    const sample = sampleOf(name);
+    if (!sample) return;
+    await this.open(await sample.load());
+    this.sample = sample;
+    await this.playPack(true);
   }
 
   /** Goes over to another pack, whose conversations begin anew. */
   async open(text: string): Promise<void> {
     clearTimeout(this.pause);
-    this.text = text;
+    this.sample = undefined;
+    [this.text, this.original] = [text, text];
     this.tree.clear();
     await this.load(false).catch(() => {});
+  }
+
+  /** Tries something on the branch that is shown; tells whether there was something to try it on. */
+  async try(it: Try): Promise<boolean> {
+    if ('row' in it) return false;
+    const turn = this.tree.path[it.turn - 1];
+    if (!turn) return false;
+    if ('say' in it) {
+      await this.again(turn, { typed: { message: it.say }, reason: `turn ${it.turn} says “${it.say}”` });
+      return true;
+    }
+    const place = turn.answered.findIndex(({ effect }) => named(effect) === it.on || effect.request.kind === it.on);
+    if (place < 0) return false;
+    await this.again(turn, { edits: [{ place, decision: { fault: { name: it.fault } } }], reason: it.title });
+    return true;
   }
 
   /** Takes in a change of the text and applies it after a pause. */
@@ -127,7 +157,7 @@ export class Simulator {
 
   /** Goes back to the text that came with the page. */
   revert(): void {
-    this.edit(packs[this.chosen]?.text ?? '');
+    this.edit(this.original);
   }
 
   /** Begins a new conversation; the others stay as branches. */
@@ -170,11 +200,12 @@ export class Simulator {
     }
   }
 
-  /** Plays the turns of the pack as a new branch, by the pack's script alone. */
-  async playPack(): Promise<void> {
+  /** Plays the turns of the pack, or those of its first conversation, as a new branch, by the pack's script alone. */
+  async playPack(firstAlone = false): Promise<void> {
     if (this.packState === 'edited') await this.apply();
     this.restart();
-    for (const said of this.scripted) {
+    const first = this.scripted[0]?.conversationId;
+    for (const said of this.scripted.filter((it) => !firstAlone || it.conversationId === first)) {
       const turn = new Turn(++this.lastTurn, this.tree.head, said);
       await this.run(turn, undefined, true);
       if (turn.error) break;
@@ -216,6 +247,12 @@ export class Simulator {
   /** Answers calls of a pack's extensions outside of any turn; returns the completions. */
   answer(pack: string, effects: string[]): Promise<string[]> {
     return this.client.extend(pack, effects);
+  }
+
+  private async begin(): Promise<void> {
+    const text = (await this.sample?.load()) ?? '{"name": "new"}';
+    [this.text, this.original] = [text, text];
+    await this.load(false);
   }
 
   private said({ message, inputParams = '', reset = false, wait }: Typed, parent: Turn | undefined, like?: Said): Said {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { drive, type Clock, type TurnEngine, type Watch } from '../src/drive';
+import { drive, type Fulfil, type TurnEngine, type Watch } from '../src/drive';
+import type { Completion } from '../src/types';
 
 const outcome = '{"conversation_id":"c","intent":"LOAN","state":"DONE","payload":null,"context":{},"fault":null,"writes":[]}';
 const effect = (id: number) =>
@@ -14,19 +15,11 @@ class Prepared implements TurnEngine {
 
   constructor(private readonly slices: string[]) {}
 
-  start(message: string): string {
-    return this.next(`start ${message}`);
-  }
-
-  answer(text: string, at?: number): string {
-    this.told.push(`answer ${text} ${at ?? 'virtual'}`);
-    const { id } = JSON.parse(text) as { id: number };
-    return `{"delay_ms":20, "completion":{"id":${id},"at":5,"outcome":{"ok":{"kind":"llm","text":"a","cost":1.0}}}}`;
-  }
-
-  resume(completions: string): string {
-    return this.next(`resume ${completions}`);
-  }
+  start = (message: string) => this.next(`start ${message}`);
+  resume = (completions: string) => this.next(`resume ${completions}`);
+  abandon = (why: string, at: number) => this.next(`abandon ${why} ${at}`);
+  restore = (journal: string) => this.next(`restore ${journal}`);
+  journal = () => '{"entries":[]}';
 
   private next(said: string): string {
     this.told.push(said);
@@ -39,7 +32,13 @@ class Heard implements Watch {
   notices: Watch['notices'] = (list) => void this.log.push(...list.map((it) => `notice ${it.seq}`));
   effect: Watch['effect'] = (it) => void this.log.push(`effect ${it.id}`);
   answer: Watch['answer'] = (it) => void this.log.push(`answer ${it.effect.id}`);
+  again: Watch['again'] = () => void this.log.push('again');
 }
+
+const answered: Fulfil = async (effect) => {
+  const completion = `{"id":${effect.id},"at":5,"outcome":{"ok":{"kind":"llm","text":"a","cost":1.0}}}`;
+  return { completion, answered: { effect, completion: JSON.parse(completion) as Completion, delayMs: 0, origin: 'script' } };
+};
 
 describe('drive', () => {
   it('answers effects one at a time and publishes notices before them', async () => {
@@ -49,34 +48,51 @@ describe('drive', () => {
       slice([], [notice(2)], outcome),
     ]);
     const heard = new Heard();
-    const driven = await drive(engine, '{"message":"hi"}', heard);
+    const driven = await drive(engine, '{"message":"hi"}', heard, answered);
     expect(heard.log).toEqual(['notice 0', 'effect 1', 'effect 2', 'answer 1', 'notice 1', 'answer 2', 'notice 2']);
     expect(driven.outcome.intent).toBe('LOAN');
     expect(driven.notices.map((it) => it.seq)).toEqual([0, 1, 2]);
-    expect(driven.exchanges.map((it) => it.effect.key)).toEqual(['k1', 'k2']);
+    expect(driven.answered.map((it) => [it.effect.key, it.seq])).toEqual([['k1', 1], ['k2', 1]]);
   });
 
   it('hands texts back exactly as the engine spelled them', async () => {
     const engine = new Prepared([slice([effect(1)], []), slice([], [], outcome)]);
-    await drive(engine, '{"message":"hi","rate":1.0}', new Heard());
-    expect(engine.told[0]).toBe('start {"message":"hi","rate":1.0}');
-    expect(engine.told[1]).toBe(`answer ${effect(1)} virtual`);
-    expect(engine.told[2]).toBe('resume [{"id":1,"at":5,"outcome":{"ok":{"kind":"llm","text":"a","cost":1.0}}}]');
+    const texts: string[] = [];
+    await drive(engine, '{"message":"hi","rate":1.0}', new Heard(), (it, text, place) => {
+      texts.push(`${place} ${text}`);
+      return answered(it, text, place);
+    });
+    expect(texts).toEqual([`0 ${effect(1)}`]);
+    expect(engine.told).toEqual([
+      'start {"message":"hi","rate":1.0}',
+      'resume [{"id":1,"at":5,"outcome":{"ok":{"kind":"llm","text":"a","cost":1.0}}}]',
+    ]);
   });
 
-  it('waits in a live chat and never when it plays', async () => {
-    const waited: number[] = [];
-    const clock: Clock = { now: () => 77, wait: async (milliseconds) => void waited.push(milliseconds) };
-    const slices = () => [slice([effect(1)], []), slice([], [], outcome)];
-    const live = new Prepared(slices());
-    await drive(live, '{}', new Heard(), clock);
-    expect(waited).toEqual([20]);
-    expect(live.told[1]).toMatch(/ 77$/);
-    await drive(new Prepared(slices()), '{}', new Heard());
-    expect(waited).toEqual([20]);
+  it('gives a turn up when no answer comes', async () => {
+    const engine = new Prepared([slice([effect(1)], [notice(0)]), slice([], [notice(1)], outcome)]);
+    const driven = await drive(engine, '{}', new Heard(), async () => ({ abandon: 77 }));
+    expect(engine.told[1]).toBe('abandon timeout 77');
+    expect(driven.answered).toEqual([]);
+    expect(driven.notices.map((it) => it.seq)).toEqual([0, 1]);
+  });
+
+  it('takes a turn over from its journal when the process ends, and tells everything again', async () => {
+    const whole = slice([effect(1)], [notice(0)]);
+    const engine = new Prepared([whole, whole, slice([], [notice(1)], outcome)]);
+    const heard = new Heard();
+    let first = true;
+    const driven = await drive(engine, '{}', heard, async (it, text, place) => {
+      if (!first) return answered(it, text, place);
+      first = false;
+      return { crash: true };
+    });
+    expect(engine.told[1]).toBe('restore {"entries":[]}');
+    expect(heard.log).toEqual(['notice 0', 'effect 1', 'again', 'notice 0', 'effect 1', 'answer 1', 'notice 1']);
+    expect(driven.notices.map((it) => it.seq)).toEqual([0, 1]);
   });
 
   it('stops when a turn neither ends nor asks', async () => {
-    await expect(drive(new Prepared([slice([], [])]), '{}', new Heard())).rejects.toThrow('neither ended nor asked');
+    await expect(drive(new Prepared([slice([], [])]), '{}', new Heard(), answered)).rejects.toThrow('neither ended nor asked');
   });
 });

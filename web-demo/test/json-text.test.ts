@@ -64,10 +64,10 @@ describe('locate', () => {
 
 describe('messageText', () => {
   it('keeps input params as they were typed', () => {
-    const message = { message: 'say "hi"', conversationId: 'c', reset: false, inputParams: '{"rate": 1.0}' };
-    expect(messageText(message, 5, 7)).toBe(
+    const message = { conversation: 'main', conversationId: 'c', message: 'say "hi"', reset: false, inputParams: '{"rate": 1.0}', at: 5, seed: 7 };
+    expect(messageText(message)).toBe(
       '{"conversation_id":"c","message":"say \\"hi\\"","reset":false,"input_params":{"rate": 1.0},"at":5,"seed":7}',
     );
-    expect(messageText({ ...message, inputParams: ' ' }, 5, 7)).toContain('"input_params":{},');
+    expect(messageText({ ...message, inputParams: ' ' })).toContain('"input_params":{},');
   });
 });

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { Turn } from '../src/turn.svelte';
 import type { Token } from '../src/types';
 
+const SAID = { conversation: 'main', conversationId: 'c', message: 'hi', inputParams: '', reset: false, at: 0, seed: 1 };
+
 describe('what a model writes', () => {
   it('is shown as it comes, and anew for another attempt or another answer', () => {
-    const turn = new Turn(1, 'hi', 'c');
+    const turn = new Turn(1, undefined, SAID);
     const tokens: Token[] = [
       { effect: 1, text: 'a' },
       { effect: 1, text: 'b' },

@@ -4,10 +4,11 @@ import type { Live } from '../fulfil/live';
 import { title } from '../exchange';
 import { memberText } from '../json-text';
 import type { Ask, Decision, FaultRule, Run } from '../protocol';
-import type { Answered, Origin } from '../session/saved';
+import type { Origin } from '../session/saved';
 import type { Completion, Effect, Json } from '../types';
 import { auto, skeleton } from './auto';
 import { struck, type Fault } from './fault';
+import { named } from './name';
 
 /** What answering needs of the engine. */
 export interface AnswerEngine {
@@ -75,7 +76,7 @@ export function answers(run: Run, around: Around): Fulfil {
     const at = around.engine.now() + delayMs;
     const completion = `{"id":${effect.id},"at":${at},"outcome":${outcome}}`;
     const raw = { request, outcome };
-    const answered: Answered = { effect, completion: JSON.parse(completion) as Completion, delayMs, origin, raw };
+    const answered = { effect, completion: JSON.parse(completion) as Completion, delayMs, origin, raw };
     return { completion, answered };
   }
 
@@ -90,7 +91,7 @@ export function answers(run: Run, around: Around): Fulfil {
     const isModel = effect.request.kind === 'llm' || effect.request.kind === 'embed';
     const source = isModel ? run.sources.models : run.sources.others;
     if (source === 'pack') return fromEngine(engine.answer(text), 'script');
-    if (source === 'script' && engine.scripted(text)) {
+    if ((source === 'script' || (source === 'live' && !isModel)) && engine.scripted(text)) {
       const answer = fromEngine(engine.answer(text), 'script');
       return recorded?.equal && recorded.outcome === answer.outcome ? { ...answer, origin: 'reused' } : answer;
     }
@@ -98,10 +99,9 @@ export function answers(run: Run, around: Around): Fulfil {
       const remembered = run.sources.stale[title(effect)];
       return decided(remembered ? { use: remembered } : await asked(effect, text, recorded), effect, text, recorded.outcome);
     }
-    if (source === 'live') return decided({ use: 'live' }, effect, text, undefined);
+    if (source === 'live' && (isModel || effect.request.kind === 'http')) return decided({ use: 'live' }, effect, text, undefined);
     const guess = source === 'manual' ? null : auto(effect, around.pack);
     if (guess !== null) return { outcome: said(guess), origin: 'auto', delayMs: 0 };
-    if (!isModel && effect.request.kind === 'http' && source === 'script') return decided({ use: 'live' }, effect, text, undefined);
     return decided(await asked(effect, text, undefined), effect, text, undefined);
   }
 
@@ -164,11 +164,6 @@ function faultOf(run: Run, effect: Effect, place: number, seen: Map<string, numb
 function fits({ on, nth }: FaultRule, effect: Effect, seen: Map<string, number>): boolean {
   if (on !== '' && on !== effect.request.kind && on !== named(effect)) return false;
   return nth === 0 || (seen.get(on) ?? 0) + 1 === nth;
-}
-
-/** Names an effect as faults do. */
-export function named(effect: Effect): string {
-  return `${effect.request.kind} ${title(effect)}`;
 }
 
 /** The recorded answer to the same request, or else to the next one of the same kind and purpose; each is used once. */

@@ -71,7 +71,7 @@ export class Turns {
     if (!end) throw new Error('the journal ends before its turn does: export it again when the turn has ended');
     // Journals that are stored keep no requests; the turn that was run again has asked them anew.
     const whole = engine.journal();
-    const answered = elementTexts(whole, 'entries').map((it) => answeredOf(it));
+    const answered = elementTexts(whole, 'entries').map((it) => answeredOf(it, notices));
     return this.keep(engine, pack, saidOf(whole), { outcome: end, notices, answered }, performance.now() - begin);
   }
 
@@ -147,9 +147,9 @@ function saidOf(text: string): Said {
   };
 }
 
-function answeredOf(text: string): Answered {
+function answeredOf(text: string, notices: Notice[]): Answered {
   const { effect: id, at, request, outcome } = JSON.parse(text) as Entry;
   const effect: Effect = { id, key: '', class: 'read', deadline_ms: 0, request: request ?? { kind: 'recorded' } };
   const raw = { request: memberText(text, 'request') ?? 'null', outcome: memberText(text, 'outcome') ?? '{}' };
-  return { effect, completion: { id, at, outcome }, delayMs: 0, origin: 'recorded', raw };
+  return { effect, completion: { id, at, outcome }, delayMs: 0, origin: 'recorded', seq: notices.find((it) => it.at >= at)?.seq ?? notices.length, raw };
 }

@@ -9,12 +9,25 @@ export type Area = (typeof AREAS)[number];
 /** The parts of the inspector. */
 export type Tab = 'diff' | 'why' | 'tree' | 'params' | 'row' | 'effect';
 
+/** What is shown above everything else. */
+export type Dialog = 'samples' | 'import' | 'export' | 'share' | 'commands';
+
+/** A row of the configuration. */
+export interface RowName {
+  table: string;
+  id: string;
+}
+
 /** Which areas are seen, on screens that do not have room for all of them. */
 class Layout {
   area = $state<Area>('chat');
   configOpen = $state(true);
   /** What the inspector shows. */
   tab = $state<Tab>('diff');
+  /** The row that the configuration is asked to show. */
+  row = $state.raw<RowName>();
+  dialog = $state<Dialog>();
+  private opener: Element | null = null;
 
   /** Goes to an area and puts the keyboard's focus there. */
   go(area: Area, focus = true): void {
@@ -27,6 +40,25 @@ class Layout {
   inspect(tab: Tab): void {
     this.tab = tab;
     this.go('inspector');
+  }
+
+  /** Shows a row in the configuration. */
+  showRow(table: string, id: string): void {
+    this.row = { table, id };
+    this.go('config', false);
+  }
+
+  /** Opens a dialog; one that closes gives the focus back. */
+  open(dialog: Dialog): void {
+    this.opener ??= document.activeElement;
+    this.dialog = dialog;
+  }
+
+  /** Closes the dialog. */
+  close(): void {
+    this.dialog = undefined;
+    if (this.opener instanceof HTMLElement) this.opener.focus();
+    this.opener = null;
   }
 
   /** Goes to the area after the one that has the focus, or before it. */

@@ -1,0 +1,59 @@
+import { samples } from './samples';
+import type { Simulator } from './simulator.svelte';
+import { AREAS, layout, type Area } from './view/layout.svelte';
+
+/** Something that the page can do, by its name. */
+export interface Command {
+  name: string;
+  keys?: string;
+  run(): void;
+}
+
+const AREA_NAMES: Record<Area, string> = { chat: 'chat', timeline: 'timeline', inspector: 'inspector', config: 'configuration' };
+
+/** Lists all that can be done now. */
+export function commands(simulator: Simulator): Command[] {
+  const { tree, reach } = simulator;
+  const turn = tree.cursor?.turn;
+  const anyway: Command[] = [
+    ...AREAS.map((it) => ({ name: `Go to the ${AREA_NAMES[it]}`, keys: 'F6', run: () => layout.go(it) })),
+    { name: 'New conversation', run: () => (simulator.restart(), layout.go('chat')) },
+    { name: 'Play the turns of the pack', run: () => void simulator.playPack() },
+    ...samples.map((it) => ({ name: `Open the sample: ${it.title}`, run: () => void simulator.choose(it.name) })),
+    { name: 'Share by link or file', run: () => layout.open('share') },
+    { name: 'Import a conversation, a pack or an audit trail', run: () => layout.open('import') },
+    { name: 'Export a test', run: () => layout.open('export') },
+    { name: 'Models: script, else stub', run: () => (reach.source = 'script') },
+    { name: 'Models: automatic stub', run: () => (reach.source = 'auto') },
+    { name: 'Models: answer by hand', run: () => (reach.source = 'manual') },
+    { name: 'Models: a model of yours', run: () => (reach.source = 'live') },
+    { name: 'Forget all faults', run: () => (reach.faults = []) },
+    { name: 'Show or hide the configuration', run: () => (layout.configOpen = !layout.configOpen) },
+    { name: 'Undo changes of the pack', run: () => simulator.revert() },
+  ];
+  if (!turn) return anyway;
+  const shown: Command[] = [
+    { name: 'Why did this turn end so?', run: () => layout.inspect('why') },
+    { name: 'What changed in this step?', run: () => layout.inspect('diff') },
+    { name: 'Next step', keys: ']', run: () => tree.lookAt(tree.place + 1) },
+    { name: 'Previous step', keys: '[', run: () => tree.lookAt(tree.place - 1) },
+    { name: 'Next change of the session', keys: '}', run: () => tree.lookForChange(1) },
+    { name: 'Previous change of the session', keys: '{', run: () => tree.lookForChange(-1) },
+    { name: `Run turn ${turn.number} again as a branch`, run: () => void simulator.again(turn, { reason: `turn ${turn.number} again` }) },
+    { name: `Branch from here, with new answers`, keys: 'b', run: () => branchHere(simulator) },
+  ];
+  const branches = tree.branches.filter((it) => it.tip !== tree.head);
+  return [...shown, ...anyway, ...branches.map((it) => ({ name: `Show ${it.name}: ${it.reason || 'from the beginning'}`, run: () => tree.show(it.tip) }))];
+}
+
+/** Runs the turn of the cursor again: what was asked before the cursor's step is answered as it was, all else anew. */
+export function branchHere(simulator: Simulator): void {
+  const { cursor } = simulator.tree;
+  if (!cursor?.turn.record) return;
+  const { turn, step } = cursor;
+  const seq = step === undefined ? undefined : turn.record?.steps[step]?.seq;
+  // What was asked at the very end of the step before belongs to that one.
+  const until = seq === undefined ? turn.answered.length : turn.answered.filter((it) => it.seq <= seq).length;
+  const where = step === undefined ? 'its end' : (turn.record?.steps[step]?.step ?? 'a step');
+  void simulator.again(turn, { until, reason: `turn ${turn.number} from ${where}` });
+}

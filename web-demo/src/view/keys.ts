@@ -1,0 +1,6 @@
+/** Tells whether keys that are pressed there write something. */
+export function isWriting(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  // What is inside of a shadow root is not told apart: an editor is there.
+  return target.isContentEditable || target.shadowRoot !== null || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) || target.closest('dialog') !== null;
+}

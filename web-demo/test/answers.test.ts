@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import type { Fulfilled, Watch } from '../src/drive';
+import { Extensions } from '../src/fulfil/extension';
+import { Live } from '../src/fulfil/live';
+import type { Ask, Decision, Run } from '../src/protocol';
+import { answers } from '../src/run/answers';
+import { FAULTS, faultsFor, type FaultName } from '../src/run/fault';
+import type { Effect, JsonObject } from '../src/types';
+
+const QUIET: Watch = { notices: () => {}, effect: () => {}, answer: () => {}, again: () => {} };
+const SAID = { conversation: 'main', conversationId: 'c', message: 'm', inputParams: '', reset: false, at: 0, seed: 1 };
+const REACH = { models: [], secrets: [] };
+const SCRIPTED = '{"ok":{"kind":"llm","text":"{\\"a\\":1.0}","provider":"scripted","model":"scripted"}}';
+
+const plan = (more: Partial<Run> = {}): Run => ({
+  said: SAID,
+  parent: null,
+  before: null,
+  sources: { models: 'script', others: 'script', stale: {} },
+  reach: REACH,
+  faults: [],
+  ...more,
+});
+
+const llm = (user: string): JsonObject => ({ kind: 'llm', purpose: 'extract', mode: 'json', user, weight: 1 });
+const recorded = (user: string, text: string, origin: 'manual' | 'script' = 'manual') => ({
+  request: JSON.stringify(llm(user)),
+  outcome: `{"ok":{"kind":"llm","text":"${text}"}}`,
+  took: 3,
+  origin,
+});
+
+/** Answers one effect after the other, and notes who was asked. */
+function answering(run: Run, scripted: boolean, decision: Decision | 'stop' = 'stop') {
+  const asks: Ask[] = [];
+  const engine = {
+    scripted: () => scripted,
+    answer: (text: string) => {
+      const { id } = JSON.parse(text) as Effect;
+      const outcome = scripted ? SCRIPTED : '{"error":{"kind":"unavailable","message":"no scripted rule answers"}}';
+      return `{"completion":{"id":${id},"at":10,"outcome":${outcome}},"delay_ms":20}`;
+    },
+    module: () => undefined,
+    extended: () => '',
+    now: () => 10,
+  };
+  const extensions = { answer: () => undefined } as unknown as Extensions;
+  const ask = async (it: Ask) => (asks.push(it), decision);
+  const fulfil = answers(run, { engine, pack: '{}', extensions, live: new Live(REACH), watch: QUIET, ask });
+  let place = 0;
+  const next = async (request: JsonObject, more: Partial<Effect> = {}): Promise<Fulfilled> => {
+    const effect = { id: place + 7, key: 'k', class: 'read', deadline_ms: 9, request, ...more } as Effect;
+    const done = await fulfil(effect, JSON.stringify(effect), place);
+    if ('completion' in done) place++;
+    return done;
+  };
+  return { next, asks };
+}
+
+function told(done: Fulfilled) {
+  if (!('completion' in done)) return done;
+  const { at, outcome } = done.answered.completion;
+  return { origin: done.answered.origin, took: at - 10, text: 'ok' in outcome ? outcome.ok['text'] : outcome.error.kind };
+}
+
+describe('the answers of a turn that is run again', () => {
+  it('are used again for the same request, each once, and cost nobody anything', async () => {
+    const again = { recorded: [recorded('one', 'first'), recorded('two', 'second')], edits: [] };
+    const { next, asks } = answering(plan({ again }), false, { use: 'auto' });
+    expect(told(await next(llm('two')))).toEqual({ origin: 'reused', took: 3, text: 'second' });
+    expect(told(await next(llm('one')))).toEqual({ origin: 'reused', took: 3, text: 'first' });
+    expect(asks).toEqual([]);
+  });
+
+  it('are asked about when the request has changed, and what was decided is remembered by purpose', async () => {
+    const again = { recorded: [recorded('one', 'first')], edits: [] };
+    const open = answering(plan({ again }), false, { use: 'recorded' });
+    expect(told(await open.next(llm('other')))).toEqual({ origin: 'stale', took: 0, text: 'first' });
+    expect(open.asks[0]?.recorded?.request).toEqual(llm('one'));
+    const sources = { models: 'script' as const, others: 'script' as const, stale: { extract: 'recorded' as const } };
+    const settled = answering(plan({ again, sources }), false);
+    expect(told(await settled.next(llm('other')))).toMatchObject({ origin: 'stale' });
+    expect(settled.asks).toEqual([]);
+  });
+
+  it('come from the script when they came from there: it may have been edited', async () => {
+    const again = { recorded: [recorded('one', 'before', 'script')], edits: [] };
+    const { next } = answering(plan({ again }), true);
+    expect(told(await next(llm('one')))).toEqual({ origin: 'script', took: 20, text: '{"a":1.0}' });
+  });
+
+  it('are given anew from the place on from which the branch goes', async () => {
+    const again = { recorded: [recorded('one', 'first'), recorded('two', 'second')], until: 1, edits: [] };
+    const { next, asks } = answering(plan({ again, sources: { models: 'manual', others: 'script', stale: {} } }), false, {
+      outcome: '{"ok":{"kind":"llm","text":"mine"}}',
+      origin: 'manual',
+    });
+    expect(told(await next(llm('one')))).toMatchObject({ origin: 'reused' });
+    expect(told(await next(llm('two')))).toMatchObject({ origin: 'manual', text: 'mine' });
+    expect(asks).toHaveLength(1);
+  });
+
+  it('are what was edited, at its place alone', async () => {
+    const edits = [{ place: 1, decision: { outcome: '{"ok":{"kind":"llm","text":"edited"}}', origin: 'edited' as const } }];
+    const { next } = answering(plan({ again: { recorded: [recorded('one', 'first')], edits } }), true);
+    expect(told(await next(llm('one')))).toMatchObject({ origin: 'reused' });
+    expect(told(await next(llm('one')))).toMatchObject({ origin: 'edited', text: 'edited' });
+    expect(told(await next(llm('one')))).toMatchObject({ origin: 'script' });
+  });
+});
+
+describe('a fault', () => {
+  const struckBy = async (name: FaultName, more: Partial<Effect> = {}, request = llm('one')) => {
+    const { next } = answering(plan({ again: { recorded: [], edits: [{ place: 0, decision: { fault: { name } } }] } }), true);
+    return [await next(request, more), next] as const;
+  };
+
+  it('of each kind says what it is', async () => {
+    for (const name of faultsFor({ request: llm('one') } as unknown as Effect)) {
+      const [done] = await struckBy(name);
+      if (name === 'never') expect(done).toEqual({ abandon: 120_010 });
+      else if (name === 'crash') expect(done).toEqual({ crash: true });
+      else expect(told(done), name).toMatchObject({ origin: 'fault' });
+    }
+    expect(told((await struckBy('timeout'))[0])).toEqual({ origin: 'fault', took: 20, text: 'timeout' });
+    expect(told((await struckBy('delay'))[0])).toEqual({ origin: 'fault', took: 10_020, text: '{"a":1.0}' });
+    expect(told((await struckBy('truncated'))[0])).toMatchObject({ text: '{"a":' });
+    expect(told((await struckBy('unknown_intent'))[0])).toMatchObject({ text: expect.stringContaining('NO_SUCH_INTENT') as string });
+  });
+
+  it('of a service is its status and not a failure to reach it', async () => {
+    const [done] = await struckBy('status_503', {}, { kind: 'http', caller: { tool: 't' }, url: 'http://x' });
+    expect('completion' in done && JSON.parse(done.completion)).toMatchObject({ outcome: { ok: { kind: 'http', status: 503 } } });
+  });
+
+  it('that ends the process leaves a write in doubt, and lets a read be asked again', async () => {
+    const [, again] = await struckBy('crash', { class: 'write' }, { kind: 'task', task: 'loan:file' });
+    expect(told(await again({ kind: 'task', task: 'loan:file' }, { class: 'write' }))).toMatchObject({ text: 'interrupted' });
+    const [, read] = await struckBy('crash');
+    expect(told(await read(llm('one')))).toMatchObject({ origin: 'script' });
+  });
+
+  it('that always strikes does so by kind and name, or the nth time only', async () => {
+    const rule = (on: string, nth: number) => [{ on, nth, fault: { name: 'timeout' as const } }];
+    const kinds = async (on: string, nth: number) => {
+      const { next } = answering(plan({ faults: rule(on, nth) }), true);
+      return [told(await next(llm('one'))), told(await next({ ...llm('one'), purpose: 'policy' })), told(await next(llm('one')))].map((it) => 'origin' in it && it.origin);
+    };
+    expect(await kinds('llm', 0)).toEqual(['fault', 'fault', 'fault']);
+    expect(await kinds('llm extract', 0)).toEqual(['fault', 'script', 'fault']);
+    expect(await kinds('llm extract', 2)).toEqual(['script', 'script', 'fault']);
+    expect(await kinds('', 2)).toEqual(['script', 'fault', 'script']);
+  });
+
+  it('has a title and a group, and fits what it is offered for', () => {
+    const offered = faultsFor({ request: { kind: 'task' } } as unknown as Effect);
+    expect(offered).toContain('timeout');
+    expect(offered).not.toContain('not_json');
+    expect(Object.values(FAULTS).every((it) => it.title && it.group)).toBe(true);
+  });
+});
