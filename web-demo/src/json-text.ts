@@ -1,12 +1,15 @@
 /**
  * Where the parts of a JSON text stand.
  *
- * The page needs places, not values, three times: to pass on a part exactly as it was written, to point at the
- * row that an issue names, and to say where a text stops being JSON (browsers word that differently, or not at all).
+ * The page needs places, not values, four times: to pass on a part exactly as it was written, to point at the row that an
+ * issue names, to change one part and nothing else, and to say where a text stops being JSON (browsers word that
+ * differently, or not at all).
  */
 export interface Span {
   start: number;
   end: number;
+  /** The name, of a member. */
+  key?: Span;
   members?: Map<string, Span>;
   elements?: Span[];
 }
@@ -89,7 +92,7 @@ class Reader {
         const key = this.string();
         this.skip(BLANK);
         if (!this.take(':')) throw this.fault('write a colon after the name');
-        members.set(JSON.parse(this.text.slice(key.start, key.end)) as string, this.value(depth + 1));
+        members.set(JSON.parse(this.text.slice(key.start, key.end)) as string, { ...this.value(depth + 1), key });
         this.skip(BLANK);
       } while (this.take(','));
       if (!this.take('}')) throw this.fault('write a comma or a closing brace here');

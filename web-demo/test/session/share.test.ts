@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { base64 } from '../../src/base64';
+import { packs } from '../../src/packs';
+import { squeezed } from '../../src/session/deflate';
+import { decode, encode, LinkFault, sizeOf, type Shared, type SharedTurn } from '../../src/session/share';
+
+const LOAN = packs.find((it) => it.name === 'loan')?.text ?? '';
+const samples = (text: string) => (name: string) => Promise.resolve(name === 'loan' ? text : undefined);
+const known = samples(LOAN);
+
+const AT = 1_767_258_000_000;
+function turn(index: number, more: Partial<SharedTurn> = {}): SharedTurn {
+  return {
+    parent: index > 0 ? index - 1 : null,
+    said: { conversation: 'main', conversationId: '4aecbdd6', message: `message ${index}`, inputParams: '', reset: false, at: AT + index * 60_000, seed: 7 + index },
+    answers: [{ origin: 'script', outcome: `{"ok":{"kind":"llm","text":"é ${index}","cost":1.0}}`, at: AT + index * 60_000 }],
+    ...more,
+  };
+}
+
+const SHARED: Shared = {
+  engine: '1.2.0',
+  pack: LOAN.replace('"amount in euros"', '"amount in 🦀"'),
+  sample: 'loan',
+  turns: [
+    turn(0),
+    turn(1),
+    turn(2, {
+      parent: 0,
+      reason: 'rule 2 edited',
+      said: { ...turn(2).said, conversation: 'b', conversationId: 'x', message: '', inputParams: '{"rate": 1.0}', reset: true, at: AT + 5, seed: 4_294_967_295 },
+      answers: [
+        { origin: 'edited', outcome: '{"error":{"kind":"timeout","message":"late"}}', at: AT + 850 },
+        { origin: 'script', outcome: '{"ok":{"kind":"slept"}}', at: AT + 900 },
+      ],
+    }),
+    turn(3, { answers: [] }),
+  ],
+  head: 1,
+  cursor: [1, 12],
+  faults: [{ kind: 'llm', fail: 'timeout' }],
+};
+
+/** A fragment with any content. */
+async function forged(content: string): Promise<string> {
+  return base64(await squeezed(new TextEncoder().encode(content))).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+}
+
+async function fault(fragment: string | Promise<string>): Promise<string> {
+  const error: unknown = await decode(await fragment, known).then(() => 'none', (it: unknown) => it);
+  return error instanceof LinkFault ? error.message : String(error);
+}
+
+describe('a link', () => {
+  it('brings a session back as it was', async () => {
+    const fragment = await encode(SHARED, known);
+    expect(fragment).toMatch(/^[\w-]+$/);
+    expect(await decode(fragment, known)).toEqual(SHARED);
+    expect(fragment.length).toBeLessThan(600);
+  });
+
+  it('brings a pack back that comes from no sample, or from one that is not there', async () => {
+    for (const shared of [
+      { engine: 'e', pack: '\ud83e { not even JSON', turns: [], head: -1 },
+      { engine: 'e', pack: LOAN, sample: 'gone', turns: [turn(0)], head: 0 },
+    ]) expect(await decode(await encode(shared, known), samples(''))).toEqual(shared);
+  });
+
+  it('finds what differs from the sample wherever it is', async () => {
+    for (const pack of ['', LOAN, `x${LOAN}`, `${LOAN}x`, LOAN + LOAN, LOAN.slice(5), LOAN.slice(0, -5), LOAN.slice(0, 90) + LOAN.slice(100)]) {
+      const shared = { ...SHARED, pack };
+      expect((await decode(await encode(shared, known), known)).pack === pack).toBe(true);
+    }
+  });
+
+  it('notices that the sample has changed', async () => {
+    const fragment = await encode(SHARED, known);
+    await expect(decode(fragment, samples(LOAN.replace('loan', 'laon')))).rejects.toThrow("the sample 'loan' is not the one");
+    await expect(decode(fragment, samples(`${LOAN} `))).rejects.toThrow("the sample 'loan' is not the one");
+    await expect(decode(fragment, () => Promise.resolve(undefined))).rejects.toThrow('which this page does not have');
+  });
+
+  it('says when a file is handier', () => {
+    expect([8192, 8193, 65_536, 65_537].map((it) => sizeOf('x'.repeat(it)).as)).toEqual(['link', 'file', 'file', 'file only']);
+  });
+});
+
+describe('a hostile link', () => {
+  it('is not unpacked when it is too large', async () => {
+    expect(await fault('A'.repeat((64 << 10) + 1))).toContain('more than 65536 characters');
+    const bomb = await forged(`"${' '.repeat(16 << 20)}"`);
+    expect(bomb.length).toBeLessThan(64 << 10);
+    expect(await fault(bomb)).toContain('too large (more than 4 MB)');
+  });
+
+  it('is refused when it is no session', async () => {
+    const whole = await encode(SHARED, known);
+    expect(await fault('')).toContain('damaged (a character)');
+    expect(await fault('a+b')).toContain('damaged (a character)');
+    expect(await fault(whole.slice(0, -20))).toContain('damaged (a part of it is missing)');
+    expect(await fault(forged('nul'))).toContain('damaged (it is not JSON)');
+    expect(await fault(forged('['.repeat(100_000)))).toContain('nested too deeply');
+    expect(await fault(forged(`{"\\"[": ${'['.repeat(30)}`))).toContain('nested too deeply');
+    expect(await fault(forged('[]'))).toContain('damaged (the session)');
+    expect(await fault(forged('{"v":2}'))).toContain('another version');
+  });
+
+  it('is refused when a part is of another form', async () => {
+    const good = { v: 1, e: 'e', p: '{}', c: [['main', 'x']], t: [{ m: 'a', a: [['{"ok":{}}']] }] };
+    expect(await fault(forged(JSON.stringify(good)))).toBe('none');
+    const bad: [what: string, change: object][] = [
+      ['the version', { e: 1 }],
+      ['the pack', { p: null }],
+      ['the sample', { s: 4 }],
+      ['the conversations', { c: {} }],
+      ['a label', { c: [[1, 'x']] }],
+      ['a conversation', { c: [] }],
+      ['the turns', { t: 'x' }],
+      ['the turns', { t: Array(1001).fill({}) }],
+      ['a turn', { t: [null] }],
+      ['the turn before a turn', { t: [{ p: 0 }] }],
+      ['the turn before a turn', { t: [{}, { p: -1 }] }],
+      ['a conversation', { t: [{ c: 1 }] }],
+      ['a message', { t: [{ m: 5 }] }],
+      ['input params', { t: [{ i: '{}, "at": 5' }] }],
+      ['input params', { t: [{ i: '[]' }] }],
+      ['a time', { t: [{ d: 1.5 }] }],
+      ['a seed', { t: [{ s: -1 }] }],
+      ['an answer', { t: [{ a: [['nope']] }] }],
+      ['an answer', { t: [{ a: [[`{"a":${'['.repeat(200)}`]] }] }],
+      ['an origin', { t: [{ a: [['{}', 99]] }] }],
+      ['a reason', { t: [{ w: {} }] }],
+      ['the last turn', { h: 1 }],
+      ['the place', { u: [7, 0] }],
+      ['the faults', { f: {} }],
+    ];
+    for (const [what, change] of bad) expect(await fault(forged(JSON.stringify({ ...good, ...change })))).toContain(`damaged (${what})`);
+    const other = { ...good, p: { s: 'loan', n: LOAN.length, c: 0, b: 0, e: 0, t: '' } };
+    expect(await fault(forged(JSON.stringify(other)))).toContain('is not the one');
+  });
+});

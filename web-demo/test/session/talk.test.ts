@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import type { Origin, Said } from '../../src/session/saved';
+import { talkOf, USUAL, type Assertions, type TalkTurn } from '../../src/session/talk';
+import type { AnsweredText } from '../../src/session/talk-answer';
+import type { JsonObject, Outcome } from '../../src/types';
+
+const PACK = { file: 'shop.json', name: 'shop' };
+const START = Date.UTC(2026, 1, 1, 9, 0, 0);
+
+const said = (message: string, more: Partial<Said> = {}): Said => ({
+  conversation: 'main',
+  conversationId: 'c1',
+  message,
+  inputParams: '',
+  reset: false,
+  at: START,
+  seed: 1,
+  ...more,
+});
+
+function outcome(value: string, more: Partial<Outcome> = {}): Outcome {
+  const context = { amount: 5, items: [{ code: 'a' }] };
+  return { conversation_id: 'c1', intent: 'LOAN', state: 'IDLE', payload: { type: 'TEXT', value }, context, fault: null, writes: [], ...more };
+}
+
+let ids = 0;
+function answer(origin: Origin, request: JsonObject & { kind: string }, ok: JsonObject & { kind: string }, delayMs = 0, raw?: string): AnsweredText {
+  const effect = { id: ids++, key: '', class: 'read' as const, deadline_ms: 1, request };
+  return { effect, completion: { id: effect.id, at: 1, outcome: { ok } }, delayMs, origin, ...(raw === undefined ? {} : { raw }) };
+}
+
+function failed(origin: Origin, request: JsonObject & { kind: string }, kind: string, message: string): AnsweredText {
+  const it = answer(origin, request, { kind: '' });
+  return { ...it, completion: { ...it.completion, outcome: { error: { kind, message } } } };
+}
+
+const llm = (purpose: string, mode = 'json') => ({ kind: 'llm', purpose, mode });
+const text = (it: string) => ({ kind: 'llm', text: it });
+const turn = (it: Said, value: string, answered: AnsweredText[] = []): TalkTurn => ({ said: it, answered, outcome: outcome(value), notices: [] });
+
+/** The lines of one turn below its message, without checks that are not wanted. */
+function lines(it: TalkTurn, wants: Partial<Assertions> = {}) {
+  const talk = talkOf([it], PACK, { ...USUAL, reply: 'none', place: false, calls: false, ...wants });
+  return { lines: talk.text.trimEnd().split('\n').slice(6), left: talk.left };
+}
+
+describe('talkOf', () => {
+  it('writes turns, answers and checks', () => {
+    const turns = [
+      turn(said('I need a loan', { at: START + 5 }), 'How much?\n\n{"a"} ', [
+        answer('script', llm('policy'), text('no')),
+        answer('live', llm('dialogue_act'), text('{"act": "NEW",\n  "confidence": 1.0}'), 850),
+      ]),
+      turn(said('5', { at: START + 60_005 }), 'Five.'),
+      turn(said('yes', { at: START + 2_760_005, conversation: 'second thoughts', conversationId: 'c2', reset: true, inputParams: '{\n "rate": 1.0 }' }), 'x'),
+    ];
+    expect(talkOf(turns, PACK, USUAL)).toEqual({
+      text: `# A chat with shop, written down as it was played.
+config shop.json
+name shop
+at 2026-02-01T09:00:00Z
+
+> +5ms I need a loan
+  llm dialogue_act {"act": "NEW", "confidence": 1.0} +850ms
+< How much?
+<
+< "{\\"a\\"} "
+= LOAN / IDLE
+$ policy, dialogue_act
+
+> 5
+< Five.
+= LOAN / IDLE
+$ none
+
+> @second-thoughts +45m {"message": "yes", "inputParams": { "rate": 1.0 }, "reset": true}
+< x
+= LOAN / IDLE
+$ none
+`,
+      left: [],
+    });
+  });
+
+  it('writes a message as JSON where its text means something else', () => {
+    const written = (message: string) => talkOf([turn(said(message), 'x')], PACK, USUAL).text.split('\n')[5];
+    for (const plain of ['hi', '> a', '# b', '"c"', 'a {b}']) expect(written(plain)).toBe(`> ${plain}`);
+    for (const other of ['', '{a', '@a b', '+5m', ' a', 'a ', 'a\nb', 'a\tb']) expect(written(other)).toBe(`> {"message": ${JSON.stringify(other)}}`);
+  });
+
+  it('keeps the id of a conversation whose reply names it, and gives each conversation a label', () => {
+    const turns = [turn(said('a'), 'your id is c1'), turn(said('b', { conversationId: 'c2', at: START + 1 }), 'x')];
+    const { text: talk } = talkOf(turns, PACK, USUAL);
+    expect(talk).toContain('> {"conversationId": "c1", "message": "a"}\n');
+    expect(talk).toContain('> @main-2 +1ms b\n');
+  });
+
+  it('writes each kind of an answer', () => {
+    const all = [
+      answer('manual', { kind: 'task', task: 'a:b' }, { kind: 'task', result: 1, set_params: { n: 1 }, set_context: {}, intent: null }, 0,
+        '{"id":1,"outcome":{"ok":{"kind":"task","result":1.0,"set_params":{"n": 2.50}}}}'),
+      answer('manual', { kind: 'tool', tool_code: null, tool_group: 'DB' }, { kind: 'tool', text: '{"n": 1.0}' }),
+      answer('manual', { kind: 'tool', tool_code: 't.a', tool_group: 'DB' }, { kind: 'tool', text: '{"n":1}' }),
+      answer('manual', { kind: 'container', pageId: 1, sectionId: 2, containerId: 3 }, { kind: 'container', data: { rows: [] } }),
+      answer('manual', { kind: 'sql', tool_code: 't.b' }, { kind: 'sql', rows: [{ a: 1 }], truncated: false }),
+      answer('manual', { kind: 'http', caller: { tool: 't.c' } }, { kind: 'http', status: 200, body: 'a b' }),
+      answer('manual', { kind: 'http', caller: { task: 'a:c' } }, { kind: 'http', status: 200, body: '{"set_params": {"a": 1}}' }),
+      failed('fault', llm('policy'), 'timeout', 'late'),
+      failed('fault', llm('policy'), 'unavailable', 'the line is busy'),
+      failed('fault', llm('policy'), 'unavailable', 'again in +5s'),
+    ];
+    expect(lines(turn(said('hi'), 'x', all))).toEqual({
+      lines: [
+        '  task a:b {"result": 1.0, "set_params": {"n": 2.50}}',
+        '  tool DB "{\\"n\\": 1.0}"',
+        '  tool t.a {"n":1}',
+        '  container 1/2/3 {"rows":[]}',
+        '  tool t.b [{"a":1}]',
+        '  tool t.c a b',
+        '  task a:c {"set_params": {"a": 1}}',
+        '  llm policy timeout',
+        '  llm policy ! the line is busy',
+        '  llm policy unavailable',
+        '? success = true',
+      ],
+      left: [],
+    });
+  });
+
+  it('quotes a text that would be read as something else', () => {
+    const written = (it: string) => lines(turn(said('hi'), 'x', [answer('live', llm('response_text', 'text'), text(it))])).lines[0];
+    for (const plain of ['Shall I?', '< a', '5', 'a +5 banks']) expect(written(plain)).toBe(`  llm response_text ${plain}`);
+    for (const other of ['timeout', '', ' a', 'a ', '! a', '{a', '"a"', 'a +5s', '{"a": 1}', 'a\nb']) {
+      expect(written(other)).toBe(`  llm response_text ${JSON.stringify(other)}`);
+    }
+  });
+
+  it('gives the answers that come before and after one that is no longer the script’s', () => {
+    const plan = (origin: Origin, it: string) => answer(origin, llm('mcp_plan'), text(it));
+    const other = answer('script', llm('policy'), text('no'));
+    const turns = [
+      turn(said('a'), 'x', [plan('script', 'zero'), other]),
+      turn(said('b'), 'x', [plan('script', 'one'), plan('edited', 'two'), plan('script', 'three')]),
+      turn(said('c'), 'x', [plan('script', 'four')]),
+    ];
+    const written = (it: string) => it.split('\n').filter((line) => line.startsWith('  '));
+    expect(written(talkOf(turns, PACK, USUAL).text)).toEqual(['one', 'two', 'three', 'four'].map((it) => `  llm mcp_plan ${it}`));
+    expect(written(talkOf(turns, PACK, { ...USUAL, answers: 'all' }).text)).toHaveLength(6);
+    // The runner has the database that the page has not.
+    const missing = turn(said('a'), 'x', [failed('script', { kind: 'sql', tool_code: 't' }, 'unsupported', 'no database')]);
+    expect(lines(missing).lines[0]).toBe('  tool t unsupported');
+  });
+
+  it('says what a talk has no words for', () => {
+    const all = [
+      answer('manual', { kind: 'http', caller: { tool: 't' } }, { kind: 'http', status: 503, body: '' }),
+      answer('manual', { kind: 'http', caller: { tool: 't' } }, { kind: 'http', status: 201, body: 'ok' }),
+      answer('manual', { kind: 'embed', texts: ['a'] }, { kind: 'embed', vectors: [] }),
+      answer('manual', { kind: 'sleep', ms: 5 }, { kind: 'slept' }),
+      answer('manual', { kind: 'container', pageId: 1, sectionId: 2, containerId: 3 }, { kind: 'container', data: 5 }),
+      answer('fault', llm('policy'), { kind: 'tool', text: '' }),
+      failed('fault', llm('policy'), 'mismatch', 'what?'),
+    ];
+    const { lines: written, left } = lines(turn(said('hi'), 'what? it said', all));
+    expect(written.slice(0, 3)).toEqual(['  tool t unavailable', '  tool t ok', '  container 1/2/3 5']);
+    expect(left.map((it) => it.replace(/^Turn 1: /, '').slice(0, 60))).toEqual([
+      "the service of 'tool t' answered with status 503, which a ta",
+      "the service of 'tool t' answered with status 201; the talk s",
+      "the answer to the effect 'embed' is left out, because a talk",
+      "the data of 'container 1/2/3' are neither an object nor a li",
+      "the answer to 'llm policy' is of another kind than what was ",
+      "'llm policy' failed with 'mismatch', which a talk cannot say",
+      "the failure of 'llm policy' shows in the reply or the contex",
+    ]);
+  });
+
+  it('asserts what is wanted', () => {
+    const notices = ['STEP_ENTER', 'USER_INPUT', 'RULE_MATCH (RulesStep)'].map((stage, seq) => ({ seq, at: 1, kind: 'audit' as const, stage, payload: {} }));
+    const it = { ...turn(said('hi'), '\nfirst \nsecond'), notices };
+    expect(lines(it, { reply: 'contains', stages: true, context: ['amount', 'context.items.0.code', 'context.none', 'payload.type', 'params.x'] })).toEqual({
+      lines: [
+        '<~ first',
+        '? context.amount = 5',
+        '? context.items.0.code = "a"',
+        '? context.none = null',
+        '? payload.type = "TEXT"',
+        '~ USER_INPUT, RULE_MATCH (RulesStep)',
+      ],
+      left: ["Turn 1: what stands at 'params.x' is not asserted: it is not known here, or a talk cannot name it."],
+    });
+    const json = { ...it, outcome: outcome('', { payload: { type: 'JSON', value: '{\n "a": 1.0 }' }, state: null }) };
+    expect(lines(json, { reply: 'equals', place: true }).lines).toEqual(['< { "a": 1.0 }', '? intent = "LOAN"', '? state = null']);
+    const fault = { code: 'LLM_CALL_FAILED', message: '', recoverable: true };
+    expect(lines({ ...it, outcome: outcome('', { fault }) }, { ...USUAL, context: ['amount'] }).lines).toEqual(['! LLM_CALL_FAILED', '$ none']);
+  });
+});
