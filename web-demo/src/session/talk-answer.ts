@@ -4,11 +4,6 @@ import type { Effect, JsonObject, Outcome } from '../types';
 import type { Answered } from './saved';
 import { duration, oneLine, plain } from './talk-text';
 
-/** An answer that may come with its completion as the engine spelled it. */
-export interface AnsweredText extends Answered {
-  raw?: string;
-}
-
 /** Failures that a talk names by a word. */
 const KINDS = 'timeout unavailable refused invalid not_found denied circuit_open limited unsupported interrupted cancelled'.split(' ');
 const TASK_MEMBERS = ['result', 'set_params', 'set_context', 'intent', 'state', 'payload', 'publish'];
@@ -37,7 +32,7 @@ export function askedFor({ request }: Effect): string | undefined {
 }
 
 /** Lists the calls of a turn in the order in which they were asked for. */
-export function called(answered: AnsweredText[]): string[] {
+export function called(answered: Answered[]): string[] {
   return inOrder(answered).flatMap((it) => askedFor(it.effect)?.replace(/^llm /, '') ?? []);
 }
 
@@ -47,7 +42,7 @@ export function called(answered: AnsweredText[]): string[] {
  * A talk's answer goes to the first call that asks for it, and the script does not count that call. So the answers before it
  * in its turn are picked as well, and every later one.
  */
-export function needed(turns: AnsweredText[][], all: boolean): AnsweredText[][] {
+export function needed(turns: Answered[][], all: boolean): Answered[][] {
   const picked = new Set<string>();
   return turns.map((answered) => {
     for (const it of answered) if (!again(it)) picked.add(askedFor(it.effect) ?? '');
@@ -59,12 +54,12 @@ export function needed(turns: AnsweredText[][], all: boolean): AnsweredText[][] 
 }
 
 /** Whether the runner gives this answer by itself; it has databases, documents and files that a page has not. */
-function again({ origin, completion: { outcome } }: AnsweredText): boolean {
+function again({ origin, completion: { outcome } }: Answered): boolean {
   return origin === 'script' && !('error' in outcome && ['unsupported', 'not_found'].includes(outcome.error.kind));
 }
 
 /** Writes an answer; says what the line does not say. */
-export function answerLine(it: AnsweredText, outcome: Outcome, say: (sentence: string) => void): string[] {
+export function answerLine(it: Answered, outcome: Outcome, say: (sentence: string) => void): string[] {
   const asked = askedFor(it.effect);
   const { kind } = it.effect.request;
   if (asked === undefined) {
@@ -81,11 +76,11 @@ export function answerLine(it: AnsweredText, outcome: Outcome, say: (sentence: s
   return [`  ${asked} ${said}${delay}`];
 }
 
-function inOrder(answered: AnsweredText[]): AnsweredText[] {
+function inOrder(answered: Answered[]): Answered[] {
   return answered.toSorted((a, b) => a.effect.id - b.effect.id);
 }
 
-function reply(it: AnsweredText, asked: string, ok: JsonObject, say: (sentence: string) => void): string {
+function reply(it: Answered, asked: string, ok: JsonObject, say: (sentence: string) => void): string {
   const text = (key: string) => (typeof ok[key] === 'string' ? ok[key] : '');
   const status = Number(ok['status']);
   switch (ok['kind'] === it.effect.request.kind ? ok['kind'] : '') {
@@ -162,10 +157,10 @@ function written(text: string, exact: boolean): string {
 }
 
 /** A member of the reply, in the spelling of the engine where that is known. */
-function part({ raw, completion }: AnsweredText, name: string): string {
-  const ok = raw === undefined ? undefined : spans(raw).members?.get('outcome')?.members?.get('ok');
+function part({ raw, completion }: Answered, name: string): string {
+  const ok = raw && spans(raw.outcome).members?.get('ok');
   const span = ok?.members?.get(name);
-  if (raw !== undefined && span) return oneLine(raw.slice(span.start, span.end));
+  if (raw !== undefined && span) return oneLine(raw.outcome.slice(span.start, span.end));
   return JSON.stringify('ok' in completion.outcome ? (completion.outcome.ok[name] ?? null) : null);
 }
 

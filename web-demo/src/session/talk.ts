@@ -5,7 +5,7 @@
  */
 import type { Json, Outcome } from '../types';
 import type { Played, Said } from './saved';
-import { answerLine, called, needed, type AnsweredText } from './talk-answer';
+import { answerLine, called, needed } from './talk-answer';
 import { duration, oneLine, plain } from './talk-text';
 
 /** What a talk asserts; an error code is asserted whenever a turn fails. */
@@ -24,11 +24,6 @@ export interface Assertions {
 /** What is asserted unless somebody chooses otherwise. */
 export const USUAL: Assertions = { reply: 'equals', place: true, calls: true, fault: true, context: [], stages: false };
 
-/** A played turn whose answers may come with their completions as the engine spelled them, so that `1.0` stays. */
-export interface TalkTurn extends Omit<Played, 'answered'> {
-  answered: AnsweredText[];
-}
-
 /** A talk, and sentences about what it could not say. */
 export interface Talk {
   text: string;
@@ -42,7 +37,7 @@ const ROOTS = ['conversationId', 'intent', 'state', 'payload', 'context', 'succe
 const ELSEWHERE = ['params', 'row', 'calls', 'audit'];
 
 /** Writes a talk. */
-export function talkOf(turns: TalkTurn[], pack: { file: string; name: string }, wants: Assertions): Talk {
+export function talkOf(turns: Played[], pack: { file: string; name: string }, wants: Assertions): Talk {
   const left: string[] = [];
   const [first] = turns;
   const start = Math.min(Math.max(first?.said.at ?? 0, 0), LATEST);
@@ -74,7 +69,7 @@ export function talkOf(turns: TalkTurn[], pack: { file: string; name: string }, 
 }
 
 /** Each conversation has one label, which is one word. */
-function labels(turns: TalkTurn[]): Map<string, string> {
+function labels(turns: Played[]): Map<string, string> {
   const names = new Map<string, string>();
   for (const { said } of turns) {
     if (names.has(key(said))) continue;
@@ -91,7 +86,7 @@ function key(said: Said): string {
   return said.conversationId.toLowerCase() || said.conversation;
 }
 
-function message(said: Said, turns: TalkTurn[]): string {
+function message(said: Said, turns: Played[]): string {
   const params = oneLine(said.inputParams);
   const id = said.conversationId;
   // The label gives an id of its own; a reply that names the old one holds under the old one alone.
@@ -107,7 +102,7 @@ function message(said: Said, turns: TalkTurn[]): string {
   return `{${members.filter(Boolean).join(', ')}}`;
 }
 
-function checks(turn: TalkTurn, wants: Assertions, say: (sentence: string) => void): string[] {
+function checks(turn: Played, wants: Assertions, say: (sentence: string) => void): string[] {
   const { outcome } = turn;
   const lines: string[] = [];
   if (outcome.fault) lines.push(`! ${outcome.fault.code}`);

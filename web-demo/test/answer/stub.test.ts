@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { extract } from '../../src/answer/extract';
 import { problem, skeleton, stub, type LlmRequestJson, type Tables } from '../../src/answer/stub';
-import { packs } from '../../src/packs';
+import { packs } from '../demo';
 import type { Json, JsonObject } from '../../src/types';
 
 const { tables } = JSON.parse(packs.find((it) => it.name === 'loan')?.text ?? '') as { tables: Tables };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { JsonFault, spans } from '../../src/json-text';
 import { addRow, addTable, removeRow, setCell, tablesOf } from '../../src/pack/rows';
-import { packs } from '../../src/packs';
+import { packs } from '../demo';
 
 type Value = Record<string, unknown>;
 type Tables = Record<string, Value[]>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { base64 } from '../../src/base64';
-import { packs } from '../../src/packs';
+import { packs } from '../demo';
 import { squeezed } from '../../src/session/deflate';
 import { decode, encode, LinkFault, sizeOf, type Shared, type SharedTurn } from '../../src/session/share';
 

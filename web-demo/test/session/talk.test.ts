@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Origin, Said } from '../../src/session/saved';
-import { talkOf, USUAL, type Assertions, type TalkTurn } from '../../src/session/talk';
-import type { AnsweredText } from '../../src/session/talk-answer';
+import type { Answered, Origin, Played, Said } from '../../src/session/saved';
+import { talkOf, USUAL, type Assertions } from '../../src/session/talk';
 import type { JsonObject, Outcome } from '../../src/types';
 
 const PACK = { file: 'shop.json', name: 'shop' };
@@ -24,22 +23,22 @@ function outcome(value: string, more: Partial<Outcome> = {}): Outcome {
 }
 
 let ids = 0;
-function answer(origin: Origin, request: JsonObject & { kind: string }, ok: JsonObject & { kind: string }, delayMs = 0, raw?: string): AnsweredText {
+function answer(origin: Origin, request: JsonObject & { kind: string }, ok: JsonObject & { kind: string }, delayMs = 0, raw?: string): Answered {
   const effect = { id: ids++, key: '', class: 'read' as const, deadline_ms: 1, request };
-  return { effect, completion: { id: effect.id, at: 1, outcome: { ok } }, delayMs, origin, ...(raw === undefined ? {} : { raw }) };
+  return { effect, completion: { id: effect.id, at: 1, outcome: { ok } }, delayMs, origin, seq: 0, ...(raw === undefined ? {} : { raw: { request: '{}', outcome: raw } }) };
 }
 
-function failed(origin: Origin, request: JsonObject & { kind: string }, kind: string, message: string): AnsweredText {
+function failed(origin: Origin, request: JsonObject & { kind: string }, kind: string, message: string): Answered {
   const it = answer(origin, request, { kind: '' });
   return { ...it, completion: { ...it.completion, outcome: { error: { kind, message } } } };
 }
 
 const llm = (purpose: string, mode = 'json') => ({ kind: 'llm', purpose, mode });
 const text = (it: string) => ({ kind: 'llm', text: it });
-const turn = (it: Said, value: string, answered: AnsweredText[] = []): TalkTurn => ({ said: it, answered, outcome: outcome(value), notices: [] });
+const turn = (it: Said, value: string, answered: Answered[] = []): Played => ({ said: it, answered, outcome: outcome(value), notices: [] });
 
 /** The lines of one turn below its message, without checks that are not wanted. */
-function lines(it: TalkTurn, wants: Partial<Assertions> = {}) {
+function lines(it: Played, wants: Partial<Assertions> = {}) {
   const talk = talkOf([it], PACK, { ...USUAL, reply: 'none', place: false, calls: false, ...wants });
   return { lines: talk.text.trimEnd().split('\n').slice(6), left: talk.left };
 }
@@ -98,7 +97,7 @@ $ none
   it('writes each kind of an answer', () => {
     const all = [
       answer('manual', { kind: 'task', task: 'a:b' }, { kind: 'task', result: 1, set_params: { n: 1 }, set_context: {}, intent: null }, 0,
-        '{"id":1,"outcome":{"ok":{"kind":"task","result":1.0,"set_params":{"n": 2.50}}}}'),
+        '{"ok":{"kind":"task","result":1.0,"set_params":{"n": 2.50}}}'),
       answer('manual', { kind: 'tool', tool_code: null, tool_group: 'DB' }, { kind: 'tool', text: '{"n": 1.0}' }),
       answer('manual', { kind: 'tool', tool_code: 't.a', tool_group: 'DB' }, { kind: 'tool', text: '{"n":1}' }),
       answer('manual', { kind: 'container', pageId: 1, sectionId: 2, containerId: 3 }, { kind: 'container', data: { rows: [] } }),
