@@ -1,4 +1,4 @@
-import type { Decision, Failure, Loaded, PlayedTurn, Progress, Reply, Request, Run } from './protocol';
+import type { Decision, Failure, Journaled, Loaded, PlayedTurn, Progress, Reply, Request, Run } from './protocol';
 import type { TurnRecord } from './types';
 
 /** Why the engine did not do what it was asked. */
@@ -66,8 +66,8 @@ export class EngineClient {
     return this.ask({ type: 'step', turn, index }, 'step');
   }
 
-  /** Gives the journals of turns. */
-  async journals(turns: number[]): Promise<string[]> {
+  /** Gives the journals of turns, with the packs that they ran on. */
+  async journals(turns: number[]): Promise<Journaled[]> {
     return (await this.ask({ type: 'journals', turns }, 'journals')).journals;
   }
 

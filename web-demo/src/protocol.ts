@@ -90,11 +90,18 @@ export type Reply =
   | { id: number; type: 'ran'; turn: TurnRecord }
   | { id: number; type: 'noted' }
   | { id: number; type: 'step'; before: string; after: string | null }
-  | { id: number; type: 'journals'; journals: string[] }
+  | { id: number; type: 'journals'; journals: Journaled[] }
   | { id: number; type: 'played'; turns: PlayedTurn[] }
   | { id: number; type: 'extended'; completions: string[] }
   | { id: number; type: 'checked'; refused: string }
   | ({ id: number; type: 'failed' } & Failure);
+
+/** A turn as it is kept: all that cannot be derived, and the pack that it ran on. */
+export interface Journaled {
+  journal: string;
+  pack: string;
+  config: string;
+}
 
 /** A pack as the engine sees it; `accepted` tells whether the engine now runs it. */
 export interface Loaded {

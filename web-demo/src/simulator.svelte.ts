@@ -213,12 +213,14 @@ export class Simulator {
     if (this.scripted.length === 0) this.remark = 'This pack brings no turns along.';
   }
 
-  /** Adds a recorded turn to the branch that is shown. */
-  async adopt(journal: string, pack: string, recordedHash: string): Promise<Turn> {
-    const record = await this.client.adopt(journal, pack);
-    const turn = new Turn(++this.lastTurn, this.tree.head, record.said);
+  /** Runs a recorded turn again behind another one; a turn that differs from its record says where. */
+  async adopt(journal: string, pack: string, recordedHash: string, parent: Turn | undefined, reason = ''): Promise<Turn> {
+    const said = { conversation: 'main', conversationId: '', message: '', inputParams: '', reset: false, at: 0, seed: 0 };
+    const told = await this.client.adopt(journal, pack).catch((error: EngineError) => error);
+    const turn = new Turn(++this.lastTurn, parent, told instanceof EngineError ? said : told.said, reason);
     turn.recordedHash = recordedHash;
-    turn.finish(record);
+    if (told instanceof EngineError) turn.fail(told);
+    else turn.finish(told);
     return this.tree.add(turn);
   }
 

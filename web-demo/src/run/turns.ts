@@ -3,7 +3,7 @@ import { drive, type Watch } from '../drive';
 import { Extensions } from '../fulfil/extension';
 import { Live, type Reach } from '../fulfil/live';
 import { elementTexts, memberText } from '../json-text';
-import { messageText, type Ask, type Decision, type Run } from '../protocol';
+import { messageText, type Ask, type Decision, type Journaled, type Run } from '../protocol';
 import type { Answered, Said } from '../session/saved';
 import type { Completion, Effect, Notice, Outcome, Slice, StepInfo, TurnRecord, Why } from '../types';
 import { answers } from './answers';
@@ -13,6 +13,8 @@ interface Stored {
   journal: string;
   /** The text of the pack that it ran on. */
   pack: string;
+  /** The hash of what that compiles to. */
+  config: string;
   /** The conversation as stored after it. */
   after: string;
   /** Where the script stood after it, in the engine of that pack. */
@@ -82,9 +84,12 @@ export class Turns {
     return { before: memberText(text, 'before') ?? '{}', after: after === 'null' ? null : after };
   }
 
-  /** Gives the journals of turns. */
-  journals(turns: number[]): string[] {
-    return turns.map((it) => this.kept(it).journal);
+  /** Gives the journals of turns, with the packs that they ran on. */
+  journals(turns: number[]): Journaled[] {
+    return turns.map((it) => {
+      const { journal, pack, config } = this.kept(it);
+      return { journal, pack, config };
+    });
   }
 
   private looking(turn: number): Engine {
@@ -106,7 +111,7 @@ export class Turns {
 
   private keep(engine: Engine, pack: string, said: Said, driven: { outcome: Outcome; notices: Notice[]; answered: Answered[] }, durationMs: number): TurnRecord {
     const turn = ++this.last;
-    this.stored.set(turn, { journal: engine.journal(), pack, after: engine.conversation(driven.outcome.conversation_id), mark: engine.mark() });
+    this.stored.set(turn, { journal: engine.journal(), pack, config: engine.hash(), after: engine.conversation(driven.outcome.conversation_id), mark: engine.mark() });
     const steps = JSON.parse(engine.steps()) as StepInfo[];
     const whys = JSON.parse(engine.whys?.() ?? '[]') as Why[];
     return { turn, said, ...driven, hash: engine.turn_hash(), stateHash: engine.state_hash(), config: engine.hash(), durationMs, steps, whys };
