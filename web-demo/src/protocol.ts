@@ -31,12 +31,22 @@ export interface Run {
 
 /** What a turn that is run again takes from the run before it. */
 export interface Again {
-  /** The recorded answers in their order; without its request an answer is for the effect at its place. */
-  recorded: { request: string | null; outcome: string; took: number; origin: Origin }[];
+  /** The recorded answers in their order. */
+  recorded: Recorded[];
   /** Answers from this place on are not used again; nothing for all of them. */
   until?: number;
   /** What is answered otherwise, by place. */
   edits: { place: number; decision: Decision }[];
+}
+
+/** A recorded answer. Without its request it is for the effect at its place, or for the next one that asks for the same. */
+export interface Recorded {
+  request: string | null;
+  /** What is asked for, as in talks: `llm dialogue_act`, `task loan:file`. The outcome is then the text that a person would type. */
+  asks?: string;
+  outcome: string;
+  took: number;
+  origin: Origin;
 }
 
 /** How an effect is answered by hand. */

@@ -64,6 +64,10 @@ export class Simulator {
   scripted = $state.raw<Said[]>([]);
   /** A quiet remark of the page, told politely. */
   remark = $state('');
+  /** The session of a link that was followed while there was another one. */
+  offer = $state<string>();
+  /** The session that the browser has kept. */
+  kept = $state<string>();
   /** How many turns are being run or wait for it. */
   busy = $state(0);
 
@@ -120,6 +124,17 @@ export class Simulator {
     [this.text, this.original] = [text, text];
     this.tree.clear();
     await this.load(false).catch(() => {});
+  }
+
+  /** Opens the session of a link in the place of what is there; the page says why when it cannot be opened. */
+  async openLink(fragment: string): Promise<void> {
+    this.offer = undefined;
+    try {
+      const { openLink } = await import('./session/carry');
+      await openLink(this, fragment);
+    } catch (error) {
+      this.remark = `The link could not be opened: ${(error as Error).message}`;
+    }
   }
 
   /** Tries something on the branch that is shown; tells whether there was something to try it on. */

@@ -7,6 +7,8 @@ import type { Ask, Decision, FaultRule, Run } from '../protocol';
 import type { Origin } from '../session/saved';
 import type { Completion, Effect, Json } from '../types';
 import { auto, skeleton } from './auto';
+import { askedFor } from '../session/talk-answer';
+import { outcomeOf } from './by-hand';
 import { struck, type Fault } from './fault';
 import { named } from './name';
 
@@ -170,11 +172,12 @@ function fits({ on, nth }: FaultRule, effect: Effect, seen: Map<string, number>)
 function recordedOf(run: Run, request: string, effect: Effect, place: number, used: Set<number>) {
   const { recorded = [], until = Infinity } = run.again ?? {};
   const free = recorded.map((it, index) => ({ ...it, index })).filter((it) => !used.has(it.index) && it.index < until);
-  const equal = free.find((it) => (it.request === null ? it.index === place : it.request === request));
+  const equal = free.find((it) => (it.asks !== undefined ? it.asks === askedFor(effect) : it.request === null ? it.index === place : it.request === request));
   const near = equal ?? free.find((it) => it.request !== null && nameOf(it.request) === named(effect));
   if (!near) return undefined;
   used.add(near.index);
-  return { ...near, request: near.request ?? request, equal: near === equal };
+  const outcome = near.asks === undefined || near.outcome.startsWith('{"error":') ? near.outcome : outcomeOf(effect, near.outcome);
+  return { ...near, outcome, request: near.request ?? request, equal: near === equal };
 }
 
 function nameOf(request: string): string {
