@@ -40,7 +40,8 @@ use crate::gate::Gate;
 use crate::http::connection::Patient;
 use crate::http::document::{self, Document};
 use crate::http::{
-    audit, cache, conversation, conversations, error, feedback, health, metrics, observed, privacy, schema, snapshots, stomp, stream,
+    audit, cache, conversation, conversations, error, feedback, health, journal, metrics, observed, privacy, schema, snapshots, stomp,
+    stream,
 };
 use crate::observe::{self, Meter, Traces};
 use crate::settings::{Mode, Settings, Stomp};
@@ -72,6 +73,7 @@ pub fn routes(sse: bool, stomp: Option<&Stomp>) -> Routes {
         .told(Scopes::READ, routes!(conversations::list))
         .told(Scopes::READ, routes!(audit::rows))
         .told(Scopes::READ, routes!(audit::trace))
+        .told(Scopes::READ, routes!(journal::read))
         .told(Scopes::ADMIN, routes!(cache::refresh))
         .told(Scopes::ADMIN, routes!(cache::analyze))
         .told(Scopes::ADMIN, routes!(schema::inspect))
