@@ -12,6 +12,7 @@ use convengine_tests::{demo, root};
 use serde_json::{Value, json};
 
 use crate::database::Sql;
+use crate::extension::guest;
 use crate::running::{Place, Server, WORDS_ALONE, one_line, orders};
 
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
@@ -111,6 +112,26 @@ fn each_turn_is_recorded_with_the_configuration_that_it_ran_under() {
     let text = |turn: usize| recorded["configs"][turns[turn]["config"].as_str().unwrap()]["tables"]["ce_response"][0]["exact_text"].clone();
     assert_eq!((text(0), text(1)), (json!("Your order is on its way."), json!("Your order waits at the border.")));
     assert_eq!(recorded["configs"].as_object().unwrap().len(), 2);
+}
+
+#[test]
+fn what_is_recorded_has_the_modules_of_extensions() {
+    let place = Place::ready();
+    let mut pack = orders();
+    pack["extensions"] = json!({"fee": {"file": guest(&place, "answers"), "hosts": ["crm.example"], "description": "Fees"}});
+    assert_eq!(place.run(&["import", &place.pack("pack.json", &pack)]).code, 0);
+    let server = place.serve(&WORDS_ALONE);
+    server.say(ID, "my order");
+    // The extension goes from the rows, and not from what was.
+    assert_eq!(place.run(&["import", &place.pack("bare.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
+    assert_eq!(server.request("POST", "/api/v1/cache/refresh", &[], "").status, 200);
+    server.say(ID, "my order");
+    let recorded = recorded(&place, &server, ID);
+    assert_eq!(run_again(&recorded), 2);
+    let pack = |turn: usize| &recorded["configs"][recorded["turns"][turn]["config"].as_str().unwrap()];
+    let modules = Pack::parse(&pack(0).to_string()).unwrap().modules;
+    assert_eq!(modules.into_values().collect::<Vec<_>>(), [fs::read(place.path("answers.wasm")).unwrap()]);
+    assert_eq!((&pack(0)["tables"]["cv_extension"], &pack(1)["extensions"]), (&Value::Null, &Value::Null));
 }
 
 #[test]
