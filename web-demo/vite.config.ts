@@ -1,4 +1,7 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vite';
 
@@ -20,9 +23,48 @@ function contentPolicy(): Plugin {
   };
 }
 
+/** What is worth compressing; images and fonts are compressed as they are. */
+const COMPRESSIBLE = /\.(html|js|css|wasm|svg|json|webmanifest)$/;
+
+/** The compressed forms of a file by the ending of their names. */
+function compressed(bytes: Buffer): [string, Buffer][] {
+  const { BROTLI_PARAM_QUALITY, BROTLI_MAX_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants;
+  const params = { [BROTLI_PARAM_QUALITY]: BROTLI_MAX_QUALITY, [BROTLI_PARAM_SIZE_HINT]: bytes.length };
+  return [
+    ['.br', brotliCompressSync(bytes, { params })],
+    ['.gz', gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION })],
+  ];
+}
+
+/** Compresses once, when the page is built, what a server would compress for each download, and less well; it sends what lies there. */
+function compressedAhead(): Plugin {
+  let folder = '';
+  return {
+    name: 'compressed-ahead',
+    apply: 'build',
+    configResolved: ({ root, build }) => {
+      folder = join(root, build.outDir);
+    },
+    // After all files are there, those that are copied included.
+    closeBundle: {
+      order: 'post',
+      sequential: true,
+      handler(error) {
+        if (error) return;
+        const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+        for (const file of files.filter((it) => COMPRESSIBLE.test(it)).map((it) => join(folder, it))) {
+          const bytes = readFileSync(file);
+          const shorter = compressed(bytes).filter(([, it]) => it.length < bytes.length);
+          for (const [ending, it] of shorter) writeFileSync(file + ending, it);
+        }
+      },
+    },
+  };
+}
+
 export default defineConfig({
   base: './',
-  plugins: [svelte({ configFile: false }), contentPolicy()],
+  plugins: [svelte({ configFile: false }), contentPolicy(), compressedAhead()],
   resolve: {
     // The engine is compiled after the types are checked, so it is imported by a name that `engine.d.ts` declares.
     alias: { 'convengine-wasm': fileURLToPath(new URL('./src/wasm/convengine_wasm.js', import.meta.url)) },

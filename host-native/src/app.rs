@@ -40,7 +40,8 @@ use crate::gate::Gate;
 use crate::http::connection::Patient;
 use crate::http::document::{self, Document};
 use crate::http::{
-    audit, cache, conversation, conversations, error, feedback, health, metrics, observed, privacy, schema, snapshots, stomp, stream,
+    audit, cache, conversation, conversations, error, feedback, health, journal, metrics, observed, privacy, schema, snapshots, stomp,
+    stream,
 };
 use crate::observe::{self, Meter, Traces};
 use crate::settings::{Mode, Settings, Stomp};
@@ -72,6 +73,7 @@ pub fn routes(sse: bool, stomp: Option<&Stomp>) -> Routes {
         .told(Scopes::READ, routes!(conversations::list))
         .told(Scopes::READ, routes!(audit::rows))
         .told(Scopes::READ, routes!(audit::trace))
+        .told(Scopes::READ, routes!(journal::read))
         .told(Scopes::ADMIN, routes!(cache::refresh))
         .told(Scopes::ADMIN, routes!(cache::analyze))
         .told(Scopes::ADMIN, routes!(schema::inspect))
@@ -283,6 +285,7 @@ async fn listen(settings: &Settings) -> Result<(TcpListener, Reach), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::routing::get;
     use std::collections::BTreeSet;
 
     /// The paths of a router, as it shows itself; what stands for all others is not a route.
@@ -304,7 +307,7 @@ mod tests {
             let (routed, documented): (_, BTreeSet<String>) = of(routes(streams, None));
             assert_eq!(routed, documented);
             assert!([MESSAGE, REFRESH, "/openapi.json"].iter().all(|it| documented.contains(*it)));
-            let (routed, documented) = of(routes(streams, None).get(Scopes::READ, "/unsaid", metrics::numbers));
+            let (routed, documented) = of(routes(streams, None).stream("/unsaid", get(metrics::numbers)));
             assert!(routed.contains("/unsaid") && !documented.contains("/unsaid"), "one that is not documented is seen");
         }
     }

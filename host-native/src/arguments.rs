@@ -111,6 +111,12 @@ pub enum Command {
         #[arg(long, value_name = "PACK")]
         config: Option<PathBuf>,
     },
+    /// Prints the journals of a stored conversation, and a pack of each configuration that it ran under
+    Journal {
+        /// The conversation
+        #[arg(long, value_name = "ID")]
+        conversation: String,
+    },
     /// Plays packs and talks and compares with what they expect
     Test(TestArguments),
 }

@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::observe::log;
 use crate::settings::{Logging, Settings};
 use crate::store::{self, schema};
-use crate::{access, app, audit::materialise, export, forget, import, lint, play, replay, retention, snapshot};
+use crate::{access, app, audit::materialise, export, forget, import, lint, play, recorded, replay, retention, snapshot};
 
 /// Runs a command.
 pub fn run(arguments: Arguments) -> ExitCode {
@@ -26,6 +26,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Replay { conversation, config } => {
             within(&options, async |it| replay::command(it, &conversation, config.as_deref()).await)
         }
+        Command::Journal { conversation } => within(&options, async |it| recorded::command(it, &conversation).await),
         Command::Forget { conversation, person } => {
             within(&options, async |it| forget::command(it, forget::Whom { conversation, person }).await)
         }

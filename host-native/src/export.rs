@@ -1,5 +1,7 @@
 //! `convengine export`: the authors' rows and the scripted answers of a database as a pack.
 
+use std::collections::BTreeMap;
+
 use convengine_core::config::Tables;
 use convengine_core::pack::{StandIns, stored_extension};
 use convengine_core::turn::Map;
@@ -7,8 +9,11 @@ use serde_json::{Value, json};
 
 use crate::exit::Failure;
 use crate::settings::Settings;
-use crate::store::{Connection, module, script};
+use crate::store::{module, script};
 use crate::{config, import, store};
+
+/// The table of the manifests.
+const EXTENSIONS: &str = "cv_extension";
 
 /// Runs the command. Columns that only this database has are left out and named on standard error: no other database takes them.
 ///
@@ -22,7 +27,11 @@ pub async fn command(settings: &Settings) -> Result<(), Failure> {
     for column in import::drop_foreign_columns(&mut tables).await? {
         eprintln!("{column}: is no column of ours and left out");
     }
-    let extensions = extensions(&mut connection, &mut tables).await.map_err(unusable)?;
+    let modules = match tables.0.contains_key(EXTENSIONS) {
+        true => module::load(&mut connection).await.map_err(unusable)?,
+        false => BTreeMap::new(),
+    };
+    let extensions = extensions(&mut tables, &modules);
     let (config, _) = config::of_database(&mut connection, &settings.tree).await.map_err(unusable)?;
     let mut pack = vec![
         ("name", Member::Value(json!("export"))),
@@ -48,12 +57,10 @@ pub async fn command(settings: &Settings) -> Result<(), Failure> {
 }
 
 /// Takes the rows of extensions out of the tables whose modules are there: a pack has both in one.
-async fn extensions(connection: &mut Connection, tables: &mut Tables) -> sqlx::Result<Map> {
-    let Some(rows) = tables.0.remove("cv_extension") else { return Ok(Map::new()) };
-    let modules = module::load(connection).await?;
+pub fn extensions(tables: &mut Tables, modules: &BTreeMap<String, Vec<u8>>) -> Map {
     let mut extensions = Map::new();
     let mut left = Vec::new();
-    for row in rows {
+    for row in tables.0.remove(EXTENSIONS).unwrap_or_default() {
         let text = |column: &str| row.get(column).and_then(Value::as_str).unwrap_or_default();
         match modules.get(text("module")) {
             Some(module) => {
@@ -63,9 +70,9 @@ async fn extensions(connection: &mut Connection, tables: &mut Tables) -> sqlx::R
         }
     }
     if !left.is_empty() {
-        tables.0.insert("cv_extension".to_owned(), left);
+        tables.0.insert(EXTENSIONS.to_owned(), left);
     }
-    Ok(extensions)
+    extensions
 }
 
 /// A member of a pack, and how it is laid out.

@@ -27,6 +27,7 @@ pub mod lint;
 pub mod observe;
 pub mod pack_file;
 pub mod play;
+pub mod recorded;
 pub mod recover;
 pub mod redact;
 pub mod replay;

@@ -11,13 +11,12 @@ use serde_json::{Number, Value, json};
 
 use crate::audit::meta;
 use crate::exit::Failure;
-use crate::http::request::uuid;
 use crate::settings::Settings;
 use crate::store::Pool;
 use crate::store::audit::AuditRow;
 use crate::store::turn::StoredTurn;
 use crate::store::{self, audit, config, turn};
-use crate::{clock, import};
+use crate::{clock, import, recorded};
 
 /// Members that say how long something took: two runs never agree on them.
 const DURATIONS: [&str; 3] = ["at", "durationMs", "totalMs"];
@@ -27,20 +26,9 @@ const DURATIONS: [&str; 3] = ["at", "durationMs", "totalMs"];
 /// # Errors
 /// Exit code 1 at the first divergence, or when the conversation or its configuration is not there.
 pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path>) -> Result<(), Failure> {
-    let Some(id) = uuid(conversation) else {
-        return Err(not_right(format!("'{conversation}' is not a UUID: give the 36 characters of a conversation")));
-    };
     let other = pack.map(import::read).transpose()?.map(|it| Arc::new(Config::compile(&it.tables, &it.settings).0));
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
-    drop(store::connect(&settings.database, false).await?);
-    let pool = store::readers(&settings.database).await?;
-    let turns = turn::of_conversation(&pool, &id).await.map_err(unusable)?;
-    if turns.is_empty() {
-        return Err(not_right(format!(
-            "the conversation {id} has no journals in {}: check the id and --database",
-            settings.database.shown()
-        )));
-    }
+    let (pool, id, turns) = recorded::stored(settings, conversation).await?;
     let mut audit_rows = audit::of_conversation(&pool, &id).await.map_err(unusable)?;
     // What users say of answers stands among the rows of turns and belongs to none.
     audit_rows.retain(|it| ![Stage::McpUserFeedback.name(), Stage::SemanticFailureRecorded.name()].contains(&it.stage.as_str()));
@@ -53,7 +41,7 @@ pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path
             given_up(stored, &mut audit_rows);
             continue;
         }
-        let (journal, recorded) = recorded(&pool, stored).await?;
+        let (journal, recorded) = journal_of(&pool, stored).await?;
         match &other {
             Some(other) => what_if(stored.number, &journal, &recorded, other)?,
             None => compare(stored, &journal, &recorded, &mut audit_rows, About { plain: pool.is_shared(), bare })?,
@@ -88,7 +76,7 @@ struct Again {
     journal: Journal,
 }
 
-async fn recorded(pool: &Pool, stored: &StoredTurn) -> Result<(Journal, Arc<Config>), Failure> {
+async fn journal_of(pool: &Pool, stored: &StoredTurn) -> Result<(Journal, Arc<Config>), Failure> {
     let number = stored.number;
     let journal = turn::decompress(&stored.journal).map_err(|it| not_right(format!("turn {number}: the journal cannot be read: {it}")))?;
     let body = config::snapshot(pool, &stored.config_hash).await;

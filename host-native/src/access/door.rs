@@ -71,7 +71,7 @@ struct InAddress {
 pub async fn enter(State(door): State<Arc<Door>>, request: Request) -> Response {
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let Some(route) = find(&door.routes, &method, uri.path()) else {
-        return page::file(method, uri).into_response();
+        return page::file(&method, &uri, request.headers()).into_response();
     };
     let mut answer = answer(&door, route, request).await;
     answer.extensions_mut().insert(By(route.path.clone()));

@@ -4,9 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::handler::Handler;
 use axum::http::Method;
-use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::routing::MethodRouter;
 use utoipa::openapi::OpenApi;
 use utoipa::openapi::path::{PathItem, Paths};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
@@ -60,38 +59,10 @@ impl Routes {
         self
     }
 
-    /// Adds what is read with `GET`.
-    #[must_use]
-    pub fn get<H, T>(self, needs: Scopes, path: &str, handler: H) -> Self
-    where
-        H: Handler<T, Arc<Host>>,
-        T: 'static,
-    {
-        self.add(Some(Method::GET), needs, path, on(MethodFilter::GET, handler))
-    }
-
-    /// Adds what is sent with `POST`.
-    #[must_use]
-    pub fn post<H, T>(self, needs: Scopes, path: &str, handler: H) -> Self
-    where
-        H: Handler<T, Arc<Host>>,
-        T: 'static,
-    {
-        self.add(Some(Method::POST), needs, path, on(MethodFilter::POST, handler))
-    }
-
-    /// Adds a path on which browsers listen, with its methods.
+    /// Adds a path on which browsers listen, with its methods, of which the document tells nothing.
     #[must_use]
     pub fn stream(mut self, path: &str, methods: MethodRouter<Arc<Host>>) -> Self {
         self.list.push(Route { method: None, path: path.to_owned(), needs: Scopes::LISTEN, in_address: true });
-        self.router = self.router.route(path, methods);
-        self
-    }
-
-    /// Adds a method of a path.
-    #[must_use]
-    pub fn add(mut self, method: Option<Method>, needs: Scopes, path: &str, methods: MethodRouter<Arc<Host>>) -> Self {
-        self.list.push(Route { method, path: path.to_owned(), needs, in_address: false });
         self.router = self.router.route(path, methods);
         self
     }

@@ -10,6 +10,7 @@ pub mod document;
 pub mod error;
 pub mod feedback;
 pub mod health;
+pub mod journal;
 pub mod metrics;
 pub mod observed;
 pub mod origin;

@@ -1,38 +1,157 @@
-//! The page, from within the binary.
+//! The page, from within the binary. The build of the page lays compressed forms beside its files, and each is sent as it lies there.
 
-use axum::http::{Method, StatusCode, Uri, header};
+use std::borrow::Cow;
+
+use axum::body::Bytes;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use rust_embed::{Embed, EmbeddedFile};
+use rust_embed::Embed;
 
 use super::error::{ApiError, not_found};
+use super::tagged::is_known;
 
 #[derive(Embed)]
 #[folder = "../web-demo/dist"]
 #[allow_missing = true]
 struct Page;
 
+/// The forms that may lie beside a file, the shortest first: what `Content-Encoding` calls it, and how its name ends.
+const FORMS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
+
+/// A file of the page.
+struct File {
+    bytes: Bytes,
+    kind: String,
+    digest: [u8; 32],
+}
+
 /// Serves the page and its files; everything else is not found.
-pub fn file(method: Method, uri: Uri) -> Result<Response, ApiError> {
+///
+/// # Errors
+/// A refusal of what is no file of the page.
+pub fn file(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
     let path = match uri.path().trim_start_matches('/') {
         "" => "index.html",
         path => path,
     };
-    let Some(file) = Page::get(path) else {
+    // What lies beside a file is no file of its own.
+    let is_form = FORMS.iter().any(|it| path.ends_with(it.1));
+    let Some(file) = found(path).filter(|_| !is_form) else {
         if path == "index.html" {
-            return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "the page is not part of this build: run `cargo xtask run`"));
+            return Err(ApiError::new(StatusCode::NOT_FOUND, uri, "the page is not part of this build: run `cargo xtask run`"));
         }
-        return Err(not_found(&uri));
+        return Err(not_found(uri));
     };
     if method != Method::GET && method != Method::HEAD {
-        let refused = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, &uri, "this path is only read: use GET");
+        let refused = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, uri, "this path is only read: use GET");
         return Ok(([(header::ALLOW, "GET,HEAD")], refused).into_response());
     }
-    Ok(respond(path, file))
+    Ok(respond(path, file, headers, found))
 }
 
-fn respond(path: &str, file: EmbeddedFile) -> Response {
+fn found(path: &str) -> Option<File> {
+    let file = Page::get(path)?;
+    let bytes = match file.data {
+        Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+        Cow::Owned(bytes) => Bytes::from(bytes),
+    };
+    Some(File { bytes, kind: file.metadata.mimetype().to_owned(), digest: file.metadata.sha256_hash() })
+}
+
+fn respond(path: &str, file: File, headers: &HeaderMap, found: impl Fn(&str) -> Option<File>) -> Response {
     // What the build puts there has the hash of its content in its name.
     let cache = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
-    let headers = [(header::CONTENT_TYPE, file.metadata.mimetype().to_owned()), (header::CACHE_CONTROL, cache.to_owned())];
-    (headers, file.data.into_owned()).into_response()
+    let digest: String = file.digest.iter().take(16).map(|it| format!("{it:02x}")).collect();
+    // Weak, because the same is sent in several forms.
+    let tag = format!("W/\"{digest}\"");
+    let known = is_known(headers, &tag);
+    let about = [(header::ETAG, tag), (header::CACHE_CONTROL, cache.to_owned()), (header::VARY, header::ACCEPT_ENCODING.to_string())];
+    if known {
+        return (StatusCode::NOT_MODIFIED, about).into_response();
+    }
+    let taken = FORMS.into_iter().filter(|it| takes(headers, it.0));
+    let form = taken.into_iter().find_map(|(encoding, ending)| Some((encoding, found(&format!("{path}{ending}"))?.bytes)));
+    let (encoding, bytes) = form.map_or((None, file.bytes), |(encoding, bytes)| (Some(encoding), bytes));
+    let mut response = (about, [(header::CONTENT_TYPE, file.kind)], bytes).into_response();
+    response.headers_mut().extend(encoding.map(|it| (header::CONTENT_ENCODING, HeaderValue::from_static(it))));
+    response
+}
+
+/// Whether a client takes an encoding: one that it names with a weight above zero, or does not name beside `*`. (RFC 9110, 12.5.3)
+fn takes(headers: &HeaderMap, encoding: &str) -> bool {
+    let weight = |wanted: &str| {
+        let lists = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
+        let mut parts = lists.flat_map(|it| it.split(',')).map(|it| it.split_once(';').unwrap_or((it, "")));
+        let (_, weight) = parts.find(|it| it.0.trim().eq_ignore_ascii_case(wanted))?;
+        let weight = weight.trim().strip_prefix(['q', 'Q']).and_then(|it| it.trim_start().strip_prefix('='));
+        Some(weight.and_then(|it| it.trim().parse().ok()).unwrap_or(1.0))
+    };
+    weight(encoding).or_else(|| weight("*")).is_some_and(|it: f32| it > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderName;
+
+    fn headers(of: &[(HeaderName, &str)]) -> HeaderMap {
+        of.iter().map(|(name, value)| (name.clone(), value.parse().expect("a header"))).collect()
+    }
+
+    fn file(bytes: &'static str) -> File {
+        File { bytes: Bytes::from_static(bytes.as_bytes()), kind: "text/css".to_owned(), digest: [7; 32] }
+    }
+
+    fn answer(path: &str, lies_there: &[(&str, &'static str)], of: &[(HeaderName, &str)]) -> Response {
+        let found = |path: &str| lies_there.iter().find(|it| it.0 == path).map(|it| file(it.1));
+        respond(path, file("plain"), &headers(of), found)
+    }
+
+    #[test]
+    fn an_encoding_is_taken_when_it_is_named_or_all_are() {
+        let takes = |list: &str, encoding| takes(&headers(&[(header::ACCEPT_ENCODING, list)]), encoding);
+        for list in ["br", "gzip, BR", "gzip, br;q=0.1", "*", "gzip;q=0, *;q=0.5", "br ; q=1.000", "br;level=4"] {
+            assert!(takes(list, "br"), "{list}");
+        }
+        for list in ["", "gzip", "br;q=0", "br;q=0.0, *", "br; q=0", "br;Q=0", "*;q=0", "brotli", "identity"] {
+            assert!(!takes(list, "br"), "{list}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_shortest_form_is_sent_that_is_there_and_taken() {
+        let both = [("a.css.br", "brotli"), ("a.css.gz", "gzipped")];
+        for (lies_there, list, encoding, body) in [
+            (&both[..], "gzip, deflate, br", Some("br"), "brotli"),
+            (&both, "gzip, br;q=0", Some("gzip"), "gzipped"),
+            (&both, "identity", None, "plain"),
+            (&both[1..], "br, gzip", Some("gzip"), "gzipped"),
+            (&[], "br, gzip", None, "plain"),
+        ] {
+            let answer = answer("a.css", lies_there, &[(header::ACCEPT_ENCODING, list)]);
+            let told = |name| answer.headers().get(name).map(|it: &HeaderValue| it.to_str().expect("a text").to_owned());
+            assert_eq!(told(header::CONTENT_ENCODING).as_deref(), encoding, "{list}");
+            assert_eq!((told(header::CONTENT_TYPE).as_deref(), told(header::VARY).as_deref()), (Some("text/css"), Some("accept-encoding")));
+            let bytes = axum::body::to_bytes(answer.into_body(), 100).await.expect("a body");
+            assert_eq!(bytes, body, "{list}");
+        }
+    }
+
+    #[test]
+    fn what_a_client_has_is_not_sent_again_in_whichever_form() {
+        let tag = answer("a.css", &[], &[]).headers()[header::ETAG].to_str().expect("a tag").to_owned();
+        for (path, cache) in [("a.css", "no-cache"), ("sw.js", "no-cache"), ("assets/a-1.css", "public, max-age=31536000, immutable")] {
+            let again = answer(path, &[("a.css.br", "brotli")], &[(header::IF_NONE_MATCH, &tag), (header::ACCEPT_ENCODING, "br")]);
+            assert_eq!(
+                (again.status(), &again.headers()[header::ETAG]),
+                (StatusCode::NOT_MODIFIED, &HeaderValue::from_str(&tag).expect("a tag"))
+            );
+            assert_eq!(
+                (&again.headers()[header::CACHE_CONTROL], again.headers().get(header::CONTENT_ENCODING)),
+                (&HeaderValue::from_static(cache), None)
+            );
+        }
+        let other = answer("a.css", &[], &[(header::IF_NONE_MATCH, "W/\"0\"")]);
+        assert_eq!(other.status(), StatusCode::OK);
+    }
 }

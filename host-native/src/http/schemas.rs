@@ -12,6 +12,7 @@ pub fn all() -> Value {
         "Feedback": feedback(),
         "FeedbackTaken": feedback_taken(),
         "Conversations": conversations(),
+        "Recorded": recorded(),
         "Analysis": analysis(),
         "Inspected": inspected(),
         "Snapshots": snapshots(),
@@ -124,6 +125,28 @@ fn conversations() -> Value {
         "faults": {"type": "integer", "description": "How many of them failed or were lost"},
     }));
     object(json!({"conversations": list(&found), "next": maybe_text("What to send as `after` for those that follow")}))
+}
+
+fn recorded() -> Value {
+    let turn = object(json!({
+        "number": {"type": "integer", "minimum": 1, "description": "Its place within the conversation"},
+        "turnId": {"type": "string", "format": "uuid"},
+        "status": {"enum": ["closed", "lost"]},
+        "config": text("The hash of the configuration that it ran under"),
+        "stateHash": text("What a replay comes to; empty for a turn that was given up"),
+        "journal": {"type": ["object", "null"], "description": "Null for one that cannot be read"},
+    }));
+    let pack = json!({
+        "type": "object",
+        "description": "A pack that compiles to the hash",
+        "required": ["name", "settings", "tables"],
+        "properties": {"settings": {"type": "object"}, "tables": {"type": "object"}, "extensions": {"type": "object"}},
+    });
+    object(json!({
+        "conversationId": conversation(),
+        "turns": list(&turn),
+        "configs": {"type": "object", "description": "Configurations by their hashes, those that are kept", "additionalProperties": pack},
+    }))
 }
 
 fn snapshots() -> Value {

@@ -12,12 +12,17 @@ pub fn tagged(headers: &HeaderMap, body: &impl Serialize) -> Response {
     let digest: String = Sha256::digest(&body).iter().take(16).map(|it| format!("{it:02x}")).collect();
     // Weak, because the same may be sent with or without compression.
     let tag = format!("W/\"{digest}\"");
-    let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|it| it.to_str().ok()).any(|it| names(it, &tag));
+    let known = is_known(headers, &tag);
     let about = [(header::ETAG, tag), (header::CACHE_CONTROL, "private, no-cache".to_owned())];
     if known {
         return (StatusCode::NOT_MODIFIED, about).into_response();
     }
     (about, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+/// Whether a client has what the tag stands for.
+pub fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+    headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|it| it.to_str().ok()).any(|it| names(it, tag))
 }
 
 /// Whether a list of tags names this one, as weak tags are compared. (RFC 9110, 13.1.2)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::database::{Connection, Statement, Value};
+use super::database::{Connection, Pool, Row, Statement, Value};
 use super::schema;
 
 /// Whether the database has the tables of extensions.
@@ -20,8 +20,23 @@ pub async fn has_tables(connection: &mut Connection) -> sqlx::Result<bool> {
 /// What the database says.
 pub async fn load(connection: &mut Connection) -> sqlx::Result<BTreeMap<String, Vec<u8>>> {
     let sql = Statement::both("select sha256, bytes from cv_module where sha256 in (select module from cv_extension)");
-    let rows = connection.all(&sql, &[]).await?;
-    rows.iter().map(|row| Ok((row.text("sha256")?, row.bytes("bytes")?))).collect()
+    connection.all(&sql, &[]).await?.iter().map(found).collect()
+}
+
+/// Loads the modules that a snapshot names.
+///
+/// # Errors
+/// What the database says.
+pub async fn of_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<BTreeMap<String, Vec<u8>>> {
+    let sql = Statement::both(
+        "select sha256, bytes from cv_module
+           where exists (select 1 from ce_config_snapshot where hash = $1 and body like '%' || sha256 || '%')",
+    );
+    pool.all(&sql, &[Value::Text(hash)]).await?.iter().map(found).collect()
+}
+
+fn found(row: &Row) -> sqlx::Result<(String, Vec<u8>)> {
+    Ok((row.text("sha256")?, row.bytes("bytes")?))
 }
 
 /// Keeps a module; one that is there already stays.

@@ -15,12 +15,13 @@ use crate::stream::ID;
 pub const WITH_KEYS: [&str; 4] = ["--set", "convengine.security.mode=keys", "--set", "convengine.security.keys.recheck=1ms"];
 
 /// What every route needs: method, path, one of these scopes, and a body. A new route has its row here and in `tenants.rs`.
-pub const ROUTES: [(&str, &str, &[&str], &str); 15] = [
+pub const ROUTES: [(&str, &str, &[&str], &str); 16] = [
     ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
     ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
     ("GET", "/api/v1/conversation", &["read"], ""),
     ("GET", "/api/v1/conversation/audit/{id}", &["read"], ""),
     ("GET", "/api/v1/conversation/audit/{id}/trace", &["read"], ""),
+    ("GET", "/api/v1/conversation/journal/{id}", &["read"], ""),
     ("GET", "/api/v1/conversation/stream/{id}", &["converse", "read"], ""),
     ("POST", "/api/v1/cache/refresh", &["admin"], ""),
     ("GET", "/api/v1/cache/analyze", &["admin"], ""),

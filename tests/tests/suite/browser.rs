@@ -1,12 +1,19 @@
 //! The page in a real Chromium, with the network off after it has loaded: the same bytes as in the core.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use convengine_server::play::{CorePlayer, Suspend};
 use convengine_tests::{Case, binary, demo, root, talk};
+use reqwest::Method;
+use reqwest::blocking::Response;
 use serde_json::Value;
+
+use crate::running::client;
 
 const PACKS: [&str; 5] = ["help_desk.json", "loan.json", "card_replacement.json", "model_acts.json", "rule_lab.json"];
 
@@ -23,8 +30,10 @@ impl Drop for Server {
 }
 
 /// The server with the page in it, on a database in memory's place: a file that goes with the test.
-fn serve() -> (Server, String, std::path::PathBuf) {
-    let file = std::env::temp_dir().join(format!("convengine-browser-{}.db", std::process::id()));
+fn serve() -> (Server, String, PathBuf) {
+    static SERVERS: AtomicU32 = AtomicU32::new(0);
+    let number = SERVERS.fetch_add(1, Ordering::Relaxed);
+    let file = std::env::temp_dir().join(format!("convengine-browser-{}-{number}.db", std::process::id()));
     let mut command = Command::new(binary().unwrap());
     command.args(["serve", "--listen", "127.0.0.1:0", "--database"]).arg(format!("sqlite:{}", file.display()));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -43,8 +52,79 @@ fn core_hashes(case: &Case) -> Vec<String> {
 fn as_pack(name: &str) -> Case {
     let Case { pack, .. } = talk(&format!("{name}.talk")).unwrap();
     let path = std::env::temp_dir().join(format!("convengine-{}-{name}.json", std::process::id()));
-    std::fs::write(&path, serde_json::to_string(&pack).unwrap()).unwrap();
+    fs::write(&path, serde_json::to_string(&pack).unwrap()).unwrap();
     Case { path, pack }
+}
+
+/// The files of the built page below a folder, without the compressed forms that lie beside them.
+fn files_of_page(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("the page is not built; run `cargo xtask page` first") {
+        let path = entry.unwrap().path();
+        match path.extension().and_then(|it| it.to_str()) {
+            _ if path.is_dir() => files.extend(files_of_page(&path)),
+            Some("br" | "gz") => {}
+            _ => files.push(path),
+        }
+    }
+    files
+}
+
+#[test]
+fn the_page_is_sent_as_its_build_has_compressed_it() {
+    let (server, address, database) = serve();
+    let dist = root().join("web-demo/dist");
+    let client = client();
+    let call = |method: Method, path: &str, headers: &[(&str, &str)]| {
+        let mut call = client.request(method, format!("{address}{path}"));
+        for (name, value) in headers {
+            call = call.header(*name, *value);
+        }
+        call.send().unwrap()
+    };
+    let told = |response: &Response, name: &str| response.headers().get(name).map_or("", |it| it.to_str().unwrap()).to_owned();
+    let (mut kinds, mut forms) = (BTreeMap::new(), Vec::new());
+    for file in files_of_page(&dist) {
+        let name = file.strip_prefix(&dist).unwrap().to_str().unwrap();
+        let ending = file.extension().unwrap().to_str().unwrap().to_owned();
+        let path = format!("/{name}");
+        for (list, encoding, form) in [("gzip, deflate, br", "br", ".br"), ("gzip, br;q=0", "gzip", ".gz"), ("identity", "", "")] {
+            let lies_there = dist.join(format!("{name}{form}"));
+            if !lies_there.exists() {
+                assert!(!["html", "js", "css", "wasm"].contains(&ending.as_str()), "{name} has no {form}");
+                continue;
+            }
+            let bytes = fs::read(&lies_there).unwrap();
+            for method in [Method::HEAD, Method::GET] {
+                let answer = call(method.clone(), &path, &[("Accept-Encoding", list)]);
+                assert_eq!((answer.status().as_u16(), told(&answer, "content-encoding").as_str()), (200, encoding), "{path} {list}");
+                assert_eq!(told(&answer, "content-length"), bytes.len().to_string(), "{method} {path} {list}");
+                assert!(answer.headers().get_all("vary").iter().any(|it| it == "accept-encoding"), "{path} {list}");
+                let kept = if path.starts_with("/assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
+                assert_eq!(told(&answer, "cache-control"), kept, "{path}");
+                kinds.insert(ending.clone(), told(&answer, "content-type"));
+                let tag = told(&answer, "etag");
+                let body = if method == Method::GET { bytes.clone() } else { Vec::new() };
+                assert!(answer.bytes().unwrap() == body, "{method} {path} {list}");
+                let again = call(method, &path, &[("Accept-Encoding", list), ("If-None-Match", &tag)]);
+                assert_eq!((again.status().as_u16(), told(&again, "etag")), (304, tag), "{path} {list}");
+            }
+            forms.push(lies_there);
+        }
+        assert_eq!(call(Method::GET, &format!("{path}.br"), &[]).status(), 404, "it is no file of its own");
+    }
+    drop(server);
+    let _ = fs::remove_file(database);
+    let of = |ending: &str| kinds.get(ending).map(String::as_str);
+    assert_eq!(
+        (of("html"), of("js"), of("css"), of("wasm")),
+        (Some("text/html"), Some("text/javascript"), Some("text/css"), Some("application/wasm"))
+    );
+    let script = "const {readFileSync: r} = require('fs'), z = require('zlib'); for (const f of process.argv.slice(1)) {
+        const whole = f.endsWith('.br') ? z.brotliDecompressSync(r(f)) : f.endsWith('.gz') ? z.gunzipSync(r(f)) : r(f);
+        if (!whole.equals(r(f.replace(/[.](br|gz)$/, '')))) throw new Error(f); }";
+    let output = Command::new("node").args(["-e", script]).args(&forms).output().expect("node cannot be started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
@@ -56,8 +136,8 @@ fn packs_and_a_talk_have_the_same_hashes_as_in_the_core() {
     command.arg(root().join("web-demo/test/browser.mjs")).arg(&address).args(cases.iter().map(|it| &it.path));
     let output = command.output().expect("node cannot be started");
     drop(server);
-    let _ = std::fs::remove_file(file);
-    let _ = std::fs::remove_file(&cases[PACKS.len()].path);
+    let _ = fs::remove_file(file);
+    let _ = fs::remove_file(&cases[PACKS.len()].path);
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let lines: Vec<Value> = printed.lines().filter_map(|it| serde_json::from_str(it).ok()).collect();

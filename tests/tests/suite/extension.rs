@@ -23,7 +23,7 @@ fn worked() -> PathBuf {
 }
 
 /// A guest that is written as text; a file of its own, because tests run at the same time.
-fn guest(place: &Place, name: &str) -> String {
+pub fn guest(place: &Place, name: &str) -> String {
     let text = fs::read_to_string(root().join("tests/guests").join(format!("{name}.wat"))).unwrap();
     let file = place.path(&format!("{name}.wasm"));
     fs::write(&file, wat::parse_str(text).unwrap()).unwrap();

@@ -1,13 +1,19 @@
 //! What is stored is enough to run a conversation again, and a change of it shows.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 
+use convengine_core::config::Config;
+use convengine_core::pack::Pack;
+use convengine_core::turn::{Journal, Turn, state_hash};
 use convengine_server::store::turn::{compress, decompress};
 use convengine_tests::{demo, root};
 use serde_json::{Value, json};
 
 use crate::database::Sql;
-use crate::running::{Place, WORDS_ALONE, one_line, orders};
+use crate::extension::guest;
+use crate::running::{Place, Server, WORDS_ALONE, one_line, orders};
 
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
 
@@ -40,6 +46,105 @@ fn conversations_with_model_calls_and_failed_turns_replay_equal() {
         assert_eq!(ran.out.lines().filter(|it| it.contains(" equal sha256 ")).count(), answers.len(), "{ran:?}");
         assert!(ran.out.ends_with(&format!("{} turns equal\n", answers.len())), "{ran:?}");
     }
+}
+
+/// What is recorded of a conversation, which the command and the server tell alike.
+fn recorded(place: &Place, server: &Server, id: &str) -> Value {
+    let told = server.get(&format!("/api/v1/conversation/journal/{id}"));
+    assert_eq!((told.status, told.header("content-type")), (200, "application/json"), "{told:?}");
+    let printed = place.run(&["journal", "--conversation", &id.to_uppercase()]);
+    assert_eq!((printed.code, printed.err.as_str()), (0, ""), "{printed:?}");
+    let recorded: Value = serde_json::from_str(&printed.out).unwrap();
+    assert_eq!(recorded, told.json());
+    assert_eq!(recorded["conversationId"], id);
+    recorded
+}
+
+/// Runs every turn again with nothing but what is recorded; answers how many came to their hashes.
+#[track_caller]
+fn run_again(recorded: &Value) -> usize {
+    let config = |(hash, pack): (&String, &Value)| {
+        let pack = Pack::parse(&pack.to_string()).unwrap();
+        let config = Config::compile(&pack.tables, &pack.settings).0;
+        assert_eq!(config.hash(), hash);
+        (hash.clone(), Arc::new(config))
+    };
+    let configs: BTreeMap<String, Arc<Config>> = recorded["configs"].as_object().unwrap().iter().map(config).collect();
+    let turns = recorded["turns"].as_array().unwrap();
+    for (index, stored) in turns.iter().enumerate() {
+        assert_eq!((&stored["number"], &stored["status"]), (&json!(index + 1), &json!("closed")));
+        let journal: Journal = serde_json::from_value(stored["journal"].clone()).unwrap();
+        assert_eq!(stored["turnId"], json!(journal.input.turn));
+        let (_, slice) = Turn::restore(journal, Arc::clone(&configs[stored["config"].as_str().unwrap()])).unwrap();
+        assert_eq!(stored["stateHash"], state_hash(&slice.end.unwrap(), &slice.notices));
+    }
+    turns.len()
+}
+
+#[test]
+fn what_is_recorded_is_enough_to_run_a_conversation_elsewhere() {
+    let models = demo("model_acts.json").unwrap().path;
+    let failing = root().join("tests/packs/pipeline/policy_llm_no_usable_reply.json");
+    for path in [models, failing] {
+        let place = Place::ready();
+        let answers = played(&place, path.to_str().unwrap(), &[]);
+        // Whoever tells may run on other settings than the turns did.
+        let server = place.serve(&WORDS_ALONE);
+        let recorded = recorded(&place, &server, &conversation(&answers));
+        assert_eq!(run_again(&recorded), answers.len());
+        assert_eq!(recorded["configs"].as_object().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn each_turn_is_recorded_with_the_configuration_that_it_ran_under() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    server.say(ID, "my order");
+    place.sql().run("update ce_response set exact_text = 'Your order waits at the border.' where intent_code = 'ORDERS'");
+    assert_eq!(server.request("POST", "/api/v1/cache/refresh", &[], "").status, 200);
+    server.say(ID, "my order");
+    server.say(ID, "hello");
+    let recorded = recorded(&place, &server, ID);
+    assert_eq!(run_again(&recorded), 3);
+    let turns = recorded["turns"].as_array().unwrap();
+    assert!(turns[0]["config"] != turns[1]["config"] && turns[1]["config"] == turns[2]["config"], "{turns:?}");
+    let text = |turn: usize| recorded["configs"][turns[turn]["config"].as_str().unwrap()]["tables"]["ce_response"][0]["exact_text"].clone();
+    assert_eq!((text(0), text(1)), (json!("Your order is on its way."), json!("Your order waits at the border.")));
+    assert_eq!(recorded["configs"].as_object().unwrap().len(), 2);
+}
+
+#[test]
+fn what_is_recorded_has_the_modules_of_extensions() {
+    let place = Place::ready();
+    let mut pack = orders();
+    pack["extensions"] = json!({"fee": {"file": guest(&place, "answers"), "hosts": ["crm.example"], "description": "Fees"}});
+    assert_eq!(place.run(&["import", &place.pack("pack.json", &pack)]).code, 0);
+    let server = place.serve(&WORDS_ALONE);
+    server.say(ID, "my order");
+    // The extension goes from the rows, and not from what was.
+    assert_eq!(place.run(&["import", &place.pack("bare.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
+    assert_eq!(server.request("POST", "/api/v1/cache/refresh", &[], "").status, 200);
+    server.say(ID, "my order");
+    let recorded = recorded(&place, &server, ID);
+    assert_eq!(run_again(&recorded), 2);
+    let pack = |turn: usize| &recorded["configs"][recorded["turns"][turn]["config"].as_str().unwrap()];
+    let modules = Pack::parse(&pack(0).to_string()).unwrap().modules;
+    assert_eq!(modules.into_values().collect::<Vec<_>>(), [fs::read(place.path("answers.wasm")).unwrap()]);
+    assert_eq!((&pack(0)["tables"]["cv_extension"], &pack(1)["extensions"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_is_recorded_as_none() {
+    let place = stored();
+    let mut sql = place.sql();
+    let journal = sql.bytes("00ff");
+    sql.run(&format!("update ce_turn set journal = {journal}, status = 'lost', state_hash = '' where number = 1"));
+    let server = place.serve(&WORDS_ALONE);
+    let recorded = recorded(&place, &server, ID);
+    let [first, second] = recorded["turns"].as_array().unwrap().as_slice() else { panic!("{recorded}") };
+    assert_eq!((&first["status"], &first["journal"], &first["stateHash"]), (&json!("lost"), &Value::Null, &json!("")));
+    assert_eq!(second["journal"]["input"]["event"]["text"], "hello");
 }
 
 /// A stored conversation of two turns, the second with parameters as deep as they may be.
@@ -156,6 +261,11 @@ fn what_is_not_stored_is_not_replayed() {
     let other = "ffffffff-0000-0000-0000-000000000000";
     one_line(&place.run(&["replay", "--conversation", other]), 1, &[other, "--database"]);
     one_line(&place.run(&["replay", "--conversation", "x"]), 1, &["'x'", "UUID"]);
+    one_line(&place.run(&["journal", "--conversation", other]), 1, &[other, "--database"]);
+    one_line(&place.run(&["journal", "--conversation", "x"]), 1, &["'x'", "UUID"]);
+    let server = place.serve(&WORDS_ALONE);
+    let status = |id: &str| server.get(&format!("/api/v1/conversation/journal/{id}")).status;
+    assert_eq!((status(other), status("x")), (404, 400));
     one_line(&place.run(&["replay", "--conversation", ID, "--config", "nowhere.json"]), 1, &["nowhere.json"]);
     one_line(&place.run(&["replay", "--conversation", ID, "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
 }

@@ -88,6 +88,10 @@ fn no_route_leads_from_one_tenant_to_another() {
                 assert_eq!(answer.json()["stages"], json!([]));
                 assert!(own_text.contains("order of b"));
             }
+            ("GET", "/api/v1/conversation/journal/{id}") => {
+                assert_eq!((answer.status, own.status), (404, 200), "it is not A's conversation");
+                assert!(own_text.contains("order of b") && own_text.contains("Only B"));
+            }
             ("GET", "/api/v1/conversation/stream/{id}") => assert_eq!(own.status, 200, "see the next test"),
             ("POST", "/api/v1/cache/refresh") => assert_eq!((answer.status, own.status), (200, 200), "which rows are read is seen below"),
             ("GET", "/api/v1/cache/analyze") => {

@@ -153,7 +153,9 @@ fn brotli(mut bytes: &[u8]) -> Result<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PAGE, broken, brotli, figure, gzip, parse};
+    use std::fs;
+
+    use super::{PAGE, broken, brotli, compressed_together, figure, files_below, gzip, parse};
 
     #[test]
     fn reads_limits_and_leaves_remarks_out() {
@@ -175,6 +177,19 @@ mod tests {
         assert_eq!(verdict("engine_raw_bytes", Some(13)).unwrap(), "`engine_raw_bytes` is 3 above its limit");
         assert!(verdict("engine_raw_bytes", None).unwrap().ends_with("type: cargo xtask page"));
         assert_eq!(verdict("server_bytes", Some(13)), None);
+    }
+
+    #[test]
+    fn a_file_counts_once_whatever_lies_beside_it_compressed() {
+        let folder = std::env::temp_dir().join(format!("convengine-size-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        for name in ["a.js", "a.js.br", "a.js.gz"] {
+            fs::write(folder.join(name), "a".repeat(1000)).unwrap();
+        }
+        let files = files_below(&folder).unwrap();
+        let found = compressed_together(&files, "js");
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!((files.len(), found.unwrap()), (3, Some(brotli("a".repeat(1000).as_bytes()).unwrap())));
     }
 
     #[test]

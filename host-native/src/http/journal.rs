@@ -1,0 +1,39 @@
+//! `GET /api/v1/conversation/journal/{id}`: what is recorded of a conversation, for whoever runs it again elsewhere.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+use serde_json::Value;
+
+use super::error::ApiError;
+use super::request::conversation_of;
+use crate::drive::Host;
+use crate::recorded;
+use crate::store::turn;
+
+/// The journals of a conversation's turns, and a pack of each configuration that they ran under.
+#[utoipa::path(
+    get,
+    path = "/api/v1/conversation/journal/{id}",
+    tag = "conversation",
+    params(("id" = String, Path, format = "uuid", description = "The conversation")),
+    responses(
+        (status = 200, description = "What is recorded", body = ref("#/components/schemas/Recorded")),
+        (status = 400, description = "The conversation is not a UUID"),
+        (status = 404, description = "There is no such conversation, or none of its turns has ended"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
+    let id = conversation_of(id, &uri)?;
+    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
+    let turns = turn::of_conversation(&host.readers, &id).await.map_err(database)?;
+    if turns.is_empty() {
+        let reason = "there is no such conversation, or none of its turns has ended: check its id, or ask again later";
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, reason));
+    }
+    recorded::of_turns(&host.readers, &id, turns).await.map(Json).map_err(database)
+}

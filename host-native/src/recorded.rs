@@ -1,0 +1,145 @@
+//! `convengine journal`: what is recorded of a conversation, for whoever runs it again elsewhere.
+//!
+//! Each configuration stands there as a pack that compiles to its hash, so that a replay comes to the hashes that are stored.
+
+use std::collections::BTreeMap;
+
+use convengine_core::config::{Config, Tables};
+use convengine_core::pack::Pack;
+use convengine_core::turn::Map;
+use serde_json::{Value, json};
+
+use crate::audit::derive::aside;
+use crate::exit::Failure;
+use crate::export;
+use crate::http::request::uuid;
+use crate::settings::Settings;
+use crate::store::turn::{StoredTurn, decompress};
+use crate::store::{self, Pool, config, module, turn};
+
+/// Runs the command.
+///
+/// # Errors
+/// Exit code 1 when the conversation has no journals; 3 when the database cannot be used.
+pub async fn command(settings: &Settings, conversation: &str) -> Result<(), Failure> {
+    let (pool, id, turns) = stored(settings, conversation).await?;
+    let all = of_turns(&pool, &id, turns).await.map_err(|it| store::unusable(&settings.database, &it))?;
+    println!("{all}");
+    Ok(())
+}
+
+/// The finished turns of a conversation that a command names, with their database and its id.
+///
+/// # Errors
+/// Exit code 1 when there are none; 3 when the database cannot be used.
+pub async fn stored(settings: &Settings, conversation: &str) -> Result<(Pool, String, Vec<StoredTurn>), Failure> {
+    let not_right = |line: String| Failure::not_right(vec![line]);
+    let Some(id) = uuid(conversation) else {
+        return Err(not_right(format!("'{conversation}' is not a UUID: give the 36 characters of a conversation")));
+    };
+    drop(store::connect(&settings.database, false).await?);
+    let pool = store::readers(&settings.database).await?;
+    let turns = turn::of_conversation(&pool, &id).await.map_err(|it| store::unusable(&settings.database, &it))?;
+    if turns.is_empty() {
+        let place = settings.database.shown();
+        return Err(not_right(format!("the conversation {id} has no journals in {place}: check the id and --database")));
+    }
+    Ok((pool, id, turns))
+}
+
+/// The journals of turns, and by its hash each configuration that they ran under. One that is not kept is left out, and a journal that
+/// cannot be read is null.
+///
+/// # Errors
+/// What the database says.
+pub async fn of_turns(pool: &Pool, conversation: &str, turns: Vec<StoredTurn>) -> sqlx::Result<Value> {
+    let mut configs = Map::new();
+    for hash in turns.iter().map(|it| &it.config_hash) {
+        if configs.contains_key(hash) {
+            continue;
+        }
+        if let Some(source) = config::snapshot(pool, hash).await? {
+            configs.insert(hash.clone(), pack(pool, hash.clone(), source).await?);
+        }
+    }
+    let conversation = conversation.to_owned();
+    aside(move || {
+        let turns: Vec<Value> = turns.iter().map(of_turn).collect();
+        json!({"conversationId": conversation, "turns": turns, "configs": configs})
+    })
+    .await
+}
+
+fn of_turn(turn: &StoredTurn) -> Value {
+    json!({
+        "number": turn.number,
+        "turnId": turn.turn_id,
+        "status": turn.status,
+        "config": turn.config_hash,
+        "stateHash": turn.state_hash,
+        "journal": decompress(&turn.journal).ok(),
+    })
+}
+
+/// The pack of a snapshot, with the modules of its extensions that are kept.
+async fn pack(pool: &Pool, hash: String, source: Value) -> sqlx::Result<Value> {
+    let modules = match source.pointer("/tables/cv_extension") {
+        Some(_) => module::of_snapshot(pool, &hash).await?,
+        None => BTreeMap::new(),
+    };
+    if modules.is_empty() {
+        return Ok(plain(&hash, &source));
+    }
+    aside(move || {
+        let mut pack = plain(&hash, &source);
+        let Ok(mut tables) = serde_json::from_value::<Tables>(pack["tables"].take()) else { return plain(&hash, &source) };
+        pack["extensions"] = json!(export::extensions(&mut tables, &modules));
+        pack["tables"] = json!(tables);
+        // A manifest that somebody wrote by hand would come back in our words: without its module it stays as it is.
+        if hash_of(&pack) == Some(hash.clone()) { pack } else { plain(&hash, &source) }
+    })
+    .await
+}
+
+/// The rows and settings of a snapshot as they stand there.
+fn plain(hash: &str, source: &Value) -> Value {
+    json!({
+        "name": "recorded",
+        "about": format!("The configuration {hash}, without documents and scripted answers."),
+        "settings": source.get("settings"),
+        "tables": source.get("tables"),
+    })
+}
+
+fn hash_of(pack: &Value) -> Option<String> {
+    let pack = Pack::parse(&pack.to_string()).ok()?;
+    Some(Config::compile(&pack.tables, &pack.settings).0.hash().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::config::keep_snapshot;
+    use crate::store::testing::each;
+
+    #[tokio::test]
+    async fn a_pack_has_the_hash_of_its_snapshot_however_its_manifests_are_written() {
+        let text = json!({"name": "n", "extensions": {"fee": {"wasm": "AGFzbQ==", "requests": ["tool"]}}}).to_string();
+        let ours = Pack::parse(&text).expect("a pack");
+        let mut other = ours.clone();
+        other.tables.0.get_mut("cv_extension").expect("the rows")[0].insert("requests".to_owned(), json!("[ \"tool\" ]"));
+        for mut database in each().await {
+            for (pack, comes_along) in [(&ours, true), (&other, false)] {
+                let (config, _) = Config::compile(&pack.tables, &json!({"flow": {"queryRewrite": {"enabled": false}}}));
+                let hash = config.hash().to_owned();
+                keep_snapshot(&mut database.connection, &hash, config.source(), 1).await.expect("kept");
+                for (sha256, bytes) in &pack.modules {
+                    module::keep(&mut database.connection, sha256, bytes).await.expect("kept");
+                }
+                let found = super::pack(&database.pool, hash.clone(), config.source().clone()).await.expect("a pack");
+                assert_eq!(hash_of(&found), Some(hash), "{found}");
+                assert_eq!(found["extensions"]["fee"]["wasm"] == "AGFzbQ==", comes_along, "{found}");
+            }
+        }
+    }
+}
