@@ -44,7 +44,7 @@ export interface Driven {
 export async function drive(engine: TurnEngine, message: string, watch: Watch, fulfil: Fulfil): Promise<Driven> {
   const answered: Answered[] = [];
   let notices: Notice[] = [];
-  let open: string[] = [];
+  let open: { effect: string; seq: number }[] = [];
   let text = engine.start(message);
   for (;;) {
     const slice = JSON.parse(text) as Slice;
@@ -52,13 +52,17 @@ export async function drive(engine: TurnEngine, message: string, watch: Watch, f
     watch.notices(slice.notices);
     slice.effects.forEach((it) => watch.effect(it));
     if (slice.end) return { outcome: slice.end, notices, answered };
-    if (slice.effects.length > 0) open.push(...elementTexts(text, 'effects'));
-    const effect = open.shift();
-    if (effect === undefined) throw new Error('the turn neither ended nor asked for anything: report this pack');
-    const fulfilled = await fulfil(JSON.parse(effect) as Effect, effect, answered.length);
+    if (slice.effects.length > 0) {
+      const seq = (notices.at(-1)?.seq ?? -1) + 1;
+      open.push(...elementTexts(text, 'effects').map((effect) => ({ effect, seq })));
+    }
+    const next = open.shift();
+    if (next === undefined) throw new Error('the turn neither ended nor asked for anything: report this pack');
+    const fulfilled = await fulfil(JSON.parse(next.effect) as Effect, next.effect, answered.length);
     if ('completion' in fulfilled) {
-      answered.push(fulfilled.answered);
-      watch.answer(fulfilled.answered);
+      const it = { ...fulfilled.answered, seq: next.seq };
+      answered.push(it);
+      watch.answer(it);
       text = engine.resume(`[${fulfilled.completion}]`);
     } else if ('abandon' in fulfilled) {
       text = engine.abandon('timeout', fulfilled.abandon);

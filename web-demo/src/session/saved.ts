@@ -22,6 +22,8 @@ export interface Said {
 /** An answered effect of a turn. */
 export interface Answered extends Exchange {
   origin: Origin;
+  /** The number of the next notice when it was asked: its place in the turn. */
+  seq?: number;
   /** Request and outcome as the engine spells them: numbers such as `1.0` stay as they are. */
   raw?: { request: string; outcome: string };
 }
