@@ -1,0 +1,27 @@
+import { placed, type Told } from './items';
+
+/** Writes what a turn said and asked for as JSON lines, in their order. */
+export function rawLines({ notices, answered, record }: Told): string {
+  const seqs = placed(answered, notices);
+  const lines = [
+    ...notices.map((it) => ({ seq: it.seq, order: 2, line: JSON.stringify(it) })),
+    ...answered.flatMap((it, place) => {
+      const seq = seqs[place] ?? 0;
+      const { effect, completion, origin, raw } = it;
+      const { request: _, ...asked } = effect;
+      // Numbers such as `1.0` stay as the engine spells them.
+      const request = raw?.request ?? JSON.stringify(effect.request);
+      const outcome = raw?.outcome ?? JSON.stringify(completion.outcome);
+      return [
+        { seq, order: 0, line: `{"kind":"effect",${inside(JSON.stringify(asked))},"request":${request}}` },
+        { seq, order: 1, line: `{"kind":"answer","id":${effect.id},"at":${completion.at},"origin":"${origin}","outcome":${outcome}}` },
+      ];
+    }),
+  ].sort((a, b) => a.seq - b.seq || a.order - b.order);
+  if (record) lines.push({ seq: Infinity, order: 0, line: JSON.stringify({ kind: 'end', ...record.outcome }) });
+  return lines.map((it) => it.line).join('\n');
+}
+
+function inside(object: string): string {
+  return object.slice(1, -1);
+}

@@ -1,0 +1,170 @@
+import { itemsOf, textOf, type Item, type Items, type Told } from './items';
+import type { Filter, Kind } from './kind';
+
+/** How much of a turn is shown. */
+export type Density = 'story' | 'steps' | 'everything';
+
+/** What is shown of the turns. */
+export interface Shown {
+  density: Density;
+  /** Only these kinds; all when it is empty. */
+  kinds: ReadonlySet<Filter>;
+  /** Only what has this text in it. */
+  search: string;
+  /** Keys of turns and steps that are folded, or opened where folding is the rule. */
+  folded: ReadonlySet<string>;
+}
+
+/** One line of the timeline. */
+export interface Row<T extends Told = Told> {
+  key: string;
+  kind: Kind;
+  level: number;
+  turn: T;
+  /** The step that it belongs to; nothing for a turn and its end. */
+  step: number | undefined;
+  name: string;
+  detail: string;
+  /** What happened there; nothing for turns and steps. */
+  item?: Item;
+  /** Whether rows are inside it, shown or not. */
+  parent: boolean;
+  expanded: boolean;
+  /** Whether nothing happened there. */
+  idle: boolean;
+  failed: boolean;
+  changed: boolean;
+  setSize: number;
+  position: number;
+}
+
+/** Lays turns out as the lines that are shown. */
+export function rowsOf<T extends Told>(turns: T[], shown: Shown): Row<T>[] {
+  const out: Row<T>[] = [];
+  const search = shown.search.trim().toLowerCase();
+  const filtered = shown.kinds.size > 0 || search !== '';
+  for (const turn of turns) {
+    const items = itemsOf(turn);
+    const fits = items.list.filter((it) => within(it, shown.density) && ofKind(it, shown.kinds) && (search === '' || textOf(it).includes(search)));
+    const children = shown.density === 'story' ? fits.map((it) => leaf(turn, it, 2)) : stepRows(turn, items, fits, shown, filtered);
+    const expanded = !shown.folded.has(String(turn.id));
+    out.push(turnRow(turn, items, children.length > 0, expanded));
+    if (expanded) out.push(...children);
+  }
+  number(out);
+  return out;
+}
+
+/** Finds the row for a place: of its step, else of the step's first thing, else of the turn. */
+export function rowAt<T extends Told>(rows: Row<T>[], turn: T, step: number | undefined): number {
+  const header = rows.findIndex((it) => it.turn === turn && it.level === 1);
+  if (header < 0 || step === undefined) return header;
+  let at = header;
+  for (let index = header + 1; index < rows.length && rows[index]?.turn === turn; index++) {
+    const row = rows[index];
+    if (row?.step === step) return index;
+    // In a story the nearest thing before it stands for a step that told nothing.
+    if (row?.step !== undefined && row.step < step) at = index;
+  }
+  return at;
+}
+
+/** Tells whether a row is at a place of the cursor. */
+export function isAt<T extends Told>(row: Row<T>, turn: T, step: number | undefined): boolean {
+  return row.turn === turn && row.step === step;
+}
+
+function within({ kind, story, tone }: Item, density: Density): boolean {
+  if (density === 'story') return story;
+  if (density === 'everything' || kind !== 'decision') return true;
+  return story || tone === 'hit' || tone === 'held';
+}
+
+function ofKind({ kind, tone }: Item, kinds: ReadonlySet<Filter>): boolean {
+  if (kinds.size === 0) return true;
+  return kinds.has(kind as Filter) || (kind === 'change' && kinds.has('decision')) || (tone === 'bad' && kinds.has('error'));
+}
+
+function leaf<T extends Told>(turn: T, item: Item, level: number): Row<T> {
+  const { key, kind, step, name, detail, tone } = item;
+  const plain = { parent: false, expanded: false, changed: false, setSize: 0, position: 0 };
+  return { ...plain, key, kind, level, turn, step, name, detail, item, idle: tone === 'idle', failed: tone === 'bad' };
+}
+
+function turnRow<T extends Told>(turn: T, items: Items, parent: boolean, expanded: boolean): Row<T> {
+  const { record, error } = turn;
+  const effects = turn.answered.length;
+  const detail = [turn.said.reset && 'reset', turn.reason, effects > 0 && `${effects} ${effects === 1 ? 'effect' : 'effects'}`].filter(Boolean).join(' · ');
+  return {
+    key: String(turn.id),
+    kind: 'turn',
+    level: 1,
+    turn,
+    step: undefined,
+    name: turn.said.message || 'No text',
+    detail,
+    parent,
+    expanded: parent && expanded,
+    idle: false,
+    failed: error !== undefined || (record?.outcome.fault ?? null) !== null,
+    changed: items.steps.some((it) => it.changed),
+    setSize: 0,
+    position: 0,
+  };
+}
+
+function stepRows<T extends Told>(turn: T, { steps, list }: Items, fits: Item[], shown: Shown, filtered: boolean): Row<T>[] {
+  const inside = new Map<number | undefined, Item[]>();
+  for (const item of fits) inside.set(item.step, [...(inside.get(item.step) ?? []), item]);
+  const last = list.at(-1);
+  const outside = inside.get(undefined) ?? [];
+  const ended = outside.filter((it) => it.seq === last?.seq && it.notice === undefined && it.effect === undefined);
+  const out = outside.filter((it) => !ended.includes(it)).map((it) => leaf(turn, it, 2));
+  steps.forEach((info, index) => {
+    const own = inside.get(index) ?? [];
+    if (filtered && own.length === 0) return;
+    const key = `${turn.id}:s${index}`;
+    const expanded = own.length > 0 && !shown.folded.has(key);
+    const detail = own.length === 0 ? '' : own.length === 1 ? '1 entry' : `${own.length} entries`;
+    const row: Row<T> = {
+      key,
+      kind: 'step',
+      level: 2,
+      turn,
+      step: index,
+      name: stepName(info.step),
+      detail: expanded ? '' : detail,
+      parent: own.length > 0,
+      expanded,
+      idle: own.length === 0 || own.every((it) => it.tone === 'idle'),
+      failed: !info.finished || own.some((it) => it.notice?.kind === 'audit' && it.notice.stage === 'STEP_ERROR'),
+      changed: info.changed,
+      setSize: 0,
+      position: 0,
+    };
+    out.push(row);
+    if (expanded) out.push(...own.map((it) => leaf(turn, it, 3)));
+  });
+  return [...out, ...ended.map((it) => leaf(turn, it, 2))];
+}
+
+/** Writes the name of a step as words. */
+export function stepName(step: string): string {
+  const words = step.replace(/Step$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ');
+  return words.charAt(0) + words.slice(1).toLowerCase();
+}
+
+/** Tells each row its place among those of its level and how many these are. */
+function number<T extends Told>(rows: Row<T>[]): void {
+  const open: Row<T>[][] = [];
+  const close = (level: number) => {
+    for (const set of open.splice(level)) set.forEach((it) => (it.setSize = set.length));
+  };
+  for (const row of rows) {
+    close(row.level);
+    const set = (open[row.level - 1] ??= []);
+    set.push(row);
+    row.position = set.length;
+  }
+  close(0);
+}

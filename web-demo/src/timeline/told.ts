@@ -1,0 +1,92 @@
+import { gist, tone } from '../grouping';
+import type { AuditNotice, Json, JsonObject } from '../types';
+
+/** A decision as people read it. */
+export interface Decided {
+  name: string;
+  detail: string;
+}
+
+type Say = (it: (key: string) => string, payload: JsonObject) => string;
+
+/** How decisions that people ask about most often are told; the others by their stage and first values. */
+const SAID: Record<string, [name: string, detail: Say]> = {
+  USER_INPUT: ['User said', (it) => it('text')],
+  POLICY_BLOCK: ['Blocked by a policy', (it) => `policy ${it('policyId')}`],
+  DIALOGUE_ACT_CLASSIFIED: ['Dialogue act', (it) => `${it('dialogueAct')}, by ${it('dialogueActSource').toLowerCase()} ${it('dialogueActConfidence')}`],
+  INTERACTION_POLICY_DECIDED: ['Policy', (it) => it('policyDecision')],
+  INTENT_CLASSIFICATION_MATCHED: ['Classifier matched', (it, payload) => `${it('intent')}${ids(payload['matchedByRule'])}`],
+  INTENT_RESOLVED_BY_CLASSIFIER: ['Intent by classifier', (it) => it('resolvedIntent')],
+  INTENT_RESOLVED_BY_AGENT: ['Intent by the model', (it) => it('resolvedIntent')],
+  INTENT_AGENT_ACCEPTED: ['Intent of the model taken', (it) => `${it('intent')} ${it('confidence')}`],
+  INTENT_AGENT_REJECTED: ['Intent of the model refused', (it) => it('reason')],
+  RULE_MATCH: ['Rule matched', (it) => `rule ${it('ruleId')}: ${it('action')}`],
+  RULE_APPLIED: ['Rule applied', (it) => `rule ${it('ruleId')}: ${it('action')}`],
+  RULE_NO_MATCH: ['Rule did not match', (it) => (it('ruleId') ? `rule ${it('ruleId')}: ${it('reason')}` : 'no rule in scope')],
+  SET_STATE: ['State set', (it) => `${it('fromState')} → ${it('toState')}, by rule ${it('ruleId')}`],
+  SET_INTENT: ['Intent set', (it) => `${it('fromIntent')} → ${it('toIntent')}, by rule ${it('ruleId')}`],
+  SET_JSON: ['Value set', (it) => `${it('key')} = ${it('value')}, by rule ${it('ruleId')}`],
+  SET_DIALOGUE_ACT: ['Dialogue act set', (it) => `${it('dialogueAct')}, by rule ${it('ruleId')}`],
+  SET_INPUT_PARAM: ['Input params set', (it) => `by rule ${it('ruleId')}`],
+  RESOLVE_RESPONSE: ['Response chosen', (it) => `response ${it('responseId')}`],
+  RESOLVE_RESPONSE_SELECTED: ['Template chosen', (it) => `template ${it('templateId')}`],
+  ASSISTANT_OUTPUT: ['Assistant says', (it) => it('output')],
+  SCHEMA_STATUS: ['Values', (it, payload) => (it('schemaComplete') === 'true' ? 'complete' : `missing ${list(payload['missingRequiredFields'])}`)],
+  CORRECTION_STEP_CORRECTION_PATCH_APPLIED: ['Value corrected', (it) => `${it('field')} = ${it('value')}`],
+  CORRECTION_STEP_CONFIRM_ACCEPT: ['Confirmed', (it) => it('routingDecision')],
+  PENDING_ACTION_LIFECYCLE: ['Pending action', (it) => `${it('actionRef') || it('actionKey')} ${it('event')}`],
+  PENDING_ACTION_EXECUTED: ['Pending action carried out', (it) => it('pendingActionRef')],
+  PENDING_ACTION_REJECTED: ['Pending action called off', (it) => it('pendingActionRef')],
+  STATE_GRAPH_VALID: ['Edge of the state graph', (it) => `${it('fromState')} → ${it('toState')}`],
+  STATE_GRAPH_VIOLATION: ['No edge of the state graph', (it) => `${it('fromState')} → ${it('toState')}`],
+  GUARDRAIL_ALLOW: ['Guardrail lets through', () => ''],
+  GUARDRAIL_DENY: ['Guardrail holds back', (it) => it('reason')],
+  MCP_TOOL_CALL: ['Tool called', (it) => it('tool_code')],
+  MCP_TOOL_RESULT: ['Tool answered', (it) => it('rows')],
+  MCP_TOOL_ERROR: ['Tool failed', (it) => `${it('tool_code')} ${it('error') || it('message')}`],
+  MCP_FINAL_ANSWER: ['Planner is done', (it) => it('answer')],
+};
+
+/** Decisions that a row of an effect, of the reply or of the change of state says already. */
+const ELSEWHERE = /_LLM_INPUT|_LLM_OUTPUT|^MCP_TOOL_(CALL|RESULT)|^ASSISTANT_OUTPUT|^RULE_APPLIED|^SET_(STATE|INTENT)|^TOOL_ORCHESTRATION_RE|^INTENT_(CLASSIFICATION_MATCHED|AGENT_ACCEPTED)|^STATE_GRAPH_VALID|^MEMORY|^RESOLVE_RESPONSE_SELECTED/;
+/** Decisions that belong to a story although nothing in their name says so. */
+const TELLING = /^(DIALOGUE_ACT_CLASSIFIED|RESOLVE_RESPONSE|SET_JSON|SET_DIALOGUE_ACT|PENDING_ACTION_(LIFECYCLE|EXECUTED)|MCP_FINAL_ANSWER|CONVERSATION_RESET|CORRECTION_STEP|GUARDRAIL_DENY)/;
+
+/** Tells a decision in a few words. */
+export function decided({ stage, payload }: AuditNotice): Decided {
+  const said = SAID[base(stage)];
+  const members = typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {};
+  if (!said) return { name: words(base(stage)), detail: gist(payload) };
+  const [name, detail] = said;
+  return { name, detail: detail((key) => plain(members[key]), members) };
+}
+
+/** Tells whether a decision belongs to a story, which tells only what moved the turn. */
+export function telling({ stage }: AuditNotice): boolean {
+  if (ELSEWHERE.test(stage)) return false;
+  return TELLING.test(stage) || ['hit', 'held', 'bad'].includes(tone(stage));
+}
+
+/** Gives the stage without the place where a rule ran. */
+function base(stage: string): string {
+  return stage.replace(/ \(.*$/, '');
+}
+
+function words(stage: string): string {
+  const text = stage.toLowerCase().replaceAll('_', ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1).replace(/\b(llm|mcp|sql|db)\b/g, (it) => it.toUpperCase());
+}
+
+function plain(value: Json | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function ids(matched: Json | undefined): string {
+  const found = typeof matched === 'object' && matched !== null ? Object.keys(matched) : [];
+  return found.length > 0 ? `, by ${found.join(', ')}` : '';
+}
+
+function list(value: Json | undefined): string {
+  return Array.isArray(value) ? value.join(', ') : '';
+}
