@@ -17,7 +17,7 @@ export interface FromSql {
 /** Tables of conversations, of keys and of what came of them: no part of a pack. */
 const RUNTIME = new Set(
   ('ce_audit ce_config_snapshot ce_conversation ce_conversation_history ce_llm_call_log ce_mcp_user_feedback ce_mcp_user_query_knowledge ' +
-    'ce_memory ce_semantic_query_failures ce_turn ce_turn_effect ce_user_query_knowledge cv_activation cv_api_key cv_spend').split(' '),
+    'ce_memory ce_semantic_query_failures ce_turn ce_turn_effect ce_user_query_knowledge cv_activation cv_api_key cv_module cv_script cv_spend').split(' '),
 );
 /** Functions that give back the text that they are given. */
 const WRAPPERS = ['json', 'jsonb', 'to_json', 'to_jsonb', 'to_clob', 'to_nclob', 'to_char', 'text'];
@@ -105,7 +105,7 @@ class Statement {
     if (!this.take('into')) throw new Unreadable('insert … into was expected: rows of several tables at once are not read');
     const table = this.name();
     if (!/^c[ev]_\w+$/.test(table)) return undefined;
-    if (RUNTIME.has(table)) {
+    if (RUNTIME.has(table) || table.startsWith('cv_document_')) {
       this.left.add(`The rows of '${table}' were left out: they are no part of a pack.`);
       return { table, rows: [] };
     }
