@@ -101,6 +101,6 @@ Insert into CE_RULE (RULE_ID) values (2);
     for (const part of ["'", '/*', '$a$', '"', "e'\\", '(', "''", 'insert into ce_x (a) values (', "q'["]) fromSql(part.repeat(20_000));
     fromSql(`insert into ce_x (a) values (${'('.repeat(100_000)}`);
     expect(rows(`(${'- '.repeat(100_000)}1, 0)`)).toBeUndefined();
-    expect(performance.now() - start).toBeLessThan(3000);
-  });
+    expect(performance.now() - start).toBeLessThan(10_000);
+  }, 20_000);
 });
