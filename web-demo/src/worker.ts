@@ -4,7 +4,6 @@ import { memberText } from './json-text';
 import { messageText, type Ask, type Decision, type Failure, type PlayedTurn, type Progress, type Reply, type Request, type Run } from './protocol';
 import { answers } from './run/answers';
 import { Turns } from './run/turns';
-import { Live } from './fulfil/live';
 import type { Said } from './session/saved';
 import type { Effect, Issue } from './types';
 
@@ -22,6 +21,7 @@ const turns = new Turns();
 const started = Promise.all([init(), turns.extensions.ready]);
 /** Effects that wait for a person, by run and effect. */
 const waiting = new Map<string, (decision: Decision | 'stop') => void>();
+const NOBODY = () => Promise.reject(new Error('a pack that is played reaches nobody'));
 let queue: Promise<void> = Promise.resolve();
 
 // Turns run one after the other; looking and answering go on meanwhile.
@@ -103,7 +103,7 @@ function decide(id: number, key: string, decision: Decision | 'stop'): Reply {
 /** Plays the turns of a pack by its own script alone, and keeps nothing of them. */
 async function play(id: number, pack: string): Promise<Reply> {
   const engine = new Engine(pack);
-  const around = { engine, pack, extensions: turns.extensions, live: new Live(ALONE.reach), watch: QUIET, ask: async () => 'stop' as const };
+  const around = { engine, pack, extensions: turns.extensions, live: NOBODY, watch: QUIET, ask: async () => 'stop' as const };
   const played: PlayedTurn[] = [];
   for (const [index, said] of scriptedOf(engine).entries()) {
     const fulfil = answers({ ...ALONE, said }, around);

@@ -6,7 +6,6 @@ import { memberText } from '../json-text';
 import type { Ask, Decision, FaultRule, Run } from '../protocol';
 import type { Origin } from '../session/saved';
 import type { Completion, Effect, Json } from '../types';
-import { auto, skeleton } from './auto';
 import { askedFor } from '../session/talk-answer';
 import { outcomeOf } from './by-hand';
 import { struck, type Fault } from './fault';
@@ -27,11 +26,15 @@ export interface Around {
   /** The text of the pack, for the automatic model. */
   pack: string;
   extensions: Extensions;
-  live: Live;
+  /** What answers from outside; loaded when somebody wants it. */
+  live(): Promise<Pick<Live, 'answer'>>;
   watch: Watch;
   /** Asks a person; ends the turn when nobody answers any more. */
   ask(ask: Ask): Promise<Decision | 'stop'>;
 }
+
+/** The automatic model, which many a conversation never needs. */
+const stub = () => import('./auto');
 
 /** An answer as text, with what it took. */
 interface Given {
@@ -71,7 +74,7 @@ export function answers(run: Run, around: Around): Fulfil {
     const recorded = recordedOf(run, request, effect, place, used);
     if (recorded && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'fault', delayMs: recorded.took };
     if (around.engine.scripted(text)) return fromEngine(around.engine.answer(text), 'fault');
-    return { outcome: said(auto(effect, around.pack) ?? '{}'), origin: 'fault', delayMs: 0 };
+    return { outcome: said((await stub()).auto(effect, around.pack) ?? '{}'), origin: 'fault', delayMs: 0 };
   }
 
   function fulfilled(effect: Effect, request: string, { outcome, origin, delayMs }: Given): Fulfilled {
@@ -102,21 +105,21 @@ export function answers(run: Run, around: Around): Fulfil {
       return decided(remembered ? { use: remembered } : await asked(effect, text, recorded), effect, text, recorded.outcome);
     }
     if (source === 'live' && (isModel || effect.request.kind === 'http')) return decided({ use: 'live' }, effect, text, undefined);
-    const guess = source === 'manual' ? null : auto(effect, around.pack);
+    const guess = source === 'manual' ? null : (await stub()).auto(effect, around.pack);
     if (guess !== null) return { outcome: said(guess), origin: 'auto', delayMs: 0 };
     return decided(await asked(effect, text, undefined), effect, text, undefined);
   }
 
   async function decided(decision: Decision | 'stop', effect: Effect, text: string, recorded: string | undefined): Promise<Given> {
-    const { engine, live, watch } = around;
+    const { engine, watch } = around;
     if (decision === 'stop') throw new Stopped();
     if ('outcome' in decision) return { outcome: decision.outcome, origin: decision.origin, delayMs: decision.delayMs ?? 0 };
     if ('fault' in decision) return decidedFault(decision.fault, effect, text);
     if (decision.use === 'recorded' && recorded !== undefined) return { outcome: recorded, origin: 'stale', delayMs: 0 };
-    if (decision.use === 'auto') return { outcome: said(auto(effect, around.pack) ?? ''), origin: 'auto', delayMs: 0 };
+    if (decision.use === 'auto') return { outcome: said((await stub()).auto(effect, around.pack) ?? ''), origin: 'auto', delayMs: 0 };
     if (decision.use === 'live') {
       const begin = performance.now();
-      const answer = await live.answer(engine, effect, text, () => engine.now(), watch);
+      const answer = await (await around.live()).answer(engine, effect, text, () => engine.now(), watch);
       if (answer) return { ...fromEngine(answer, 'live'), delayMs: Math.round(performance.now() - begin) };
     }
     return fromEngine(engine.answer(text), 'script');
@@ -129,7 +132,8 @@ export function answers(run: Run, around: Around): Fulfil {
     return { outcome, origin: 'fault', delayMs: 0 };
   }
 
-  function asked(effect: Effect, text: string, recorded: { request: string; outcome: string } | undefined): Promise<Decision | 'stop'> {
+  async function asked(effect: Effect, text: string, recorded: { request: string; outcome: string } | undefined): Promise<Decision | 'stop'> {
+    const { auto, skeleton } = await stub();
     return around.ask({
       effect,
       recorded: recorded ? { request: JSON.parse(recorded.request) as Json, outcome: recorded.outcome } : null,

