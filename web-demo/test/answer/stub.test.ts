@@ -104,7 +104,8 @@ describe('values', () => {
   });
 
   it('are found in time in a text that was made to take long', () => {
-    values({ email: { type: 'string' }, phone: { type: 'string' }, name: { type: 'string' }, n: { type: 'integer' } }, `${'a-'.repeat(50_000)}${'1 '.repeat(50_000)}`);
+    const found = values({ email: { type: 'string' }, phone: { type: 'string' }, name: { type: 'string' }, n: { type: 'integer' } }, `${'a-'.repeat(50_000)}${'1 '.repeat(50_000)}`);
+    expect(found['email']).toBeUndefined();
   });
 });
 
