@@ -1,3 +1,4 @@
+import { idColumn } from './config/ids';
 import { position, type Span } from './json-text';
 
 /** A stretch of a text with the line it begins on. */
@@ -7,21 +8,33 @@ export interface Place {
   line: number;
 }
 
-/** Finds the place of an issue's path, such as `ce_rule[3].match_pattern`, in the text of a pack. */
+/** Finds the place of an issue's path, such as `ce_rule[3].match_pattern`, in the text of a pack: a row is named by its id. */
 export function locate(pack: string, root: Span, path: string): Place | undefined {
-  const keys = path.match(/[^.[\]]+/g) ?? [];
+  const keys = [...path.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map((it) => it[1] ?? it[0]);
   const tables = root.members?.get('tables');
-  const span = follow(root, keys) ?? (tables && follow(tables, keys));
+  const span = follow(pack, root, keys) ?? (tables && follow(pack, tables, keys));
   return span && { start: span.start, end: span.end, line: position(pack, span.start).line };
 }
 
 /** Follows the path as far as it goes: an issue about an absent column still leads to its row. */
-function follow(from: Span, keys: string[]): Span | undefined {
+function follow(pack: string, from: Span, keys: string[]): Span | undefined {
   let span: Span | undefined;
+  let owner = '';
   for (const key of keys) {
-    const next: Span | undefined = (span ?? from).members?.get(key) ?? (span ?? from).elements?.[Number(key)];
+    const at = span ?? from;
+    const next: Span | undefined = at.members?.get(key) ?? rowOf(pack, at, owner, key) ?? at.elements?.[Number(key)];
     if (!next) break;
     span = next;
+    owner = key;
   }
   return span;
+}
+
+/** Finds the row of a table by its id. */
+function rowOf(pack: string, list: Span, table: string, id: string): Span | undefined {
+  return list.elements?.find(({ members }) => {
+    const value = members?.get(idColumn(table, [...members.keys()]) ?? '');
+    const json = value && pack.slice(value.start, value.end);
+    return json === id || json === JSON.stringify(id);
+  });
 }

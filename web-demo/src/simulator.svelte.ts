@@ -78,7 +78,7 @@ export class Simulator {
   readonly client = new EngineClient((error) => this.recover(error));
   private running: { pack: string; loaded?: Loaded } = { pack: '' };
   /** The text that `revert` goes back to. */
-  private original = '';
+  private original = $state('');
   private loading: Promise<void> = Promise.resolve();
   private pause: ReturnType<typeof setTimeout> | undefined;
   private lastTurn = 0;
@@ -168,6 +168,11 @@ export class Simulator {
     await this.load(true).catch(() => {});
     if (this.running === before || this.tree.path.length === 0) return;
     await this.replay(this.tree.path, 'pack edited');
+  }
+
+  /** Whether somebody changed the pack. */
+  get changed(): boolean {
+    return this.text !== this.original;
   }
 
   /** Goes back to the text that came with the page. */

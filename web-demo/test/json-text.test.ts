@@ -54,8 +54,9 @@ describe('locate', () => {
     return place && `${place.line} ${pack.slice(place.start, place.end)}`;
   };
 
-  it('finds a value, or the row that lacks it', () => {
-    expect(at('ce_rule[1].match_pattern')).toBe('5 "(("');
+  it('finds a value by the id of its row or else by its place, or the row that lacks it', () => {
+    expect(at('ce_rule[2].match_pattern')).toBe('5 "(("');
+    expect(at('ce_rule[1].match_pattern')).toBe('4 {"rule_id": 1}');
     expect(at('tables.ce_rule[0].rule_id')).toBe('4 1');
     expect(at('ce_rule[0].action')).toBe('4 {"rule_id": 1}');
     expect(at('ce_intent[0]')).toBeUndefined();
