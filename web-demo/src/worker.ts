@@ -103,7 +103,7 @@ function decide(id: number, key: string, decision: Decision | 'stop'): Reply {
 /** Plays the turns of a pack by its own script alone, and keeps nothing of them. */
 async function play(id: number, pack: string): Promise<Reply> {
   const engine = new Engine(pack);
-  const around = { engine, pack, extensions: turns.extensions, live: NOBODY, watch: QUIET, ask: async () => 'stop' as const };
+  const around = { engine, pack, extensions: turns.extensions, live: NOBODY, watch: QUIET, salt: '', ask: async () => 'stop' as const };
   const played: PlayedTurn[] = [];
   for (const [index, said] of scriptedOf(engine).entries()) {
     const fulfil = answers({ ...ALONE, said }, around);

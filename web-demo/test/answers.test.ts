@@ -46,7 +46,7 @@ function answering(run: Run, scripted: boolean, decision: Decision | 'stop' = 's
   };
   const extensions = { answer: () => undefined } as unknown as Extensions;
   const ask = async (it: Ask) => (asks.push(it), decision);
-  const fulfil = answers(run, { engine, pack: '{}', extensions, live: async () => new Live(REACH), watch: QUIET, ask });
+  const fulfil = answers(run, { engine, pack: '{}', extensions, live: async () => new Live(REACH), watch: QUIET, salt: '', ask });
   let place = 0;
   const next = async (request: JsonObject, more: Partial<Effect> = {}): Promise<Fulfilled> => {
     const effect = { id: place + 7, key: 'k', class: 'read', deadline_ms: 9, request, ...more } as Effect;

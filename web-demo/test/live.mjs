@@ -31,7 +31,7 @@ const address = `http://127.0.0.1:${outside.address().port}`;
 await withPage(base, { ...options, before: listen }, async (page) => {
   const said = [];
   page.on('console', (it) => said.push(it.text()));
-  await area(page, 'pack');
+  await area(page, 'config');
   await page.getByRole('textbox', { name: 'Pack as JSON text' }).fill((await readFile(pack, 'utf8')).replaceAll('http://SERVICE', address));
   await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
   await area(page, 'chat');
@@ -52,8 +52,7 @@ await withPage(base, { ...options, before: listen }, async (page) => {
   await page.locator('#params').fill('{"tool_request": {"tool_code": "crm.file", "args": {"id": "7"}}}');
   await type(page, 'file a case');
   print({ chat: await reply(page, 1) });
-  await area(page, 'inspector');
-  await page.getByRole('tab', { name: /Effects/ }).click();
+  await area(page, 'timeline');
   await picture(page, 'answered');
   asked.forEach((it) => print({ asked: it }));
   print({ seen: await seen(page, said) });
@@ -82,6 +81,8 @@ async function area(page, name) {
 /** Names the model and the secret by keyboard alone. */
 async function choose(page) {
   await page.locator('.reach summary').press('Enter');
+  await page.getByRole('radio', { name: /A model of yours/ }).press('Space');
+  await page.getByLabel('Tools, tasks and services').selectOption({ label: 'are scripted, else services are called' });
   await page.getByLabel('Answers are').selectOption({ label: 'OpenAI-compatible' });
   for (const [label, text] of [['Model name', 'test-model'], ['Address', `${address}/v1`], ['Key', KEY]]) {
     await page.getByLabel(label, { exact: true }).focus();
@@ -108,6 +109,7 @@ async function seen(page, said) {
   for (const turn of await page.locator('article.turn .pick').all()) {
     await area(page, 'chat');
     await turn.click();
+    await area(page, 'inspector');
     for (const tab of await page.getByRole('tab').all()) {
       await tab.click();
       await page.evaluate(() => document.querySelectorAll('details').forEach((it) => (it.open = true)));
@@ -126,7 +128,7 @@ async function stored() {
   return {
     workers: globalThis.heard.join('\n'),
     storage: JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, bases, await caches.keys()]),
-    pack: document.querySelector('#pack-text').value,
+    pack: document.querySelector('#config').innerText,
   };
 }
 

@@ -65,7 +65,7 @@ async function run(engine: Asks, reach: Reach, decision: Decision | 'stop' = 'st
   const models = reach.models.length > 0 ? ('live' as const) : ('script' as const);
   const turn: Run = { said, parent: null, before: null, sources: { models, others: 'live', stale: {} }, reach, faults: [] };
   const ask = async (it: Ask) => (asks.push(it), decision);
-  const around = { engine, pack: '{}', extensions: nobodyHere as Extensions, live: async () => new Live(reach), watch, ask };
+  const around = { engine, pack: '{}', extensions: nobodyHere as Extensions, live: async () => new Live(reach), watch, salt: 'apart-', ask };
   const driven = await drive(engine, '{}', watch, answers(turn, around));
   const [completion] = JSON.parse(engine.completions) as Completion[];
   expect(driven.answered[0]?.completion).toEqual(completion);

@@ -29,6 +29,8 @@ export interface Around {
   /** What answers from outside; loaded when somebody wants it. */
   live(): Promise<Pick<Live, 'answer'>>;
   watch: Watch;
+  /** Sets the keys of calls that really leave apart from those of other sessions and branches, whose clock and seeds are the same. */
+  salt: string;
   /** Asks a person; ends the turn when nobody answers any more. */
   ask(ask: Ask): Promise<Decision | 'stop'>;
 }
@@ -119,7 +121,8 @@ export function answers(run: Run, around: Around): Fulfil {
     if (decision.use === 'auto') return { outcome: said((await stub()).auto(effect, around.pack) ?? ''), origin: 'auto', delayMs: 0 };
     if (decision.use === 'live') {
       const begin = performance.now();
-      const answer = await (await around.live()).answer(engine, effect, text, () => engine.now(), watch);
+      const apart = { ...effect, key: `${around.salt}${effect.key}` };
+      const answer = await (await around.live()).answer(engine, apart, text, () => engine.now(), watch);
       if (answer) return { ...fromEngine(answer, 'live'), delayMs: Math.round(performance.now() - begin) };
     }
     return fromEngine(engine.answer(text), 'script');

@@ -58,7 +58,7 @@ export class Turns {
     engine.place(run.said.conversationId, before?.after);
     // Where the script stood is known only in the engine that ran the turn.
     engine.back(parent?.pack === this.pack ? parent.mark : undefined);
-    const around = { engine, pack: this.pack, extensions: this.extensions, live: () => this.living(run.reach), watch, ask };
+    const around = { engine, pack: this.pack, extensions: this.extensions, live: () => this.living(run.reach), watch, salt: salt(), ask };
     const begin = performance.now();
     const driven = await drive(engine, messageText(run.said), watch, answers(run, around));
     return this.keep(engine, this.pack, run.said, driven, performance.now() - begin);
@@ -123,6 +123,10 @@ export class Turns {
     if (this.lately?.reach !== text) this.lately = { reach: text, live: import('../fulfil/live').then((it) => new it.Live(reach)) };
     return this.lately.live;
   }
+}
+
+function salt(): string {
+  return [...crypto.getRandomValues(new Uint8Array(8))].map((it) => it.toString(16).padStart(2, '0')).join('') + '-';
 }
 
 /** A journal as far as the page reads it. */
