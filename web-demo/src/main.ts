@@ -9,8 +9,21 @@ declare global {
   var convengine: {
     play(pack: string): Promise<{ index: number; hash: string }[]>;
     extend(pack: string, effects: string[]): Promise<string[]>;
+    /** The turns of the branch that is shown. */
+    turns(): Shown[];
     ready: Promise<void>;
   };
+}
+
+/** A turn as tests see it. */
+interface Shown {
+  message: string;
+  hash: string;
+  stateHash: string;
+  state: string | null;
+  reply: string | null;
+  fault: string | null;
+  origins: string[];
 }
 
 const simulator = new Simulator();
@@ -18,6 +31,16 @@ const simulator = new Simulator();
 globalThis.convengine = {
   play: async (pack) => (await simulator.play(pack)).map(({ index, hash }) => ({ index, hash })),
   extend: (pack, effects) => simulator.answer(pack, effects),
+  turns: () =>
+    simulator.tree.path.map(({ said, record, error, answered }) => ({
+      message: said.message,
+      hash: record?.hash ?? '',
+      stateHash: record?.stateHash ?? '',
+      state: record?.outcome.state ?? null,
+      reply: record?.outcome.payload?.value ?? null,
+      fault: record?.outcome.fault?.code ?? error?.code ?? null,
+      origins: answered.map((it) => it.origin),
+    })),
   ready: simulator.ready,
 };
 

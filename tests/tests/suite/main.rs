@@ -36,6 +36,7 @@ mod scaled;
 mod seed;
 mod server;
 mod settings;
+mod simulator;
 mod snapshots;
 mod soak;
 mod spending;

@@ -1,0 +1,102 @@
+/**
+ * Uses the page as its people do.
+ *
+ *   node test/simulator.mjs BASE_URL branch                     the loan sample, offline; another answer in turn 4
+ *   node test/simulator.mjs BASE_URL recorded ID FOLDER         takes a conversation over from the server and exports it as a test
+ *   node test/simulator.mjs BASE_URL edited PACK.json FROM TO   plays a pack, replaces a text in it, and plays it again
+ *
+ * Prints JSON lines, each with one member that says what it is.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { withPage } from './chromium.mjs';
+
+const WITHIN_MS = 20_000;
+const [base, what, ...more] = process.argv.slice(2);
+const WAYS = { branch, recorded, edited };
+
+await withPage(base, { before: listen }, WAYS[what]);
+
+/** Counts what the engine's worker says was answered, so that nothing happens unseen. */
+async function listen(page) {
+  await page.addInitScript(() => {
+    globalThis.answered = [];
+    globalThis.Worker = class extends Worker {
+      constructor(...all) {
+        super(...all);
+        this.addEventListener('message', ({ data }) => {
+          if (data.type === 'answer') globalThis.answered.push(data.answered.effect.request);
+        });
+      }
+    };
+  });
+}
+
+async function branch(page) {
+  await page.context().setOffline(true);
+  await page.getByRole('button', { name: /^Loan with confirmation/ }).click();
+  await turns(page, 5, true);
+  print({ played: await shown(page) });
+  await page.evaluate(() => globalThis.answered.splice(0));
+  const fourth = page.locator('article.turn').nth(3);
+  await fourth.getByRole('button', { name: /^Say something else/ }).click();
+  await page.getByLabel('Say instead in turn 4').fill('no');
+  await page.keyboard.press('Enter');
+  await turns(page, 4, true);
+  print({ branched: await shown(page) });
+  print({ asked: await page.evaluate(() => globalThis.answered.map((it) => it.user_text)) });
+  print({ branches: await page.locator('.branches').evaluate((it) => ((it.open = true), it.innerText)) });
+}
+
+async function recorded(page) {
+  const [id, folder] = more;
+  await page.getByRole('button', { name: 'Import' }).click();
+  await page.getByLabel('Id of the conversation').fill(id);
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Look at it' }).waitFor({ timeout: WITHIN_MS });
+  print({ verdict: await dialog.locator('[role="status"] p').first().innerText() });
+  await dialog.getByRole('button', { name: 'Look at it' }).click();
+  print({ taken: await shown(page) });
+  print({ equal: await page.getByText('equal state hash').count() });
+  await page.getByRole('button', { name: 'Export test' }).click();
+  const files = [];
+  page.on('download', (it) => files.push(it.saveAs(join(folder, it.suggestedFilename())).then(() => it.suggestedFilename())));
+  await page.getByRole('button', { name: /^Save .*talk/ }).click();
+  await page.waitForEvent('download', { timeout: WITHIN_MS, predicate: () => files.length === 2 });
+  print({ files: await Promise.all(files) });
+}
+
+async function edited(page) {
+  const [file, from, to] = more;
+  const pack = await readFile(file, 'utf8');
+  const { turns: count } = JSON.parse(pack);
+  const editor = page.getByRole('textbox', { name: 'Pack as JSON text' });
+  for (const text of [pack, pack.replaceAll(from, to)]) {
+    await editor.fill(text);
+    await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
+    await page.getByRole('button', { name: 'Play pack' }).click();
+    await turns(page, count.length, true);
+    print({ hashes: (await shown(page)).map((it) => it.hash) });
+  }
+}
+
+/** Waits until a branch has so many turns that have ended. */
+async function turns(page, count, ended) {
+  await page.waitForFunction(
+    ([wanted, all]) => {
+      const path = globalThis.convengine.turns();
+      return path.length === wanted && (!all || path.every((it) => it.hash !== '' || it.fault !== null));
+    },
+    [count, ended],
+    { timeout: WITHIN_MS },
+  );
+}
+
+function shown(page) {
+  return page.evaluate(() => globalThis.convengine.turns());
+}
+
+function print(line) {
+  console.log(JSON.stringify(line));
+}
