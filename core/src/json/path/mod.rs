@@ -7,6 +7,7 @@ mod filter;
 mod members;
 mod parse;
 mod query;
+mod reads;
 mod select;
 mod verdict;
 
