@@ -77,7 +77,7 @@ pub fn considered(t: &Turning<'_>) -> Vec<Considered> {
             _ if closed(key.as_deref()) || closed(it.key.as_deref()) => {
                 (Fate::NotMatched, "it was carried out at this intent and state: a rule has to name it again")
             }
-            Choice::One(action) if action.reference == it.reference => (Fate::Won, "it comes first by priority"),
+            Choice::One(action) if action.reference == it.reference => (Fate::Won, "it is what the turn is about"),
             Choice::Several(rows) if rows.iter().any(|row| row.id == it.id) => {
                 (Fate::Matched, "others have the same priority: the user has to say which one, or a lower priority")
             }

@@ -278,3 +278,59 @@ fn a_change_of_state_that_the_graph_does_not_have_is_told() {
     assert_eq!(why["verdict"], "the state may not follow; it stays all the same");
     assert_eq!(why["about"], json!({"intent": "ORDER", "from": "START", "to": "FOUND", "allowed": ["OTHER"]}));
 }
+
+#[test]
+fn pending_actions_are_explained() {
+    let fates = |priorities: [i64; 2]| {
+        let mut pack = orders();
+        let columns = ["pending_action_id", "intent_code", "state_code", "action_key", "bean_name", "method_names", "priority"];
+        let row_of = |id: i64, intent: &str, priority: i64| json!([id, intent, "ANY", format!("K{id}"), format!("b{id}"), "m", priority]);
+        let [first, second] = priorities;
+        pack["tables"]["ce_pending_action"] =
+            rows(&columns, &[row_of(1, "ORDER", first), row_of(2, "ORDER", second), row_of(3, "CARD", 1)]);
+        let why = one(&play(&pack), "pending_action", |_| true);
+        assert_eq!(why["verdict"], "no action is carried out: the user has not said yes or no to one");
+        (1..=3).map(|id| row(&why, id)["verdict"].clone()).collect::<Vec<Value>>()
+    };
+    assert_eq!(fates([2, 1]), ["lost", "won", "out_of_scope"]);
+    assert_eq!(fates([1, 1]), ["matched", "matched", "out_of_scope"]);
+}
+
+#[test]
+fn what_the_guardrail_holds_back_is_told() {
+    let mut pack = orders();
+    let settings = json!({"require-approval-for-sensitive-actions": true, "sensitive-patterns": ["delete", "\\border\\b"]});
+    pack["settings"]["flow"]["guardrail"] = settings;
+    let whys = play(&pack);
+    let why = one(&whys, "guardrail", |_| true);
+    assert_eq!(why["verdict"], "held back: the message is sensitive and not approved");
+    assert_eq!((&why["rows"][0]["verdict"], &why["rows"][1]["verdict"]), (&json!("not_matched"), &json!("matched")));
+    let planner = one(&whys, "planner", |_| true);
+    assert_eq!((&planner["rows"][0]["verdict"], &planner["rows"][1]["verdict"]), (&json!("won"), &json!("not_reached")));
+}
+
+#[test]
+fn the_template_of_an_answer_is_explained() {
+    let mut pack = orders();
+    pack["tables"]["ce_response"][2]["response_type"] = json!("DERIVED");
+    pack["tables"]["ce_prompt_template"] = rows(
+        &["template_id", "intent_code", "state_code", "output_format", "system_prompt", "user_prompt"],
+        &[
+            json!([1, "ORDER", "ANY", "TEXT", "s", "u"]),
+            json!([2, "ORDER", "FOUND", "TEXT", "s", "u"]),
+            json!([3, "ORDER", "FOUND", "JSON", "s", "u"]),
+            json!([4, "CARD", "ANY", "TEXT", "s", "u"]),
+        ],
+    );
+    pack["llm"] = json!([{"purpose": "response_text", "reply": "hello"}]);
+    let why = one(&play(&pack), "template", |_| true);
+    let fates: Vec<Value> = (1..=4).map(|id| row(&why, id)["verdict"].clone()).collect();
+    assert_eq!(fates, ["lost", "won", "not_matched", "out_of_scope"]);
+    assert_eq!(row(&why, 3)["reason"], "it is of the format JSON");
+}
+
+#[test]
+fn a_turn_that_nothing_corrects_says_why() {
+    let why = one(&play(&orders()), "correction", |_| true);
+    assert_eq!(why["verdict"], "nothing to correct: no schema is for this intent and state");
+}
