@@ -24,7 +24,8 @@ impl Turn {
         start(input, config, Mode { held: false, watch: Watch::Nothing })
     }
 
-    /// Starts a turn that records the session at the edges of its steps; see [`Turn::views`].
+    /// Starts a turn that records the session at the edges of its steps and why it decides as it does; see [`Turn::views`] and
+    /// [`Turn::whys`].
     ///
     /// # Errors
     /// As [`Turn::start`].
@@ -39,8 +40,15 @@ impl Turn {
     /// [`TurnError::Protocol`] and [`TurnError::Program`] for a journal of another protocol or program, [`TurnError::Diverged`] with the
     /// difference when the turn asks for something else than it did.
     pub fn restore(journal: Journal, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
-        let Rescued { turn, slice, diverged } = Turn::rescue(&journal, config)?;
-        diverged.map_or(Ok((turn, slice)), Err)
+        fitting(Turn::rescue(&journal, config)?)
+    }
+
+    /// As [`Turn::restore`], with a record of its steps and decisions; see [`Turn::views`] and [`Turn::whys`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn restore_watched(journal: Journal, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
+        fitting(again(&journal, config, Watch::Steps)?)
     }
 
     /// Runs a recorded turn again for as long as its journal fits, so that a host can take up or close what a crash has left.
@@ -63,6 +71,11 @@ impl Turn {
     pub fn retrace(journal: &Journal, config: Arc<Config>) -> Result<Rescued, TurnError> {
         again(journal, config, Watch::Audits)
     }
+}
+
+fn fitting(rescued: Rescued) -> Result<(Turn, Slice), TurnError> {
+    let Rescued { turn, slice, diverged } = rescued;
+    diverged.map_or(Ok((turn, slice)), Err)
 }
 
 fn again(journal: &Journal, config: Arc<Config>, watch: Watch) -> Result<Rescued, TurnError> {
@@ -164,3 +177,6 @@ fn writes(kept: Vec<Write>) -> Vec<Write> {
     let (mut rows, others): (Vec<Write>, Vec<Write>) = kept.into_iter().partition(|it| matches!(it, Write::Conversation(_)));
     rows.pop().into_iter().chain(others).collect()
 }
+
+#[cfg(test)]
+mod whys;

@@ -8,7 +8,8 @@ mod steps;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convengine_core::config::Config;
+use convengine_core::config::{Config, Issue};
+use convengine_core::lint;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_of};
 use convengine_core::turn::{
     Abandon, Answer, Completion, Effect, EffectId, ExtensionRequest, Journal, Loaded, Millis, Notice, Outcome, Slice, Turn, View,
@@ -24,7 +25,8 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 pub struct Engine {
     pack: Pack,
     config: Arc<Config>,
-    issues: String,
+    /// Those of compiling.
+    issues: Vec<Issue>,
     scripted: Scripted,
     /// The script as it stood at marked points.
     marks: Vec<Scripted>,
@@ -48,7 +50,7 @@ impl Engine {
         let (config, issues) = Config::compile(&pack.tables, &pack.settings);
         Ok(Engine {
             config: Arc::new(config),
-            issues: text(&issues)?,
+            issues,
             scripted: Scripted::of(&pack),
             pack,
             marks: Vec::new(),
@@ -62,9 +64,10 @@ impl Engine {
         })
     }
 
-    /// The configuration's issues, as a JSON list.
-    pub fn issues(&self) -> String {
-        self.issues.clone()
+    /// The configuration's issues, as a JSON list: those of compiling, then what works, but hardly as meant.
+    pub fn issues(&self) -> Result<String, JsValue> {
+        let found = lint::check(&self.pack.tables, self.config.settings.profile, &self.issues);
+        text(&self.issues.iter().chain(&found).collect::<Vec<_>>())
     }
 
     /// The configuration's content hash.
@@ -152,11 +155,13 @@ impl Engine {
         text(self.turn.as_ref().ok_or_else(no_turn)?.journal())
     }
 
-    /// Runs a recorded turn again on the conversation as it was then; returns everything up to where its journal ends.
-    pub fn restore(&mut self, journal: &str) -> Result<String, JsValue> {
+    /// Runs a recorded turn again on the conversation as it was then; returns everything up to where its journal ends. A turn that is
+    /// `unwatched` has no views and no whys, and is back several times as fast.
+    pub fn restore(&mut self, journal: &str, unwatched: Option<bool>) -> Result<String, JsValue> {
         let journal: Journal = parse("journal", journal)?;
         self.conversations.place(&journal.input.conversation, journal.input.session.clone());
-        let (turn, slice) = Turn::restore(journal, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
+        let restore = if unwatched == Some(true) { Turn::restore } else { Turn::restore_watched };
+        let (turn, slice) = restore(journal, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
         self.begin(turn, &slice)
     }
 
@@ -194,6 +199,11 @@ impl Engine {
     /// The session before and after each step of the turn, as a JSON list.
     pub fn views(&self) -> Result<String, JsValue> {
         text(&self.views_so_far())
+    }
+
+    /// Why the decisions of the turn fell as they did, as a JSON list.
+    pub fn whys(&self) -> Result<String, JsValue> {
+        text(&self.turn.as_ref().map(Turn::whys).unwrap_or_default())
     }
 
     /// A conversation as stored, or `null`.

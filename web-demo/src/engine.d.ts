@@ -34,8 +34,8 @@ declare module 'convengine-wasm' {
     abandon(why: 'timeout' | 'lost', at: number): string;
     /** Gives everything that the turn cannot derive again. */
     journal(): string;
-    /** Runs a recorded turn again, on the conversation as it was then, and gives all that it says. */
-    restore(journal: string): string;
+    /** Runs a recorded turn again, on the conversation as it was then, and gives all that it says; unwatched, it has no steps and whys. */
+    restore(journal: string, unwatched?: boolean): string;
     /** Gives a conversation as stored, or `null`. */
     conversation(id: string): string;
     /** Stores a conversation in the place of what is known of it; nothing makes it a new one. */

@@ -9,5 +9,5 @@ mod runtime;
 pub use approval::{approval, take_answer, wait};
 pub use choice::choose;
 pub use lifecycle::{decision, open_late, proceed, put_back, start};
-pub use registry::{Choice, Named, is_pending, named};
+pub use registry::{Choice, Named, considered, is_pending, named};
 pub use runtime::{Runtime, Status};

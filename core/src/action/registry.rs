@@ -7,6 +7,7 @@ use crate::config::PendingAction;
 use crate::json::{has_content, trimmed};
 use crate::session::Session;
 use crate::text::task::TaskName;
+use crate::turn::{Considered, Fate};
 use crate::turning::Turning;
 
 /// Members of `context.pending_action` that name a row.
@@ -58,6 +59,35 @@ pub fn named<'c>(t: &Turning<'c>) -> Choice<'c> {
         return Choice::Several(top);
     }
     Choice::One(Named { key, reference: first.reference.clone(), task: Some(first.task.clone()) })
+}
+
+/// What becomes of each row of the registry in this turn.
+pub fn considered(t: &Turning<'_>) -> Vec<Considered> {
+    let session = &t.session;
+    let (intent, state) = (&session.intent, &session.state);
+    let runtime = Runtime::of(session);
+    let again = session.is_named_by_rule();
+    let eligible = t.config.pending_actions.eligible(intent, state);
+    let key = key(session, &runtime, &eligible);
+    let choice = named(t);
+    let judge = |it: &PendingAction| {
+        let closed = |key: Option<&str>| !again && runtime.is_closed(key, &it.reference, intent, state);
+        let (fate, reason) = match &choice {
+            _ if key.is_some() && !same_key(it, key.as_deref()) => (Fate::NotMatched, "the turn is about another key"),
+            _ if closed(key.as_deref()) || closed(it.key.as_deref()) => {
+                (Fate::NotMatched, "it was carried out at this intent and state: a rule has to name it again")
+            }
+            Choice::One(action) if action.reference == it.reference => (Fate::Won, "it is what the turn is about"),
+            Choice::Several(rows) if rows.iter().any(|row| row.id == it.id) => {
+                (Fate::Matched, "others have the same priority: the user has to say which one, or a lower priority")
+            }
+            Choice::None | Choice::One(_) | Choice::Several(_) => (Fate::Lost, "another row comes first: a lower priority would win"),
+        };
+        Considered { score: it.priority.into(), ..it.considered(fate).because(reason) }
+    };
+    let mut rows: Vec<Considered> = eligible.into_iter().map(judge).collect();
+    rows.extend(t.config.pending_actions.outside(intent, state));
+    rows
 }
 
 /// Whether something waits for a yes or a no: a session that names an action, or a row for a resolved intent and state.

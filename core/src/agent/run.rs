@@ -108,7 +108,15 @@ fn announce(t: &mut Turning<'_>, plan: &Plan) {
     t.session.set_param("mcp_tool_code", plan.code.clone());
     t.session.set_param("mcp_tool_args", plan.args.clone());
     t.session.set_param("mcp_operation_tag", plan.tag.clone());
+    explain(t, plan, "the planner has planned");
     lifecycle::sketch(&mut t.session, Moment::of(Standing::InProgress, plan));
+}
+
+fn explain(t: &Turning<'_>, plan: &Plan, verdict: &str) {
+    if let Some(why) = t.door.why("planner") {
+        let about = json!({"action": plan.action.name(), "tool": plan.code, "args": plan.args, "operationTag": plan.tag});
+        why.about(about).decided(&t.door, verdict);
+    }
 }
 
 /// Calls the tool, unless something speaks against it.
@@ -145,6 +153,7 @@ async fn check(t: &mut Turning<'_>, run: &mut Loop<'_>, plan: &Plan) -> Next {
 
 /// Ends the loop with a call that is not allowed.
 fn refuse(t: &mut Turning<'_>, plan: &Plan, answer: &str, reason: &str, error: Value) -> Next {
+    explain(t, plan, reason);
     end(t, answer, Moment::of(Standing::Blocked, plan).because(reason));
     let progress = Progress { tool_code: plan.code.as_deref(), ..Progress::error(STEP, "MCP_TOOL_ERROR") };
     tell(t, Stage::McpToolError, progress, error);
@@ -156,6 +165,7 @@ fn repeat(t: &mut Turning<'_>, run: &Loop<'_>, plan: &Plan, code: &str) -> Next 
     let newest = run.seen.iter().rev().find(|it| !it.failed).map(Observation::value);
     let summary = newest.as_ref().and_then(|it| it.get("summary")?.as_str()).filter(|it| !it.trim().is_empty());
     let answer = summary.unwrap_or(UNSAFE_STEP);
+    explain(t, plan, "the same call has succeeded already: the loop ends with what it brought");
     end(t, answer, Moment::of(Standing::Answered, plan));
     let progress = Progress { tool_code: Some(code), ..Progress::new(STEP, "MCP_DUPLICATE_TOOL_CALL_SUPPRESSED") };
     let payload = json!({"answer": answer, "reason": "DUPLICATE_TOOL_CALL_SUPPRESSED", "tool_code": code, "args": plan.args});

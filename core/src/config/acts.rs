@@ -9,6 +9,7 @@ use super::tables::ConfigRows;
 use crate::json::members;
 use crate::text::regex::Regex;
 use crate::text::template::Template;
+use crate::turn::{Considered, Fate, TOO_MANY_STEPS};
 
 /// What the user does with a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +91,23 @@ impl Acts {
     /// The act whose words are the whole of a text.
     pub fn named(&self, text: &str) -> Option<Act> {
         self.words.iter().find(|it| it.1.find(text) == Ok(true)).map(|it| it.0)
+    }
+
+    /// What becomes of the words of each act on a text.
+    pub fn considered(&self, text: &str) -> Vec<Considered> {
+        let mut named = false;
+        let mut judge = |(act, regex): &(Act, Regex)| {
+            let row = |fate| Considered::choice("ce_config", act.name(), fate);
+            let judged = match regex.find(text) {
+                _ if named => row(Fate::NotReached),
+                Ok(true) => row(Fate::Matched),
+                Ok(false) => row(Fate::NotMatched),
+                Err(_) => row(Fate::Failed).because(TOO_MANY_STEPS),
+            };
+            named |= judged.verdict == Fate::Matched;
+            judged
+        };
+        self.words.iter().map(&mut judge).collect()
     }
 
     pub(super) fn compile(rows: &ConfigRows, issues: &mut Vec<Issue>) -> Acts {

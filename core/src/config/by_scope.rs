@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::row::Row;
-use super::scope::{ANY, upper};
+use super::scope::{ANY, apart, upper};
+use crate::turn::{Considered, Fate};
 
 /// Rows by intent and state; within a scope they keep the order in which they were added.
 #[derive(Debug, Clone)]
@@ -31,6 +32,19 @@ impl<T> ByScope<T> {
     /// The rows of exactly this scope.
     pub fn at(&self, intent: &str, state: &str) -> &[T] {
         rows(self.0.get(&*key(intent)), &key(state))
+    }
+
+    /// All rows, each with its intent and state.
+    pub fn all(&self) -> impl Iterator<Item = ((&str, &str), &T)> {
+        self.0.iter().flat_map(|(intent, states)| {
+            states.iter().flat_map(move |(state, rows)| rows.iter().map(move |it| ((intent.as_str(), state.as_str()), it)))
+        })
+    }
+
+    /// The rows that are not for an intent and a state, as somebody who looks at a decision sees them.
+    pub fn outside(&self, intent: &str, state: &str, row: impl Fn(&T, Fate) -> Considered) -> Vec<Considered> {
+        let apart = |(scope, it): ((&str, &str), &T)| Some(row(it, Fate::OutOfScope).because(apart(scope, intent, state)?));
+        self.all().filter_map(apart).collect()
     }
 
     /// The rows for an intent and a state with those of any intent and of any state: the narrower scope first.

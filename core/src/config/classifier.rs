@@ -6,6 +6,7 @@ use super::matcher_set::MatcherSet;
 use super::row::{Row, by_priority};
 use super::scope::{Scopes, UNKNOWN, enabled_intents, upper};
 use super::tables::Tables;
+use crate::turn::{Considered, Fate};
 
 /// A classifier row.
 #[derive(Debug, Clone)]
@@ -59,6 +60,18 @@ impl Classifiers {
         let lower = text.to_lowercase();
         let candidates = self.index.candidates(text, &lower).into_iter().filter_map(|it| self.patterns.get(it));
         candidates.filter(|it| it.0.matches(text, &lower) == Ok(true)).map(|it| &it.1).collect()
+    }
+
+    /// What becomes of each pattern row on a text.
+    pub fn considered(&self, text: &str) -> Vec<Considered> {
+        self.patterns.iter().map(|(matcher, row)| matcher.considered(text, |it| row.considered(it))).collect()
+    }
+}
+
+impl Classifier {
+    /// The row, as somebody who looks at a decision sees it.
+    pub fn considered(&self, fate: Fate) -> Considered {
+        Considered::row("ce_intent_classifier", self.id, &self.intent, fate)
     }
 }
 

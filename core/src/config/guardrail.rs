@@ -3,6 +3,7 @@
 use super::issue::Issue;
 use super::settings::Guardrail;
 use crate::text::regex::Regex;
+use crate::turn::{Considered, Fate, TOO_MANY_STEPS};
 
 /// What makes a message sensitive.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +35,19 @@ impl SensitivePatterns {
     /// Whether a pattern cannot be compiled; a gate that fails closed then lets nothing through without an approval.
     pub fn is_broken(&self) -> bool {
         self.broken
+    }
+
+    /// What becomes of each pattern on a message.
+    pub fn considered(&self, text: &str) -> Vec<Considered> {
+        let judge = |it: &Regex| {
+            let row = |fate| Considered::choice("", it.pattern(), fate);
+            match it.find(text) {
+                Ok(true) => row(Fate::Matched),
+                Ok(false) => row(Fate::NotMatched),
+                Err(_) => row(Fate::Failed).because(TOO_MANY_STEPS),
+            }
+        };
+        self.patterns.iter().map(judge).collect()
     }
 
     /// Whether a message is sensitive.

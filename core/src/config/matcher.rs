@@ -1,6 +1,7 @@
 //! Text patterns of policy and classifier rows: REGEX, EXACT, CONTAINS and STARTS_WITH. (`decisions.md` 9)
 
 use crate::text::regex::{Regex, StepLimit};
+use crate::turn::{Considered, Fate, TOO_MANY_STEPS};
 
 /// A compiled pattern for the user's text; case does not count.
 #[derive(Debug, Clone)]
@@ -25,6 +26,15 @@ impl TextMatcher {
             "STARTS_WITH" => Ok(TextMatcher::StartsWith(pattern.to_lowercase())),
             _ => return None,
         })
+    }
+
+    /// What becomes of a row with the pattern on a text, as somebody who looks at a decision sees it.
+    pub(super) fn considered(&self, text: &str, row: impl FnOnce(Fate) -> Considered) -> Considered {
+        match self.matches(text, &text.to_lowercase()) {
+            Ok(true) => row(Fate::Matched),
+            Ok(false) => row(Fate::NotMatched).because("the message does not match the pattern"),
+            Err(StepLimit) => row(Fate::Failed).because(TOO_MANY_STEPS),
+        }
     }
 
     /// Whether a text matches; `lower` is the same text in lower case.

@@ -57,7 +57,7 @@ pub use pending_action::{PendingAction, PendingActions};
 pub use planner::{Planner, Planners};
 pub use policy::{Policies, Policy};
 pub use profile::{Arbitration, Profile, V1, V2};
-pub use prompt::{InteractionTerms, PromptTemplate, PromptTemplates};
+pub use prompt::{InteractionTerms, PromptTemplate, PromptTemplates, SCHEMA_JSON};
 pub use response::{Making, OutputFormat, Response, Responses};
 pub(crate) use row::{Row, by_priority};
 pub use rule::{Action, Condition, Phase, Rule, Rules, SetDialogueAct};

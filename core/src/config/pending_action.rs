@@ -6,6 +6,7 @@ use super::row::Row;
 use super::scope::Scopes;
 use super::tables::Tables;
 use crate::text::task::TaskName;
+use crate::turn::{Considered, Fate};
 
 /// A pending action row.
 #[derive(Debug, Clone)]
@@ -45,6 +46,18 @@ impl PendingActions {
         let mut found: Vec<&PendingAction> = self.0.fitting(intent, state).collect();
         found.sort_by_key(|it| (it.priority, it.id));
         found
+    }
+
+    /// The rows that are for another intent or state.
+    pub fn outside(&self, intent: &str, state: &str) -> Vec<Considered> {
+        self.0.outside(intent, state, PendingAction::considered)
+    }
+}
+
+impl PendingAction {
+    /// The row, as somebody who looks at a decision sees it.
+    pub fn considered(&self, fate: Fate) -> Considered {
+        Considered::row("ce_pending_action", self.id, self.key.as_ref().unwrap_or(&self.reference), fate)
     }
 }
 

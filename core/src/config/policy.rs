@@ -7,6 +7,7 @@ use super::row::{Row, by_priority};
 use super::scope::upper;
 use super::tables::Tables;
 use crate::text::regex::StepLimit;
+use crate::turn::{Considered, Fate};
 
 /// A policy row.
 #[derive(Debug, Clone)]
@@ -63,6 +64,28 @@ impl Policies {
             }
         }
         Ok(None)
+    }
+
+    /// What becomes of each pattern row on a text, and of the rows that ask a model until one is asked.
+    pub fn considered(&self, text: &str) -> Vec<Considered> {
+        let mut rows: Vec<Considered> = Vec::new();
+        for (matcher, policy) in &self.patterns {
+            let decided = rows.last().is_some_and(|it| it.verdict != Fate::NotMatched);
+            rows.push(if decided {
+                policy.considered(Fate::NotReached)
+            } else {
+                let judged = matcher.considered(text, |it| policy.considered(it));
+                if judged.verdict == Fate::Matched { policy.considered(Fate::Won) } else { judged }
+            });
+        }
+        rows.extend(self.questions.iter().map(|it| it.considered(Fate::NotReached)));
+        rows
+    }
+}
+
+impl Policy {
+    fn considered(&self, fate: Fate) -> Considered {
+        Considered::row("ce_policy", self.id, &self.pattern, fate)
     }
 }
 

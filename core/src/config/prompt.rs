@@ -5,12 +5,13 @@ use serde_json::Value;
 use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::row::Row;
-use super::scope::{ANY, Scopes, around, upper};
+use super::scope::{ANY, Scopes, apart, around, same_code, upper};
 use super::tables::Tables;
 use crate::text::template::Template;
+use crate::turn::{Considered, Fate};
 
 /// The format of templates that extract values.
-const SCHEMA_JSON: &str = "SCHEMA_JSON";
+pub const SCHEMA_JSON: &str = "SCHEMA_JSON";
 
 /// Modes of interaction that are known.
 const MODES: [&str; 11] =
@@ -66,6 +67,12 @@ impl InteractionTerms {
     }
 }
 
+impl PromptTemplate {
+    fn considered(&self, fate: Fate) -> Considered {
+        Considered::row("ce_prompt_template", self.id, self.user.source(), fate)
+    }
+}
+
 /// Template rows by intent and state.
 #[derive(Debug, Clone, Default)]
 pub struct PromptTemplates(ByScope<PromptTemplate>);
@@ -100,6 +107,20 @@ impl PromptTemplates {
         }
         let newest = |(intent, state)| self.0.at(intent, state).iter().filter(|it| it.interaction.is_some()).max_by_key(|it| it.newness);
         around(intent, state).into_iter().find_map(newest).and_then(|it| it.interaction.as_ref())
+    }
+
+    /// What becomes of each row that could be the template of a format for an intent and a state; `chosen` is the one that was taken.
+    pub fn considered(&self, format: &str, intent: &str, state: &str, chosen: Option<i64>) -> Vec<Considered> {
+        let judge = |(scope, it): ((&str, &str), &PromptTemplate)| match apart(scope, intent, state) {
+            _ if it.format != format => it.considered(Fate::NotMatched).because(format!("it is of the format {}", it.format)),
+            Some(reason) => it.considered(Fate::OutOfScope).because(reason),
+            None if chosen == Some(it.id) => it.considered(Fate::Won),
+            None if format == SCHEMA_JSON && !same_code(scope.0, intent) => {
+                it.considered(Fate::Lost).because("values are extracted by a row of the intent itself")
+            }
+            None => it.considered(Fate::Lost).because("a row of a closer scope, or of the same, goes before it"),
+        };
+        self.0.all().map(judge).collect()
     }
 
     fn of_format(&self, format: &str, intent: &str, state: &str) -> impl Iterator<Item = &PromptTemplate> {

@@ -6,9 +6,16 @@ use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::profile::Profile;
 use super::row::Row;
-use super::scope::{ANY, Scopes, upper};
+use super::scope::{ANY, Scopes, apart, same_code, upper};
 use super::tables::Tables;
 use crate::text::template::Template;
+use crate::turn::{Considered, Fate};
+
+/// What a row of the state itself has over its priority.
+const OWN_STATE: i64 = 1000;
+
+/// What a row of any state has over its priority.
+const ANY_STATE: i64 = 10;
 
 /// The form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,9 +95,55 @@ impl Responses {
     }
 
     fn best(&self, intent: &str, state: &str) -> Option<&Response> {
-        let own = self.0.at(intent, state).iter().map(|it| (1000, it));
-        let any = self.0.at(intent, ANY).iter().map(|it| (10, it));
-        own.chain(any).min_by_key(|(closeness, it)| (it.priority.saturating_sub(*closeness), it.position)).map(|it| it.1)
+        let own = self.0.at(intent, state).iter().map(|it| (OWN_STATE, it));
+        let any = self.0.at(intent, ANY).iter().map(|it| (ANY_STATE, it));
+        own.chain(any).min_by_key(|(closeness, it)| it.rank(*closeness)).map(|it| it.1)
+    }
+
+    /// What becomes of each row for an intent and a state: the one that is chosen, those that lose by their score, and the others.
+    pub fn considered(&self, intent: &str, state: &str) -> Vec<Considered> {
+        let chosen = self.select(intent, state);
+        let mut fitting: Vec<(i64, &Response)> = self
+            .0
+            .all()
+            .filter(|it| apart(it.0, intent, state).is_none())
+            .map(|((_, own), it)| (if same_code(own, state) { OWN_STATE } else { ANY_STATE }, it))
+            .collect();
+        // The chosen one first, then those that it could have been compared with.
+        let other_intent = |it: &Response| chosen.is_some_and(|chosen| chosen.intent != it.intent);
+        fitting.sort_by_key(|(closeness, it)| (other_intent(it), it.rank(*closeness)));
+        let best = fitting.first().map(|(closeness, it)| it.rank(*closeness));
+        let judged = fitting.into_iter().map(|(closeness, it)| {
+            let (score, position) = it.rank(closeness);
+            let formula = format!("priority {} - {closeness} for the closeness of its state = {score}", it.priority);
+            let (fate, reason) = match best {
+                Some((_, first)) if first == position => (Fate::Won, formula),
+                Some(_) if other_intent(it) => (Fate::Lost, "it would win only without a row of the intent itself".to_owned()),
+                // Of equals, the first in the table wins.
+                Some((best, first)) => {
+                    let winning = best.saturating_add(closeness).saturating_sub(i64::from(position > first));
+                    (Fate::Lost, format!("{formula}, and the lowest wins: priority {winning} would"))
+                }
+                None => (Fate::NotMatched, formula),
+            };
+            Considered { score: score.into(), ..it.considered(fate).because(reason) }
+        });
+        judged.chain(self.0.outside(intent, state, Response::considered)).collect()
+    }
+}
+
+impl Response {
+    /// The lowest is chosen: by score, then by the place in the table.
+    fn rank(&self, closeness: i64) -> (i64, usize) {
+        (self.priority.saturating_sub(closeness), self.position)
+    }
+
+    fn considered(&self, fate: Fate) -> Considered {
+        let what = match &self.making {
+            Making::Exact(template) => template.source(),
+            Making::Derived { hint, .. } => hint,
+        };
+        Considered::row("ce_response", self.id, what, fate)
     }
 }
 

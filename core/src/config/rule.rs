@@ -12,6 +12,7 @@ use super::scope::{ANY, Scopes, same_code, upper};
 use super::tables::Tables;
 use crate::json::path::JsonPath;
 use crate::text::regex::Regex;
+use crate::turn::{Considered, Fate};
 
 pub use action::{Action, SetDialogueAct};
 
@@ -133,6 +134,18 @@ impl Rules {
     /// The rules of a phase for an intent and a state: the narrower scope first, then by priority.
     pub fn eligible(&self, phase: Phase, intent: &str, state: &str) -> impl Iterator<Item = &Rule> + use<'_> {
         self.0.get(&phase).map(|it| it.fitting(intent, state)).into_iter().flatten()
+    }
+
+    /// The rules of a phase that are for another intent or state.
+    pub fn outside(&self, phase: Phase, intent: &str, state: &str) -> Vec<Considered> {
+        self.0.get(&phase).map(|it| it.outside(intent, state, Rule::considered)).unwrap_or_default()
+    }
+}
+
+impl Rule {
+    /// The rule, as somebody who looks at a decision sees it.
+    pub fn considered(&self, fate: Fate) -> Considered {
+        Considered::row("ce_rule", self.id, &self.pattern, fate)
     }
 }
 

@@ -28,6 +28,16 @@ pub(crate) fn around<'c>(intent: &'c str, state: &'c str) -> [(&'c str, &'c str)
     [(intent, state), (intent, ANY), (ANY, state), (ANY, ANY)]
 }
 
+/// Why a row of a scope is not for an intent and a state; nothing when it is.
+pub(crate) fn apart(own: (&str, &str), intent: &str, state: &str) -> Option<String> {
+    let differs = |what, own: &str, here: &str| {
+        let apart = !same_code(own, ANY) && !same_code(own, here);
+        apart.then(|| format!("it is for the {what} {own}, and the {what} is {here}"))
+    };
+    let both: Vec<String> = [differs("intent", own.0, intent), differs("state", own.1, state)].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join("; "))
+}
+
 /// The codes of enabled intents, in upper case.
 pub(super) fn enabled_intents(tables: &Tables) -> BTreeSet<String> {
     tables.enabled("ce_intent").into_iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it)).collect()

@@ -37,6 +37,13 @@ impl StateEdges {
         edges
     }
 
+    /// The states that may follow one.
+    pub fn after(&self, intent: &str, from: &str) -> Vec<&str> {
+        let edges = [upper(intent).as_str(), ANY].map(|it| self.0.get(it)).into_iter().flatten();
+        let states = edges.flat_map(|it| [it.get(&upper(from)), it.get(ANY)]).flatten().flatten();
+        states.map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// Whether a transition is allowed; everything is where an intent has no edge at all.
     pub fn allows(&self, intent: &str, from: &str, to: &str) -> bool {
         let own = self.0.get(&upper(intent));

@@ -9,6 +9,7 @@ use super::scope::Scopes;
 use super::tables::Tables;
 use super::tool::tool_group;
 use crate::json::path::JsonPath;
+use crate::turn::{Considered, Fate};
 
 pub use args::Args;
 
@@ -25,6 +26,13 @@ pub struct ToolRow {
     pub args: Args,
     /// `when_path`: the row asks only when it holds.
     pub when: Option<JsonPath>,
+}
+
+impl ToolRow {
+    /// The row, as somebody who looks at a decision sees it.
+    pub fn considered(&self, fate: Fate) -> Considered {
+        Considered::row("ce_tool", self.id, self.code.as_ref().or(self.group.as_ref()).map_or("", String::as_str), fate)
+    }
 }
 
 /// Rows by scope, each scope's by priority.
@@ -47,6 +55,11 @@ impl ToolRows {
     /// The rows for an intent and a state: the narrower scope first, then by priority.
     pub fn of(&self, intent: &str, state: &str) -> impl Iterator<Item = &ToolRow> + use<'_> {
         self.0.fitting(intent, state)
+    }
+
+    /// The rows that are for another intent or state.
+    pub fn outside(&self, intent: &str, state: &str) -> Vec<Considered> {
+        self.0.outside(intent, state, ToolRow::considered)
     }
 }
 

@@ -4,17 +4,20 @@ use serde_json::{Value, json};
 
 use super::INTENT_COLLISION;
 use super::collision;
-use super::reply::AgentReply;
+use super::reply::{AgentReply, Score};
 use crate::audit::Stage;
-use crate::config::Phase;
+use crate::config::{Phase, same_code};
 use crate::fault::Fault;
 use crate::json::members;
 use crate::llm;
 use crate::rules;
 use crate::schema;
-use crate::turn::{LlmMode, Map, Payload, PayloadKind};
+use crate::turn::{Considered, Fate, LlmMode, Map, Payload, PayloadKind};
 use crate::turning::Turning;
 use crate::verbose::{Progress, publish, tell};
+
+/// Why an intent is not taken over.
+const NOT_ALLOWED: &str = "rejected: the intent is not among those that may be chosen";
 
 const RESOLVER: &str = "AgentIntentResolver";
 
@@ -26,6 +29,7 @@ pub async fn ask(t: &mut Turning<'_>) -> Result<Option<String>, Fault> {
     let config = t.config;
     publish(t, Progress::new(RESOLVER, "AGENT_INTENT_START"), || members(json!({"allowedIntentCount": config.agent.intents.len()})));
     if config.agent.intents.is_empty() {
+        explain(t, None, "not asked: no intent may be chosen");
         t.audit(Stage::IntentAgentSkipped, |_| json!({"reason": "no allowed intents"}));
         return Ok(None);
     }
@@ -35,7 +39,10 @@ pub async fn ask(t: &mut Turning<'_>) -> Result<Option<String>, Fault> {
     }
     let resolved = match call(t).await {
         Ok(reply) => Ok(judge(t, &reply).await),
-        Err(fault) => Err(fault),
+        Err(fault) => {
+            explain(t, None, "the model did not answer");
+            Err(fault)
+        }
     };
     t.session.set_param("agentResolver", false);
     resolved
@@ -68,7 +75,7 @@ async fn call(t: &mut Turning<'_>) -> Result<String, Fault> {
 
 async fn judge(t: &mut Turning<'_>, reply: &str) -> Option<String> {
     let Ok(object) = serde_json::from_str::<Map>(llm::unfenced(reply)) else {
-        return reject(t, json!({"reason": "invalid json"}));
+        return reject(t, None, "rejected: the answer is no JSON object", json!({"reason": "invalid json"}));
     };
     let mut reply = AgentReply::read(&object, &t.config.agent);
     t.session.set_param("intent_scores", json!(reply.scores));
@@ -123,11 +130,22 @@ fn collide(t: &mut Turning<'_>, reply: &mut AgentReply) {
 /// Asks the user; an intent that may not be chosen is not taken over with the question.
 fn clarify(t: &mut Turning<'_>, reply: &AgentReply) -> Option<String> {
     let Some(question) = &reply.question else {
-        return reject(t, json!({"reason": "needsClarification without question"}));
+        return reject(
+            t,
+            Some(reply),
+            "rejected: the user should be asked, but not what",
+            json!({"reason": "needsClarification without question"}),
+        );
     };
     if let Some(intent) = reply.intent.as_deref().filter(|it| !t.config.agent.allows(it)) {
-        return reject(t, json!({"intent": intent, "state": reply.state, "reason": "Intent not in allowed intents"}));
+        return reject(
+            t,
+            Some(reply),
+            NOT_ALLOWED,
+            json!({"intent": intent, "state": reply.state, "reason": "Intent not in allowed intents"}),
+        );
     }
+    explain(t, Some(reply), "the user is asked: the model says so, or two intents are too close");
     t.session.ask(question, "AGENT");
     take(t, reply);
     let payload = json!({"intent": reply.intent, "state": reply.state, "question": question, "followups": reply.followups});
@@ -138,14 +156,18 @@ fn clarify(t: &mut Turning<'_>, reply: &AgentReply) -> Option<String> {
 async fn accept(t: &mut Turning<'_>, reply: AgentReply) -> Option<String> {
     let Some(intent) = &reply.intent else {
         let allowed = &t.config.agent.intents;
-        return reject(t, json!({"reason": "the model names no intent", "allowedIntents": allowed, "scores": reply.scores}));
+        let payload = json!({"reason": "the model names no intent", "allowedIntents": allowed, "scores": reply.scores});
+        return reject(t, Some(&reply), "rejected: the model names no intent", payload);
     };
     if !t.config.agent.allows(intent) {
-        return reject(t, json!({"intent": intent, "state": reply.state, "reason": "Intent not in allowed intents"}));
+        let payload = json!({"intent": intent, "state": reply.state, "reason": "Intent not in allowed intents"});
+        return reject(t, Some(&reply), NOT_ALLOWED, payload);
     }
     if reply.confidence < t.config.agent.min_confidence {
-        return reject(t, json!({"intent": intent, "state": reply.state, "confidence": reply.confidence}));
+        let payload = json!({"intent": intent, "state": reply.state, "confidence": reply.confidence});
+        return reject(t, Some(&reply), "rejected: the confidence is below the least that is taken", payload);
     }
+    explain(t, Some(&reply), "accepted: the intent may be chosen, and the confidence is enough");
     take(t, &reply);
     rules::pass(t, Phase::PostAgentIntent, RESOLVER).await;
     t.session.clarification = None;
@@ -158,6 +180,23 @@ async fn accept(t: &mut Turning<'_>, reply: AgentReply) -> Option<String> {
     Some(t.session.intent.clone())
 }
 
+fn explain(t: &Turning<'_>, reply: Option<&AgentReply>, verdict: &str) {
+    let Some(why) = t.door.why("intent_agent") else { return };
+    let Some(reply) = reply else { return why.decided(&t.door, verdict) };
+    let agent = &t.config.agent;
+    let about = json!({
+        "intent": reply.intent, "state": reply.state, "confidence": reply.confidence, "minConfidence": agent.min_confidence,
+        "collisionGap": agent.collision_gap, "needsClarification": reply.needs_clarification, "question": reply.question,
+        "openQuestion": t.session.clarification.is_some(),
+    });
+    let named = |it: &str| reply.intent.as_deref().is_some_and(|intent| same_code(intent, it));
+    let score = |it: &Score| {
+        let fate = if named(&it.intent) { Fate::Matched } else { Fate::Lost };
+        Considered { score: it.confidence.into(), ..Considered::choice("", &it.intent, fate) }
+    };
+    why.about(about).of(reply.scores.iter().map(score).collect()).decided(&t.door, verdict);
+}
+
 /// Takes over intent and state, as far as the model names them.
 fn take(t: &mut Turning<'_>, reply: &AgentReply) {
     if let Some(intent) = &reply.intent {
@@ -168,7 +207,8 @@ fn take(t: &mut Turning<'_>, reply: &AgentReply) {
     }
 }
 
-fn reject(t: &Turning<'_>, payload: Value) -> Option<String> {
+fn reject(t: &Turning<'_>, reply: Option<&AgentReply>, why: &str, payload: Value) -> Option<String> {
+    explain(t, reply, why);
     tell(t, Stage::IntentAgentRejected, Progress::error(RESOLVER, "AGENT_INTENT_REJECTED"), payload);
     None
 }

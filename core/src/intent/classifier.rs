@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::audit::Stage;
 use crate::config::Classifier;
-use crate::turn::{EmbedRequest, Map};
+use crate::turn::{Considered, EmbedRequest, Fate, Map, Why};
 use crate::turning::Turning;
 
 /// The row that decides: when all pattern rows that match agree on the intent, the first of them; when none matches, the
@@ -19,7 +19,11 @@ pub async fn classify<'c>(t: &mut Turning<'c>) -> Option<&'c Classifier> {
             intents.push(&hit.intent);
         }
     }
+    let mut why = t.door.why("classifier").map(|it| it.of(config.classifiers.considered(text.as_deref().unwrap_or_default())));
     if intents.len() > 1 {
+        if let Some(why) = why {
+            why.about(json!({"collision": intents})).decided(&t.door, "rows of several intents match, so that none decides");
+        }
         t.audit(
             Stage::IntentClassifierCollision,
             |session| json!({"userText": session.user_text, "matchedIntents": intents, "matchedByRule": by_rule(&hits)}),
@@ -27,6 +31,10 @@ pub async fn classify<'c>(t: &mut Turning<'c>) -> Option<&'c Classifier> {
         return None;
     }
     if let Some(first) = hits.first() {
+        if let Some(mut why) = why {
+            why.wins(first.id);
+            why.decided(&t.door, "the rows that match agree on the intent: the first of them decides");
+        }
         t.audit(
             Stage::IntentClassificationMatched,
             |_| json!({"intent": first.intent, "state": first.state, "matchedByRule": by_rule(&hits)}),
@@ -34,9 +42,13 @@ pub async fn classify<'c>(t: &mut Turning<'c>) -> Option<&'c Classifier> {
         return Some(first);
     }
     let alike = match text.filter(|it| !it.trim().is_empty()) {
-        Some(text) => most_alike(t, &text).await,
+        Some(text) => most_alike(t, &text, &mut why).await,
         None => None,
     };
+    if let Some(why) = why {
+        let verdict = if alike.is_some() { "the example phrase that is most like the message decides" } else { "no row fits" };
+        why.about(json!({"minScore": config.agent.semantic_min_score})).decided(&t.door, verdict);
+    }
     if alike.is_none() {
         t.audit(
             Stage::IntentClassifierNoMatch,
@@ -50,7 +62,7 @@ fn by_rule(hits: &[&Classifier]) -> Map {
     hits.iter().map(|it| (it.id.to_string(), json!(it.intent))).collect()
 }
 
-async fn most_alike<'c>(t: &mut Turning<'c>, text: &str) -> Option<&'c Classifier> {
+async fn most_alike<'c>(t: &mut Turning<'c>, text: &str, why: &mut Option<Why>) -> Option<&'c Classifier> {
     let examples = &t.config.classifiers.examples;
     if examples.is_empty() {
         return None;
@@ -67,11 +79,17 @@ async fn most_alike<'c>(t: &mut Turning<'c>, text: &str) -> Option<&'c Classifie
     let mut best: Option<(f64, &Classifier)> = None;
     for (example, vector) in examples.iter().zip(of_examples) {
         let score = cosine(of_text, vector);
+        if let Some(why) = why {
+            why.rows.push(Considered { score: score.into(), ..example.row.considered(Fate::Lost) });
+        }
         if best.is_none_or(|it| score > it.0) {
             best = Some((score, &example.row));
         }
     }
     let (score, row) = best.filter(|it| it.0 >= t.config.agent.semantic_min_score)?;
+    if let Some(why) = why {
+        why.wins(row.id);
+    }
     t.audit(Stage::IntentClassificationMatched, |_| {
         let mut payload = json!({"intent": row.intent, "state": row.state, "matchedByRule": by_rule(&[row])});
         if let Some(payload) = payload.as_object_mut() {

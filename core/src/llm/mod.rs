@@ -112,6 +112,16 @@ pub fn unfenced(reply: &str) -> &str {
     inner.map_or(text, |it| if label(it) { it.get(4..).unwrap_or_default() } else { it }.trim())
 }
 
+/// Explains which template was taken, or that none fits.
+pub fn explain_template(t: &Turning<'_>, format: &str, chosen: Option<i64>) {
+    let (intent, state) = (&t.session.intent, &t.session.state);
+    if let Some(why) = t.door.why("template") {
+        let verdict = if chosen.is_some() { "the template of the closest scope is taken" } else { "no template fits" };
+        let rows = t.config.prompts.considered(format, intent, state, chosen);
+        why.about(json!({"format": format, "intent": intent, "state": state})).of(rows).decided(&t.door, verdict);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::unfenced;

@@ -30,7 +30,9 @@ struct Order<'o> {
 /// No template of the row's format fits, or the model does not answer.
 pub async fn derived(t: &mut Turning<'_>, response: &Response, hint: &str, schema: Option<Value>) -> Result<String, Fault> {
     let config = t.config;
-    let Some(template) = config.prompts.answer(response.format.name(), &t.session.intent, &t.session.state) else {
+    let template = config.prompts.answer(response.format.name(), &t.session.intent, &t.session.state);
+    llm::explain_template(t, response.format.name(), template.map(|it| it.id));
+    let Some(template) = template else {
         let message = format!(
             "No prompt template found for output_format={}, intent={}, state={}",
             response.format.name(),

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::act;
 use crate::audit::Stage;
 use crate::config::{Condition, Phase, Rule};
-use crate::session::{Facts, RuleRun};
-use crate::turn::Map;
+use crate::session::{Facts, RuleRun, Session};
+use crate::turn::{Considered, Fate, Map, TOO_MANY_STEPS, Why};
 use crate::turning::Turning;
 use crate::verbose::{Progress, publish};
 
@@ -31,12 +31,19 @@ pub async fn pass(t: &mut Turning<'_>, phase: Phase, source: &'static str) {
     announce(t, pass);
     let mut evaluated = false;
     let mut facts = Facts::default();
-    for _ in 0..ROUNDS {
+    for round in 1..=ROUNDS {
         let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
         let config = t.config;
+        let mut why = t.door.why("rules");
         for rule in config.rules.eligible(phase, &intent, &state) {
             evaluated = true;
-            evaluate(t, pass, rule, &state, &mut facts).await;
+            let considered = evaluate(t, pass, rule, &state, &mut facts, why.is_some()).await;
+            if let Some(why) = &mut why {
+                why.rows.extend(considered);
+            }
+        }
+        if let Some(why) = why {
+            explain(t, pass, why, json!({"phase": phase.name(), "round": round, "intent": intent, "state": state, "source": source}));
         }
         if t.session.intent == intent && t.session.state == state {
             break;
@@ -71,8 +78,19 @@ fn announce(t: &mut Turning<'_>, pass: Pass) {
 }
 
 /// `facts` are what paths are asked of: built when a rule first needs them, and again after a rule has done something.
-async fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, state_of_round: &str, facts: &mut Facts) {
-    if !applies(t, rule, facts) {
+///
+/// Returns what became of the rule when `watched`.
+async fn evaluate(
+    t: &mut Turning<'_>,
+    pass: Pass,
+    rule: &Rule,
+    state_of_round: &str,
+    facts: &mut Facts,
+    watched: bool,
+) -> Option<Considered> {
+    let applies = applies(t, rule, facts);
+    let considered = watched.then(|| considered(&t.session, rule, applies, facts));
+    if !applies {
         t.audit(Stage::RuleNoMatch(pass.source), |session| {
             json!({
                 "ruleId": rule.id, "type": rule.rule_type, "ruleStateCode": rule.state_code, "pattern": rule.pattern,
@@ -82,7 +100,7 @@ async fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, state_of_round: 
                 "ruleAgentPostMcp": pass.is(Phase::PostAgentMcp), "ruleToolPostExecution": pass.is(Phase::PostToolExecution),
             })
         });
-        return;
+        return considered;
     }
     t.audit(Stage::RuleMatch(pass.source), |session| {
         json!({
@@ -108,6 +126,7 @@ async fn evaluate(t: &mut Turning<'_>, pass: Pass, rule: &Rule, state_of_round: 
         })
     });
     publish(t, Progress::new("RulesStep", "RULE_APPLIED").of_rule(rule.id), || pass.metadata());
+    considered
 }
 
 /// Whether the rule's condition is met; a pattern that takes too many steps is not.
@@ -119,6 +138,44 @@ fn applies(t: &Turning<'_>, rule: &Rule, facts: &mut Facts) -> bool {
         Condition::Regex(regex) => text.is_some_and(|it| regex.find(it) == Ok(true)),
         Condition::JsonPath(path) => facts.hold(&t.session, path),
         Condition::ContextJsonPath(path) => facts.in_context(&t.session, path),
+    }
+}
+
+/// What became of a rule, with what its condition read.
+fn considered(session: &Session, rule: &Rule, applies: bool, facts: &Facts) -> Considered {
+    let text = session.user_text.as_deref();
+    let (reason, read) = match &rule.condition {
+        Condition::Always => ("there is no message", Map::new()),
+        Condition::Exact(_) => ("the message is another one", message(text)),
+        Condition::Regex(regex) if text.is_some_and(|it| regex.find(it).is_err()) => {
+            return rule.considered(Fate::Failed).because(TOO_MANY_STEPS);
+        }
+        Condition::Regex(_) => ("the pattern does not occur in the message", message(text)),
+        Condition::JsonPath(path) => ("the path does not hold", facts.read(path, false)),
+        Condition::ContextJsonPath(path) => ("the path finds nothing in the context", facts.read(path, true)),
+    };
+    let considered = if applies {
+        let done = format!("{} {}", rule.action_name, rule.action_value.as_deref().unwrap_or_default());
+        rule.considered(Fate::Matched).because(done.trim_end())
+    } else {
+        rule.considered(Fate::NotMatched).because(reason)
+    };
+    Considered { facts: read, ..considered }
+}
+
+fn message(text: Option<&str>) -> Map {
+    Map::from_iter([("userText".to_owned(), json!(text))])
+}
+
+/// A phase without rules explains nothing.
+fn explain(t: &Turning<'_>, pass: Pass, mut why: Why, about: Value) {
+    let of = |key: &str| about.get(key).and_then(Value::as_str).unwrap_or_default();
+    let outside = t.config.rules.outside(pass.phase, of("intent"), of("state"));
+    why.rows.extend(outside);
+    if !why.rows.is_empty() {
+        let matched = why.rows.iter().filter(|it| it.verdict == Fate::Matched).count();
+        let verdict = format!("{matched} of {} rules apply", why.rows.len());
+        why.about(about).decided(&t.door, verdict);
     }
 }
 

@@ -36,6 +36,12 @@ impl Facts {
         self.document.get("context").is_some_and(|context| path.present(context))
     }
 
+    /// What a path read of the facts, or of the context among them.
+    pub fn read(&self, path: &JsonPath, of_context: bool) -> Map {
+        let document = if of_context { self.document.get("context").unwrap_or(&Value::Null) } else { &self.document };
+        path.reads(document)
+    }
+
     fn add(&mut self, session: &Session, name: &str) {
         if self.whole || self.document.get(name).is_some() {
             return;

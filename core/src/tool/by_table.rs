@@ -8,7 +8,7 @@ use crate::json::canon;
 use crate::json::path::JsonPath;
 use crate::service::Filled;
 use crate::session::Session;
-use crate::turn::Map;
+use crate::turn::{Considered, Fate, Map, Why};
 use crate::turning::Turning;
 
 /// The parameter that remembers what succeeded: the place, and by row the request and its execution.
@@ -32,10 +32,22 @@ pub fn wanted(t: &mut Turning<'_>) -> Option<TableRequest> {
     forget_elsewhere(&mut t.session);
     let config = t.config;
     let mut facts = None;
+    let mut why = t.door.why("tool");
     let row = config.tool_rows.of(&t.session.intent, &t.session.state).find(|it| {
         let holds = |path: &JsonPath| path.matches(facts.get_or_insert_with(|| t.session.facts()));
-        it.when.as_ref().is_none_or(holds)
-    })?;
+        let asks = it.when.as_ref().is_none_or(holds);
+        if let Some(why) = &mut why {
+            let fate = if asks { Fate::Won } else { Fate::NotMatched };
+            let reason = if asks { "it is the first that fits" } else { "its when_path does not hold" };
+            let read = it.when.as_ref().zip(facts.as_ref()).map(|(path, facts)| path.reads(facts)).unwrap_or_default();
+            why.rows.push(Considered { facts: read, ..it.considered(fate).because(reason) });
+        }
+        asks
+    });
+    if let Some(why) = why {
+        explain(t, why, row.is_some());
+    }
+    let row = row?;
     let call = ToolCall {
         code: row.code.clone(),
         group: row.group.clone(),
@@ -48,6 +60,19 @@ pub fn wanted(t: &mut Turning<'_>) -> Option<TableRequest> {
     let execution = done.filter(|it| it.get("request").and_then(Value::as_str) == Some(hash.as_str()));
     let execution = execution.and_then(|it| it.get("execution").cloned());
     Some(TableRequest { call, execution, row, hash })
+}
+
+/// Adds the rows that nobody looked at any more, and those of another scope; says nothing where there is none.
+fn explain(t: &Turning<'_>, mut why: Why, found: bool) {
+    let (intent, state) = (&t.session.intent, &t.session.state);
+    let rows = &t.config.tool_rows;
+    let later: Vec<Considered> = rows.of(intent, state).skip(why.rows.len()).map(|it| it.considered(Fate::NotReached)).collect();
+    why.rows.extend(later);
+    why.rows.extend(rows.outside(intent, state));
+    if !why.rows.is_empty() {
+        let verdict = if found { "a row asks for a tool" } else { "no row asks for a tool" };
+        why.about(json!({"intent": intent, "state": state})).decided(&t.door, verdict);
+    }
 }
 
 /// What succeeded for another intent or in another state says nothing any more.

@@ -14,6 +14,7 @@ use super::error::{EffectError, TurnError};
 use super::notice::{Notice, NoticeBody};
 use super::request::Reply;
 use super::rng::Rng;
+use super::why::Why;
 use super::{Map, Millis, Watch};
 
 /// The session at the edge of a step, for people who look at how a turn came about.
@@ -35,6 +36,8 @@ pub struct View {
 #[derive(Debug, Clone)]
 pub struct Door {
     port: Arc<Mutex<Port>>,
+    /// Beside the port, so that a turn which nobody watches does not even lock it.
+    pub(super) watch: Watch,
 }
 
 #[derive(Debug)]
@@ -42,7 +45,6 @@ struct Port {
     turn: String,
     now: Millis,
     rng: Rng,
-    watch: Watch,
     step: &'static str,
     next_seq: u32,
     next_effect: u32,
@@ -50,6 +52,7 @@ struct Port {
     effects: Vec<Effect>,
     notices: Vec<Notice>,
     views: Vec<View>,
+    whys: Vec<Why>,
     metas: BTreeMap<u32, Map>,
     /// Whether anything was asked for that changes the world.
     wrote: bool,
@@ -63,7 +66,6 @@ impl Door {
             turn,
             now,
             rng: Rng::new(seed),
-            watch,
             step: "",
             next_seq: 0,
             next_effect: 0,
@@ -71,12 +73,13 @@ impl Door {
             effects: Vec::new(),
             notices: Vec::new(),
             views: Vec::new(),
+            whys: Vec::new(),
             metas: BTreeMap::new(),
             wrote: false,
             held: false,
             abandoned: None,
         };
-        Door { port: Arc::new(Mutex::new(port)) }
+        Door { port: Arc::new(Mutex::new(port)), watch }
     }
 
     /// The host's time of the latest completion; it never goes back.
@@ -119,7 +122,7 @@ impl Door {
 
     /// Records the session at the edge of a step; the closure runs only when somebody watches.
     pub fn view(&self, step: &str, edge: &str, session: impl FnOnce() -> Map) {
-        if self.port().watch != Watch::Steps {
+        if self.watch != Watch::Steps {
             return;
         }
         let session = session();
@@ -130,7 +133,7 @@ impl Door {
 
     /// Records the session at the audit that is published next; the closure runs only when somebody traces the turn.
     pub fn meta(&self, session: impl FnOnce() -> Map) {
-        if self.port().watch != Watch::Audits {
+        if self.watch != Watch::Audits {
             return;
         }
         let session = session();
@@ -248,6 +251,23 @@ impl Door {
 
     pub(super) fn views(&self) -> Vec<View> {
         self.port().views.clone()
+    }
+
+    /// In the order in which the decisions began.
+    pub(super) fn whys(&self) -> Vec<Why> {
+        let mut whys = self.port().whys.clone();
+        whys.sort_by_key(|it| it.seq);
+        whys
+    }
+
+    pub(super) fn explain(&self, why: Why) {
+        self.port().whys.push(why);
+    }
+
+    /// The number of the next notice, and the step that runs.
+    pub(super) fn place(&self) -> (u32, &'static str) {
+        let port = self.port();
+        (port.next_seq, port.step)
     }
 
     pub(super) fn metas(&self) -> BTreeMap<u32, Map> {

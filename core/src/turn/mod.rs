@@ -15,6 +15,7 @@ mod outcome;
 mod request;
 mod rng;
 mod rows;
+mod why;
 
 pub use abandon::{Abandon, Abandoned};
 pub use breaker::{Admission, Breakers};
@@ -32,6 +33,7 @@ pub use request::{
 };
 pub use rng::{Rng, uuid_text};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};
+pub use why::{Considered, Fate, TOO_MANY_STEPS, Why};
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -187,6 +189,11 @@ impl Turn {
     /// The session before and after each step so far; empty unless the turn is watched.
     pub fn views(&self) -> Vec<View> {
         self.door.views()
+    }
+
+    /// Why the decisions so far fell as they did; empty unless the turn is watched.
+    pub fn whys(&self) -> Vec<Why> {
+        self.door.whys()
     }
 
     /// The session at each audit so far, by the number of the notice; empty unless the turn is traced.

@@ -18,8 +18,8 @@ fn of_path(path: &Path, at_document: bool, members: &mut Vec<String>) -> Option<
             Segment::Filter(filter) => of_filter(filter, at_document, members)?,
             Segment::Name(name) if at_document => members.push(name.clone()),
             Segment::Names(names) if at_document => members.extend(names.iter().cloned()),
-            Segment::Library(_) | Segment::Length if at_document => return None,
-            Segment::Name(_) | Segment::Names(_) | Segment::Library(_) | Segment::Length => {}
+            Segment::Select(_) | Segment::Length if at_document => return None,
+            Segment::Name(_) | Segment::Names(_) | Segment::Select(_) | Segment::Length => {}
         }
         at_document &= matches!(segment, Segment::Filter(_));
     }

@@ -1,12 +1,14 @@
 //! JSON paths with the filter semantics that existing rules rely on. (`spec/data-and-api.md` 6.5)
 //!
-//! Plain segments run in `jsonpath-rust`; filters are ours, because they test an object itself, coerce numbers in
-//! strings and take a missing member for null. A bare comparison `$.a == 1` means `$[?(@.a == 1)]`.
+//! Segments are those of RFC 9535; filters are not, because they test an object itself, coerce numbers in strings and take a missing
+//! member for null. A bare comparison `$.a == 1` means `$[?(@.a == 1)]`.
 
 mod filter;
 mod members;
 mod parse;
 mod query;
+mod reads;
+mod select;
 mod verdict;
 
 use serde_json::Value;

@@ -1,10 +1,10 @@
 //! Reads paths and filter expressions.
 
-use jsonpath_rust::parser::parse_json_path;
 use serde_json::Value;
 
 use super::filter::{Filter, Operand, Operator};
 use super::query::{Path, Segment};
+use super::select::{Selection, Selector};
 use crate::text::regex::Regex;
 
 /// Longer signs stand before their beginnings.
@@ -27,6 +27,9 @@ const OPERATORS: [(&str, Operator); 14] = [
 
 /// Filters within filters that are read; a deeper nesting is an error and not an exhausted stack.
 const DEPTH: u32 = 32;
+
+/// The largest that every reader of JSON tells apart from the next.
+const LARGEST_INDEX: u64 = (1 << 53) - 1;
 
 /// Reads a path, or a bare comparison of the document.
 pub(super) fn whole(source: &str) -> Result<Path, String> {
@@ -65,6 +68,11 @@ impl<'s> Reader<'s> {
 
     fn eat(&mut self, token: &str) -> bool {
         self.space();
+        self.eat_here(token)
+    }
+
+    /// Without space before it.
+    fn eat_here(&mut self, token: &str) -> bool {
         self.rest.strip_prefix(token).inspect(|rest| self.rest = rest).is_some()
     }
 
@@ -95,14 +103,13 @@ impl<'s> Reader<'s> {
     fn segment(&mut self) -> Result<Option<Segment>, String> {
         if let Some(rest) = self.rest.strip_prefix("..") {
             self.rest = rest;
-            let selector = self.descendant()?;
-            return self.library(&format!("$..{selector}")).map(Some);
+            let selectors = self.descendant()?;
+            return Ok(Some(Segment::Select(Selection { deep: true, selectors })));
         }
         if let Some(rest) = self.rest.strip_prefix('.') {
             self.rest = rest;
-            if self.rest.starts_with('*') {
-                self.star();
-                return self.library("$.*").map(Some);
+            if self.eat_here("*") {
+                return Ok(Some(Segment::Select(Selection { deep: false, selectors: vec![Selector::Every] })));
             }
             let name = self.name()?;
             return Ok(Some(if self.call(&name)? { Segment::Length } else { Segment::Name(name) }));
@@ -113,23 +120,55 @@ impl<'s> Reader<'s> {
     }
 
     /// What follows `..`: a star, a name, or a bracket that holds no filter.
-    fn descendant(&mut self) -> Result<String, String> {
-        if self.rest.starts_with('*') {
-            return Ok(self.star());
+    fn descendant(&mut self) -> Result<Vec<Selector>, String> {
+        if self.eat_here("*") {
+            return Ok(vec![Selector::Every]);
         }
-        let Some(inner) = self.rest.strip_prefix('[') else {
-            return Ok(format!("['{}']", self.name()?.replace('\'', "\\'")));
-        };
-        let Some((selector, rest)) = inner.split_once(']').filter(|it| !it.0.trim_start().starts_with('?')) else {
-            return Err(self.unexpected());
-        };
-        self.rest = rest;
-        Ok(format!("[{selector}]"))
+        if self.eat_here("[") {
+            return self.selectors();
+        }
+        Ok(vec![Selector::Name(self.name()?)])
     }
 
-    fn star(&mut self) -> String {
-        self.rest = self.rest.get(1..).unwrap_or_default();
-        "*".to_owned()
+    /// Up to the bracket that closes them.
+    fn selectors(&mut self) -> Result<Vec<Selector>, String> {
+        let mut selectors = vec![self.selector()?];
+        while self.eat(",") {
+            selectors.push(self.selector()?);
+        }
+        self.need("]")?;
+        Ok(selectors)
+    }
+
+    fn selector(&mut self) -> Result<Selector, String> {
+        self.space();
+        if self.rest.starts_with(['\'', '"']) {
+            return self.quoted().map(Selector::Name);
+        }
+        if self.eat("*") {
+            return Ok(Selector::Every);
+        }
+        let start = self.index()?;
+        if !self.eat(":") {
+            return start.map(Selector::Index).ok_or_else(|| self.unexpected());
+        }
+        let end = self.index()?;
+        let step = if self.eat(":") { self.index()? } else { None };
+        Ok(Selector::Slice { start, end, step: step.unwrap_or(1) })
+    }
+
+    /// A whole number as it is written out; nothing where none begins.
+    fn index(&mut self) -> Result<Option<i64>, String> {
+        self.space();
+        let end = self.rest.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(self.rest.len());
+        let (digits, rest) = self.rest.split_at(end);
+        if digits.is_empty() {
+            return Ok(None);
+        }
+        let index = digits.parse::<i64>().ok().filter(|it| it.to_string() == digits && it.unsigned_abs() <= LARGEST_INDEX);
+        let index = index.ok_or_else(|| self.unexpected())?;
+        self.rest = rest;
+        Ok(Some(index))
     }
 
     /// A call of `length` or `size`; other functions are not known.
@@ -175,14 +214,7 @@ impl<'s> Reader<'s> {
                 _ => Segment::Names(names),
             });
         }
-        let Some((selector, rest)) = self.rest.split_once(']') else { return Err(self.unexpected()) };
-        let segment = self.library(&format!("$[{selector}]"))?;
-        self.rest = rest;
-        Ok(segment)
-    }
-
-    fn library(&self, query: &str) -> Result<Segment, String> {
-        parse_json_path(query).map(|it| Segment::Library(Box::new(it))).map_err(|_| self.unexpected())
+        Ok(Segment::Select(Selection { deep: false, selectors: self.selectors()? }))
     }
 
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {

@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use jsonpath_rust::parser::model::{self, JpQuery, Selector};
-use jsonpath_rust::query::js_path_process;
 use serde_json::Value;
 
 use super::filter::Filter;
+use super::select::Selection;
 
 /// Segments from a root.
 #[derive(Debug, Clone)]
@@ -24,8 +23,8 @@ pub enum Segment {
     Name(String),
     /// Several members, returned together as one object.
     Names(Vec<String>),
-    /// Wildcards, indexes, slices and descendants, run by the library.
-    Library(Box<JpQuery>),
+    /// Wildcards, indexes, slices and descendants.
+    Select(Selection),
     /// Tests an object itself, or the elements of an array.
     Filter(Box<Filter>),
     /// The length of a text, array or object; only filters may use it.
@@ -45,7 +44,7 @@ impl Path {
         }
         match last {
             Segment::Names(names) => nodes.into_iter().filter_map(|it| pick(it, names)).map(Cow::Owned).collect(),
-            Segment::Name(_) | Segment::Library(_) | Segment::Filter(_) | Segment::Length => {
+            Segment::Name(_) | Segment::Select(_) | Segment::Filter(_) | Segment::Length => {
                 nodes.into_iter().flat_map(|it| last.step(document, it)).map(Cow::Borrowed).collect()
             }
         }
@@ -79,7 +78,7 @@ impl Segment {
     fn is_definite(&self) -> bool {
         match self {
             Segment::Name(_) | Segment::Names(_) | Segment::Length => true,
-            Segment::Library(query) => query.segments.iter().all(|it| matches!(it, model::Segment::Selector(Selector::Index(_)))),
+            Segment::Select(selection) => selection.is_definite(),
             Segment::Filter(_) => false,
         }
     }
@@ -87,9 +86,7 @@ impl Segment {
     fn step<'v>(&self, document: &'v Value, node: &'v Value) -> Vec<&'v Value> {
         match self {
             Segment::Name(name) => node.get(name).into_iter().collect(),
-            Segment::Library(query) => {
-                js_path_process(query, node).map(|found| found.into_iter().map(|it| it.val()).collect()).unwrap_or_default()
-            }
+            Segment::Select(selection) => selection.of(node),
             Segment::Filter(filter) => {
                 let elements = node.as_array().map_or_else(|| std::slice::from_ref(node), Vec::as_slice);
                 elements.iter().filter(|it| filter.holds(document, it)).collect()

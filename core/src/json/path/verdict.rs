@@ -72,7 +72,7 @@ impl<K: FnMut(&[&str]) -> Known> Judge<K> {
                     }
                     place = tested;
                 }
-                Segment::Name(_) | Segment::Names(_) | Segment::Library(_) => {
+                Segment::Name(_) | Segment::Names(_) | Segment::Select(_) => {
                     verdict = Verdict::Open;
                     place = self.step(place, segment);
                     if place.as_ref().is_some_and(|it| (self.known)(it) == Known::Missing) {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Flow;
 use crate::audit::Stage;
-use crate::config::{Act, OutputSchema};
+use crate::config::{Act, InteractionTerms, OutputSchema};
 use crate::json::members;
 use crate::schema;
 use crate::text::on_one_line;
@@ -19,20 +19,35 @@ const RETRIES: [&str; 5] = ["retry", "try again", "retry please", "please retry"
 pub(super) fn run(t: &mut Turning<'_>) -> Flow {
     begin(t);
     let config = t.config;
-    let Some(schema) = schema::of_correction(t) else { return Flow::Continue };
-    let Some(terms) = config.prompts.interaction(&t.session.intent, &t.session.state) else { return Flow::Continue };
+    let verdict = match (schema::of_correction(t), config.prompts.interaction(&t.session.intent, &t.session.state)) {
+        (Some(schema), Some(terms)) => decide(t, schema, terms),
+        (None, _) => "nothing to correct: no schema is for this intent and state",
+        (Some(_), None) => "nothing to correct: no prompt template says what the user may do here",
+    };
+    if let Some(why) = t.door.why("correction") {
+        let about = json!({"act": t.session.act(), "routingDecision": t.session.params.get("routing_decision")});
+        why.about(about).decided(&t.door, verdict);
+    }
+    Flow::Continue
+}
+
+/// Returns what was decided, and why.
+fn decide(t: &mut Turning<'_>, schema: &OutputSchema, terms: &InteractionTerms) -> &'static str {
     let act = t.session.act();
     if terms.may_retry() && asks_to_retry(t.session.text()) {
         route(t, "RETRY_IN_PLACE");
         told(t, Stage::CorrectionStepRetryRequested, "RETRY_REQUESTED", json!({"routingDecision": "RETRY_IN_PLACE"}));
+        "the message asks to try again, which may be done here"
     } else if terms.may_affirm() && act == Act::Affirm && schema::complete(schema, &t.session.context) {
         schema::note_and_lock(t, schema);
         route(t, "PROCEED_CONFIRMED");
         told(t, Stage::CorrectionStepConfirmAccept, "CONFIRM_ACCEPT", json!({"routingDecision": "PROCEED_CONFIRMED"}));
+        "the user confirms, and all values are there"
     } else if terms.may_edit() && act == Act::Edit {
-        correct(t, schema);
+        correct(t, schema)
+    } else {
+        "the act is none that may be taken at its word here, or values are missing"
     }
-    Flow::Continue
 }
 
 /// What stands unless a rule of this turn said otherwise. (`decisions.md` 9)
@@ -63,8 +78,10 @@ fn route(t: &mut Turning<'_>, decision: &str) {
     t.session.set_param("skip_intent_resolution", true);
 }
 
-fn correct(t: &mut Turning<'_>, schema: &OutputSchema) {
-    let Some((field, value)) = schema::patch(schema, t.session.text()) else { return };
+fn correct(t: &mut Turning<'_>, schema: &OutputSchema) -> &'static str {
+    let Some((field, value)) = schema::patch(schema, t.session.text()) else {
+        return "the user wants a change, but the message names no field with its value";
+    };
     t.session.context.insert(field.to_owned(), value.clone());
     schema::note_and_lock(t, schema);
     route(t, "APPLY_CORRECTION");
@@ -72,6 +89,7 @@ fn correct(t: &mut Turning<'_>, schema: &OutputSchema) {
     t.session.set_param("correction_target_field", field);
     let facts = json!({"field": field, "value": value, "routingDecision": "APPLY_CORRECTION"});
     told(t, Stage::CorrectionStepCorrectionPatchApplied, "CORRECTION_PATCH_APPLIED", facts);
+    "the message changes one value"
 }
 
 fn told(t: &Turning<'_>, stage: Stage, determinant: &str, facts: Value) {

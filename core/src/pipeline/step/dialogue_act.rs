@@ -45,6 +45,7 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     };
     let candidate = if asks { ask(t).await } else { None };
     let decision = decide(t, asks, &by_words, candidate.as_ref());
+    explain(t, &by_words, candidate.as_ref(), &decision);
     store(&mut t.session, &by_words, candidate.as_ref(), &decision);
     t.audit(Stage::DialogueActClassified, |session| classified(session, &decision, mode));
     rules::pass(t, Phase::PostDialogueAct, STEP).await;
@@ -120,6 +121,24 @@ fn decide(t: &Turning<'_>, asked: bool, by_words: &Guess, candidate: Option<&Gue
         Some(it) if says_reset(it) => Decision { guess: by_words.clone(), source: "REGEX_GUARD", guard: Some("REGEX_GUARD_RESET") },
         Some(it) => Decision { guess: it.clone(), source: "LLM", guard: None },
     }
+}
+
+fn explain(t: &Turning<'_>, by_words: &Guess, candidate: Option<&Guess>, decision: &Decision) {
+    let Some(why) = t.door.why("dialogue_act") else { return };
+    let guess = |it: &Guess| json!({"act": it.act, "confidence": it.confidence});
+    let settings = &t.config.settings;
+    let about = json!({
+        "mode": settings.dialogue_act_mode.name(), "candidate": by_words.act, "confidence": by_words.confidence,
+        "threshold": settings.llm_threshold, "model": candidate.map(guess), "act": decision.guess.act, "source": decision.source,
+        "guard": decision.guard,
+    });
+    let verdict = match decision.source {
+        "REGEX" => "the words are sure enough, or no model may be asked",
+        "REGEX_FALLBACK" => "the model was asked and gave no act: the words stand",
+        "REGEX_GUARD" => "the model alone may not start over: the words stand",
+        _ => "the model was asked and is taken at its word",
+    };
+    why.about(about).of(t.config.acts.considered(t.session.text())).decided(&t.door, verdict);
 }
 
 fn is_reset_word(t: &Turning<'_>) -> bool {

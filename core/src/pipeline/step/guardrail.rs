@@ -25,6 +25,16 @@ pub(super) fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     }
     let approval = action::approval(t).map_err(|_| Fault::policy_unavailable())?;
     let required = settings.require_approval && approval.sensitive;
+    if let Some(why) = t.door.why("guardrail") {
+        let verdict = match (approval.sensitive, required, approval.granted) {
+            (false, ..) => "let through: the message is not sensitive",
+            (true, false, _) => "let through: the message is sensitive, but needs no approval",
+            (true, true, true) => "let through: the message is sensitive and approved",
+            (true, true, false) => "held back: the message is sensitive and not approved",
+        };
+        let about = json!({"text": text, "sensitive": approval.sensitive, "required": required, "granted": approval.granted});
+        why.about(about).of(t.config.sensitive.considered(&text)).decided(&t.door, verdict);
+    }
     if required && !approval.granted {
         deny(t, &text);
         return Ok(Flow::Continue);

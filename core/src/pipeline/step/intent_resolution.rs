@@ -30,6 +30,7 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     if !t.session.stalled && is_held(t) && !is_forced(&t.session) {
         t.session.lock.get_or_insert_with(|| SCHEMA_INCOMPLETE.to_owned());
         t.session.clarification = None;
+        explain(t, "classifier", "the intent is held while values are collected or a lock stands: nobody is asked");
         t.audit(
             Stage::IntentResolveSkippedSchemaCollection,
             |session| json!({"intent": session.intent, "state": session.state, "intentLocked": true, "intentLockReason": session.lock}),
@@ -37,6 +38,7 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
         return Ok(Flow::Continue);
     }
     if t.session.stalled || (truthy(t.session.params.get("skip_intent_resolution")) && t.session.is_resolved()) {
+        explain(t, "classifier", "this turn has its intent already (skip_intent_resolution, or a question that has to be answered first)");
         t.audit(Stage::IntentResolveSkippedPolicy, skipped);
         return Ok(Flow::Continue);
     }
@@ -46,6 +48,13 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
         t.session.lock = None;
     }
     Ok(Flow::Continue)
+}
+
+fn explain(t: &Turning<'_>, topic: &'static str, verdict: &str) {
+    if let Some(why) = t.door.why(topic) {
+        let about = json!({"intent": t.session.intent, "state": t.session.state, "lock": t.session.lock});
+        why.about(about).decided(&t.door, verdict);
+    }
 }
 
 /// Whether the intent is held: while values are collected, unless intents do not stick, and by any other lock.
@@ -80,7 +89,10 @@ async fn resolve(t: &mut Turning<'_>) -> Result<(), Fault> {
     let arbitration = t.config.settings.profile.arbitration;
     let classified = intent::classify(t).await;
     let asked = match classified {
-        Some(_) if arbitration == Arbitration::ClassifierFirst => Ok(None),
+        Some(_) if arbitration == Arbitration::ClassifierFirst => {
+            explain(t, "intent_agent", "not asked: the wording decides");
+            Ok(None)
+        }
         Some(_) | None => intent::ask(t).await,
     };
     match (asked, classified) {

@@ -20,6 +20,7 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Flow {
     }
     let is_true = |key: &str| t.session.params.get(key) == Some(&Value::Bool(true));
     if is_true("skip_pending_action_execution") || is_true("guardrail_blocked") {
+        explain(t, "no action is carried out: the guardrail holds actions back in this turn");
         let reason = json!({"reason": "pending action skipped by guardrail"});
         t.audit(Stage::PendingActionSkipped, |session| payload(session, Decision::ReclassifyIntent, None, reason));
         return Flow::Continue;
@@ -27,7 +28,11 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Flow {
     if t.config.settings.action_lifecycle.enabled {
         action::open_late(t);
     }
-    match action::decision(&t.session) {
+    let decision = action::decision(&t.session);
+    if matches!(decision, Some(Decision::ReclassifyIntent | Decision::FillPendingSlot) | None) {
+        explain(t, "no action is carried out: the user has not said yes or no to one");
+    }
+    match decision {
         Some(Decision::ExecutePendingAction) => execute(t).await,
         Some(Decision::RejectPendingAction) => reject(t),
         Some(Decision::ReclassifyIntent | Decision::FillPendingSlot) | None => {}
@@ -37,13 +42,16 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Flow {
 
 async fn execute(t: &mut Turning<'_>) {
     let Choice::One(action) = action::named(t) else {
+        explain(t, "nothing is carried out: no action is named, or several compete");
         return skip(t, Decision::ExecutePendingAction, None, nothing_found(&t.session));
     };
     let runtime = Runtime::of(&t.session);
     let agreed = runtime.is_about(&action) && runtime.reached(Status::InProgress, t.session.turn_number);
     if t.config.settings.action_lifecycle.enabled && !agreed {
+        explain(t, "nothing is carried out: the user has not agreed to this action");
         return skip(t, Decision::ExecutePendingAction, Some(&action), "the user has not agreed to this pending action");
     }
+    explain(t, "the user agreed: the action is carried out");
     let Some(task) = &action.task else { return fail(t, &action, "invalid pending action reference") };
     let place = (t.session.intent.clone(), t.session.state.clone());
     let before = t.session.params.clone();
@@ -81,6 +89,7 @@ fn fail(t: &mut Turning<'_>, action: &Named, reason: &str) {
 }
 
 fn reject(t: &mut Turning<'_>) {
+    explain(t, "the user said no: what was offered is dropped");
     let found = match action::named(t) {
         Choice::One(action) => Some(action),
         Choice::None | Choice::Several(_) => None,
@@ -96,6 +105,16 @@ fn reject(t: &mut Turning<'_>) {
     t.session.drop_pending();
     let more = json!({"pendingActionResult": "REJECTED"});
     t.audit(Stage::PendingActionRejected, |session| payload(session, Decision::RejectPendingAction, found.as_ref(), more));
+}
+
+/// Where no row and no parameter speaks of actions, there is nothing to say.
+fn explain(t: &Turning<'_>, verdict: &str) {
+    let Some(why) = t.door.why("pending_action").map(|it| it.of(action::considered(t))) else { return };
+    let key = t.session.params.get("pending_action_key");
+    if key.is_some() || !why.rows.is_empty() {
+        let about = json!({"decision": action::decision(&t.session).map(Decision::name), "key": key, "status": t.session.params.get("pending_action_runtime_status")});
+        why.about(about).decided(&t.door, verdict);
+    }
 }
 
 fn finish(t: &mut Turning<'_>, status: Status) {

@@ -19,21 +19,26 @@ const STEP: &str = "ResponseResolutionStep";
 
 pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     if t.session.state == INTENT_COLLISION {
+        explain(t, "two intents fit equally well: the user is asked which one is meant");
         respond::collision(t).await?;
         return Ok(Flow::Continue);
     }
     if respond::question(t) {
+        explain(t, "the question that is open is the answer");
         return Ok(Flow::Continue);
     }
     let config = t.config;
     let Some(response) = config.responses.select(&t.session.intent, &t.session.state) else {
+        explain(t, "no row fits, so that the turn fails: add one for this intent and state, or for ANY");
         t.audit(Stage::ResponseMappingNotFound, |session| json!({"intent": session.intent, "state": session.state}));
         let message = format!("No response found for intent={}, state={}", t.session.intent, t.session.state);
         return Err(Fault::new(FaultCode::ResponseMappingNotFound, message));
     };
     if respond::unconfirmed(t, response) {
+        explain(t, "nobody knows whether a call was carried out, and the row does not tell: the engine says so");
         return Ok(Flow::Continue);
     }
+    explain(t, "the row of the intent, else of ANY, with the lowest score answers");
     announce(t, response);
     let text = match &response.making {
         Making::Exact(template) => respond::exact(t, response, template),
@@ -53,6 +58,13 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
         })
     });
     Ok(Flow::Continue)
+}
+
+fn explain(t: &Turning<'_>, verdict: &str) {
+    let (intent, state) = (&t.session.intent, &t.session.state);
+    if let Some(why) = t.door.why("response") {
+        why.about(json!({"intent": intent, "state": state})).of(t.config.responses.considered(intent, state)).decided(&t.door, verdict);
+    }
 }
 
 fn announce(t: &Turning<'_>, response: &Response) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Flow;
 use crate::audit::Stage;
-use crate::config::{OutputSchema, Phase, PromptTemplate};
+use crate::config::{OutputSchema, Phase, PromptTemplate, SCHEMA_JSON};
 use crate::fault::{Fault, FaultCode};
 use crate::json::members;
 use crate::llm;
@@ -54,6 +54,7 @@ fn look(t: &mut Turning<'_>, schema: Option<&OutputSchema>) {
 async fn extract(t: &mut Turning<'_>, schema: &OutputSchema) -> Result<(), Fault> {
     let config = t.config;
     let template = config.prompts.extraction(&t.session.intent, &t.session.state);
+    llm::explain_template(t, SCHEMA_JSON, template.map(|it| it.id));
     if template.is_none() && elsewhere(t, schema) {
         look(t, Some(schema));
         return Ok(());

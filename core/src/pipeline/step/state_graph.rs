@@ -18,6 +18,16 @@ pub(super) fn run(t: &mut Turning<'_>) -> Flow {
     }
     let allowed = t.config.state_edges.allows(&t.session.intent, &from, &to);
     t.session.set_param("state_graph_valid", allowed);
+    if let Some(why) = t.door.why("state_graph") {
+        let intent = &t.session.intent;
+        let about = json!({"intent": intent, "from": from, "to": to, "allowed": t.config.state_edges.after(intent, &from)});
+        let verdict = match (allowed, settings.revert) {
+            (true, _) => "the state may follow",
+            (false, true) => "the state may not follow, and is taken back",
+            (false, false) => "the state may not follow; it stays all the same",
+        };
+        why.about(about).decided(&t.door, verdict);
+    }
     if allowed {
         t.audit(
             Stage::StateGraphValid,

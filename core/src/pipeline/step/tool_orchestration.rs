@@ -29,14 +29,24 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     let of_table = if sent.is_none() { tool::wanted(t) } else { None };
     forget(&mut t.session);
     if !t.config.settings.tools.orchestration || tool::held_back(&t.session) {
+        explain(t, sent.as_ref(), "no tool is called: the step is off, or tools are held back in this turn");
         return Ok(Flow::Continue);
     }
     if let Some(execution) = of_table.as_ref().and_then(|it| it.execution.as_ref()) {
+        explain(t, sent.as_ref(), "an equal request of the row has been carried out: its result stands");
         show(&mut t.session, execution);
     } else if let Some(call) = sent.or_else(|| of_table.as_ref().map(|it| it.call.clone())) {
         perform(t, call, of_table.as_ref()).await;
     }
     Ok(Flow::Continue)
+}
+
+/// Where nothing was asked for, there is nothing to say.
+fn explain(t: &Turning<'_>, sent: Option<&ToolCall>, verdict: &str) {
+    let asked = || sent.is_some() || t.config.tool_rows.of(&t.session.intent, &t.session.state).next().is_some();
+    if let Some(why) = t.door.why("tool").filter(|_| asked()) {
+        why.about(json!({"request": sent.map(ToolCall::json)})).decided(&t.door, verdict);
+    }
 }
 
 /// What an earlier turn's tool left says nothing about this turn. (D-6)

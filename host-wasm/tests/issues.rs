@@ -1,0 +1,34 @@
+//! The issues of a pack are those that `convengine lint` prints, each with its place.
+
+use convengine_wasm::Engine;
+use serde_json::Value;
+
+fn issues(name: &str) -> Vec<Value> {
+    let file = format!("{}/../tests/packs/lint/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let engine = Engine::new(&std::fs::read_to_string(file).unwrap()).unwrap();
+    serde_json::from_str(&engine.issues().unwrap()).unwrap()
+}
+
+#[test]
+fn what_lint_finds_is_among_them() {
+    let found = issues("connection_transfer");
+    let told: Vec<(&str, &str)> = found.iter().map(|it| (it["rule"].as_str().unwrap(), it["path"].as_str().unwrap())).collect();
+    assert!(told.contains(&("derived-without-template", "ce_response[1].response_type")), "{told:?}");
+    for issue in &found {
+        for member in ["severity", "path", "reason", "hint", "rule"] {
+            assert!(issue[member].as_str().is_some_and(|it| !it.is_empty()), "{member} of {issue}");
+        }
+        let (table, rest) = issue["path"].as_str().unwrap().split_once('[').unwrap();
+        let (row, column) = rest.split_once("].").unwrap();
+        assert!(table.starts_with("ce_") && row.parse::<i64>().is_ok() && !column.is_empty(), "{issue}");
+    }
+}
+
+#[test]
+fn those_of_compiling_come_first() {
+    let rules = |name| issues(name).iter().map(|it| it["rule"] == "compile").collect::<Vec<bool>>();
+    for name in ["loan_in_one_turn", "faq_with_retrieval", "inventory_lookup"] {
+        let of_compiling = rules(name);
+        assert!(of_compiling.is_sorted_by(|a, b| a >= b) && of_compiling.contains(&false), "{name}: {of_compiling:?}");
+    }
+}
