@@ -28,5 +28,6 @@ export function notKept(session: JsonObject, { row }: Stored): Row[] {
     ...rows({ context: session['context'] ?? {} }, { context: stored['context'] ?? {} }),
     ...rows({ inputParams: session['inputParams'] ?? {} }, { inputParams: stored['params'] ?? {} }),
   ];
-  return onlyChanges(lost).filter((it) => !it.opens && it.change !== 'added');
+  // What is null is as good as absent.
+  return onlyChanges(lost).filter((it) => !it.opens && it.change !== 'added' && it.before !== 'null');
 }
