@@ -79,8 +79,8 @@ export function stepsOf({ record, notices }: Pick<Told, 'record' | 'notices'>): 
 /** Gives the place in the turn at which each effect was asked; of a recorded turn it is told from what was decided around it. */
 export function placed(answered: Answered[], notices: Notice[]): number[] {
   let at = 0;
-  return answered.map(({ effect, seq }) => {
-    if (seq !== undefined) return seq;
+  return answered.map(({ effect, seq, origin }) => {
+    if (origin !== 'recorded') return seq;
     const asks = effect.request.kind === 'llm' ? /_LLM_INPUT/ : /TOOL_CALL|_REQUEST|PENDING_ACTION_EXECUTED|SET_TASK/;
     const found = notices.findIndex((it, index) => index >= at && it.kind === 'audit' && asks.test(it.stage));
     if (found >= 0) at = found + 1;

@@ -151,7 +151,7 @@ function stepRows<T extends Told>(turn: T, { steps, list }: Items, fits: Item[],
 /** Writes the name of a step as words. */
 export function stepName(step: string): string {
   const words = step.replace(/Step$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ');
-  return words.charAt(0) + words.slice(1).toLowerCase();
+  return (words.charAt(0) + words.slice(1).toLowerCase()).replace(/^Mcp\b/, 'MCP');
 }
 
 /** Tells each row its place among those of its level and how many these are. */

@@ -43,7 +43,7 @@ const SAID: Record<string, [name: string, detail: Say]> = {
   GUARDRAIL_DENY: ['Guardrail holds back', (it) => it('reason')],
   MCP_TOOL_CALL: ['Tool called', (it) => it('tool_code')],
   MCP_TOOL_RESULT: ['Tool answered', (it) => it('rows')],
-  MCP_TOOL_ERROR: ['Tool failed', (it) => `${it('tool_code')} ${it('error') || it('message')}`],
+  MCP_TOOL_ERROR: ['Tool failed', (it) => `${it('tool_code')}: ${it('error') || it('message')}`],
   MCP_FINAL_ANSWER: ['Planner is done', (it) => it('answer')],
 };
 

@@ -1,0 +1,7 @@
+/** The parts of the inspector, which are loaded when it has shown itself. */
+export { default as Details } from './Details.svelte';
+export { default as Diff } from './Diff.svelte';
+export { default as Params } from './Params.svelte';
+export { default as Stored } from './Stored.svelte';
+export { default as Tree } from './Tree.svelte';
+export { default as Why } from './Why.svelte';
