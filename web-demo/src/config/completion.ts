@@ -74,10 +74,11 @@ function placeAt(text: string, offset: number): At | undefined {
     const character = text[at];
     const frame = frames.at(-1);
     if (character === '"') {
-      const end = stringEnd(text, at);
-      if (end > offset || (end === offset && text[end - 1] !== '"')) {
+      const { end, closed } = stringEnd(text, at);
+      if (end > offset || (end === offset && !closed)) {
         from = at;
-        to = end;
+        // What follows an open string on its line was not meant to be in it.
+        to = closed ? end : offset;
         break;
       }
       if (frame && !frame.list && !frame.afterColon) {
@@ -102,13 +103,13 @@ function placeAt(text: string, offset: number): At | undefined {
 }
 
 /** Where the string that begins here ends; one without a closing quote ends with its line. */
-function stringEnd(text: string, start: number): number {
+function stringEnd(text: string, start: number): { end: number; closed: boolean } {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') at++;
-    else if (text[at] === '"') return at + 1;
-    else if (text[at] === '\n') return at;
+    else if (text[at] === '"') return { end: at + 1, closed: true };
+    else if (text[at] === '\n') return { end: at, closed: false };
   }
-  return text.length;
+  return { end: text.length, closed: false };
 }
 
 function unquoted(json: string): string {

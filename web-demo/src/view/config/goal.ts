@@ -1,0 +1,8 @@
+/** A row that the table is asked to show; a new one for each time it is asked. */
+export interface Goal {
+  table: string;
+  /** As issues name it. */
+  row: string | undefined;
+  id: string | undefined;
+  column: string | undefined;
+}

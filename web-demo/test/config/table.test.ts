@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import { copyOf, freshId, moved, newRow, ordered, rowWith } from '../../src/config/grid';
+import { idColumn } from '../../src/config/ids';
+import { patternOf, tryOn } from '../../src/config/pattern';
+import { issuesByTable, issuesOf } from '../../src/config/table-issues';
+import { hits, saidOf, touched, unseenBecause } from '../../src/config/touched';
+import { shown, typed } from '../../src/config/value';
+import { tablesOf, type Table } from '../../src/pack/rows';
+import type { AuditNotice, Json, Outcome, Why } from '../../src/types';
+
+const table = (name: string, rows: unknown[]): Table => {
+  const [found] = tablesOf(JSON.stringify({ tables: { [name]: rows } }));
+  if (!found) throw new Error('no table');
+  return found;
+};
+const audit = (stage: string, payload: Json): AuditNotice => ({ seq: 1, at: 0, kind: 'audit', stage, payload });
+
+describe('moved', () => {
+  const go = (key: string, row: number, column: number, ctrlKey = false) => {
+    const to = moved({ row, column }, { key, ctrlKey, metaKey: false }, 30, 4);
+    return to && [to.row, to.column];
+  };
+
+  it('goes to the neighbour and stays inside', () => {
+    expect(go('ArrowDown', 0, 1)).toEqual([1, 1]);
+    expect(go('ArrowUp', 0, 1)).toEqual([0, 1]);
+    expect(go('ArrowRight', 2, 3)).toEqual([2, 3]);
+    expect(go('ArrowLeft', 2, 3)).toEqual([2, 2]);
+    expect(go('PageDown', 25, 0)).toEqual([29, 0]);
+  });
+
+  it('goes to the ends', () => {
+    expect(go('Home', 5, 2)).toEqual([5, 0]);
+    expect(go('End', 5, 2, true)).toEqual([29, 3]);
+    expect(go('ArrowUp', 5, 2, true)).toEqual([0, 2]);
+    expect(go('x', 5, 2)).toBeUndefined();
+  });
+});
+
+describe('ids', () => {
+  it('are in the column that is called like the table', () => {
+    expect(idColumn('ce_verbose', ['rule_id', 'verbose_id'])).toBe('verbose_id');
+    expect(idColumn('ce_intent_classifier', ['intent_code', 'classifier_id'])).toBe('classifier_id');
+    expect(idColumn('ce_intent', ['description', 'intent_code'])).toBe('intent_code');
+    expect(idColumn('ce_container_config', ['container_id', 'id'])).toBe('id');
+    expect(ordered('ce_rule', ['phase', 'rule_id'])).toEqual(['rule_id', 'phase']);
+    expect(ordered('strange', ['phase'])).toEqual(['', 'phase']);
+  });
+
+  it('are new in new rows and copies', () => {
+    const rules = table('ce_rule', [{ rule_id: 3, intent_code: 'A' }, { rule_id: '9', intent_code: 'B' }]);
+    expect(rowWith(rules, '9')).toBe(1);
+    expect(newRow(rules)).toBe('{"rule_id": 10, "intent_code": "ANY"}');
+    expect(rules.rows[0] && copyOf(rules, rules.rows[0])).toBe('{"rule_id": 10, "intent_code": "A"}');
+    const intents = table('ce_intent', [{ intent_code: 'ORDER' }, { intent_code: 'ORDER_2' }]);
+    expect(freshId(intents, 'ORDER_2')).toBe('"ORDER_3"');
+    expect(newRow(intents)).toBe('{"intent_code": "NEW"}');
+  });
+});
+
+describe('values', () => {
+  const texts = ['"a b"', '5', '"5"', 'true', '"true"', 'null', '1.0', '""', '" a"', '{"a": [1]}', '"{\\"a\\": 1}"', '"(a|b)"', '"[0-9]+"'];
+
+  it('come back as they were when nobody changes what is shown', () => {
+    expect(texts.filter((json) => json !== '" a"').map((json) => typed(shown(json), json))).toEqual(texts.filter((json) => json !== '" a"'));
+    expect(typed(shown('" a"'), '" a"')).toBe('" a"');
+  });
+
+  it('are text unless they read as something else', () => {
+    expect(typed('two words')).toBe('"two words"');
+    expect(typed('7')).toBe('7');
+    expect(typed('{"a":1}')).toBe('{"a":1}');
+    expect(typed('{"a":')).toBe('"{\\"a\\":"');
+    expect(typed('  ')).toBeUndefined();
+    expect(typed('{"a": 2}', '"{\\"a\\": 1}"')).toBe('"{\\"a\\": 2}"');
+  });
+});
+
+describe('issues', () => {
+  const rules = table('ce_rule', [{ rule_id: 131, action: 'X' }, { rule_id: 2 }]);
+  const issue = (path: string, severity: 'error' | 'warning' = 'error') => ({ severity, path, reason: 'r', hint: '', rule: '', place: undefined });
+
+  it('stand at their cells, and else at the table', () => {
+    const found = issuesOf(rules, [issue('ce_rule[131].action'), issue('ce_rule[1]'), issue('ce_rule[99].x'), issue('ce_intent[1].x')]);
+    expect([...found.rows].map(([row, columns]) => [row, [...columns.keys()]])).toEqual([
+      [0, ['action']],
+      [1, ['']],
+    ]);
+    expect(found.rest.map((it) => it.path)).toEqual(['ce_rule[99].x']);
+  });
+
+  it('are counted by table', () => {
+    expect(issuesByTable([issue('ce_rule[1].a'), issue('ce_rule[2].b', 'warning')]).get('ce_rule')).toEqual({ errors: 1, warnings: 1 });
+  });
+});
+
+describe('touched', () => {
+  const why = (rows: Why['rows'] & object): Why => ({ seq: 1, step: 'RulesStep', topic: 'rules', verdict: 'rule 131 matched', rows });
+  const whys = [
+    why([
+      { table: 'ce_rule', id: 131, verdict: 'matched' },
+      { table: 'ce_rule', id: 4, verdict: 'not_matched', reason: 'the amount is 5', facts: { amount: 5 } },
+    ]),
+  ];
+
+  it('rows are those that won or matched', () => {
+    expect([...touched({ whys, notices: [] })]).toEqual(['ce_rule 131']);
+  });
+
+  it('rows are read off the audit where there are no reasons', () => {
+    const notices = [
+      audit('INTENT_CLASSIFICATION_MATCHED', { matchedByRule: { '2': 'LOAN' } }),
+      audit('RULE_MATCH (RulesStep)', { ruleId: 7 }),
+      audit('RULE_NO_MATCH (RulesStep)', { ruleId: 8 }),
+      audit('RESOLVE_RESPONSE', { responseId: 5 }),
+    ];
+    expect([...touched({ whys: [], notices })]).toEqual(['ce_intent_classifier 2', 'ce_rule 7', 'ce_response 5']);
+    expect(saidOf({ whys: [], notices }, 'ce_rule', '8')).toMatchObject([{ verdict: 'not_matched' }]);
+  });
+
+  it('counts turns, not decisions', () => {
+    const twice = { whys: [...whys, ...whys], notices: [] };
+    expect(hits([twice, twice, { whys: [], notices: [] }]).get('ce_rule 131')).toBe(2);
+  });
+
+  it('says all that was said of a row, and else why it may not have been looked at', () => {
+    expect(saidOf({ whys, notices: [] }, 'ce_rule', '4')).toMatchObject([{ verdict: 'not_matched', reason: 'the amount is 5', facts: { amount: 5 } }]);
+    const outcome = { intent: 'LOAN', state: 'ASK' } as Outcome;
+    expect(unseenBecause({ enabled: false }, 'ce_rule', outcome)).toContain('not enabled');
+    expect(unseenBecause({ intent_code: 'ORDER' }, 'ce_rule', outcome)).toContain('for the intent ORDER');
+    expect(unseenBecause({ intent_code: 'ANY', state_code: 'ask' }, 'ce_rule', outcome)).toContain('no decision');
+    expect(unseenBecause({ intent_code: 'ORDER' }, 'ce_intent_classifier', outcome)).toContain('no decision');
+  });
+});
+
+describe('patterns', () => {
+  const found = (kind: string, pattern: string, ...texts: string[]) => tryOn(kind, pattern, texts).matches.map((it) => it.found);
+
+  it('are tried without regard to case, as the engine does', () => {
+    expect(found('REGEX', '(?i)\\bloan', 'A LOAN please', 'alone')).toEqual([true, false]);
+    expect(found('EXACT', ' Yes ', 'yes', 'yes!')).toEqual([true, false]);
+    expect(found('CONTAINS', 'Art', 'a START', 'x')).toEqual([true, false]);
+    expect(found('STARTS_WITH', 'st', 'Start', 'a start')).toEqual([true, false]);
+  });
+
+  it('tell when a browser cannot try them', () => {
+    expect(tryOn('REGEX', '(a', ['a']).fault).not.toBe('');
+    expect(tryOn('REGEX', 'a++b', ['a']).fault).not.toBe('');
+  });
+
+  it('are found in rows that have one', () => {
+    expect(patternOf({ match_pattern: 'x', rule_type: 'REGEX' })).toEqual({ column: 'match_pattern', kind: 'REGEX', pattern: 'x' });
+    expect(patternOf({ match_pattern: '$.a', rule_type: 'JSON_PATH' })).toBeUndefined();
+    expect(patternOf({ action: 'x' })).toBeUndefined();
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { complete, vocabulary } from '../../src/config/completion';
+import { fileName, isImport } from '../../src/config/files';
+import { announcement, counts, countsInWords, findings, rowPlace } from '../../src/config/findings';
+import { JsonFault, spans } from '../../src/json-text';
+import { locate } from '../../src/locate';
+import { tablesOf } from '../../src/pack/rows';
+import type { Issue } from '../../src/types';
+
+const PACK = `{
+  "name": "p",
+  "tables": {
+    "ce_intent": [ {"intent_code": "ORDER"} ],
+    "ce_rule": [
+      {"rule_id": 7, "phase": "PRE_RESPONSE_RESOLUTION", "match_pattern": "((", "intent_code": "ANY"}
+    ]
+  }
+}`;
+const SAMPLE = '{"tables": {"ce_rule": [{"rule_id": 1, "action": "SET_STATE", "rule_type": "REGEX", "state_code": "SHOP"}], "ce_policy": [{"policy_id": 1}]}}';
+
+const placed = (issue: Issue) => ({ ...issue, place: locate(PACK, spans(PACK), issue.path) });
+const issue = (path: string, severity: Issue['severity'] = 'error'): Issue => ({ severity, path, reason: 'r', hint: 'h', rule: 'c' });
+
+describe('findings', () => {
+  it('marks the value that an issue is about, and of a longer stretch its first line', () => {
+    const at = (path: string) => findings(PACK, [placed(issue(path))], undefined).map((it) => PACK.slice(it.start, it.end));
+    expect(at('ce_rule[7].match_pattern')).toEqual(['"(("']);
+    expect(at('ce_rule')).toEqual(['[']);
+    expect(at('nowhere[1].x')).toEqual([]);
+  });
+
+  it('leaves out issues of a text that is no longer there', () => {
+    expect(findings('{}', [placed(issue('ce_rule[7].match_pattern'))], undefined)).toEqual([]);
+  });
+
+  it('marks one character where the text stops being JSON, the last one when it ends too early', () => {
+    const marked = (text: string) => {
+      try {
+        spans(text);
+        throw new Error('is JSON');
+      } catch (fault) {
+        if (!(fault instanceof JsonFault)) throw fault;
+        const syntax = { line: 1, column: 1, offset: fault.offset, message: fault.message };
+        const [found] = findings(text, [], syntax);
+        return found && [found.start, found.end];
+      }
+    };
+    expect(marked('{"a": x}')).toEqual([6, 7]);
+    expect(marked('{"a": 1 \n')).toEqual([6, 7]);
+    expect(marked('')).toEqual([0, 0]);
+  });
+
+  it('says how many there are, and speaks up only when they come or go', () => {
+    expect(countsInWords(counts([issue('a'), issue('b', 'warning'), issue('c', 'warning')]))).toBe('1 error, 2 warnings');
+    expect(announcement(0, 2, undefined, undefined)).toBe('The pack has 2 issues');
+    expect(announcement(2, 1, undefined, undefined)).toBe('');
+    expect(announcement(2, 0, undefined, undefined)).toContain('no issues');
+  });
+
+  it('reads tables, rows and columns off paths, also where ids hold dots', () => {
+    expect(rowPlace('ce_rule[7].match_pattern')).toEqual({ table: 'ce_rule', row: '7', column: 'match_pattern' });
+    expect(rowPlace('tables.ce_intent[A.B].x')).toEqual({ table: 'ce_intent', row: 'A.B', column: 'x' });
+    expect(rowPlace('ce_rule')).toEqual({ table: 'ce_rule', row: undefined, column: undefined });
+  });
+});
+
+describe('complete', () => {
+  const known = vocabulary(tablesOf(PACK), [tablesOf(SAMPLE)]);
+  /** Offers at the bar in a text, which is taken out of it. */
+  const offers = (text: string) => {
+    const at = text.indexOf('|');
+    const plain = text.replace('|', '');
+    const found = complete(plain, at, known);
+    return found && { replaced: plain.slice(found.from, found.to), labels: found.options.map((it) => it.label), apply: found.options[0]?.apply };
+  };
+
+  it('offers the tables that are not there yet', () => {
+    expect(offers('{"tables": {"ce_rule": [], "|')).toEqual({ replaced: '"', labels: ['"ce_intent"', '"ce_policy"'], apply: '"ce_intent": ' });
+  });
+
+  it('offers the columns that the row lacks, those of samples as well', () => {
+    const found = offers('{"tables": {"ce_rule": [{"rule_id": 1, "a|"');
+    expect(found?.replaced).toBe('"a"');
+    expect(found?.labels).toContain('"action"');
+    expect(found?.labels).not.toContain('"rule_id"');
+  });
+
+  it('writes no second colon', () => {
+    expect(offers('{"tables": {"ce_rule": [{"a|": 1}]}}')?.apply).not.toContain(':');
+  });
+
+  it('offers values of the same column, and intents that any table names, but no states of other packs', () => {
+    expect(offers('{"tables": {"ce_rule": [{}, {"action": |')?.labels).toEqual(['"SET_STATE"']);
+    expect(offers('{"tables": {"ce_rule": [{"intent_code": "O|')?.labels).toEqual(['"ANY"', '"ORDER"']);
+    expect(offers('{"tables": {"ce_rule": [{"state_code": "|')?.labels).toEqual([]);
+  });
+
+  it('is quiet inside of values and outside of tables', () => {
+    expect(offers('{"na|')).toBeUndefined();
+    expect(offers('{"tables": {"ce_rule": [{"action_value": {"|')).toBeUndefined();
+    expect(offers('{"tables": {"ce_rule": [|')).toBeUndefined();
+  });
+});
+
+describe('files', () => {
+  it('are named like their pack', () => {
+    expect(fileName('{"name": "loan, second try"}')).toBe('loan_second_try.json');
+    expect(fileName('{"name": "../../x"}')).toBe('x.json');
+    expect(fileName('{')).toBe('pack.json');
+  });
+
+  it('are told apart by how they end', () => {
+    expect(['a.JSON', 'b.sql', 'c.wasm', 'd'].map(isImport)).toEqual([true, true, false, false]);
+  });
+});
