@@ -113,7 +113,7 @@ export class Turns {
     const turn = ++this.last;
     this.stored.set(turn, { journal: engine.journal(), pack, config: engine.hash(), after: engine.conversation(driven.outcome.conversation_id), mark: engine.mark() });
     const steps = JSON.parse(engine.steps()) as StepInfo[];
-    const whys = JSON.parse(engine.whys?.() ?? '[]') as Why[];
+    const whys = JSON.parse(engine.whys()) as Why[];
     return { turn, said, ...driven, hash: engine.turn_hash(), stateHash: engine.state_hash(), config: engine.hash(), durationMs, steps, whys };
   }
 

@@ -1,0 +1,136 @@
+/**
+ * Looks for what keeps people out, with axe, on the screens of the page.
+ *
+ *   node test/axe.mjs BASE_URL [--screenshots FOLDER]
+ *
+ * Prints a line for each screen: `{"screen", "violations": [{"id", "help", "nodes"}]}`.
+ */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { withPage } from './chromium.mjs';
+
+const WITHIN_MS = 20_000;
+const { values: options, positionals } = parseArgs({ allowPositionals: true, options: { screenshots: { type: 'string' } } });
+const [base] = positionals;
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** How each screen is reached from a page that has just been opened. */
+const SCREENS = {
+  welcome: async () => {},
+  played: loan,
+  why: async (page) => {
+    await loan(page);
+    await page.getByRole('button', { name: /^Why\? \(turn 5\)/ }).click();
+    await page.getByRole('tab', { name: 'Why', selected: true }).waitFor();
+  },
+  everything: async (page) => {
+    await loan(page);
+    await page.getByText('Everything', { exact: true }).click();
+  },
+  'table of rules': async (page) => {
+    await loan(page);
+    await show(page, 'config');
+    await page.locator('#config').getByText('Table', { exact: true }).click();
+    await page.locator('#config table, #config [role="grid"]').first().waitFor();
+  },
+  'a broken rule': async (page) => {
+    await show(page, 'config');
+    const editor = page.getByRole('textbox', { name: 'Pack as JSON text' });
+    await editor.fill('{"name": "broken", "tables": {"ce_rule": [{"rule_id": 1, "rule_type": "REGEX", "match_pattern": "(", "action": "SET_STATE", "action_value": "A"}]}}');
+    await page.locator('#config .issue.error').first().waitFor();
+  },
+  'an answer by hand': async (page) => {
+    await page.locator('.reach summary').click();
+    await page.getByRole('radio', { name: /^You/ }).check();
+    await page.getByRole('textbox', { name: 'Message', exact: true }).fill('I need a loan for a boat');
+    await page.keyboard.press('Enter');
+    await page.locator('.ask').waitFor();
+  },
+  'a model of your own': async (page) => {
+    await page.locator('.reach summary').click();
+    await page.getByRole('radio', { name: /^A model of yours/ }).check();
+    await page.getByLabel('Answers are').selectOption({ label: 'OpenAI-compatible' });
+  },
+  branches: async (page) => {
+    await loan(page);
+    await page.locator('article.turn').nth(3).getByRole('button', { name: /^Say something else/ }).click();
+    await page.getByLabel('Say instead in turn 4').fill('no');
+    await page.keyboard.press('Enter');
+    await page.locator('.branches summary').click();
+  },
+  samples: (page) => opened(page, 'Samples', 'Open the sample: Loan'),
+  import: (page) => opened(page, 'Import', 'Import a conversation'),
+  export: async (page) => {
+    await loan(page);
+    await opened(page, 'Export test', 'Export a test');
+  },
+  share: async (page) => {
+    await loan(page);
+    await opened(page, 'Share', 'Share by link');
+  },
+  commands: async (page) => {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').waitFor();
+  },
+};
+
+const LOOKS = [
+  { size: '1440x900', dark: false },
+  { size: '1440x900', dark: true },
+  { size: '360x780', dark: false },
+  { size: '360x780', dark: true },
+];
+
+for (const look of LOOKS) {
+  await withPage(base, look, async (page) => {
+    for (const [name, reach] of Object.entries(SCREENS)) {
+      await page.evaluate(() => localStorage.clear());
+      await page.goto('about:blank');
+      await page.goto(base);
+      await page.evaluate(() => globalThis.convengine.ready);
+      const screen = `${name}, ${look.size}${look.dark ? ', dark' : ''}`;
+      await reach(page).catch((error) => {
+        throw new Error(`${screen}: ${error.message.split('\n', 1)[0]}`);
+      });
+      console.log(JSON.stringify({ screen, violations: await violations(page) }));
+      if (options.screenshots) await page.screenshot({ path: join(options.screenshots, `${screen.replaceAll(/[^\w]+/g, '-')}.png`) });
+    }
+  });
+}
+
+/** Evaluated through the debugger, which the content policy of the page does not bind. */
+async function violations(page) {
+  await page.evaluate(axe);
+  const { violations: found } = await page.evaluate(() => globalThis.axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+  return found.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((it) => it.target.join(' ')) }));
+}
+
+async function loan(page) {
+  await show(page, 'chat');
+  await page.getByRole('button', { name: /^Loan with confirmation/ }).click();
+  await page.waitForFunction(
+    () => globalThis.convengine.turns().length === 5 && globalThis.convengine.turns().every((it) => it.hash),
+    undefined,
+    { timeout: WITHIN_MS },
+  );
+}
+
+/** Goes to an area of a page that is too narrow for all of them. */
+async function show(page, area) {
+  const tab = page.locator(`.areas [data-area="${area}"]`);
+  if (await tab.isVisible()) await tab.click();
+}
+
+/** Opens a dialog by its button, or by its command where there is no room for buttons. */
+async function opened(page, button, command) {
+  const found = page.getByRole('button', { name: button, exact: true });
+  if (await found.isVisible()) await found.click();
+  else {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Find a command' }).fill(command);
+    await page.keyboard.press('Enter');
+  }
+  await page.getByRole('dialog').waitFor();
+}
