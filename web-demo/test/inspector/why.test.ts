@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { explain, facts } from '../../src/inspector/why';
+import { explain, facts, verdictOf } from '../../src/inspector/why';
 import type { Considered, Notice, Why } from '../../src/types';
 
 const steps = ['DialogueActStep', 'RulesStep', 'RulesStep'].map((step, index) => ({ step, seq: index * 10, finished: true, changed: false }));
@@ -22,7 +22,8 @@ describe('reasons', () => {
   it('name the winner first, then who came near, and put aside what was not in scope', () => {
     const rows = [row(1, 'out_of_scope'), row(2, 'lost', 3), row(3, 'matched'), row(4, 'lost', 9), row(5, 'won'), row(6, 'not_reached'), row(7, 'failed')];
     const [entry] = explain({ steps, notices: [], whys: [why(12, 'RulesStep', rows)] }, 1)[0]!.entries;
-    expect([entry?.topic, entry?.verdict]).toEqual(['Rules', 'Rule 1 won.']);
+    // The step is called so as well.
+    expect([entry?.topic, entry?.verdict]).toEqual(['', 'Rule 1 won.']);
     expect([ids(entry!.first), ids(entry!.near), ids(entry!.aside)]).toEqual([[5, 3], [4, 2, 7], [1, 6]]);
   });
 
@@ -36,6 +37,10 @@ describe('reasons', () => {
     const [act, rules] = explain({ steps, notices, whys: [] }, undefined);
     expect(act?.entries.map((it) => it.verdict)).toEqual(['AFFIRM, by regex 0.9']);
     expect(rules?.entries[0]?.near).toEqual([{ table: 'ce_rule', id: 7, verdict: 'not_matched', reason: 'the pattern is not there', facts: { pattern: '$.x' } }]);
+  });
+
+  it('say of gates that they let through or not', () => {
+    expect([verdictOf(row(1, 'not_matched'), true), verdictOf(row(1, 'matched'), true), verdictOf(row(1, 'not_matched'), false)]).toEqual(['lets through', 'in the way', 'did not match']);
   });
 
   it('write facts as paths and values', () => {
