@@ -82,14 +82,6 @@ export interface Slice {
   end: Outcome | null;
 }
 
-/** The session at one edge of a step. */
-export interface View {
-  step: string;
-  edge: 'before' | 'after';
-  seq: number;
-  session: JsonObject;
-}
-
 /** An effect with its answer. */
 export interface Exchange {
   effect: Effect;

@@ -12,8 +12,12 @@ export interface Explained {
 
 /** One decision with what was considered for it. */
 export interface Entry {
+  /** What was decided; empty where the step says it. */
   topic: string;
+  /** One sentence. */
   verdict: string;
+  /** Whether the rows are gates, which let through or do not. */
+  gates: boolean;
   about: [path: string, value: string][];
   /** What won or matched. */
   first: Considered[];
@@ -57,15 +61,24 @@ const TOPICS: Record<string, string> = {
   state_graph: 'State graph',
 };
 
+/** Says in a word what became of a row. */
+export function verdictOf({ verdict }: Considered, gates: boolean): string {
+  if (gates && verdict === 'not_matched') return 'lets through';
+  if (gates && verdict === 'matched') return 'in the way';
+  return VERDICTS[verdict];
+}
+
 /** Explains a step, or all of a turn; what the engine gives no reasons for is told by its decisions. */
 export function explain(turn: Reasoned, step: number | undefined): Explained[] {
   const out = new Map<number, Explained>();
   const entries = turn.whys.length > 0 ? turn.whys.map((it) => [stepOf(turn.steps, it), entryOf(it)] as const) : told(turn);
   for (const [index, entry] of entries) {
     if (step !== undefined && index !== step) continue;
+    const name = stepName(turn.steps[index]?.step ?? '') || 'Around the steps';
+    if (entry.topic === name && entry.verdict !== '') entry.topic = '';
     const known = out.get(index);
     if (known) known.entries.push(entry);
-    else out.set(index, { key: String(index), step: stepName(turn.steps[index]?.step ?? '') || 'Around the steps', entries: [entry] });
+    else out.set(index, { key: String(index), step: name, entries: [entry] });
   }
   return [...out.values()];
 }
@@ -90,8 +103,10 @@ function entryOf({ topic, about, verdict = '', rows = [] }: Why): Entry {
   const near = of('lost', 'failed', 'not_matched');
   return {
     topic: TOPICS[topic] ?? topic,
-    verdict,
-    about: facts(about),
+    verdict: verdict.charAt(0).toUpperCase() + verdict.slice(1),
+    gates: topic === 'planner',
+    // What is null says nothing of why.
+    about: facts(about).filter(([, value]) => value !== 'null'),
     first: [...of('won'), ...of('matched')],
     // The nearest loser first.
     near: near.sort((a, b) => (b.score ?? -Infinity) - (a.score ?? -Infinity) || 0),
@@ -119,7 +134,7 @@ function told({ steps, notices }: Reasoned): [number, Entry][] {
     const { name, detail } = decided(notice);
     const row = rowOf(notice, payload);
     const about = facts(payload).filter(([key, value]) => !NOISE.test(key) && value !== 'null' && value !== '' && value.length <= 80);
-    const entry: Entry = { topic: name, verdict: detail, about: row ? [] : about, first: [], near: [], aside: [] };
+    const entry: Entry = { topic: name, verdict: detail, gates: false, about: row ? [] : about, first: [], near: [], aside: [] };
     if (row) (row.verdict === 'not_matched' ? entry.near : entry.first).push({ ...row, facts: Object.fromEntries(about) });
     out.push([at(steps, notice.seq), entry]);
   }

@@ -62,10 +62,10 @@ export function itemsOf(turn: Told): Items {
   return items;
 }
 
-/** Gives all texts of an item in small letters; it is written out only once somebody searches. */
+/** Gives all texts of an item in small letters, and JSON within JSON as people type it; it is written out only once somebody searches. */
 export function textOf(item: Item): string {
   let text = texts.get(item);
-  if (text === undefined) texts.set(item, (text = JSON.stringify([item.name, item.detail, item.said]).toLowerCase()));
+  if (text === undefined) texts.set(item, (text = JSON.stringify([item.name, item.detail, item.said]).replaceAll('\\"', '"').toLowerCase()));
   return text;
 }
 

@@ -38,21 +38,46 @@ export interface Row<T extends Told = Told> {
   position: number;
 }
 
+/** The rows of finished turns as they were laid out last: most stay as they are when something is folded or a turn is added. */
+const laid = new WeakMap<Told, { sign: string; rows: Row[] }>();
+
 /** Lays turns out as the lines that are shown. */
 export function rowsOf<T extends Told>(turns: T[], shown: Shown): Row<T>[] {
   const out: Row<T>[] = [];
   const search = shown.search.trim().toLowerCase();
-  const filtered = shown.kinds.size > 0 || search !== '';
-  for (const turn of turns) {
-    const items = itemsOf(turn);
-    const fits = items.list.filter((it) => within(it, shown.density) && ofKind(it, shown.kinds) && (search === '' || textOf(it).includes(search)));
-    const children = shown.density === 'story' ? fits.map((it) => leaf(turn, it, 2)) : stepRows(turn, items, fits, shown, filtered);
-    const expanded = !shown.folded.has(String(turn.id));
-    out.push(turnRow(turn, items, children.length > 0, expanded));
-    if (expanded) out.push(...children);
+  const sign = [shown.density, search, ...shown.kinds].join(' ');
+  const folded = new Map<string, string>();
+  for (const key of shown.folded) {
+    const id = key.split(':')[0] ?? '';
+    folded.set(id, `${folded.get(id) ?? ''} ${key}`);
   }
-  number(out);
+  const headers: Row<T>[] = [];
+  for (const turn of turns) {
+    const [header, ...inside] = rowsOfTurn(turn, { ...shown, search }, `${sign}|${folded.get(String(turn.id)) ?? ''}`);
+    if (!header) continue;
+    const numbered = { ...header, position: headers.length + 1 };
+    headers.push(numbered);
+    out.push(numbered);
+    for (const row of inside) out.push(row);
+  }
+  headers.forEach((it) => (it.setSize = headers.length));
   return out;
+}
+
+function rowsOfTurn<T extends Told>(turn: T, shown: Shown, sign: string): Row<T>[] {
+  const known = laid.get(turn);
+  if (known?.sign === sign) return known.rows as Row<T>[];
+  const { density, kinds, search } = shown;
+  const filtered = kinds.size > 0 || search !== '';
+  const items = itemsOf(turn);
+  const fits = items.list.filter((it) => within(it, density) && ofKind(it, kinds) && (search === '' || textOf(it).includes(search)));
+  const children = density === 'story' ? fits.map((it) => leaf(turn, it, 2)) : stepRows(turn, items, fits, shown, filtered);
+  const expanded = !shown.folded.has(String(turn.id));
+  number(children);
+  // What does not fit is not in the way of what was looked for.
+  const rows = filtered && children.length === 0 ? [] : [turnRow(turn, items, children.length > 0, expanded), ...(expanded ? children : [])];
+  if (turn.record) laid.set(turn, { sign, rows });
+  return rows;
 }
 
 /** Finds the row for a place: of its step, else of the step's first thing, else of the turn. */
@@ -154,9 +179,9 @@ export function stepName(step: string): string {
   return (words.charAt(0) + words.slice(1).toLowerCase()).replace(/^Mcp\b/, 'MCP');
 }
 
-/** Tells each row its place among those of its level and how many these are. */
+/** Tells each row of a turn its place among those of its level and how many these are. */
 function number<T extends Told>(rows: Row<T>[]): void {
-  const open: Row<T>[][] = [];
+  const open: Row<T>[][] = [[]];
   const close = (level: number) => {
     for (const set of open.splice(level)) set.forEach((it) => (it.setSize = set.length));
   };

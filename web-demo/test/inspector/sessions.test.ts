@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { pathsOf, valueAt } from '../../src/inspector/path';
+import { Sessions } from '../../src/inspector/sessions';
+import { notKept, storedOf } from '../../src/inspector/stored';
+import { writersOf } from '../../src/inspector/writers';
+import type { JsonObject, Outcome } from '../../src/types';
+import { Script } from '../timeline/turn';
+
+/** Sessions of a turn with one more value after each step; the last step does not finish. */
+function counted(unfinished = false) {
+  const asked: string[] = [];
+  const sessions = new Sessions((turn, index) => {
+    asked.push(`${turn}/${index}`);
+    const session = (steps: number): JsonObject => ({ state: steps > 1 ? 'B' : 'A', context: { steps } });
+    return Promise.resolve({ before: JSON.stringify(session(index)), after: unfinished && index === 2 ? null : JSON.stringify(session(index + 1)) });
+  });
+  const script = new Script();
+  script
+    .step('AStep', () => {}, true)
+    .step('RulesStep', () => script.audit('SET_STATE', { ruleId: 12, fromState: 'A', toState: 'B' }).audit('SET_JSON', { ruleId: 13, key: 'other' }), true)
+    .step('CStep', () => {}, true);
+  const record = script.ends(7).record!;
+  if (unfinished) record.steps[2]!.finished = false;
+  return { sessions, asked, record };
+}
+
+describe('sessions', () => {
+  it('are those of a step, or of a whole turn as far as it came', async () => {
+    const { sessions, record } = counted();
+    expect(await sessions.around(record, 1)).toMatchObject({ before: { context: { steps: 1 } }, after: { context: { steps: 2 } } });
+    expect(await sessions.around(record, undefined)).toMatchObject({ before: { context: { steps: 0 } }, after: { context: { steps: 3 } } });
+    const broken = counted(true);
+    expect((await broken.sessions.around(broken.record, 2))?.after).toBeUndefined();
+    expect(await broken.sessions.after(broken.record, undefined)).toMatchObject({ context: { steps: 2 } });
+  });
+
+  it('are asked for once, and again only when they have failed or were long ago', async () => {
+    const { sessions, asked } = counted();
+    await Promise.all([sessions.of(1, 0), sessions.of(1, 0)]);
+    expect(asked).toEqual(['1/0']);
+    for (let index = 1; index <= 80; index++) await sessions.of(1, index);
+    await sessions.of(1, 0);
+    expect(asked.filter((it) => it === '1/0')).toHaveLength(2);
+    let times = 0;
+    const failing = new Sessions(() => (++times, Promise.reject(new Error('gone'))));
+    await expect(failing.of(1, 0)).rejects.toThrow('gone');
+    await expect(failing.of(1, 0)).rejects.toThrow('gone');
+    expect(times).toBe(2);
+  });
+});
+
+describe('writers', () => {
+  it('are the rules that say so, else the last step that changed the value', async () => {
+    const { sessions, record } = counted();
+    expect(Object.fromEntries(await writersOf(record, undefined, sessions))).toEqual({ state: 'rule 12', 'context.steps': 'C' });
+    expect(Object.fromEntries(await writersOf(record, 0, sessions))).toEqual({ 'context.steps': 'A' });
+  });
+});
+
+describe('paths', () => {
+  it('lead to values and list the leaves', () => {
+    const session = { context: { items: [{ id: 5 }], none: {} }, state: 'A' };
+    expect(['context.items[0].id', 'state', 'context.none', 'context.missing', 'state.more', 'constructor'].map((it) => valueAt(session, it))).toEqual([5, 'A', {}, undefined, undefined, undefined]);
+    expect(pathsOf(session)).toEqual(['context.items', 'context.none', 'state']);
+  });
+});
+
+describe('the stored row', () => {
+  const outcome = (writes: JsonObject[]) => ({ writes }) as unknown as Outcome;
+
+  it('is told apart from what is written along with it', () => {
+    const stored = storedOf(outcome([{ table: 'history', user_input: 'a' }, { table: 'conversation', state_code: 'A' }]));
+    expect(stored).toEqual({ row: [['state_code', 'A']], others: [{ table: 'history', values: { user_input: 'a' } }] });
+  });
+
+  it('shows what the next turn will not see', () => {
+    const stored = storedOf(outcome([{ table: 'conversation', context: { kept: 1, late: 2 }, params: {} }]));
+    const session = { context: { kept: 1, gone: 3, nothing: null }, inputParams: { once: true } };
+    expect(notKept(session, stored).map((it) => it.path)).toEqual(['context.gone', 'inputParams.once']);
+    expect(notKept(session, storedOf(outcome([])))).toEqual([]);
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { answering, comparable, failing, failingAlways, faultGroups, fromEffect, fromStep } from '../../src/timeline/actions';
+import { rawLines } from '../../src/timeline/raw';
+import { tokensOf, stretch } from '../../src/timeline/time';
+import { itemsOf, placed } from '../../src/timeline/items';
+import { llm, Script, tool } from './turn';
+
+/** A turn that asks a model in its first step and a tool twice in its third one. */
+function planned(id = 1, year = 2026, more = {}) {
+  const script = new Script();
+  script
+    .step('DialogueActStep', () => script.asks(llm('dialogue_act'), { text: '{}', usage: { input_tokens: 12, output_tokens: 3 } }, 'live', 30).audit('DIALOGUE_ACT_CLASSIFIED'))
+    .step('RulesStep')
+    .step('McpToolStep', () => script.asks(tool('rates', { year: 1 }), { text: 'a' }).audit('X').asks(tool('rates', { year }), { text: 'b' }, 'script', 10).audit('Y'));
+  return script.ends(id, {}, more);
+}
+
+describe('actions', () => {
+  it('offer the faults that can strike an effect, by groups', () => {
+    const groups = faultGroups(planned().answered[1]!.effect);
+    expect(groups.map((it) => it.title)).toEqual(['Fails', 'Bad answer', 'Time and process']);
+    const names = groups.flatMap((it) => it.faults.map((fault) => fault.name));
+    expect(names).toContain('timeout');
+    expect(names).not.toContain('filtered');
+  });
+
+  it('run a turn again with a fault, another answer, or new answers from a place on', () => {
+    const turn = planned();
+    expect(failing(turn, 1, 'timeout')).toEqual({ edits: [{ place: 1, decision: { fault: { name: 'timeout' } } }], reason: 'tool rates: Time-out' });
+    expect(answering(turn, 0, '{"ok":1}')).toEqual({ edits: [{ place: 0, decision: { outcome: '{"ok":1}', origin: 'edited' } }], reason: 'llm dialogue_act answers otherwise' });
+    expect(fromEffect(turn, 2).until).toBe(2);
+    expect([0, 1, 2].map((step) => fromStep(turn, step).until)).toEqual([0, 1, 1]);
+    expect(failingAlways(turn.answered[1]!.effect, 'status_500')).toEqual({ on: 'tool rates', nth: 0, fault: { name: 'status_500' } });
+  });
+
+  it('compare an effect with the same one of the run before', () => {
+    const [first, other] = [planned(1, 2026, { depth: 0 }), planned(2, 2027, { depth: 0 })];
+    const found = comparable(other, 2, [first, other, planned(3, 1, { depth: 1 })]);
+    expect(found?.effect.request['args']).toEqual({ year: 2026 });
+    expect(comparable(first, 2, [first, other])).toBeUndefined();
+  });
+});
+
+describe('raw lines', () => {
+  it('tell notices, effects and answers in their order, as the engine spells them', () => {
+    const script = new Script();
+    script.audit('A').asks(tool('t'), { text: 'x' }).audit('B');
+    const turn = script.ends(1);
+    turn.answered[0]!.raw = { request: '{"kind":"tool","args":{"a":1.0}}', outcome: '{"ok":{"kind":"tool","text":"x"}}' };
+    const lines = rawLines(turn).split('\n');
+    expect(lines.map((it) => (JSON.parse(it) as { kind: string }).kind)).toEqual(['audit', 'effect', 'answer', 'audit', 'end']);
+    expect(lines[1]).toContain('"a":1.0');
+  });
+});
+
+describe('time', () => {
+  it('stretches an effect over the time of its turn and counts tokens where they are told', () => {
+    const items = itemsOf(planned());
+    const effects = items.list.filter((it) => it.effect);
+    expect(items.took).toBe(40);
+    expect(effects.map((it) => stretch(it, items))).toEqual([{ from: 0, width: 75 }, undefined, { from: 75, width: 25 }]);
+    expect(effects.map(tokensOf)).toEqual(['12 + 3 tokens', '', '']);
+  });
+
+  it('finds where the effects of a recorded turn were asked by what was decided around them', () => {
+    const script = new Script();
+    script
+      .step('A', () => script.audit('DIALOGUE_ACT_LLM_INPUT').asks(llm('dialogue_act'), {}, 'recorded').audit('DIALOGUE_ACT_LLM_OUTPUT'))
+      .step('B', () => script.audit('MCP_TOOL_CALL').asks(tool('t'), {}, 'recorded').audit('MCP_TOOL_RESULT'));
+    const asked = script.answered.map((it) => it.seq);
+    const lost = script.answered.map((it) => ({ ...it, seq: 0 }));
+    expect(placed(lost, script.notices)).toEqual(asked);
+  });
+});
