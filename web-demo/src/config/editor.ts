@@ -95,7 +95,7 @@ function extensions(hooks: Hooks): Extension[] {
     syntaxHighlighting(COLOURS),
     THEME,
     autocompletion({ override: [(context) => completions(context, words)], icons: false }),
-    EditorView.contentAttributes.of({ 'aria-label': hooks.label, spellcheck: 'false', autocapitalize: 'off' }),
+    EditorView.contentAttributes.of({ 'aria-label': hooks.label, tabindex: '0', spellcheck: 'false', autocapitalize: 'off' }),
     EditorView.updateListener.of((update) => {
       if (update.focusChanged) hooks.focused(update.view.hasFocus);
       if (update.docChanged && !update.transactions.some((it) => it.annotation(FROM_PAGE))) hooks.changed(update.state.doc.toString());
@@ -238,6 +238,7 @@ const THEME = EditorView.theme({
   '.cm-panel.cm-search label': { fontSize: '13px', display: 'inline-flex', alignItems: 'center', minHeight: '24px', gap: '2px' },
   '.cm-panel.cm-search [name=close]': { width: '24px', height: '24px', fontSize: '18px' },
   '.cm-textfield': { border: '1px solid var(--line-strong)', borderRadius: '6px', backgroundColor: 'var(--surface)', color: 'var(--ink)', padding: '3px 8px', fontSize: '13px' },
+  '.cm-panel :focus-visible': { outline: '2px solid var(--accent)', outlineOffset: '1px' },
   '.cm-button': {
     border: '1px solid var(--line)',
     borderRadius: '6px',
