@@ -24,6 +24,7 @@ mod lint;
 mod live;
 mod models;
 mod observe;
+mod offline;
 mod packaging;
 mod privacy;
 mod protocol;
