@@ -21,7 +21,7 @@ let calls = 0;
 const other = (path) => (/\/(api\/v1\/conversation|metrics)$/.test(path) ? String(++calls) : undefined);
 let server = await serveFolder(folder, { below: BELOW, other });
 
-await withPage(server.address, {}, async (page) => {
+await withPage(server.address, { keep: true }, async (page) => {
   const kept = () => page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated', null, { timeout: WITHIN_MS });
   await kept();
   const called = await page.evaluate(async () => {

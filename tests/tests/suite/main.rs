@@ -13,6 +13,7 @@ mod crash;
 mod database;
 mod demo;
 mod derived;
+mod embed;
 mod export;
 mod extension;
 mod faults;

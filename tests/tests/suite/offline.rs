@@ -13,7 +13,8 @@ fn a_browser_plays_the_page_offline_from_a_folder_of_any_host_and_changes_over_o
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let lines: Vec<Value> = printed.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
-    let greeting = "Hello Ada, and welcome back to Marlow & Finch. I can look after orders, refunds and your store card. What can I do for you?";
+    let greeting =
+        "Hello Ada, and welcome back to Marlow & Finch. I can look after orders, refunds and your store card. What can I do for you?";
     let expected = [
         // Calls are never answered from what is kept: the server has counted each.
         json!({"called": [1, 2, 3, 4]}),
