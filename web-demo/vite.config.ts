@@ -1,4 +1,5 @@
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
@@ -21,6 +22,40 @@ function contentPolicy(): Plugin {
       { tag: 'meta', attrs: { 'http-equiv': 'Content-Security-Policy', content: POLICY }, injectTo: 'head-prepend' },
     ],
   };
+}
+
+/** Compiles the script that keeps the page for use without a network, and tells it the files of the build by their content. */
+function offline(): Plugin {
+  let folder = '';
+  return {
+    name: 'offline',
+    apply: 'build',
+    configResolved: ({ root, build }) => {
+      folder = join(root, build.outDir);
+    },
+    buildStart() {
+      // The browser compares it with the one that it has, so its name stays the same.
+      this.emitFile({ type: 'chunk', id: fileURLToPath(new URL('./src/sw.ts', import.meta.url)), fileName: 'sw.js' });
+    },
+    // After all files are there, those that are copied included, and before they are compressed.
+    closeBundle: {
+      order: 'post',
+      sequential: true,
+      handler(error) {
+        if (error) return;
+        const script = join(folder, 'sw.js');
+        const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((it) => it.replaceAll('\\', '/')).sort();
+        const files = found.filter((it) => it !== 'sw.js' && statSync(join(folder, it)).isFile());
+        const list = JSON.stringify(files.map((it) => [it, sha256(readFileSync(join(folder, it)))]));
+        const text = readFileSync(script, 'utf8').replaceAll('__FILES__', list).replaceAll('__BUILD__', JSON.stringify(sha256(list)));
+        writeFileSync(script, text);
+      },
+    },
+  };
+}
+
+function sha256(content: Buffer | string): string {
+  return createHash('sha256').update(content).digest('base64');
 }
 
 /** What is worth compressing; images and fonts are compressed as they are. */
@@ -64,7 +99,7 @@ function compressedAhead(): Plugin {
 
 export default defineConfig({
   base: './',
-  plugins: [svelte({ configFile: false }), contentPolicy(), compressedAhead()],
+  plugins: [svelte({ configFile: false }), contentPolicy(), offline(), compressedAhead()],
   resolve: {
     // The engine is compiled after the types are checked, so it is imported by a name that `engine.d.ts` declares.
     alias: { 'convengine-wasm': fileURLToPath(new URL('./src/wasm/convengine_wasm.js', import.meta.url)) },

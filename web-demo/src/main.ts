@@ -2,6 +2,7 @@ import { mount } from 'svelte';
 import { keepSession } from './session/autosave.svelte';
 import { Simulator } from './simulator.svelte';
 import './style.css';
+import { update } from './update.svelte';
 import Page from './view/Page.svelte';
 
 declare global {
@@ -49,7 +50,8 @@ if (target) mount(Page, { target, props: { simulator } });
 void openFragment();
 addEventListener('hashchange', () => void openFragment());
 keepSession(simulator);
-if ('serviceWorker' in navigator && import.meta.env.PROD) void navigator.serviceWorker.register('./sw.js').catch(() => {});
+// What is kept for later must not be in the way of what is needed now.
+if (import.meta.env.PROD) void simulator.ready.catch(() => {}).then(() => update.keep());
 
 /** Opens the session that the address holds. What is there already is kept until somebody wants the new one. */
 async function openFragment(): Promise<void> {

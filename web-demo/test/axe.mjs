@@ -27,12 +27,13 @@ const SCREENS = {
   },
   everything: async (page) => {
     await loan(page);
+    await show(page, 'timeline');
     await page.getByText('Everything', { exact: true }).click();
   },
   'table of rules': async (page) => {
     await loan(page);
     await show(page, 'config');
-    await page.locator('#config').getByText('Table', { exact: true }).click();
+    await page.locator('#config').getByRole('button', { name: 'Table', exact: true }).click();
     await page.locator('#config table, #config [role="grid"]').first().waitFor();
   },
   'a broken rule': async (page) => {

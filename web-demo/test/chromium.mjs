@@ -23,11 +23,12 @@ export function launch() {
 }
 
 /**
- * Opens the page, waits for its engine and hands it to `run`; `before` may prepare it before it is opened.
+ * Opens the page, waits for its engine and hands it to `run`; `before` may prepare it before it is opened. With `keep` the browser may
+ * keep the page for use without a network.
  *
  * Ends with exit code 1 and a line on standard error when anything fails or the page writes an error to its console.
  */
-export async function withPage(base, { size = '1440x900', dark = false, before = async () => {} }, run) {
+export async function withPage(base, { size = '1440x900', dark = false, keep = false, before = async () => {} }, run) {
   const profile = await mkdtemp(join(tmpdir(), 'convengine-page-'));
   let context;
   try {
@@ -39,6 +40,7 @@ export async function withPage(base, { size = '1440x900', dark = false, before =
       headless: true,
       viewport: { width, height },
       colorScheme: dark ? 'dark' : 'light',
+      serviceWorkers: keep ? 'allow' : 'block',
     });
     const page = context.pages()[0] ?? (await context.newPage());
     const complaints = [];

@@ -46,7 +46,7 @@ fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() {
-                if !["node_modules", "dist", "wasm", "target"].contains(&name.as_str()) {
+                if !["node_modules", "dist", "wasm", "target", "convengine"].contains(&name.as_str()) {
                     open.push(path);
                 }
             } else if endings.iter().any(|it| name.ends_with(it)) {
@@ -60,9 +60,9 @@ fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
 }
 
 fn all_sources() -> Vec<PathBuf> {
-    ["core", "extension", "host-native", "host-wasm", "tests", "web-demo"]
+    ["core", "examples", "extension", "host-native", "host-wasm", "tests", "web-demo"]
         .iter()
-        .flat_map(|it| files(it, &[".rs", ".ts", ".svelte", ".mjs", ".css"]))
+        .flat_map(|it| files(it, &[".rs", ".ts", ".js", ".svelte", ".mjs", ".css"]))
         .collect()
 }
 

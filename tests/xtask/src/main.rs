@@ -2,6 +2,7 @@
 
 mod bench;
 mod install;
+mod npm;
 mod page;
 mod postgres;
 mod project;
@@ -27,6 +28,7 @@ usage: cargo xtask COMMAND
                     runs a command beside a PostgreSQL of its own, for one test: cargo xtask postgres -- cargo test NAME
   wasm              builds the browser engine
   page              builds the browser engine and the page
+  npm               builds the browser engine as a package for npm, into target/npm
   extension         builds the worked extension
   teeth             changes every expectation of the corpus, one at a time (--leaves), and breaks the engine in two dozen ways
                     (--builds [NAME…]); each time a test must fail
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         ["postgres", "--", _, ..] => |project, words| test::beside_postgres(project, words.get(2..).unwrap_or(&[])),
         ["wasm"] => |project, _| wasm::build(project),
         ["page"] => |project, _| page::build(project),
+        ["npm"] => |project, _| npm::build(project),
         ["extension"] => |project, _| wasm::extension(project),
         ["bench", ..] => |project, words| bench::run(project, words.get(1..).unwrap_or(&[])),
         ["teeth"] => |project, _| teeth::leaves(project).and_then(|()| teeth::builds(project, &[])),

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::postgres::{Disk, Postgres};
 use crate::project::Project;
-use crate::{install, page, sh, size, wasm};
+use crate::{install, npm, page, sh, size, wasm};
 
 /// Runs every check and every test; the test runner's counts come last.
 pub fn everything(project: &Project) -> Result<()> {
@@ -21,6 +21,7 @@ pub fn everything(project: &Project) -> Result<()> {
     sh::run(&mut project.npm(&["test", "--silent"]))?;
     page::build(project)?;
     size::page(project)?;
+    npm::assemble(project)?;
     wasm::extension(project)?;
     build(project)?;
     sh::say("testing");

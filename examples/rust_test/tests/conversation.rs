@@ -1,0 +1,60 @@
+//! Conversations with a pack, without any I/O: the clock, the ids and all answers are the test's own.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use convengine_core::config::Config;
+use convengine_core::pack::{Conversations, Message, Pack, Scripted};
+use convengine_core::turn::{Completion, Map, Turn};
+
+/// Says one thing after the other; returns what is answered, with where the conversation then stands.
+fn talk(pack: &Pack, said: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
+    let (config, issues) = Config::compile(&pack.tables, &pack.settings);
+    assert!(issues.is_empty(), "{issues:?}");
+    let config = Arc::new(config);
+    let mut scripted = Scripted::of(pack);
+    let mut conversations = Conversations::default();
+    let mut answers = Vec::new();
+    for (seed, text) in (1..).zip(said) {
+        let at = 1_767_258_000_000 + i64::try_from(seed)? * 60_000;
+        let (conversation_id, message) = (Some("0f2a7c51-6b1d-4f0e-9a55-2f6f1f3d8c10".to_owned()), Some((*text).to_owned()));
+        let message = Message { conversation_id, message, reset: false, input_params: Map::new(), at, seed };
+        let (mut turn, mut slice) = Turn::start(message.input(&conversations, config.program()), Arc::clone(&config))?;
+        let outcome = loop {
+            if let Some(outcome) = slice.end.take() {
+                break outcome;
+            }
+            let effect = slice.effects.pop().ok_or("the turn neither ended nor asked for anything")?;
+            let (outcome, _) = scripted.answer(&effect.request);
+            slice = turn.resume(vec![Completion { id: effect.id, at: turn.now(), outcome }])?;
+        };
+        conversations.commit(&outcome);
+        let answer = outcome.payload.map(|it| it.value).unwrap_or_default();
+        answers.push(format!("{}: {answer}", outcome.intent.unwrap_or_default()));
+    }
+    Ok(answers)
+}
+
+#[test]
+fn what_is_left_is_asked_of_the_shelf() -> Result<(), Box<dyn Error>> {
+    let pack = Pack::parse(include_str!("../../page/pack.json"))?;
+    let answers = talk(&pack, &["When do you open?", "Is there bread left?", "Thank you"])?;
+    assert_eq!(
+        answers,
+        [
+            "HOURS: We are open from 6 to 14, and closed on Mondays.",
+            "STOCK: There are 3 loaves left, at 4.0 each.",
+            "OTHER: Ask me when we are open, or what is left.",
+        ]
+    );
+    Ok(())
+}
+
+#[test]
+fn a_shelf_that_cannot_be_counted_fails_the_turn_and_not_the_conversation() -> Result<(), Box<dyn Error>> {
+    let mut pack = Pack::parse(include_str!("../../page/pack.json"))?;
+    pack.tasks["shelf:count"] = [("error".to_owned(), "the shelf is dark".into())].into_iter().collect();
+    let answers = talk(&pack, &["Is there bread left?", "When do you open?"])?;
+    assert_eq!(answers[1], "HOURS: We are open from 6 to 14, and closed on Mondays.");
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! The page as a browser keeps it: without a network and without a server, and when a newer build comes.
+
+use std::process::Command;
+
+use convengine_tests::root;
+use serde_json::{Value, json};
+
+#[test]
+fn a_browser_plays_the_page_offline_from_a_folder_of_any_host_and_changes_over_only_when_asked() {
+    let mut command = Command::new("node");
+    command.arg(root().join("web-demo/test/offline.mjs")).arg(root().join("web-demo/dist"));
+    let output = command.output().expect("node cannot be started");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    let lines: Vec<Value> = printed.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let greeting =
+        "Hello Ada, and welcome back to Marlow & Finch. I can look after orders, refunds and your store card. What can I do for you?";
+    let expected = [
+        // Calls are never answered from what is kept: the server has counted each.
+        json!({"called": [1, 2, 3, 4]}),
+        json!({"metrics": "5"}),
+        json!({"reply": greeting}),
+        json!({"offered": "A new version is ready", "still": "ConvEngine"}),
+        json!({"again": "ConvEngine"}),
+        json!({"then": "Newer", "offers": 0}),
+        json!({"offline": "Newer"}),
+    ];
+    assert_eq!(lines, expected);
+}

@@ -1,0 +1,97 @@
+/**
+ * Opens the built page from a plain server of files, below a path, and goes on without server and network; then a newer build comes.
+ *
+ *   node test/offline.mjs DIST
+ *
+ * Prints one JSON line for each thing that is found, such as `{"turns"}`: what the page does offline, and when it goes over.
+ */
+import { createHash } from 'node:crypto';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { withPage } from './chromium.mjs';
+import { serveFolder } from './folder.mjs';
+
+const WITHIN_MS = 20_000;
+const BELOW = '/tools/simulator/';
+
+const folder = await mkdtemp(join(tmpdir(), 'convengine-offline-'));
+await cp(process.argv[2], folder, { recursive: true });
+let calls = 0;
+const other = (path) => (/\/(api\/v1\/conversation|metrics)$/.test(path) ? String(++calls) : undefined);
+let server = await serveFolder(folder, { below: BELOW, other });
+
+await withPage(server.address, { keep: true }, async (page) => {
+  const kept = () => page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated', null, { timeout: WITHIN_MS });
+  await kept();
+  const called = await page.evaluate(async () => {
+    const told = [];
+    for (const path of ['api/v1/conversation', 'metrics', 'api/v1/conversation', 'metrics']) told.push(await (await fetch(path)).json());
+    return told;
+  });
+  print({ called });
+  const opened = await page.context().newPage();
+  print({ metrics: await (await opened.goto(`${server.address}metrics`)).text() });
+  await opened.close();
+
+  const { port } = server;
+  await server.close();
+  await page.context().setOffline(true);
+  await page.goto(`http://127.0.0.1:${port}${BELOW}?from=elsewhere`);
+  await page.reload();
+  await page.evaluate(() => globalThis.convengine.ready);
+  await played(page);
+
+  server = await serveFolder(folder, { below: BELOW, port });
+  await page.context().setOffline(false);
+  await newBuild();
+  await page.reload();
+  const reload = page.getByRole('button', { name: 'Reload', exact: true });
+  await reload.waitFor({ timeout: WITHIN_MS });
+  print({ offered: (await page.locator('.update p').innerText()).trim(), still: await page.title() });
+  await page.reload();
+  await reload.waitFor({ timeout: WITHIN_MS });
+  print({ again: await page.title() });
+  await Promise.all([page.waitForEvent('load'), reload.click()]);
+  await page.waitForFunction(() => document.title === 'Newer', null, { timeout: WITHIN_MS });
+  await page.evaluate(() => globalThis.convengine.ready);
+  await kept();
+  print({ then: await page.title(), offers: await reload.count() });
+  await server.close();
+  await page.context().setOffline(true);
+  await page.reload();
+  await page.evaluate(() => globalThis.convengine.ready);
+  print({ offline: await page.title() });
+});
+await server.close().catch(() => {});
+await rm(folder, { recursive: true, force: true });
+
+/** Opens what is loaded late, a dialog and a sample, which plays its conversation. */
+async function played(page) {
+  await page.getByRole('button', { name: 'Samples', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Samples' });
+  await dialog.waitFor({ timeout: WITHIN_MS });
+  await dialog.getByRole('button', { name: /Customer service of a shop/ }).click();
+  const answers = page.locator('article.turn [data-role="assistant"]');
+  await answers.nth(3).waitFor({ timeout: WITHIN_MS });
+  print({ reply: (await answers.first().locator('[data-role="reply"], pre').first().innerText()).trim() });
+}
+
+/** Makes another build of the page, with another title, as `vite build` would. */
+async function newBuild() {
+  const [index, script] = [join(folder, 'index.html'), join(folder, 'sw.js')];
+  const text = (await readFile(index, 'utf8')).replace('<title>ConvEngine</title>', '<title>Newer</title>');
+  await writeFile(index, text);
+  const sw = await readFile(script, 'utf8');
+  const list = /\[\["assets.*?"\]\]/.exec(sw)[0];
+  const files = JSON.stringify(JSON.parse(list).map(([path, hash]) => [path, path === 'index.html' ? sha256(text) : hash]));
+  await writeFile(script, sw.replace(list, files).replace(sha256(list), sha256(files)));
+}
+
+function sha256(text) {
+  return createHash('sha256').update(text).digest('base64');
+}
+
+function print(line) {
+  console.log(JSON.stringify(line));
+}
