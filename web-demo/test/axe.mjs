@@ -28,7 +28,7 @@ const SCREENS = {
   everything: async (page) => {
     await loan(page);
     await show(page, 'timeline');
-    await page.getByText('Everything', { exact: true }).click();
+    await page.getByRole('radio', { name: 'Everything' }).check();
   },
   'table of rules': async (page) => {
     await loan(page);
@@ -52,7 +52,7 @@ const SCREENS = {
   'a model of your own': async (page) => {
     await page.locator('.reach summary').click();
     await page.getByRole('radio', { name: /^A model of yours/ }).check();
-    await page.getByLabel('Answers are').selectOption({ label: 'OpenAI-compatible' });
+    await page.getByLabel('Answers are', { exact: true }).selectOption({ label: 'OpenAI-compatible' });
   },
   branches: async (page) => {
     await loan(page);
