@@ -34,6 +34,20 @@ export function onlyChanges(all: Row[]): Row[] {
   return all.filter((it) => it.change !== 'same');
 }
 
+/** How much of a long text is shown, and how much of it stands before the first difference. */
+const CLIP = 120;
+const AHEAD = 24;
+
+/** Cuts a long text down to the place where it begins to differ from the other one. */
+export function clipped(text: string, other: string | null): string {
+  if (text.length <= CLIP * 2) return text;
+  let same = 0;
+  while (other !== null && same < text.length && text[same] === other[same]) same++;
+  const from = other === null || same < CLIP || same === text.length ? 0 : same - AHEAD;
+  const cut = text.slice(from, from + CLIP);
+  return `${from > 0 ? '…' : ''}${cut}${from + CLIP < text.length ? '…' : ''}`;
+}
+
 type Place = Pick<Row, 'depth' | 'path' | 'key'>;
 
 /** Adds the line of one place and those inside it; tells whether anything there differs. */

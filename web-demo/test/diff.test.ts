@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changes, onlyChanges, rows } from '../src/diff';
+import { changes, clipped, onlyChanges, rows } from '../src/diff';
 import type { Json } from '../src/types';
 
 /** Writes rows as `path change before → after`. */
@@ -38,5 +38,16 @@ describe('rows', () => {
 
   it('reads no inherited members', () => {
     expect(lines({}, { constructor: 1 })).toEqual(['constructor added null → 1']);
+  });
+});
+
+describe('clipped', () => {
+  const long = 'a'.repeat(300);
+
+  it('leaves short texts whole and begins long ones where they differ', () => {
+    expect(clipped('short', 'other')).toBe('short');
+    expect(clipped(`${long}HERE${long}`, `${long}THERE`)).toMatch(/^…a{24}HEREa{92}…$/);
+    expect(clipped(`${long}END`, long)).toBe(`…${'a'.repeat(24)}END`);
+    expect([clipped(long, null), clipped(long, `${long}more`)]).toEqual([`${'a'.repeat(120)}…`, `${'a'.repeat(120)}…`]);
   });
 });

@@ -1,5 +1,5 @@
 import { tone } from '../grouping';
-import { stepName } from '../timeline/rows';
+import { stepName } from '../timeline/step-name';
 import { decided, telling } from '../timeline/told';
 import type { AuditNotice, Considered, Json, JsonObject, Notice, StepInfo, Why } from '../types';
 

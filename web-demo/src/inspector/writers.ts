@@ -1,6 +1,6 @@
 import { rows, type Row } from '../diff';
 import { withoutCopy } from '../standing';
-import { stepName } from '../timeline/rows';
+import { stepName } from '../timeline/step-name';
 import type { Json, Notice, TurnRecord } from '../types';
 import type { Sessions } from './sessions';
 

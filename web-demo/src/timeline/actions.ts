@@ -6,7 +6,7 @@ import type { Other } from '../simulator.svelte';
 import type { Answered } from '../session/saved';
 import type { Effect } from '../types';
 import { stepsOf, type Told } from './items';
-import { stepName } from './rows';
+import { stepName } from './step-name';
 
 /** Faults of one group, as people choose among them. */
 export interface FaultGroup {

@@ -1,5 +1,6 @@
 import { itemsOf, textOf, type Item, type Items, type Told } from './items';
 import type { Filter, Kind } from './kind';
+import { stepName } from './step-name';
 
 /** How much of a turn is shown. */
 export type Density = 'story' | 'steps' | 'everything';
@@ -171,12 +172,6 @@ function stepRows<T extends Told>(turn: T, { steps, list }: Items, fits: Item[],
     if (expanded) out.push(...own.map((it) => leaf(turn, it, 3)));
   });
   return [...out, ...ended.map((it) => leaf(turn, it, 2))];
-}
-
-/** Writes the name of a step as words. */
-export function stepName(step: string): string {
-  const words = step.replace(/Step$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ');
-  return (words.charAt(0) + words.slice(1).toLowerCase()).replace(/^Mcp\b/, 'MCP');
 }
 
 /** Tells each row of a turn its place among those of its level and how many these are. */

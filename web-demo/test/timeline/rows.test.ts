@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Filter } from '../../src/timeline/kind';
-import { rowAt, rowsOf, stepName, type Density, type Row } from '../../src/timeline/rows';
+import { rowAt, rowsOf, type Density, type Row } from '../../src/timeline/rows';
+import { stepName } from '../../src/timeline/step-name';
 import type { Told } from '../../src/timeline/items';
 import { llm, Script, tool } from './turn';
 

@@ -1,4 +1,7 @@
-/** The parts of the inspector, which are loaded when it has shown itself. */
+import '../../style/details.css';
+import '../../style/session.css';
+
+// The parts of the inspector, which are loaded when it has shown itself.
 export { default as Details } from './Details.svelte';
 export { default as Diff } from './Diff.svelte';
 export { default as Params } from './Params.svelte';
