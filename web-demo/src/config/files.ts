@@ -6,15 +6,15 @@ export const NEW_PACK = `{
       { "intent_code": "GREETING", "description": "The user says hello" }
     ],
     "ce_intent_classifier": [
-      { "classifier_id": 1, "rule_type": "REGEX", "pattern": "\\\\b(hello|hi)\\\\b", "intent_code": "GREETING", "state_code": "IDLE", "priority": 10 }
+      { "classifier_id": 1, "rule_type": "REGEX", "pattern": "\\\\b(hello|hi)\\\\b", "intent_code": "GREETING", "state_code": "WELCOME", "priority": 10 }
+    ],
+    "ce_rule": [
+      { "rule_id": 1, "phase": "PRE_RESPONSE_RESOLUTION", "intent_code": "GREETING", "state_code": "WELCOME", "rule_type": "REGEX", "match_pattern": ".*", "action": "SET_STATE", "action_value": "WELCOME", "priority": 100 }
     ],
     "ce_response": [
       { "response_id": 1, "intent_code": "ANY", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": "Hello. What can I do for you?", "priority": 100 }
     ]
-  },
-  "turns": [
-    { "message": "Hello" }
-  ]
+  }
 }
 `;
 
