@@ -19,9 +19,10 @@ const TYPES = {
  * @param below the path that the page has, such as `/tools/`
  * @param port the port, or 0 for any that is free
  * @param compressed whether the files that lie there compressed are sent so
+ * @param link what the files are sent over, when that is to take its time
  * @param other answers what is no file
  */
-export async function serveFolder(folder, { below = '/', port = 0, compressed = false, other = () => undefined } = {}) {
+export async function serveFolder(folder, { below = '/', port = 0, compressed = false, link, other = () => undefined } = {}) {
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, 'http://host');
     const name = pathname.startsWith(below) ? pathname.slice(below.length) || 'index.html' : '';
@@ -32,7 +33,8 @@ export async function serveFolder(folder, { below = '/', port = 0, compressed = 
     response.setHeader('Cache-Control', name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache');
     if (found?.brotli) response.setHeader('Content-Encoding', 'br');
     response.setHeader('Content-Length', found ? found.bytes.length : Buffer.byteLength(text));
-    response.end(found ? found.bytes : text);
+    if (found && link) await link.carry(found.bytes, response);
+    else response.end(found ? found.bytes : text);
   });
   await new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
   const close = () => {

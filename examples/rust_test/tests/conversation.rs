@@ -15,10 +15,10 @@ fn talk(pack: &Pack, said: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
     let mut scripted = Scripted::of(pack);
     let mut conversations = Conversations::default();
     let mut answers = Vec::new();
-    for (seed, text) in (1..).zip(said) {
-        let at = 1_767_258_000_000 + i64::try_from(seed)? * 60_000;
+    for (seed, text) in (1_u32..).zip(said) {
+        let at = 1_767_258_000_000 + i64::from(seed) * 60_000;
         let (conversation_id, message) = (Some("0f2a7c51-6b1d-4f0e-9a55-2f6f1f3d8c10".to_owned()), Some((*text).to_owned()));
-        let message = Message { conversation_id, message, reset: false, input_params: Map::new(), at, seed };
+        let message = Message { conversation_id, message, reset: false, input_params: Map::new(), at, seed: seed.into() };
         let (mut turn, mut slice) = Turn::start(message.input(&conversations, config.program()), Arc::clone(&config))?;
         let outcome = loop {
             if let Some(outcome) = slice.end.take() {
@@ -30,7 +30,7 @@ fn talk(pack: &Pack, said: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
         };
         conversations.commit(&outcome);
         let answer = outcome.payload.map(|it| it.value).unwrap_or_default();
-        answers.push(format!("{}: {answer}", outcome.intent.unwrap_or_default()));
+        answers.push(format!("{}: {answer}", outcome.intent));
     }
     Ok(answers)
 }
@@ -53,7 +53,7 @@ fn what_is_left_is_asked_of_the_shelf() -> Result<(), Box<dyn Error>> {
 #[test]
 fn a_shelf_that_cannot_be_counted_fails_the_turn_and_not_the_conversation() -> Result<(), Box<dyn Error>> {
     let mut pack = Pack::parse(include_str!("../../page/pack.json"))?;
-    pack.tasks["shelf:count"] = [("error".to_owned(), "the shelf is dark".into())].into_iter().collect();
+    pack.tasks["shelf:count"]["error"] = "the shelf is dark".into();
     let answers = talk(&pack, &["Is there bread left?", "When do you open?"])?;
     assert_eq!(answers[1], "HOURS: We are open from 6 to 14, and closed on Mondays.");
     Ok(())

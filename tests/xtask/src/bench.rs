@@ -4,6 +4,7 @@
 //! `tests/budget.txt`. Times are printed and never fail anything.
 
 mod counts;
+mod page;
 mod replay;
 mod scale;
 mod server;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use self::counts::Counts;
+use self::page::Page;
 use self::replay::Replay;
 use self::scale::Scale;
 use self::speed::{Extent, Speed};
@@ -47,8 +49,12 @@ pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     if let Some(replay) = &replay {
         replay.print();
     }
+    let page = extent.map(|extent| Page::measure(&bench, extent.page_rounds)).transpose()?;
+    if let Some(page) = &page {
+        page.print();
+    }
     println!("\naims");
-    let timed = speed.iter().flat_map(Speed::aims).chain(replay.iter().flat_map(Replay::aims));
+    let timed = speed.iter().flat_map(Speed::aims).chain(replay.iter().flat_map(Replay::aims)).chain(page.iter().flat_map(Page::aims));
     for aim in counts.aims().into_iter().chain(scale.aims()).chain(timed) {
         aim.print();
     }

@@ -37,7 +37,8 @@ usage: cargo xtask COMMAND
                     crash: a server killed at every point of ten packs; load: five packs at once on both databases, memory, and a
                     PostgreSQL that is stopped meanwhile; size: bytes a turn; streams: 5,000 open streams; fuzz: ten minutes for
                     each reader; without a word all of them
-  bench             prints what a turn costs beside a server without a core (--quick: shorter, --counts: no times)
+  bench             prints what a turn costs beside a server without a core, and how soon the page answers (--quick: shorter,
+                    --counts: no times)
 
 What is missing on the machine is installed where that is allowed.";
 

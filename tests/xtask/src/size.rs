@@ -1,5 +1,7 @@
 //! The bytes of what a user downloads or deploys, and their budgets.
 
+mod first_load;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -61,23 +63,25 @@ fn page_figures(project: &Project) -> Result<Vec<Figure>> {
     let engine = engine.as_deref();
     let files = files_below(&page::folder(project)).unwrap_or_default();
     let page = |ending| compressed_together(&files, ending);
-    Ok(vec![
+    let mut figures = vec![
         figure("engine_raw_bytes", "engine, raw", PAGE, engine.map(<[u8]>::len)),
         figure("engine_gzip_bytes", "engine, gzip", PAGE, engine.map(gzip).transpose()?),
         figure("engine_brotli_bytes", "engine, brotli", PAGE, engine.map(brotli).transpose()?),
         figure("page_js_brotli_bytes", "page scripts, brotli", PAGE, page("js")?),
         figure("page_css_brotli_bytes", "page styles, brotli", PAGE, page("css")?),
         figure("page_html_brotli_bytes", "page documents, brotli", PAGE, page("html")?),
-    ])
+    ];
+    figures.extend(first_load::figures(project, &files)?);
+    Ok(figures)
 }
 
 fn report(project: &Project, figures: &[Figure]) -> Result<()> {
     let limits = limits(&project.root.join("tests/budget.txt"))?;
-    println!("{:<24}{:>12}{:>12}", "what", "bytes", "limit");
+    println!("{:<32}{:>12}{:>12}", "what", "bytes", "limit");
     for figure in figures {
         let bytes = figure.bytes.map_or("not built".to_owned(), |bytes| bytes.to_string());
         let limit = limits.get(figure.key).map_or("-".to_owned(), usize::to_string);
-        println!("{:<24}{bytes:>12}{limit:>12}", figure.what);
+        println!("{:<32}{bytes:>12}{limit:>12}", figure.what);
     }
     let broken: Vec<String> = figures.iter().filter_map(|figure| broken(figure, &limits)).collect();
     if !broken.is_empty() {

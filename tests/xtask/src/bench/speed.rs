@@ -16,11 +16,13 @@ pub struct Extent {
     pub seconds: u64,
     /// Conversations after which memory is read; none leaves it to what the rounds talked.
     conversations: u64,
+    /// How often the page is opened each way.
+    pub page_rounds: usize,
 }
 
 impl Extent {
-    pub const WHOLE: Extent = Extent { rounds: 5, seconds: 10, conversations: 10_000 };
-    pub const QUICK: Extent = Extent { rounds: 1, seconds: 3, conversations: 0 };
+    pub const WHOLE: Extent = Extent { rounds: 5, seconds: 10, conversations: 10_000, page_rounds: 5 };
+    pub const QUICK: Extent = Extent { rounds: 1, seconds: 3, conversations: 0, page_rounds: 1 };
 }
 
 /// Conversations after which the memory aim counts.

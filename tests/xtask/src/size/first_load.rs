@@ -1,0 +1,85 @@
+//! What of the page is downloaded when: at first, and what is loaded when it is needed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::{Figure, PAGE, brotli, figure};
+use crate::page;
+use crate::project::Project;
+
+/// The bytes of the first load, and of the largest of each kind of what comes later.
+pub fn figures(project: &Project, files: &[PathBuf]) -> Result<Vec<Figure>> {
+    let index = page::folder(project).join("index.html");
+    let packs = names_of_packs(project)?;
+    let chunk = |path: &&PathBuf| path.extension().is_some_and(|it| it == "js");
+    let largest = |of: &dyn Fn(&str) -> bool| largest(files.iter().filter(chunk).filter(|it| of(&stem(it))));
+    let figure = |key, what, bytes| figure(key, what, PAGE, bytes);
+    Ok(vec![
+        figure("page_first_load_brotli_bytes", "page, first load, brotli", first_load(&index, files)?),
+        figure("page_worker_brotli_bytes", "worker of the engine, brotli", largest(&|it| it == "worker")?),
+        figure("page_editor_brotli_bytes", "editor, brotli", largest(&|it| it.contains("editor"))?),
+        figure("page_sample_brotli_bytes", "largest sample, brotli", largest(&|it| packs.iter().any(|pack| pack == it))?),
+    ])
+}
+
+/// The document with all scripts and styles that it names: what its entry imports without waiting is named there too.
+fn first_load(index: &Path, files: &[PathBuf]) -> Result<Option<usize>> {
+    let Ok(document) = fs::read_to_string(index) else { return Ok(None) };
+    let mut bytes = brotli(document.as_bytes())?;
+    for file in files.iter().filter(|it| it.extension().is_some_and(|it| it == "js" || it == "css")) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        if document.contains(&format!("/{name}\"")) {
+            bytes += brotli(&fs::read(file)?)?;
+        }
+    }
+    Ok(Some(bytes))
+}
+
+fn largest<'f>(files: impl Iterator<Item = &'f PathBuf>) -> Result<Option<usize>> {
+    let sizes: Result<Vec<usize>> = files.map(|it| brotli(&fs::read(it)?)).collect();
+    Ok(sizes?.into_iter().max())
+}
+
+/// A file's name without what names its content.
+fn stem(path: &Path) -> String {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    // Eight signs, of which a hyphen may be one.
+    let end = name.len().checked_sub(9).filter(|at| name.as_bytes().get(*at) == Some(&b'-'));
+    end.and_then(|at| name.get(..at)).unwrap_or(&name).to_owned()
+}
+
+fn names_of_packs(project: &Project) -> Result<Vec<String>> {
+    let files = super::files_below(&project.root.join("tests/packs"))?;
+    Ok(files.iter().filter_map(|it| Some(it.file_stem()?.to_string_lossy().into_owned())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::{brotli, first_load, stem};
+
+    #[test]
+    fn the_first_load_is_what_the_document_names() {
+        let folder = std::env::temp_dir().join(format!("convengine-first-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let document = r#"<script src="./assets/index-1.js"></script><link href="./assets/index-1.css">"#;
+        let files = ["index-1.js", "index-1.css", "late-1.js"].map(|it| folder.join(it));
+        files.iter().for_each(|it| fs::write(it, "a".repeat(500)).unwrap());
+        let index = folder.join("index.html");
+        fs::write(&index, document).unwrap();
+        let found = first_load(&index, &files);
+        fs::remove_dir_all(&folder).unwrap();
+        let expected = brotli(document.as_bytes()).unwrap() + 2 * brotli("a".repeat(500).as_bytes()).unwrap();
+        assert_eq!(found.unwrap(), Some(expected));
+    }
+
+    #[test]
+    fn hashes_are_no_part_of_a_name() {
+        let names = ["help_desk-BJhQj3pE.js", "editor-_46WWr7_.js", "Samples-Mb-dXA3_.js", "sw.js"];
+        assert_eq!(names.map(|it| stem(Path::new(it))), ["help_desk", "editor", "Samples", "sw"]);
+    }
+}
