@@ -1,5 +1,6 @@
 import { samples } from './samples';
 import type { Simulator } from './simulator.svelte';
+import type { Turn } from './turn.svelte';
 import { AREAS, layout, type Area } from './view/layout.svelte';
 
 /** Something that the page can do, by its name. */
@@ -42,6 +43,10 @@ export function commands(simulator: Simulator): Command[] {
     { name: `Run turn ${turn.number} again as a branch`, run: () => void simulator.again(turn, { reason: `turn ${turn.number} again` }) },
     { name: `Branch from here, with new answers`, keys: 'b', run: () => branchHere(simulator) },
   ];
+  const rest = turn.like && followers(simulator, turn.like);
+  if (rest && rest.length > 0 && turn === tree.head) {
+    shown.push({ name: `Say here what was said after turn ${turn.number} before`, run: () => void simulator.continueAs(rest) });
+  }
   const branches = tree.branches.filter((it) => it.tip !== tree.head);
   return [...shown, ...anyway, ...branches.map((it) => ({ name: `Show ${it.name}: ${it.reason || 'from the beginning'}`, run: () => tree.show(it.tip) }))];
 }
@@ -56,4 +61,10 @@ export function branchHere(simulator: Simulator): void {
   const until = seq === undefined ? turn.answered.length : turn.answered.filter((it) => it.seq <= seq).length;
   const where = step === undefined ? 'its end' : (turn.record?.steps[step]?.step ?? 'a step');
   void simulator.again(turn, { until, reason: `turn ${turn.number} from ${where}` });
+}
+
+/** The turns that came after a turn on the newest branch that it is on. */
+function followers({ tree }: Simulator, turn: Turn): Turn[] {
+  const branch = tree.branches.findLast((it) => it.tip.path.includes(turn));
+  return branch?.tip.path.slice(turn.depth + 1) ?? [];
 }

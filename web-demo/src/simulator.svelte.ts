@@ -82,6 +82,8 @@ export class Simulator {
   private loading: Promise<void> = Promise.resolve();
   private pause: ReturnType<typeof setTimeout> | undefined;
   private lastTurn = 0;
+  /** The branch that was played for the latest edit, and the one that it was played from. */
+  private edited: { from: Turn[]; turns: Turn[] } | undefined;
   private main = '';
   private recovering = false;
 
@@ -123,6 +125,7 @@ export class Simulator {
     this.sample = undefined;
     [this.text, this.original] = [text, text];
     this.tree.clear();
+    this.edited = undefined;
     await this.load(false).catch(() => {});
   }
 
@@ -161,13 +164,13 @@ export class Simulator {
     this.pause = setTimeout(() => void this.apply(), PAUSE_MS);
   }
 
-  /** Runs the edited text when it has no errors, and plays the shown branch again on it. */
+  /** Runs the edited text when it brings no new errors, and plays the shown branch again on it. */
   async apply(): Promise<void> {
     clearTimeout(this.pause);
     const before = this.running;
     await this.load(true).catch(() => {});
     if (this.running === before || this.tree.path.length === 0) return;
-    await this.replay(this.tree.path, 'pack edited');
+    await this.replay('pack edited');
   }
 
   /** Whether somebody changed the pack. */
@@ -196,25 +199,34 @@ export class Simulator {
   async again(turn: Turn, { typed, until, edits = [], reason }: Other): Promise<Turn> {
     const said = typed ? this.said(typed, turn.parent, turn.said) : turn.said;
     const again = { recorded: recorded(turn.answered), edits, ...(until === undefined ? {} : { until }) };
-    return this.run(new Turn(++this.lastTurn, turn.parent, said, reason), again);
+    return this.run(new Turn(++this.lastTurn, turn.parent, said, reason, turn), again);
   }
 
-  /** Plays turns again in their order, with the answers that they had wherever the same is asked. */
-  async replay(turns: Turn[], reason: string): Promise<Turn | undefined> {
-    let parent: Turn | undefined;
-    for (const [index, turn] of turns.entries()) {
-      const next: Turn = new Turn(++this.lastTurn, parent, turn.said, index === 0 ? reason : '');
+  /**
+   * Plays the shown branch again, with the answers that it had wherever the same is asked.
+   *
+   * While somebody goes on editing, one branch is enough: what was played for an earlier edit gives way, unless it has been gone on with.
+   */
+  private async replay(reason: string): Promise<void> {
+    const edited = this.edited?.turns.at(-1) === this.tree.head ? this.edited : undefined;
+    const from = edited?.from ?? this.tree.path;
+    const mine = { from, turns: [] as Turn[] };
+    this.edited = mine;
+    if (edited) this.tree.drop(edited.turns);
+    for (const [index, turn] of from.entries()) {
+      const next = new Turn(++this.lastTurn, mine.turns.at(-1), turn.said, index === 0 ? reason : '', turn);
+      mine.turns.push(next);
       await this.run(next, { recorded: recorded(turn.answered), edits: [] });
-      if (next.error) break;
-      parent = next;
+      // A later edit plays it anew.
+      if (next.error || this.edited !== mine) break;
     }
-    return parent;
+    if (this.edited !== mine) this.tree.drop(mine.turns);
   }
 
   /** Plays what follows a turn on another branch at the end of the one that is shown. */
   async continueAs(turns: Turn[]): Promise<void> {
     for (const turn of turns) {
-      const next = new Turn(++this.lastTurn, this.tree.head, turn.said);
+      const next = new Turn(++this.lastTurn, this.tree.head, turn.said, '', turn);
       await this.run(next, { recorded: recorded(turn.answered), edits: [] });
       if (next.error) break;
     }

@@ -94,6 +94,13 @@ export class Tree {
     }
   }
 
+  /** Forgets turns that nobody went on from. */
+  drop(turns: Turn[]): void {
+    const gone = new Set(turns);
+    this.turns = this.turns.filter((it) => !gone.has(it));
+    if (this.head && gone.has(this.head)) this.show(undefined);
+  }
+
   /** Forgets everything. */
   clear(): void {
     this.turns = [];

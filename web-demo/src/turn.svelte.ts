@@ -22,12 +22,16 @@ export class Turn {
   readonly depth: number;
   private writer: number | undefined;
 
-  /** @param reason why it branches off, in a few words; empty where it goes on */
+  /**
+   * @param reason why it branches off, in a few words; empty where it goes on
+   * @param like the turn that it runs again
+   */
   constructor(
     readonly id: number,
     readonly parent: Turn | undefined,
     readonly said: Said,
     readonly reason = '',
+    readonly like?: Turn,
   ) {
     this.depth = parent ? parent.depth + 1 : 0;
   }

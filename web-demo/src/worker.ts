@@ -22,6 +22,8 @@ const started = Promise.all([init(), turns.extensions.ready]);
 /** Effects that wait for a person, by run and effect. */
 const waiting = new Map<string, (decision: Decision | 'stop') => void>();
 const NOBODY = () => Promise.reject(new Error('a pack that is played reaches nobody'));
+/** The errors of the pack that runs. */
+let known = new Set<string>();
 let queue: Promise<void> = Promise.resolve();
 
 // Turns run one after the other; looking and answering go on meanwhile.
@@ -71,9 +73,13 @@ function load(id: number, pack: string, strict: boolean): Reply {
   const issues = JSON.parse(candidate.issues()) as Issue[];
   const hash = candidate.hash();
   const scripted = scriptedOf(candidate);
-  const accepted = !strict || issues.every((it) => it.severity !== 'error');
-  if (accepted) turns.use(pack, candidate);
-  else candidate.free();
+  const errors = new Set(issues.filter((it) => it.severity === 'error').map((it) => `${it.rule} ${it.path}`));
+  // As on the server: what was wrong before does not keep anybody from editing.
+  const accepted = !strict || [...errors].every((it) => known.has(it));
+  if (accepted) {
+    turns.use(pack, candidate);
+    known = errors;
+  } else candidate.free();
   return { id, type: 'loaded', accepted, issues, hash, turns: scripted, main: conversationId('main') };
 }
 

@@ -55,15 +55,13 @@ export function failingAlways(effect: Effect, fault: FaultName): FaultRule {
 }
 
 /**
- * Finds the effect that an answer comes from, in the run before it: the newest earlier run of the same turn that asked for the
+ * Finds the effect that an answer comes from, in the run that the turn runs again: the one that asked for the
  * same thing as often.
  */
-export function comparable(turn: Told & { depth: number }, place: number, all: readonly (Told & { depth: number })[]): Answered | undefined {
+export function comparable(turn: Told & { like?: Told | undefined }, place: number): Answered | undefined {
   const name = nameOf(turn, place);
   const nth = turn.answered.slice(0, place).filter((it) => title(it.effect) === name).length;
-  const earlier = all.filter((it) => it.depth === turn.depth && it.id < turn.id && it.record !== undefined);
-  const beside = earlier.findLast((it) => it.parent === turn.parent) ?? earlier.at(-1);
-  return beside?.answered.filter((it) => title(it.effect) === name)[nth];
+  return turn.like?.answered.filter((it) => title(it.effect) === name)[nth];
 }
 
 function nameAt(turn: Told, place: number): string {

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { Tree } from '../src/tree.svelte';
+import { Turn } from '../src/turn.svelte';
+import type { StepInfo, TurnRecord } from '../src/types';
+
+const said = (message: string) => ({ conversation: 'main', conversationId: 'c', message, inputParams: '', reset: false, at: 0, seed: 1 });
+const step = (name: string, changed = false): StepInfo => ({ step: name, seq: 0, finished: true, changed });
+
+let ids = 0;
+/** A turn that has ended after some steps. */
+function ended(parent: Turn | undefined, steps: StepInfo[], reason = ''): Turn {
+  const turn = new Turn(++ids, parent, said(`turn ${ids}`), reason);
+  turn.record = { steps } as TurnRecord;
+  return turn;
+}
+
+describe('a tree of turns', () => {
+  const tree = new Tree();
+  const first = tree.add(ended(undefined, [step('a'), step('b', true)]));
+  const second = tree.add(ended(first, [step('a')]));
+  const other = tree.add(ended(first, [step('a'), step('b'), step('c', true)], 'says no'));
+
+  it('shows the newest branch, which shares its beginning', () => {
+    expect(tree.path).toEqual([first, other]);
+    expect(tree.branches.map(({ tip, reason, from }) => [tip, reason, from])).toEqual([
+      [second, '', 1],
+      [other, 'says no', 2],
+    ]);
+  });
+
+  it('counts the places of a branch: every step, and the end of each turn', () => {
+    expect([tree.places, tree.place]).toEqual([7, 6]);
+    tree.lookAt(1);
+    expect(tree.cursor).toEqual({ turn: first, step: 1 });
+    tree.lookAt(2);
+    expect(tree.cursor).toEqual({ turn: first, step: undefined });
+    tree.lookAt(3);
+    expect([tree.cursor, tree.place]).toEqual([{ turn: other, step: 0 }, 3]);
+    tree.lookAt(99);
+    expect(tree.place).toBe(6);
+    tree.lookAt(-1);
+    expect(tree.place).toBe(0);
+  });
+
+  it('goes to the next change of the session, over the borders of turns', () => {
+    tree.lookAt(0);
+    tree.lookForChange(1);
+    expect(tree.place).toBe(1);
+    tree.lookForChange(1);
+    expect(tree.cursor).toEqual({ turn: other, step: 2 });
+    tree.lookForChange(1);
+    expect(tree.place).toBe(5);
+    tree.lookForChange(-1);
+    expect(tree.place).toBe(1);
+  });
+
+  it('looks at the end of another branch when it is shown', () => {
+    tree.look(other, 1);
+    tree.show(second);
+    expect([tree.path, tree.cursor]).toEqual([[first, second], { turn: second, step: undefined }]);
+  });
+
+  it('drops turns that nobody went on from', () => {
+    const more = new Tree();
+    const kept = more.add(ended(undefined, []));
+    const dropped = more.add(ended(kept, []));
+    more.drop([dropped]);
+    expect([more.turns, more.head]).toEqual([[kept], undefined]);
+  });
+});
