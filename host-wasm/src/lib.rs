@@ -32,8 +32,8 @@ pub struct Engine {
     marks: Vec<Scripted>,
     conversations: Conversations,
     turn: Option<Turn>,
-    /// What the turn has said so far, and its end.
-    told: Vec<Notice>,
+    /// What a watched turn has said so far, and its end.
+    told: Option<Vec<Notice>>,
     end: Option<Outcome>,
     /// What the turn has asked for, by number.
     asked: BTreeMap<EffectId, Effect>,
@@ -56,7 +56,7 @@ impl Engine {
             marks: Vec::new(),
             conversations: Conversations::default(),
             turn: None,
-            told: Vec::new(),
+            told: None,
             end: None,
             asked: BTreeMap::new(),
             hash: SliceHash::default(),
@@ -93,8 +93,8 @@ impl Engine {
         let message: Message = parse("message", message)?;
         let input = message.input(&self.conversations, self.config.program());
         self.scripted.begins(&input);
-        let (turn, slice) = Turn::start_watched(input, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
-        self.begin(turn, &slice)
+        let (turn, slice) = Turn::start(input, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
+        self.begin(turn, &slice, false)
     }
 
     /// Whether the pack has an answer to an effect.
@@ -156,13 +156,14 @@ impl Engine {
     }
 
     /// Runs a recorded turn again on the conversation as it was then; returns everything up to where its journal ends. A turn that is
-    /// `unwatched` has no views and no whys, and is back several times as fast.
-    pub fn restore(&mut self, journal: &str, unwatched: Option<bool>) -> Result<String, JsValue> {
+    /// `watched` has steps, whys and a state hash, and takes several times as long.
+    pub fn restore(&mut self, journal: &str, watched: Option<bool>) -> Result<String, JsValue> {
         let journal: Journal = parse("journal", journal)?;
         self.conversations.place(&journal.input.conversation, journal.input.session.clone());
-        let restore = if unwatched == Some(true) { Turn::restore } else { Turn::restore_watched };
+        let watched = watched == Some(true);
+        let restore = if watched { Turn::restore_watched } else { Turn::restore };
         let (turn, slice) = restore(journal, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
-        self.begin(turn, &slice)
+        self.begin(turn, &slice, watched)
     }
 
     /// Marks where the pack's script stands; returns the number of the mark.
@@ -185,7 +186,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The steps of the turn in their order, as a JSON list of `{"step", "seq", "finished", "changed"}`.
+    /// The steps of a watched turn in their order, as a JSON list of `{"step", "seq", "finished", "changed"}`.
     pub fn steps(&self) -> Result<String, JsValue> {
         text(&steps::all(&self.views_so_far()))
     }
@@ -194,11 +195,6 @@ impl Engine {
     pub fn step(&self, index: usize) -> Result<String, JsValue> {
         let views = self.views_so_far();
         text(&steps::around(&views, index).ok_or_else(|| thrown("BAD_INPUT", "the turn has no such step"))?)
-    }
-
-    /// The session before and after each step of the turn, as a JSON list.
-    pub fn views(&self) -> Result<String, JsValue> {
-        text(&self.views_so_far())
     }
 
     /// Why the decisions of the turn fell as they did, as a JSON list.
@@ -217,9 +213,9 @@ impl Engine {
         self.finished.clone()
     }
 
-    /// The hash by which a replay is judged, of the finished turn; empty before its end.
+    /// The hash by which a replay is judged, of a watched turn that has finished; else empty.
     pub fn state_hash(&self) -> String {
-        self.end.as_ref().map(|it| state_hash(it, &self.told)).unwrap_or_default()
+        self.end.as_ref().zip(self.told.as_ref()).map(|(end, told)| state_hash(end, told)).unwrap_or_default()
     }
 
     fn views_so_far(&self) -> Vec<View> {
@@ -234,9 +230,9 @@ impl Engine {
         text(&json!({"completion": completion, "delay_ms": delay_ms}))
     }
 
-    fn begin(&mut self, turn: Turn, slice: &Slice) -> Result<String, JsValue> {
+    fn begin(&mut self, turn: Turn, slice: &Slice, watched: bool) -> Result<String, JsValue> {
         self.turn = Some(turn);
-        self.told.clear();
+        self.told = watched.then(Vec::new);
         self.end = None;
         self.asked.clear();
         self.hash = SliceHash::default();
@@ -252,11 +248,13 @@ impl Engine {
 
     fn took(&mut self, slice: &Slice) -> Result<String, JsValue> {
         self.asked.extend(slice.effects.iter().map(|it| (it.id, it.clone())));
-        self.told.extend(slice.notices.iter().cloned());
+        if let Some(told) = &mut self.told {
+            told.extend(slice.notices.iter().cloned());
+        }
         self.hash.add(slice);
         if let Some(outcome) = &slice.end {
             self.conversations.commit(outcome);
-            self.end = Some(outcome.clone());
+            self.end = self.told.as_ref().map(|_| outcome.clone());
             self.finished = std::mem::take(&mut self.hash).finish();
         }
         text(slice)

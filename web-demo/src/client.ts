@@ -1,5 +1,5 @@
 import type { Decision, Failure, Journaled, Loaded, PlayedTurn, Progress, Reply, Request, Run } from './protocol';
-import type { TurnRecord } from './types';
+import type { Seen, TurnRecord } from './types';
 
 /** Why the engine did not do what it was asked. */
 export class EngineError extends Error {
@@ -59,6 +59,12 @@ export class EngineClient {
   /** Runs a recorded turn again on the pack that it ran on. */
   async adopt(journal: string, pack: string): Promise<TurnRecord> {
     return (await this.ask({ type: 'adopt', journal, pack }, 'ran')).turn;
+  }
+
+  /** Runs a turn again to see its steps and why it decided as it did. */
+  async look(turn: number): Promise<Seen> {
+    const { steps, whys, stateHash } = await this.ask({ type: 'look', turn }, 'seen');
+    return { steps, whys, stateHash };
   }
 
   /** Gives the session before and after a step of a turn, as JSON text. */

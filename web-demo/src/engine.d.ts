@@ -34,8 +34,8 @@ declare module 'convengine-wasm' {
     abandon(why: 'timeout' | 'lost', at: number): string;
     /** Gives everything that the turn cannot derive again. */
     journal(): string;
-    /** Runs a recorded turn again, on the conversation as it was then, and gives all that it says; unwatched, it has no steps and whys. */
-    restore(journal: string, unwatched?: boolean): string;
+    /** Runs a recorded turn again, on the conversation as it was then, and gives all that it says. Watched, it has steps, whys and a state hash. */
+    restore(journal: string, watched?: boolean): string;
     /** Gives a conversation as stored, or `null`. */
     conversation(id: string): string;
     /** Stores a conversation in the place of what is known of it; nothing makes it a new one. */
@@ -44,11 +44,11 @@ declare module 'convengine-wasm' {
     mark(): number;
     /** Sets the script back to a mark, or to its beginning. */
     back(mark?: number): void;
-    /** Lists the steps of the turn. */
+    /** Lists the steps of a watched turn. */
     steps(): string;
-    /** Gives the session before and after a step. */
+    /** Gives the session before and after a step of a watched turn. */
     step(index: number): string;
-    /** Lists why the turn's decisions fell as they did. */
+    /** Lists why the decisions of a watched turn fell as they did. */
     whys(): string;
     /** Gives the hash by which a replay of the finished turn is judged. */
     state_hash(): string;

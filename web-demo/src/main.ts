@@ -1,5 +1,6 @@
 import { mount } from 'svelte';
 import { keepSession } from './session/autosave.svelte';
+import { prefetch } from './prefetch';
 import { Simulator } from './simulator.svelte';
 import './style.css';
 import { update } from './update.svelte';
@@ -13,6 +14,8 @@ declare global {
     /** The turns of the branch that is shown. */
     turns(): Shown[];
     ready: Promise<void>;
+    /** Settles when the page can do without the network. */
+    complete: Promise<void>;
   };
 }
 
@@ -43,6 +46,7 @@ globalThis.convengine = {
       origins: answered.map((it) => it.origin),
     })),
   ready: simulator.ready,
+  complete: simulator.ready.then(prefetch),
 };
 
 const target = document.getElementById('page');

@@ -1,7 +1,7 @@
 import type { Fault } from './run/fault';
 import type { Reach } from './fulfil/live';
 import type { Answered, Origin, Said } from './session/saved';
-import type { Effect, Issue, Json, Notice, Outcome, Token, TurnRecord } from './types';
+import type { Effect, Issue, Json, Notice, Outcome, Seen, Token, TurnRecord } from './types';
 
 /** What the page asks of the worker. */
 export type Request =
@@ -10,6 +10,7 @@ export type Request =
   | { id: number; type: 'answer'; run: number; effect: number; decision: Decision }
   | { id: number; type: 'stop'; run: number }
   | { id: number; type: 'adopt'; journal: string; pack: string }
+  | { id: number; type: 'look'; turn: number }
   | { id: number; type: 'step'; turn: number; index: number }
   | { id: number; type: 'journals'; turns: number[] }
   | { id: number; type: 'play'; pack: string }
@@ -99,6 +100,7 @@ export type Reply =
   | ({ id: number; type: 'loaded' } & Loaded)
   | { id: number; type: 'ran'; turn: TurnRecord }
   | { id: number; type: 'noted' }
+  | ({ id: number; type: 'seen' } & Seen)
   | { id: number; type: 'step'; before: string; after: string | null }
   | { id: number; type: 'journals'; journals: Journaled[] }
   | { id: number; type: 'played'; turns: PlayedTurn[] }
@@ -111,6 +113,7 @@ export interface Journaled {
   journal: string;
   pack: string;
   config: string;
+  stateHash: string;
 }
 
 /** A pack as the engine sees it; `accepted` tells whether the engine now runs it. */

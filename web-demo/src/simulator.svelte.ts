@@ -86,6 +86,7 @@ export class Simulator {
   private edited: { from: Turn[]; turns: Turn[] } | undefined;
   private main = '';
   private recovering = false;
+  private looking = false;
 
   constructor() {
     this.ready = this.begin();
@@ -318,7 +319,29 @@ export class Simulator {
     } finally {
       this.busy -= 1;
     }
+    // The next turn comes first: looking takes longer than running.
+    setTimeout(() => void this.lookInto());
     return turn;
+  }
+
+  /** Looks into turns, the newest first, unless there is something to run. */
+  private async lookInto(): Promise<void> {
+    if (this.looking) return;
+    this.looking = true;
+    try {
+      for (;;) {
+        const next = this.busy > 0 ? undefined : this.tree.turns.findLast((it) => it.record?.stateHash === '');
+        const record = next?.record;
+        if (!next || !record) return;
+        const seen = await this.client.look(record.turn);
+        if (seen.stateHash === '') return;
+        next.record = { ...record, ...seen };
+      }
+    } catch {
+      // A worker that was started again has forgotten the turn; what was said of it stays.
+    } finally {
+      this.looking = false;
+    }
   }
 
   /** Loads one after the other, so that what runs is what was asked for last. */

@@ -121,8 +121,16 @@ export interface Considered {
   facts?: JsonObject;
 }
 
-/** A finished turn with everything that the page shows of it. */
-export interface TurnRecord {
+/** What a turn is found to have done once it is run again and watched. */
+export interface Seen {
+  steps: StepInfo[];
+  whys: Why[];
+  /** Names what a replay is judged by. */
+  stateHash: string;
+}
+
+/** A finished turn with everything that the page shows of it; before it has been looked into, there are no steps. */
+export interface TurnRecord extends Seen {
   /** Its number in the worker. */
   turn: number;
   said: Said;
@@ -131,11 +139,7 @@ export interface TurnRecord {
   outcome: Outcome;
   /** Names all slices and the outcome. */
   hash: string;
-  /** Names what a replay is judged by. */
-  stateHash: string;
   /** Names the configuration that it ran on. */
   config: string;
   durationMs: number;
-  steps: StepInfo[];
-  whys: Why[];
 }

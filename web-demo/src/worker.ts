@@ -19,6 +19,8 @@ const ALONE: Omit<Run, 'said'> = {
 
 const turns = new Turns();
 const started = Promise.all([init(), turns.extensions.ready]);
+// It has to be here when the network is not.
+void started.then(() => import('./run/auto')).catch(() => {});
 /** Effects that wait for a person, by run and effect. */
 const waiting = new Map<string, (decision: Decision | 'stop') => void>();
 const NOBODY = () => Promise.reject(new Error('a pack that is played reaches nobody'));
@@ -28,7 +30,7 @@ let queue: Promise<void> = Promise.resolve();
 
 // Turns run one after the other; looking and answering go on meanwhile.
 self.onmessage = ({ data }: MessageEvent<Request>) => {
-  if (['answer', 'stop', 'step', 'journals'].includes(data.type)) void handle(data);
+  if (['answer', 'stop', 'look', 'step', 'journals'].includes(data.type)) void handle(data);
   else queue = queue.then(() => handle(data));
 };
 
@@ -55,6 +57,8 @@ function perform(request: Request): Reply | Promise<Reply> {
       return { id, type: 'noted' };
     case 'adopt':
       return { id, type: 'ran', turn: turns.adopt(request.journal, request.pack) };
+    case 'look':
+      return { id, type: 'seen', ...turns.look(request.turn) };
     case 'step':
       return { id, type: 'step', ...turns.step(request.turn, request.index) };
     case 'journals':

@@ -51,7 +51,7 @@ export async function withPage(base, { size = '1440x900', dark = false, keep = f
     await before(page);
     const response = await page.goto(base, { waitUntil: 'load', timeout: LOADED_WITHIN_MS });
     if (!response?.ok()) throw new Error(`${base} answered with status ${response?.status()}`);
-    await within(LOADED_WITHIN_MS, 'the engine to be ready', page.evaluate(() => globalThis.convengine.ready));
+    await within(LOADED_WITHIN_MS, 'the engine to be ready', page.evaluate(() => globalThis.convengine.complete ?? globalThis.convengine.ready));
     await run(page);
     if (complaints.length > 0) throw new Error(`the page complained: ${complaints.join('; ')}`);
   } catch (error) {

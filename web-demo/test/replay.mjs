@@ -44,7 +44,7 @@ function replayed([pack, milliseconds]) {
   let took = 0;
   while (took < milliseconds) {
     const [journal, hash] = journals[turns % journals.length];
-    engine.restore(journal, true);
+    engine.restore(journal);
     if (engine.turn_hash() !== hash) throw new Error('a turn was replayed to another end');
     turns += 1;
     took = performance.now() - begin;

@@ -5,7 +5,7 @@ import type { Live, Reach } from '../fulfil/live';
 import { elementTexts, memberText } from '../json-text';
 import { messageText, type Ask, type Decision, type Journaled, type Run } from '../protocol';
 import type { Answered, Said } from '../session/saved';
-import type { Completion, Effect, Notice, Outcome, Slice, StepInfo, TurnRecord, Why } from '../types';
+import type { Completion, Effect, Notice, Outcome, Seen, Slice, StepInfo, TurnRecord, Why } from '../types';
 import { answers } from './answers';
 
 /** A finished turn as the worker keeps it: all that it cannot derive again. */
@@ -69,12 +69,17 @@ export class Turns {
     const engine = this.engines.get(pack) ?? new Engine(pack);
     if (!this.engines.has(pack)) this.use(pack, engine);
     const begin = performance.now();
-    const { end, notices } = JSON.parse(engine.restore(journal)) as Slice;
+    const { end, notices } = JSON.parse(engine.restore(journal, true)) as Slice;
     if (!end) throw new Error('the journal ends before its turn does: export it again when the turn has ended');
     // Journals that are stored keep no requests; the turn that was run again has asked them anew.
     const whole = engine.journal();
     const answered = elementTexts(whole, 'entries').map((it) => answeredOf(it, notices));
     return this.keep(engine, pack, saidOf(whole), { outcome: end, notices, answered }, performance.now() - begin);
+  }
+
+  /** Runs a turn again, watched. */
+  look(turn: number): Seen {
+    return seen(this.looking(turn));
   }
 
   /** Gives the session before and after a step of a turn. */
@@ -88,7 +93,7 @@ export class Turns {
   journals(turns: number[]): Journaled[] {
     return turns.map((it) => {
       const { journal, pack, config } = this.kept(it);
-      return { journal, pack, config };
+      return { journal, pack, config, stateHash: this.looking(it).state_hash() };
     });
   }
 
@@ -98,7 +103,7 @@ export class Turns {
       this.viewer?.engine.free();
       this.viewer = { engine: new Engine(pack), pack, turn: undefined };
     }
-    if (this.viewer.turn !== turn) this.viewer.engine.restore(journal);
+    if (this.viewer.turn !== turn) this.viewer.engine.restore(journal, true);
     this.viewer.turn = turn;
     return this.viewer.engine;
   }
@@ -112,9 +117,7 @@ export class Turns {
   private keep(engine: Engine, pack: string, said: Said, driven: { outcome: Outcome; notices: Notice[]; answered: Answered[] }, durationMs: number): TurnRecord {
     const turn = ++this.last;
     this.stored.set(turn, { journal: engine.journal(), pack, config: engine.hash(), after: engine.conversation(driven.outcome.conversation_id), mark: engine.mark() });
-    const steps = JSON.parse(engine.steps()) as StepInfo[];
-    const whys = JSON.parse(engine.whys()) as Why[];
-    return { turn, said, ...driven, hash: engine.turn_hash(), stateHash: engine.state_hash(), config: engine.hash(), durationMs, steps, whys };
+    return { turn, said, ...driven, hash: engine.turn_hash(), config: engine.hash(), durationMs, ...seen(engine) };
   }
 
   /** The same as before while nothing changed, because it learns which model takes what. */
@@ -123,6 +126,11 @@ export class Turns {
     if (this.lately?.reach !== text) this.lately = { reach: text, live: import('../fulfil/live').then((it) => new it.Live(reach)) };
     return this.lately.live;
   }
+}
+
+/** What there is to see of a turn; nothing of one that was not watched. */
+function seen(engine: Engine): Seen {
+  return { steps: JSON.parse(engine.steps()) as StepInfo[], whys: JSON.parse(engine.whys()) as Why[], stateHash: engine.state_hash() };
 }
 
 function salt(): string {

@@ -62,7 +62,7 @@ export async function fileText(simulator: Simulator): Promise<string> {
     conversationId: turns[0]?.said.conversationId ?? '',
     turns: turns.map((turn, index) => ({
       journal: stored[index]?.journal ?? null,
-      stateHash: turn.record?.stateHash ?? '',
+      stateHash: stored[index]?.stateHash ?? '',
       config: turn.record?.config ?? '',
       parent: parentOf(turn, turns),
       ...(turn.reason ? { reason: turn.reason } : {}),
