@@ -52,7 +52,7 @@ const SCREENS = {
   'a model of your own': async (page) => {
     await page.locator('.reach summary').click();
     await page.getByRole('radio', { name: /^A model of yours/ }).check();
-    await page.getByLabel('Answers are', { exact: true }).selectOption({ label: 'OpenAI-compatible' });
+    await page.locator('.reach label', { hasText: /^Answers are/ }).locator('select').selectOption({ label: 'OpenAI-compatible' });
   },
   branches: async (page) => {
     await loan(page);

@@ -83,7 +83,7 @@ async function choose(page) {
   await page.locator('.reach summary').press('Enter');
   await page.getByRole('radio', { name: /A model of yours/ }).press('Space');
   await page.getByLabel('Tools, tasks and services').selectOption({ label: 'are scripted, else services are called' });
-  await page.getByLabel('Answers are', { exact: true }).selectOption({ label: 'OpenAI-compatible' });
+  await page.locator('.reach label', { hasText: /^Answers are/ }).locator('select').selectOption({ label: 'OpenAI-compatible' });
   for (const [label, text] of [['Model name', 'test-model'], ['Address', `${address}/v1`], ['Key', KEY]]) {
     await page.getByLabel(label, { exact: true }).focus();
     await page.keyboard.type(text);
