@@ -60,10 +60,12 @@ async function recorded(page) {
   print({ taken: await shown(page) });
   print({ equal: await page.getByText('equal state hash').count() });
   await page.getByRole('button', { name: 'Export test' }).click();
-  const files = [];
-  page.on('download', (it) => files.push(it.saveAs(join(folder, it.suggestedFilename())).then(() => it.suggestedFilename())));
+  const downloads = new Promise((resolve) => {
+    const begun = [];
+    page.on('download', (it) => begun.push(it) === 2 && resolve(begun));
+  });
   await page.getByRole('button', { name: /^Save .*talk/ }).click();
-  await page.waitForEvent('download', { timeout: WITHIN_MS, predicate: () => files.length === 2 });
+  const files = (await downloads).map((it) => it.saveAs(join(folder, it.suggestedFilename())).then(() => it.suggestedFilename()));
   print({ files: await Promise.all(files) });
 }
 
