@@ -1,22 +1,18 @@
 import { EngineClient, EngineError } from './client';
-import { JsonFault, position, spans } from './json-text';
+import { spans } from './json-text';
 import { locate, type Place } from './locate';
 import type { Again, Ask, Decision, Loaded, PlayedTurn } from './protocol';
 import { ReachState } from './reach.svelte';
 import { named } from './run/name';
+import { recorded } from './run/recorded';
+import { syntaxOf, type SyntaxFault } from './syntax';
 import { sampleOf, samples, type Sample, type Try } from './samples';
-import type { Answered, Said } from './session/saved';
+import type { Said } from './session/saved';
 import { Tree } from './tree.svelte';
 import { Turn } from './turn.svelte';
 import type { Issue } from './types';
 
-/** Where the edited text stops being JSON. */
-export interface SyntaxFault {
-  line: number;
-  column: number;
-  offset: number;
-  message: string;
-}
+export type { SyntaxFault };
 
 /** An issue with its place in the text. */
 export type PlacedIssue = Issue & { place: Place | undefined };
@@ -396,24 +392,5 @@ export class Simulator {
         this.packState = 'refused';
       })
       .finally(() => (this.recovering = false));
-  }
-}
-
-function recorded(answered: Answered[]): Again['recorded'] {
-  return answered.map(({ raw, completion, delayMs, origin }) => ({
-    request: raw?.request ?? null,
-    outcome: raw?.outcome ?? JSON.stringify(completion.outcome),
-    took: delayMs,
-    origin,
-  }));
-}
-
-function syntaxOf(text: string): SyntaxFault | undefined {
-  try {
-    spans(text);
-    return undefined;
-  } catch (fault) {
-    if (!(fault instanceof JsonFault)) throw fault;
-    return { ...position(text, fault.offset), offset: fault.offset, message: fault.message };
   }
 }
