@@ -55,9 +55,10 @@ export class Progress {
   }
 
   #set(text) {
-    if (text !== undefined) this.#since = performance.now();
     this.#shown = text;
     this.#show(text);
+    // Its time begins when it stands there, however long that took.
+    if (text !== undefined) this.#since = performance.now();
   }
 }
 
