@@ -2,6 +2,7 @@ import { EngineClient, EngineError } from './client';
 import { spans } from './json-text';
 import { locate, type Place } from './locate';
 import type { Again, Ask, Decision, Loaded, PlayedTurn } from './protocol';
+import { bringBack, Looking } from './looking';
 import { ReachState } from './reach.svelte';
 import { named } from './run/name';
 import { recorded } from './run/recorded';
@@ -73,6 +74,9 @@ export class Simulator {
   readonly reach = new ReachState();
   readonly client = new EngineClient((error) => this.recover(error));
   private running: { pack: string; loaded?: Loaded } = { pack: '' };
+  /** The texts of packs by what they compile to. */
+  private readonly packs = new Map<string, string>();
+  private readonly looking = new Looking(this.client, this.tree);
   /** The text that `revert` goes back to. */
   private original = $state('');
   private loading: Promise<void> = Promise.resolve();
@@ -82,7 +86,6 @@ export class Simulator {
   private edited: { from: Turn[]; turns: Turn[] } | undefined;
   private main = '';
   private recovering = false;
-  private looking = false;
 
   constructor() {
     this.ready = this.begin();
@@ -250,6 +253,7 @@ export class Simulator {
     turn.recordedHash = recordedHash;
     if (told instanceof EngineError) turn.fail(told);
     else turn.finish(told);
+    if (turn.record) this.packs.set(turn.record.config, pack);
     return this.tree.add(turn);
   }
 
@@ -295,6 +299,8 @@ export class Simulator {
   private async run(turn: Turn, again?: Again, byPackAlone = false): Promise<Turn> {
     this.tree.add(turn);
     this.busy += 1;
+    // A new worker first gets back what the old one had.
+    await this.loading.catch(() => {});
     const ran = turn.parent?.path ?? [];
     const before = ran.findLast((it) => it.record && it.said.conversationId === turn.said.conversationId);
     const parent = ran.findLast((it) => it.record);
@@ -316,28 +322,8 @@ export class Simulator {
       this.busy -= 1;
     }
     // The next turn comes first: looking takes longer than running.
-    setTimeout(() => void this.lookInto());
+    setTimeout(() => void this.looking.into(() => this.busy > 0));
     return turn;
-  }
-
-  /** Looks into turns, the newest first, unless there is something to run. */
-  private async lookInto(): Promise<void> {
-    if (this.looking) return;
-    this.looking = true;
-    try {
-      for (;;) {
-        const next = this.busy > 0 ? undefined : this.tree.turns.findLast((it) => it.record?.stateHash === '');
-        const record = next?.record;
-        if (!next || !record) return;
-        const seen = await this.client.look(record.turn);
-        if (seen.stateHash === '') return;
-        next.record = { ...record, ...seen };
-      }
-    } catch {
-      // A worker that was started again has forgotten the turn; what was said of it stays.
-    } finally {
-      this.looking = false;
-    }
   }
 
   /** Loads one after the other, so that what runs is what was asked for last. */
@@ -361,6 +347,7 @@ export class Simulator {
       const loaded = await this.client.load(text, strict);
       this.main = loaded.main;
       if (loaded.accepted) this.running = { pack: text, loaded };
+      this.packs.set(loaded.hash, text);
       if (text === this.text) this.show(loaded);
     } catch (error) {
       this.failure = error as EngineError;
@@ -383,10 +370,10 @@ export class Simulator {
   private recover(error: EngineError): void {
     if (this.recovering) return;
     this.recovering = true;
-    this.remark = `The engine stopped (${error.message}) and was started again. A new conversation begins.`;
-    this.tree.show(undefined);
-    this.client
-      .load(this.running.pack, false)
+    this.remark = `The engine stopped (${error.message}) and was started again. What it had finished is still there.`;
+    const brought = this.client.load(this.running.pack, false).then(() => bringBack(this.client, this.tree, this.packs));
+    // What is asked for meanwhile stands behind it.
+    this.loading = brought
       .catch((again: EngineError) => {
         this.failure = again;
         this.packState = 'refused';

@@ -131,9 +131,11 @@ export interface Seen {
 
 /** A finished turn with everything that the page shows of it; before it has been looked into, there are no steps. */
 export interface TurnRecord extends Seen {
-  /** Its number in the worker. */
+  /** Its number in the worker, and in every one that takes its place: that of the request that ran it. */
   turn: number;
   said: Said;
+  /** All of it that cannot be derived. */
+  journal: string;
   notices: Notice[];
   answered: Answered[];
   outcome: Outcome;

@@ -49,14 +49,14 @@ function perform(request: Request): Reply | Promise<Reply> {
     case 'load':
       return load(id, request.pack, request.strict);
     case 'run':
-      return turns.run({ ...request }, watched(id), (ask) => asked(id, ask)).then((turn) => ({ id, type: 'ran', turn }));
+      return turns.run(id, request, watched(id), (ask) => asked(id, ask)).then((turn) => ({ id, type: 'ran', turn }));
     case 'answer':
       return decide(id, `${request.run} ${request.effect}`, request.decision);
     case 'stop':
       for (const key of [...waiting.keys()].filter((it) => it.startsWith(`${request.run} `))) decide(id, key, 'stop');
       return { id, type: 'noted' };
     case 'adopt':
-      return { id, type: 'ran', turn: turns.adopt(request.journal, request.pack) };
+      return { id, type: 'ran', turn: turns.adopt(id, request.journal, request.pack) };
     case 'look':
       return { id, type: 'seen', ...turns.look(request.turn) };
     case 'step':

@@ -140,6 +140,14 @@ describe('a fault', () => {
     expect(told(await read(llm('one')))).toMatchObject({ origin: 'script' });
   });
 
+  it('that ends the process takes no recorded answer and is counted once', async () => {
+    const again = { recorded: [recorded('one', 'first')], edits: [{ place: 0, decision: { fault: { name: 'crash' as const } } }] };
+    const { next } = answering(plan({ again, faults: [{ on: 'llm', nth: 2, fault: { name: 'timeout' } }] }), false, { use: 'auto' });
+    expect(await next(llm('one'))).toEqual({ crash: true });
+    expect(told(await next(llm('one')))).toEqual({ origin: 'reused', took: 3, text: 'first' });
+    expect(told(await next(llm('two')))).toMatchObject({ text: 'timeout' });
+  });
+
   it('that always strikes does so by kind and name, or the nth time only', async () => {
     const rule = (on: string, nth: number) => [{ on, nth, fault: { name: 'timeout' as const } }];
     const kinds = async (on: string, nth: number) => {

@@ -19,8 +19,9 @@ import { Link } from './link.mjs';
 const WITHIN_MS = 120_000;
 const RATES = [10_000_000, 1_600_000];
 const TURNS = 200;
-/** A turn has 26 steps and its end. */
 const LONG = 410;
+/** A turn has 26 steps and its end. */
+const PLACES = 27;
 const MOVES = 30;
 
 const [dist, packFile, plainFile, engineFolder, rounds] = process.argv.slice(2);
@@ -169,6 +170,12 @@ async function cursor() {
   );
   const shown = (performance.now() - begin) / LONG;
   const slider = page.getByRole('slider', { name: 'Place in the conversation' });
+  // Its steps are looked for when there is nothing else to do.
+  await page.waitForFunction(
+    (most) => Number(document.querySelector('.cursor-bar input[type=range]').max) >= most,
+    LONG * PLACES - 1,
+    { timeout: WITHIN_MS, polling: 200 },
+  );
   const places = Number(await slider.getAttribute('max')) + 1;
   const times = (await page.evaluate(moved, MOVES)).sort((a, b) => a - b);
   await page.close();

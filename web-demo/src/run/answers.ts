@@ -50,9 +50,9 @@ const INTERRUPTED = '{"error":{"kind":"interrupted","message":"the process ended
 
 /** Answers the effects of one turn: what was recorded, else faults, the script, the automatic model, a person or a live model. */
 export function answers(run: Run, around: Around): Fulfil {
-  const used = new Set<number>();
   const seen = new Map<string, number>();
   const crashed = new Set<number>();
+  const left = (run.again?.recorded ?? []).slice(0, run.again?.until).map((it, index) => ({ ...it, index, name: it.request === null ? null : nameOf(it.request) }));
 
   return async (effect, text, place): Promise<Fulfilled> => {
     const { engine } = around;
@@ -62,21 +62,35 @@ export function answers(run: Run, around: Around): Fulfil {
     const edit = run.again?.edits.find((it) => it.place === place)?.decision;
     const normal = () => given(effect, text, request, place, edit && !('fault' in edit) ? edit : undefined);
     if (!fault) return fulfilled(effect, request, await normal());
+    if (fault.name === 'crash') {
+      // Nobody has answered: that is for the process that takes over.
+      crashed.add(place);
+      return { crash: true };
+    }
     const usual = await wouldBe(effect, text, request, place);
     const found = struck(fault, effect, () => usual.outcome);
     if ('outcome' in found) return fulfilled(effect, request, { outcome: found.outcome, origin: 'fault', delayMs: usual.delayMs });
     if ('late' in found) return fulfilled(effect, request, { ...usual, origin: 'fault', delayMs: usual.delayMs + found.late });
-    if ('abandon' in found) return { abandon: engine.now() + TURN_MS };
-    crashed.add(place);
-    return { crash: true };
+    return { abandon: engine.now() + TURN_MS };
   };
 
   /** What would come without a fault, as far as it is known without asking anybody. A script that answers is used up by it. */
   async function wouldBe(effect: Effect, text: string, request: string, place: number): Promise<Given> {
-    const recorded = recordedOf(run, request, effect, place, used);
+    const recorded = before(request, effect, place);
     if (recorded && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'fault', delayMs: recorded.took };
     if (around.engine.scripted(text)) return fromEngine(around.engine.answer(text), 'fault');
     return { outcome: said((await stub()).auto(effect, around.pack) ?? '{}'), origin: 'fault', delayMs: 0 };
+  }
+
+  /** The recorded answer to the same request, or else to the next one of the same kind and purpose; each is used once. */
+  function before(request: string, effect: Effect, place: number) {
+    const asks = askedFor(effect);
+    const equal = left.find((it) => (it.asks !== undefined ? it.asks === asks : it.request === null ? it.index === place : it.request === request));
+    const near = equal ?? left.find((it) => it.name === named(effect));
+    if (!near) return undefined;
+    left.splice(left.indexOf(near), 1);
+    const outcome = near.asks === undefined || near.outcome.startsWith('{"error":') ? near.outcome : outcomeOf(effect, near.outcome);
+    return { ...near, outcome, request: near.request ?? request, equal: near === equal };
   }
 
   function fulfilled(effect: Effect, request: string, { outcome, origin, delayMs }: Given): Fulfilled {
@@ -91,7 +105,7 @@ export function answers(run: Run, around: Around): Fulfil {
     const { engine, extensions } = around;
     const own = extensions.answer(engine, effect, text);
     if (own) return fromEngine(await own, 'script');
-    const recorded = recordedOf(run, request, effect, place, used);
+    const recorded = before(request, effect, place);
     if (decision) return decided(decision, effect, text, recorded?.outcome);
     if (effect.request.kind === 'sleep') return fromEngine(engine.answer(text), 'script');
     if (recorded?.equal && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'reused', delayMs: recorded.took };
@@ -163,28 +177,17 @@ function harmless(effect: Effect): boolean {
 
 /** The fault that strikes an effect; a process that has ended once does not end again. */
 function faultOf(run: Run, effect: Effect, place: number, seen: Map<string, number>, crashed: Set<number>): Fault | undefined {
+  if (crashed.has(place)) return undefined;
   const edit = run.again?.edits.find((it) => it.place === place)?.decision;
   const rule = run.faults.find((it) => fits(it, effect, seen));
   for (const name of ['', effect.request.kind, named(effect)]) seen.set(name, (seen.get(name) ?? 0) + 1);
-  const fault = edit && 'fault' in edit ? edit.fault : edit ? undefined : rule?.fault;
-  return fault?.name === 'crash' && crashed.has(place) ? undefined : fault;
+  if (edit) return 'fault' in edit ? edit.fault : undefined;
+  return rule?.fault;
 }
 
 function fits({ on, nth }: FaultRule, effect: Effect, seen: Map<string, number>): boolean {
   if (on !== '' && on !== effect.request.kind && on !== named(effect)) return false;
   return nth === 0 || (seen.get(on) ?? 0) + 1 === nth;
-}
-
-/** The recorded answer to the same request, or else to the next one of the same kind and purpose; each is used once. */
-function recordedOf(run: Run, request: string, effect: Effect, place: number, used: Set<number>) {
-  const { recorded = [], until = Infinity } = run.again ?? {};
-  const free = recorded.map((it, index) => ({ ...it, index })).filter((it) => !used.has(it.index) && it.index < until);
-  const equal = free.find((it) => (it.asks !== undefined ? it.asks === askedFor(effect) : it.request === null ? it.index === place : it.request === request));
-  const near = equal ?? free.find((it) => it.request !== null && nameOf(it.request) === named(effect));
-  if (!near) return undefined;
-  used.add(near.index);
-  const outcome = near.asks === undefined || near.outcome.startsWith('{"error":') ? near.outcome : outcomeOf(effect, near.outcome);
-  return { ...near, outcome, request: near.request ?? request, equal: near === equal };
 }
 
 function nameOf(request: string): string {

@@ -1,11 +1,11 @@
 import { Engine } from 'convengine-wasm';
-import { drive, type Watch } from '../drive';
+import { drive, type Driven, type Watch } from '../drive';
 import { Extensions } from '../fulfil/extension';
 import type { Live, Reach } from '../fulfil/live';
 import { elementTexts, memberText } from '../json-text';
 import { messageText, type Ask, type Decision, type Journaled, type Run } from '../protocol';
 import type { Answered, Said } from '../session/saved';
-import type { Completion, Effect, Notice, Outcome, Seen, Slice, StepInfo, TurnRecord, Why } from '../types';
+import type { Completion, Effect, Notice, Seen, Slice, StepInfo, TurnRecord, Why } from '../types';
 import { answers } from './answers';
 
 /** A finished turn as the worker keeps it: all that it cannot derive again. */
@@ -17,7 +17,8 @@ interface Stored {
   config: string;
   /** The conversation as stored after it. */
   after: string;
-  /** Where the script stood after it, in the engine of that pack. */
+  /** The engine that ran it, and where its script stood afterwards. */
+  engine: Engine;
   mark: number;
 }
 
@@ -33,48 +34,39 @@ export class Turns {
   private viewer: { engine: Engine; pack: string; turn: number | undefined } | undefined;
   private lately: { reach: string; live: Promise<Live> } | undefined;
   private pack = '';
-  private last = 0;
 
-  /** Takes the pack that turns run on from now on. */
+  /** Takes the pack that turns run on from now on, with an engine of it. */
   use(pack: string, engine: Engine): void {
-    this.engines.get(pack)?.free();
-    this.engines.delete(pack);
-    this.engines.set(pack, engine);
     this.pack = pack;
-    for (const [text, old] of this.engines) {
-      if (this.engines.size <= ENGINES_KEPT) break;
-      if (text === pack) continue;
-      old.free();
-      this.engines.delete(text);
-    }
+    // The one that is there knows where the script stood after each of its turns.
+    if (this.engines.has(pack)) engine.free();
+    else this.hold(pack, engine);
   }
 
-  /** Runs a turn and keeps it. */
-  async run(run: Run, watch: Watch, ask: (ask: Ask) => Promise<Decision | 'stop'>): Promise<TurnRecord> {
+  /** Runs a turn and keeps it under a number of its own. */
+  async run(turn: number, run: Run, watch: Watch, ask: (ask: Ask) => Promise<Decision | 'stop'>): Promise<TurnRecord> {
     const engine = this.engines.get(this.pack);
     if (!engine) throw new Error('no pack is loaded: choose one');
-    const parent = run.parent === null ? undefined : this.stored.get(run.parent);
-    const before = run.before === null ? undefined : this.stored.get(run.before);
+    const parent = run.parent === null ? undefined : this.kept(run.parent);
+    const before = run.before === null ? undefined : this.kept(run.before);
     engine.place(run.said.conversationId, before?.after);
-    // Where the script stood is known only in the engine that ran the turn.
-    engine.back(parent?.pack === this.pack ? parent.mark : undefined);
+    engine.back(parent?.engine === engine ? parent.mark : undefined);
     const around = { engine, pack: this.pack, extensions: this.extensions, live: () => this.living(run.reach), watch, salt: salt(), ask };
     const begin = performance.now();
     const driven = await drive(engine, messageText(run.said), watch, answers(run, around));
-    return this.keep(engine, this.pack, run.said, driven, performance.now() - begin);
+    return this.keep(turn, engine, around.pack, run.said, driven, performance.now() - begin);
   }
 
-  /** Runs a recorded turn again and keeps it. */
-  adopt(journal: string, pack: string): TurnRecord {
-    const engine = this.engines.get(pack) ?? new Engine(pack);
-    if (!this.engines.has(pack)) this.use(pack, engine);
+  /** Runs a recorded turn again, on the pack that it ran on, and keeps it under a number of its own. */
+  adopt(turn: number, journal: string, pack: string): TurnRecord {
+    const engine = this.engines.get(pack) ?? this.hold(pack, new Engine(pack));
     const begin = performance.now();
     const { end, notices } = JSON.parse(engine.restore(journal, true)) as Slice;
     if (!end) throw new Error('the journal ends before its turn does: export it again when the turn has ended');
     // Journals that are stored keep no requests; the turn that was run again has asked them anew.
     const whole = engine.journal();
     const answered = elementTexts(whole, 'entries').map((it) => answeredOf(it, notices));
-    return this.keep(engine, pack, saidOf(whole), { outcome: end, notices, answered }, performance.now() - begin);
+    return this.keep(turn, engine, pack, saidOf(whole), { outcome: end, notices, answered }, performance.now() - begin);
   }
 
   /** Runs a turn again, watched. */
@@ -97,6 +89,18 @@ export class Turns {
     });
   }
 
+  /** Keeps an engine, and lets the oldest one go that no turn runs on. */
+  private hold(pack: string, engine: Engine): Engine {
+    this.engines.set(pack, engine);
+    for (const [text, old] of this.engines) {
+      if (this.engines.size <= ENGINES_KEPT) break;
+      if (text === pack || text === this.pack) continue;
+      old.free();
+      this.engines.delete(text);
+    }
+    return engine;
+  }
+
   private looking(turn: number): Engine {
     const { pack, journal } = this.kept(turn);
     if (this.viewer?.pack !== pack) {
@@ -110,14 +114,14 @@ export class Turns {
 
   private kept(turn: number): Stored {
     const stored = this.stored.get(turn);
-    if (!stored) throw new Error('this turn is not there any more: play it again');
+    if (!stored) throw new Error('the engine has forgotten this turn: play its branch again from the first turn');
     return stored;
   }
 
-  private keep(engine: Engine, pack: string, said: Said, driven: { outcome: Outcome; notices: Notice[]; answered: Answered[] }, durationMs: number): TurnRecord {
-    const turn = ++this.last;
-    this.stored.set(turn, { journal: engine.journal(), pack, config: engine.hash(), after: engine.conversation(driven.outcome.conversation_id), mark: engine.mark() });
-    return { turn, said, ...driven, hash: engine.turn_hash(), config: engine.hash(), durationMs, ...seen(engine) };
+  private keep(turn: number, engine: Engine, pack: string, said: Said, driven: Driven, durationMs: number): TurnRecord {
+    const [journal, config] = [engine.journal(), engine.hash()];
+    this.stored.set(turn, { journal, pack, config, after: engine.conversation(driven.outcome.conversation_id), engine, mark: engine.mark() });
+    return { turn, said, ...driven, journal, hash: engine.turn_hash(), config, durationMs, ...seen(engine) };
   }
 
   /** The same as before while nothing changed, because it learns which model takes what. */

@@ -6,7 +6,8 @@ import { pretty } from './pretty';
 import type { Played } from './saved';
 import { decode, encode, type Shared } from './share';
 
-const ENGINE = '1';
+/** Digits of a hash that tell whether two turns are the same. */
+const DIGITS = 16;
 
 /** Everything of a session that cannot be derived, for a link. */
 export function sharedOf(simulator: Simulator): Shared {
@@ -15,7 +16,7 @@ export function sharedOf(simulator: Simulator): Shared {
   const cursor = tree.cursor;
   const step = cursor?.step;
   return {
-    engine: ENGINE,
+    end: endOf(tree.head),
     pack: simulator.pack,
     ...(simulator.sample ? { sample: simulator.sample.name } : {}),
     turns: turns.map((turn) => ({
@@ -47,6 +48,7 @@ export async function openLink(simulator: Simulator, fragment: string): Promise<
     turns.push(await simulator.recall(said, parent === null ? undefined : turns[parent], recorded, reason ?? ''));
   }
   simulator.tree.show(turns[shared.head]);
+  if (endOf(turns[shared.head]) !== shared.end) simulator.remark = 'This is not how it ended where the link was made: the engine is another one there, or the answers do not fit any more.';
   const [turn, step] = shared.cursor ?? [];
   const looked = turn === undefined ? undefined : turns[turn];
   if (looked) simulator.tree.look(looked, step);
@@ -99,6 +101,10 @@ export function playedOf(simulator: Simulator): Played[] {
 
 async function sampleText(name: string): Promise<string | undefined> {
   return sampleOf(name)?.load();
+}
+
+function endOf(head: Turn | undefined): string {
+  return head?.record?.hash.slice(0, DIGITS) ?? '';
 }
 
 function parentOf(turn: Turn, turns: Turn[]): number | null {

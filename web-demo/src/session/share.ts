@@ -11,7 +11,8 @@ import type { Origin, Said } from './saved';
 
 /** A session as a link or a file has it. */
 export interface Shared {
-  engine: string;
+  /** How the shown branch ended: the first 16 digits of the hash of its newest turn; empty without turns. */
+  end: string;
   /** The whole text. */
   pack: string;
   /** The sample that the text came from. */
@@ -85,14 +86,14 @@ export function sizeOf(fragment: string): { characters: number; as: 'link' | 'fi
 
 /** Writes a session as the fragment of a link; with the sample's text, only what differs from it. */
 export async function encode(shared: Shared, sampleText: SampleText): Promise<string> {
-  const { engine, pack, sample, turns, head, cursor, faults } = shared;
+  const { end, pack, sample, turns, head, cursor, faults } = shared;
   const base = sample === undefined ? undefined : await sampleText(sample);
   const conversations = new Map<string, [string, string]>();
   for (const { said } of turns) conversations.set(nameOf(said), [said.conversation, said.conversationId]);
   const names = [...conversations.keys()];
   const packed: Packed = {
     v: 1,
-    e: engine,
+    e: end,
     p: sample === undefined || base === undefined ? pack : splice(pack, sample, base),
     c: [...conversations.values()],
     t: turns.map((it, index) => packedTurn(it, index, turns, names)),
@@ -118,7 +119,7 @@ export async function decode(fragment: string, sampleText: SampleText): Promise<
   const turns: SharedTurn[] = [];
   for (const it of list(packed['t'], 'the turns', MOST_TURNS)) turns.push(turnOf(record(it, 'a turn'), turns, conversations));
   const shared: Shared = {
-    engine: text(packed['e'], 'the version'),
+    end: text(packed['e'], 'the hash of its end'),
     pack,
     turns,
     head: whole(packed['h'] ?? turns.length - 1, 'the last turn', -1, turns.length - 1),

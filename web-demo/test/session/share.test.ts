@@ -19,7 +19,7 @@ function turn(index: number, more: Partial<SharedTurn> = {}): SharedTurn {
 }
 
 const SHARED: Shared = {
-  engine: '1.2.0',
+  end: '0123456789abcdef',
   pack: LOAN.replace('"amount in euros"', '"amount in 🦀"'),
   sample: 'loan',
   turns: [
@@ -61,8 +61,8 @@ describe('a link', () => {
 
   it('brings a pack back that comes from no sample, or from one that is not there', async () => {
     for (const shared of [
-      { engine: 'e', pack: '\ud83e { not even JSON', turns: [], head: -1 },
-      { engine: 'e', pack: LOAN, sample: 'gone', turns: [turn(0)], head: 0 },
+      { end: '', pack: '\ud83e { not even JSON', turns: [], head: -1 },
+      { end: '', pack: LOAN, sample: 'gone', turns: [turn(0)], head: 0 },
     ]) expect(await decode(await encode(shared, known), samples(''))).toEqual(shared);
   });
 
@@ -109,7 +109,7 @@ describe('a hostile link', () => {
     const good = { v: 1, e: 'e', p: '{}', c: [['main', 'x']], t: [{ m: 'a', a: [['{"ok":{}}']] }] };
     expect(await fault(forged(JSON.stringify(good)))).toBe('none');
     const bad: [what: string, change: object][] = [
-      ['the version', { e: 1 }],
+      ['the hash of its end', { e: 1 }],
       ['the pack', { p: null }],
       ['the sample', { s: 4 }],
       ['the conversations', { c: {} }],

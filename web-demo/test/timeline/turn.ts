@@ -46,7 +46,7 @@ export class Script {
     const { notices, answered, steps } = this;
     const said = { conversation: 'main', conversationId: 'c', message: `message ${id}`, inputParams: '', reset: false, at: BEGIN, seed: 1 };
     const outcome: Outcome = { conversation_id: 'c', intent: null, state: null, payload: null, context: {}, fault: null, writes: [], ...end };
-    const record: TurnRecord = { turn: id, said, notices, answered, outcome, hash: '', stateHash: '', config: '', durationMs: 1, steps, whys: [] };
+    const record: TurnRecord = { turn: id, said, notices, answered, outcome, journal: '', hash: '', stateHash: '', config: '', durationMs: 1, steps, whys: [] };
     return { id, number: id, depth: id - 1, said, reason: '', notices, answered, waiting: [], record, error: undefined, parent: undefined, ...more };
   }
 }
