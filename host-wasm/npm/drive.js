@@ -22,7 +22,7 @@ async function completion(engine, effect, fulfil) {
   const read = JSON.parse(effect);
   const began = Date.now();
   const outcome = await fulfil(read, effect);
-  if (outcome === undefined) return member(engine.answer(effect), 'completion');
+  if (outcome === undefined) return member(engine.answer(read.id), 'completion');
   const text = typeof outcome === 'string' ? outcome : JSON.stringify(outcome);
   return `{"id":${read.id},"at":${engine.now() + Date.now() - began},"outcome":${text}}`;
 }

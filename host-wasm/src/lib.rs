@@ -94,12 +94,13 @@ impl Engine {
         let input = message.input(&self.conversations, self.config.program());
         self.scripted.begins(&input);
         let (turn, slice) = Turn::start(input, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
-        self.begin(turn, &slice, false)
+        self.begin(turn, slice, false)
     }
 
-    /// Whether the pack has an answer to an effect.
-    pub fn scripted(&self, effect: &str) -> Result<bool, JsValue> {
-        Ok(self.scripted.knows(&self.effect(effect)?.request))
+    /// Whether the pack has an answer to an effect of the turn, by the effect's number.
+    pub fn scripted(&self, effect: u32) -> Result<bool, JsValue> {
+        let effect = self.asked.get(&EffectId(effect)).ok_or_else(no_effect)?;
+        Ok(self.scripted.knows(&effect.request))
     }
 
     /// The turn's clock, in milliseconds since 1970.
@@ -108,11 +109,13 @@ impl Engine {
         self.turn.as_ref().map_or(0.0, |it| it.now() as f64)
     }
 
-    /// The pack's scripted answer to an effect, with how long it takes; without a time the turn's own clock runs on.
-    pub fn answer(&mut self, effect: &str, at: Option<f64>) -> Result<String, JsValue> {
-        let effect = self.effect(effect)?;
+    /// The pack's scripted answer to an effect of the turn, by the effect's number, with how long it takes; without a time the turn's
+    /// own clock runs on.
+    pub fn answer(&mut self, effect: u32, at: Option<f64>) -> Result<String, JsValue> {
+        let id = EffectId(effect);
+        let effect = self.asked.get(&id).ok_or_else(no_effect)?;
         let (outcome, delay_ms) = self.scripted.answer(&effect.request);
-        self.completion(effect.id, outcome, delay_ms, at)
+        self.completion(id, outcome, delay_ms, at)
     }
 
     /// The bytes of an extension's module, by their SHA-256.
@@ -137,7 +140,7 @@ impl Engine {
         let completions: Vec<Completion> = parse("completions", completions)?;
         let turn = self.turn.as_mut().ok_or_else(no_turn)?;
         let slice = turn.resume(completions).map_err(|it| thrown("TURN", &it.to_string()))?;
-        self.took(&slice)
+        self.took(slice)
     }
 
     /// Ends the turn where it stands, as a failed one; `why` is `timeout` or `lost`. Returns the last slice.
@@ -147,7 +150,7 @@ impl Engine {
         let turn = self.turn.as_mut().ok_or_else(no_turn)?;
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
         let slice = turn.abandon(why, at as Millis).map_err(|it| thrown("TURN", &it.to_string()))?;
-        self.took(&slice)
+        self.took(slice)
     }
 
     /// The journal of the turn so far.
@@ -163,7 +166,7 @@ impl Engine {
         let watched = watched == Some(true);
         let restore = if watched { Turn::restore_watched } else { Turn::restore };
         let (turn, slice) = restore(journal, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
-        self.begin(turn, &slice, watched)
+        self.begin(turn, slice, watched)
     }
 
     /// Marks where the pack's script stands; returns the number of the mark.
@@ -188,13 +191,13 @@ impl Engine {
 
     /// The steps of a watched turn in their order, as a JSON list of `{"step", "seq", "finished", "changed"}`.
     pub fn steps(&self) -> Result<String, JsValue> {
-        text(&steps::all(&self.views_so_far()))
+        written(&self.views(steps::all))
     }
 
     /// The session around one of `steps`: `{"before", "after"}`; what did not finish has no `after`.
     pub fn step(&self, index: usize) -> Result<String, JsValue> {
-        let views = self.views_so_far();
-        text(&steps::around(&views, index).ok_or_else(|| thrown("BAD_INPUT", "the turn has no such step"))?)
+        let around = self.views(|it| steps::around(it, index));
+        written(&around.ok_or_else(|| thrown("BAD_INPUT", "the turn has no such step"))?)
     }
 
     /// Why the decisions of the turn fell as they did, as a JSON list.
@@ -218,8 +221,11 @@ impl Engine {
         self.end.as_ref().zip(self.told.as_ref()).map(|(end, told)| state_hash(end, told)).unwrap_or_default()
     }
 
-    fn views_so_far(&self) -> Vec<View> {
-        self.turn.as_ref().map(Turn::views).unwrap_or_default()
+    fn views<T>(&self, read: impl FnOnce(&[View]) -> T) -> T {
+        match &self.turn {
+            Some(turn) => turn.views(read),
+            None => read(&[]),
+        }
     }
 
     fn completion(&self, id: EffectId, outcome: Answer, delay_ms: u64, at: Option<f64>) -> Result<String, JsValue> {
@@ -230,7 +236,7 @@ impl Engine {
         text(&json!({"completion": completion, "delay_ms": delay_ms}))
     }
 
-    fn begin(&mut self, turn: Turn, slice: &Slice, watched: bool) -> Result<String, JsValue> {
+    fn begin(&mut self, turn: Turn, slice: Slice, watched: bool) -> Result<String, JsValue> {
         self.turn = Some(turn);
         self.told = watched.then(Vec::new);
         self.end = None;
@@ -240,24 +246,19 @@ impl Engine {
         self.took(slice)
     }
 
-    /// The effect that JavaScript hands back; its number says which one it is.
-    fn effect(&self, text: &str) -> Result<Effect, JsValue> {
-        let effect = number(&parse("effect", text)?).and_then(|it| self.asked.get(&it).cloned());
-        effect.ok_or_else(|| thrown("BAD_INPUT", "this is not an effect of the turn: hand in one of its slices'"))
-    }
-
-    fn took(&mut self, slice: &Slice) -> Result<String, JsValue> {
-        self.asked.extend(slice.effects.iter().map(|it| (it.id, it.clone())));
+    fn took(&mut self, slice: Slice) -> Result<String, JsValue> {
+        let value = value(&slice)?;
+        self.hash.add_value(&value);
+        self.asked.extend(slice.effects.into_iter().map(|it| (it.id, it)));
         if let Some(told) = &mut self.told {
-            told.extend(slice.notices.iter().cloned());
+            told.extend(slice.notices);
         }
-        self.hash.add(slice);
-        if let Some(outcome) = &slice.end {
-            self.conversations.commit(outcome);
-            self.end = self.told.as_ref().map(|_| outcome.clone());
+        if let Some(outcome) = slice.end {
+            self.conversations.commit(&outcome);
+            self.end = self.told.as_ref().map(|_| outcome);
             self.finished = std::mem::take(&mut self.hash).finish();
         }
-        text(slice)
+        written(&value)
     }
 }
 
@@ -271,14 +272,27 @@ fn number(effect: &Value) -> Option<EffectId> {
     effect.get("id").and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok()).map(EffectId)
 }
 
-fn text<T: Serialize>(value: &T) -> Result<String, JsValue> {
+/// Through a JSON value, which one writer of texts serves for all types: the engine is smaller so.
+fn text<T: Serialize>(it: &T) -> Result<String, JsValue> {
+    written(&value(it)?)
+}
+
+fn value<T: Serialize>(it: &T) -> Result<Value, JsValue> {
+    serde_json::to_value(it).map_err(|error| thrown("INTERNAL", &error.to_string()))
+}
+
+fn written(value: &Value) -> Result<String, JsValue> {
     serde_json::to_string(value).map_err(|error| thrown("INTERNAL", &error.to_string()))
 }
 
-/// Through a JSON value, which one reader of texts serves for all types: the engine is smaller so.
+/// Through a JSON value, as `text`.
 fn parse<T: DeserializeOwned>(name: &str, json: &str) -> Result<T, JsValue> {
     let parsed = serde_json::from_str::<Value>(json).and_then(serde_json::from_value);
     parsed.map_err(|error| thrown("BAD_INPUT", &format!("this is not a {name}: {error}")))
+}
+
+fn no_effect() -> JsValue {
+    thrown("BAD_INPUT", "the turn has asked for no such effect: hand in the number of one of its slices'")
 }
 
 fn no_turn() -> JsValue {

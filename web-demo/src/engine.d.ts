@@ -18,12 +18,12 @@ declare module 'convengine-wasm' {
     scripted_turn(index: number): string;
     /** Begins a turn and gives its first slice. */
     start(message: string): string;
-    /** Tells whether the pack has an answer to an effect. */
-    scripted(effect: string): boolean;
+    /** Tells whether the pack has an answer to an effect of the turn, by its number. */
+    scripted(effect: number): boolean;
     /** Gives the turn's clock, in milliseconds since 1970. */
     now(): number;
-    /** Answers an effect from the pack: `{"completion", "delay_ms"}`. */
-    answer(effect: string, at?: number): string;
+    /** Answers an effect of the turn from the pack, by its number: `{"completion", "delay_ms"}`. */
+    answer(effect: number, at?: number): string;
     /** Gives the bytes of an extension's module. */
     module(sha256: string): Uint8Array | undefined;
     /** Answers a call of an extension with what it said, or else with `{"error": …}`; in the form of `answer`. */

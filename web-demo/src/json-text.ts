@@ -148,3 +148,13 @@ class Reader {
     return new JsonFault(this.at, this.at < this.text.length ? message : `${message}: the text ends too early`);
   }
 }
+
+/** Tells whether a text is JSON. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -35,8 +35,7 @@ function answering(run: Run, scripted: boolean, decision: Decision | 'stop' = 's
   const asks: Ask[] = [];
   const engine = {
     scripted: () => scripted,
-    answer: (text: string) => {
-      const { id } = JSON.parse(text) as Effect;
+    answer: (id: number) => {
       const outcome = scripted ? SCRIPTED : '{"error":{"kind":"unavailable","message":"no scripted rule answers"}}';
       return `{"completion":{"id":${id},"at":10,"outcome":${outcome}},"delay_ms":20}`;
     },

@@ -19,9 +19,9 @@ import { Link } from './link.mjs';
 const WITHIN_MS = 120_000;
 const RATES = [10_000_000, 1_600_000];
 const TURNS = 200;
+/** So many turns have more than so many places: each step of each turn, and its end. */
 const LONG = 410;
-/** A turn has 26 steps and its end. */
-const PLACES = 27;
+const PLACES = 10_000;
 const MOVES = 30;
 
 const [dist, packFile, plainFile, engineFolder, rounds] = process.argv.slice(2);
@@ -143,7 +143,7 @@ function played(Engine, text) {
   for (let turn = 0; turn < count; turn += 1) {
     let slice = JSON.parse(engine.start(engine.scripted_turn(turn)));
     while (!slice.end) {
-      const answered = slice.effects.map((it) => JSON.parse(engine.answer(JSON.stringify(it))).completion);
+      const answered = slice.effects.map((it) => JSON.parse(engine.answer(it.id)).completion);
       slice = JSON.parse(engine.resume(JSON.stringify(answered)));
     }
     engine.turn_hash();
@@ -173,7 +173,7 @@ async function cursor() {
   // Its steps are looked for when there is nothing else to do.
   await page.waitForFunction(
     (most) => Number(document.querySelector('.cursor-bar input[type=range]').max) >= most,
-    LONG * PLACES - 1,
+    PLACES,
     { timeout: WITHIN_MS, polling: 200 },
   );
   const places = Number(await slider.getAttribute('max')) + 1;

@@ -44,7 +44,7 @@ class Asks implements TurnEngine, AnswerEngine {
     return JSON.stringify({ effects: [effect], notices: [], end: null });
   }
 
-  answer(_: string, at?: number): string {
+  answer(_: number, at?: number): string {
     this.answers++;
     return `{"completion":{"id":4,"at":${at ?? 77},"outcome":${this.outcome}},"delay_ms":0}`;
   }

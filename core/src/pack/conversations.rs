@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::json::canon;
 use crate::turn::{Loaded, Outcome, Slice};
@@ -41,6 +42,11 @@ impl SliceHash {
     /// Adds the next slice.
     pub fn add(&mut self, slice: &Slice) {
         self.0.value(slice);
+    }
+
+    /// Adds the next slice, for whoever has it as JSON anyway.
+    pub fn add_value(&mut self, slice: &Value) {
+        self.0.json(slice);
     }
 
     /// The hash in hexadecimal.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::pack::{Conversations, Pack, Scripted};
-use crate::turn::{Completion, ProgramRef, Turn};
+use crate::turn::{Completion, ProgramRef, Turn, View};
 
 /// Plays one message of a pack; returns the explanations, which a replay of the journal repeats.
 fn play(pack: &Value) -> Vec<Value> {
@@ -29,7 +29,7 @@ fn play(pack: &Value) -> Vec<Value> {
         slice = turn.resume(vec![Completion { id: effect.id, at: turn.now(), outcome }]).unwrap();
     }
     let (again, _) = Turn::restore_watched(turn.journal().clone(), Arc::clone(&config)).unwrap();
-    assert_eq!((again.whys(), again.views()), (turn.whys(), turn.views()));
+    assert_eq!((again.whys(), again.views(<[View]>::to_vec)), (turn.whys(), turn.views(<[View]>::to_vec)));
     assert!(Turn::restore(turn.journal().clone(), config).unwrap().0.whys().is_empty(), "nobody watched");
     let whys = turn.whys();
     assert!(whys.is_sorted_by_key(|it| it.seq));

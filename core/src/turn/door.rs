@@ -249,8 +249,8 @@ impl Door {
         self.open_effects() > 0
     }
 
-    pub(super) fn views(&self) -> Vec<View> {
-        self.port().views.clone()
+    pub(super) fn views<T>(&self, read: impl FnOnce(&[View]) -> T) -> T {
+        read(&self.port().views)
     }
 
     /// In the order in which the decisions began.

@@ -186,9 +186,9 @@ impl Turn {
         self.ended
     }
 
-    /// The session before and after each step so far; empty unless the turn is watched.
-    pub fn views(&self) -> Vec<View> {
-        self.door.views()
+    /// Reads the session before and after each step so far; there is none unless the turn is watched.
+    pub fn views<T>(&self, read: impl FnOnce(&[View]) -> T) -> T {
+        self.door.views(read)
     }
 
     /// Why the decisions so far fell as they did; empty unless the turn is watched.

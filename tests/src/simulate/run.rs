@@ -104,7 +104,7 @@ impl Going {
 
     fn step_of(&self, effect: &Effect) -> Option<View> {
         let thinks = matches!(effect.request, Request::Llm(_) | Request::Embed(_) | Request::Sleep(_));
-        if thinks { None } else { self.twin.as_ref().unwrap_or(&self.turn).views().pop() }
+        if thinks { None } else { self.twin.as_ref().unwrap_or(&self.turn).views(|it| it.last().cloned()) }
     }
 
     /// Gives the turn up; nobody will know what became of what is open.

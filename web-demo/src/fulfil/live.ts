@@ -16,7 +16,7 @@ export interface Reach {
 
 /** What answering from outside needs of the engine. */
 export interface ScriptEngine {
-  answer(effect: string, at?: number): string;
+  answer(effect: number, at?: number): string;
 }
 
 /** Marks the address of a pack's own stub service. */
@@ -36,15 +36,15 @@ export class Live {
   }
 
   /** Answers an effect in the engine's form; nothing when the pack answers it. */
-  answer(engine: ScriptEngine, effect: Effect, text: string, now: () => number, watch: Watch): Promise<string> | undefined {
-    if (effect.request.kind === 'http') return this.call(engine, effect, text, now);
+  answer(engine: ScriptEngine, effect: Effect, now: () => number, watch: Watch): Promise<string> | undefined {
+    if (effect.request.kind === 'http') return this.call(engine, effect, now);
     if (effect.request.kind !== 'llm') return undefined;
     return this.models?.answer(effect, watch.token).then((it) => completed(effect, it, now()));
   }
 
   /** Asks the pack first: it may have a script for the tool or the task. */
-  private async call(engine: ScriptEngine, effect: Effect, text: string, now: () => number): Promise<string> {
-    const scripted = engine.answer(text, now());
+  private async call(engine: ScriptEngine, effect: Effect, now: () => number): Promise<string> {
+    const scripted = engine.answer(effect.id, now());
     const { completion } = JSON.parse(scripted) as { completion: Completion };
     const unsupported = 'error' in completion.outcome && completion.outcome.error.kind === 'unsupported';
     if (!unsupported || String(effect.request['url']).startsWith(STUB)) return scripted;

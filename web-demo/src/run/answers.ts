@@ -13,8 +13,8 @@ import { named } from './name';
 
 /** What answering needs of the engine. */
 export interface AnswerEngine {
-  scripted(effect: string): boolean;
-  answer(effect: string, at?: number): string;
+  scripted(effect: number): boolean;
+  answer(effect: number, at?: number): string;
   module(sha256: string): Uint8Array | undefined;
   extended(effect: string, said: Uint8Array | undefined, failure: string, at?: number): string;
   now(): number;
@@ -67,7 +67,7 @@ export function answers(run: Run, around: Around): Fulfil {
       crashed.add(place);
       return { crash: true };
     }
-    const usual = await wouldBe(effect, text, request, place);
+    const usual = await wouldBe(effect, request, place);
     const found = struck(fault, effect, () => usual.outcome);
     if ('outcome' in found) return fulfilled(effect, request, { outcome: found.outcome, origin: 'fault', delayMs: usual.delayMs });
     if ('late' in found) return fulfilled(effect, request, { ...usual, origin: 'fault', delayMs: usual.delayMs + found.late });
@@ -75,10 +75,10 @@ export function answers(run: Run, around: Around): Fulfil {
   };
 
   /** What would come without a fault, as far as it is known without asking anybody. A script that answers is used up by it. */
-  async function wouldBe(effect: Effect, text: string, request: string, place: number): Promise<Given> {
+  async function wouldBe(effect: Effect, request: string, place: number): Promise<Given> {
     const recorded = before(request, effect, place);
     if (recorded && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'fault', delayMs: recorded.took };
-    if (around.engine.scripted(text)) return fromEngine(around.engine.answer(text), 'fault');
+    if (around.engine.scripted(effect.id)) return fromEngine(around.engine.answer(effect.id), 'fault');
     return { outcome: said((await stub()).auto(effect, around.pack) ?? '{}'), origin: 'fault', delayMs: 0 };
   }
 
@@ -106,55 +106,55 @@ export function answers(run: Run, around: Around): Fulfil {
     const own = extensions.answer(engine, effect, text);
     if (own) return fromEngine(await own, 'script');
     const recorded = before(request, effect, place);
-    if (decision) return decided(decision, effect, text, recorded?.outcome);
-    if (effect.request.kind === 'sleep') return fromEngine(engine.answer(text), 'script');
+    if (decision) return decided(decision, effect, recorded?.outcome);
+    if (effect.request.kind === 'sleep') return fromEngine(engine.answer(effect.id), 'script');
     if (recorded?.equal && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'reused', delayMs: recorded.took };
     const isModel = effect.request.kind === 'llm' || effect.request.kind === 'embed';
     const source = isModel ? run.sources.models : run.sources.others;
-    if (source === 'pack') return fromEngine(engine.answer(text), 'script');
-    if ((source === 'script' || (source === 'live' && !isModel)) && engine.scripted(text)) {
-      const answer = fromEngine(engine.answer(text), 'script');
+    if (source === 'pack') return fromEngine(engine.answer(effect.id), 'script');
+    if ((source === 'script' || (source === 'live' && !isModel)) && engine.scripted(effect.id)) {
+      const answer = fromEngine(engine.answer(effect.id), 'script');
       return recorded?.equal && recorded.outcome === answer.outcome ? { ...answer, origin: 'reused' } : answer;
     }
     if (recorded && !recorded.equal) {
       const remembered = run.sources.stale[title(effect)];
-      return decided(remembered ? { use: remembered } : await asked(effect, text, recorded), effect, text, recorded.outcome);
+      return decided(remembered ? { use: remembered } : await asked(effect, recorded), effect, recorded.outcome);
     }
-    if (source === 'live' && (isModel || effect.request.kind === 'http')) return decided({ use: 'live' }, effect, text, undefined);
+    if (source === 'live' && (isModel || effect.request.kind === 'http')) return decided({ use: 'live' }, effect, undefined);
     const guess = source === 'manual' ? null : (await stub()).auto(effect, around.pack);
     if (guess !== null) return { outcome: said(guess), origin: 'auto', delayMs: 0 };
-    return decided(await asked(effect, text, undefined), effect, text, undefined);
+    return decided(await asked(effect, undefined), effect, undefined);
   }
 
-  async function decided(decision: Decision | 'stop', effect: Effect, text: string, recorded: string | undefined): Promise<Given> {
+  async function decided(decision: Decision | 'stop', effect: Effect, recorded: string | undefined): Promise<Given> {
     const { engine, watch } = around;
     if (decision === 'stop') throw new Stopped();
     if ('outcome' in decision) return { outcome: decision.outcome, origin: decision.origin, delayMs: decision.delayMs ?? 0 };
-    if ('fault' in decision) return decidedFault(decision.fault, effect, text);
+    if ('fault' in decision) return decidedFault(decision.fault, effect);
     if (decision.use === 'recorded' && recorded !== undefined) return { outcome: recorded, origin: 'stale', delayMs: 0 };
     if (decision.use === 'auto') return { outcome: said((await stub()).auto(effect, around.pack) ?? ''), origin: 'auto', delayMs: 0 };
     if (decision.use === 'live') {
       const begin = performance.now();
       const apart = { ...effect, key: `${around.salt}${effect.key}` };
-      const answer = await (await around.live()).answer(engine, apart, text, () => engine.now(), watch);
+      const answer = await (await around.live()).answer(engine, apart, () => engine.now(), watch);
       if (answer) return { ...fromEngine(answer, 'live'), delayMs: Math.round(performance.now() - begin) };
     }
-    return fromEngine(engine.answer(text), 'script');
+    return fromEngine(engine.answer(effect.id), 'script');
   }
 
   /** Of a fault that a person chose in place of an answer; what ends the turn is not offered there. */
-  function decidedFault(fault: Fault, effect: Effect, text: string): Given {
-    const found = struck(fault, effect, () => memberText(memberText(around.engine.answer(text), 'completion') ?? '{}', 'outcome') ?? '{}');
+  function decidedFault(fault: Fault, effect: Effect): Given {
+    const found = struck(fault, effect, () => memberText(memberText(around.engine.answer(effect.id), 'completion') ?? '{}', 'outcome') ?? '{}');
     const outcome = 'outcome' in found ? found.outcome : JSON.stringify({ error: { kind: 'timeout', message: 'no answer came in time' } });
     return { outcome, origin: 'fault', delayMs: 0 };
   }
 
-  async function asked(effect: Effect, text: string, recorded: { request: string; outcome: string } | undefined): Promise<Decision | 'stop'> {
+  async function asked(effect: Effect, recorded: { request: string; outcome: string } | undefined): Promise<Decision | 'stop'> {
     const { auto, skeleton } = await stub();
     return around.ask({
       effect,
       recorded: recorded ? { request: JSON.parse(recorded.request) as Json, outcome: recorded.outcome } : null,
-      scripted: around.engine.scripted(text),
+      scripted: around.engine.scripted(effect.id),
       auto: auto(effect, around.pack),
       skeleton: skeleton(effect),
     });

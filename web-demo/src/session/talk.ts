@@ -3,6 +3,7 @@
  *
  * What a talk has no words for is written as near as it can be, and said in a sentence of its own.
  */
+import { isJson } from '../json-text';
 import type { Json, Outcome } from '../types';
 import type { Played, Said } from './saved';
 import { answerLine, called, needed } from './talk-answer';
@@ -152,15 +153,6 @@ function value(wish: string, outcome: Outcome, say: (sentence: string) => void):
     found = inner;
   }
   return [`? ${path} = ${JSON.stringify(found ?? null)}`];
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function words(text: string): string {

@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser';
+import { isJson } from '../../json-text';
 import { NotText, pieces, TooLong, whole } from '../bytes';
 import { Failed } from './failed';
 
@@ -77,15 +78,6 @@ export function json(text: string): unknown {
   } catch {
     // The words of a browser would quote it, and part of a key that is quoted is not found any more.
     throw Failed.unreadable('it is no JSON');
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 
