@@ -18,9 +18,12 @@ export function keepSession(simulator: Simulator): void {
 }
 
 async function write(simulator: Simulator): Promise<void> {
-  const { linkOf } = await import('./carry');
+  const [{ linkOf }, { sizeOf }] = await Promise.all([import('./carry'), import('./share')]);
   try {
-    localStorage.setItem(KEY, await linkOf(simulator));
+    const fragment = await linkOf(simulator);
+    // One that could not be opened again is worse than none.
+    if (sizeOf(fragment).as === 'file only') localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, fragment);
   } catch {
     // Storage may be full or forbidden; the session goes on without it.
   }
