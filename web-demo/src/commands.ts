@@ -21,6 +21,7 @@ export function commands(simulator: Simulator): Command[] {
     { name: 'New conversation', run: () => (simulator.restart(), layout.go('chat')) },
     { name: 'Play the turns of the pack', run: () => void simulator.playPack() },
     ...samples.map((it) => ({ name: `Open the sample: ${it.title}`, run: () => void simulator.choose(it.name) })),
+    { name: 'Show all samples', run: () => layout.open('samples') },
     { name: 'Share by link or file', run: () => layout.open('share') },
     { name: 'Import a conversation, a pack or an audit trail', run: () => layout.open('import') },
     { name: 'Export a test', run: () => layout.open('export') },

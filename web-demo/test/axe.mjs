@@ -3,13 +3,13 @@
  *
  *   node test/axe.mjs BASE_URL [--screenshots FOLDER]
  *
- * Prints a line for each screen: `{"screen", "violations": [{"id", "help", "nodes"}]}`.
+ * Prints a line for each screen in each look: `{"screen", "look", "violations": [{"id", "help", "nodes"}]}`.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { withPage } from './chromium.mjs';
+import { firstLine, withPage } from './chromium.mjs';
 
 const WITHIN_MS = 20_000;
 const { values: options, positionals } = parseArgs({ allowPositionals: true, options: { screenshots: { type: 'string' } } });
@@ -61,7 +61,7 @@ const SCREENS = {
     await page.keyboard.press('Enter');
     await page.locator('.branches summary').click();
   },
-  samples: (page) => opened(page, 'Samples', 'Open the sample: Loan'),
+  samples: (page) => opened(page, 'Samples', 'Show all samples'),
   import: (page) => opened(page, 'Import', 'Import a conversation'),
   export: async (page) => {
     await loan(page);
@@ -77,34 +77,39 @@ const SCREENS = {
   },
 };
 
-const LOOKS = [
-  { size: '1440x900', dark: false },
-  { size: '1440x900', dark: true },
-  { size: '360x780', dark: false },
-  { size: '360x780', dark: true },
-];
+const SIZES = ['1440x900', '360x780'];
 
-for (const look of LOOKS) {
-  await withPage(base, look, async (page) => {
-    for (const [name, reach] of Object.entries(SCREENS)) {
-      await page.evaluate(() => localStorage.clear());
-      await page.goto('about:blank');
-      await page.goto(base);
-      await page.evaluate(() => globalThis.convengine.ready);
-      const screen = `${name}, ${look.size}${look.dark ? ', dark' : ''}`;
-      await reach(page).catch((error) => {
-        throw new Error(`${screen}: ${error.message.split('\n', 1)[0]}`);
-      });
-      console.log(JSON.stringify({ screen, violations: await violations(page) }));
-      if (options.screenshots) await page.screenshot({ path: join(options.screenshots, `${screen.replaceAll(/[^\w]+/g, '-')}.png`) });
+// Each in a browser of its own, side by side: most of the time goes into looking.
+await Promise.all(SIZES.map((size) => withPage(base, { size }, (page) => screens(page, size))));
+
+async function screens(page, size) {
+  for (const [name, reach] of Object.entries(SCREENS)) {
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+    await page.evaluate(() => localStorage.clear());
+    await page.goto('about:blank');
+    await page.goto(base);
+    await page.evaluate(() => globalThis.convengine.ready);
+    await reach(page).catch((error) => {
+      throw new Error(`${name}, ${size}: ${firstLine(error.message)}`);
+    });
+    // Evaluated through the debugger, which the content policy of the page does not bind.
+    await page.evaluate(axe);
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      const look = `${size}, ${colorScheme}`;
+      console.log(JSON.stringify({ screen: name, look, violations: await violations(page) }));
+      if (options.screenshots) await page.screenshot({ path: join(options.screenshots, `${name}-${look}.png`.replaceAll(/[^\w.]+/g, '-')) });
     }
-  });
+  }
 }
 
-/** Evaluated through the debugger, which the content policy of the page does not bind. */
 async function violations(page) {
-  await page.evaluate(axe);
-  const { violations: found } = await page.evaluate(() => globalThis.axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+  const { violations: found } = await page.evaluate(() =>
+    globalThis.axe.run({
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+      resultTypes: ['violations'],
+    }),
+  );
   return found.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((it) => it.target.join(' ')) }));
 }
 

@@ -4,18 +4,25 @@
  *   node test/simulator.mjs BASE_URL branch                     the loan sample, offline; another answer in turn 4
  *   node test/simulator.mjs BASE_URL recorded ID FOLDER         takes a conversation over from the server and exports it as a test
  *   node test/simulator.mjs BASE_URL edited PACK.json FROM TO   plays a pack, replaces a text in it, and plays it again
+ *   node test/simulator.mjs BASE_URL broken ROW FOUND KEYS     types keys for the pattern of a rule in its cell, and behind what is found in the text
+ *   node test/simulator.mjs BASE_URL row PACK.json TABLE COLUMN FROM TO   plays a pack and replaces a text in a cell of it
+ *   node test/simulator.mjs BASE_URL failures TURNS EFFECT FAULT   fails each effect of turns of the loan, and then one of the last of them
+ *   node test/simulator.mjs BASE_URL keyboard                   the first minute by keyboard alone
  *
  * Prints JSON lines, each with one member that says what it is.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withPage } from './chromium.mjs';
+import { print, shown, turns, WITHIN_MS } from './simulator/common.mjs';
+import { failures } from './simulator/faults.mjs';
+import { keyboard } from './simulator/keyboard.mjs';
+import { broken, row } from './simulator/rows.mjs';
 
-const WITHIN_MS = 20_000;
 const [base, what, ...more] = process.argv.slice(2);
-const WAYS = { branch, recorded, edited };
+const WAYS = { branch, recorded, edited, broken, row, failures, keyboard };
 
-await withPage(base, { before: listen }, WAYS[what]);
+await withPage(base, { before: listen }, (page) => WAYS[what](page, more));
 
 /** Counts what the engine's worker says was answered, so that nothing happens unseen. */
 async function listen(page) {
@@ -35,21 +42,20 @@ async function listen(page) {
 async function branch(page) {
   await page.context().setOffline(true);
   await page.getByRole('button', { name: /^Loan with confirmation/ }).click();
-  await turns(page, 5, true);
+  await turns(page, 5);
   print({ played: await shown(page) });
   await page.evaluate(() => globalThis.answered.splice(0));
   const fourth = page.locator('article.turn').nth(3);
   await fourth.getByRole('button', { name: /^Say something else/ }).click();
   await page.getByLabel('Say instead in turn 4').fill('no');
   await page.keyboard.press('Enter');
-  await turns(page, 4, true);
+  await turns(page, 4);
   print({ branched: await shown(page) });
   print({ asked: await page.evaluate(() => globalThis.answered.map((it) => it.user_text)) });
   print({ branches: await page.locator('.branches').evaluate((it) => ((it.open = true), it.innerText)) });
 }
 
-async function recorded(page) {
-  const [id, folder] = more;
+async function recorded(page, [id, folder]) {
   await page.getByRole('button', { name: 'Import' }).click();
   await page.getByLabel('Id of the conversation').fill(id);
   await page.keyboard.press('Enter');
@@ -69,8 +75,7 @@ async function recorded(page) {
   print({ files: await Promise.all(files) });
 }
 
-async function edited(page) {
-  const [file, from, to] = more;
+async function edited(page, [file, from, to]) {
   const pack = await readFile(file, 'utf8');
   const { turns: count } = JSON.parse(pack);
   const editor = page.getByRole('textbox', { name: 'Pack as JSON text' });
@@ -78,27 +83,7 @@ async function edited(page) {
     await editor.fill(text);
     await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
     await page.getByRole('button', { name: 'Play pack' }).click();
-    await turns(page, count.length, true);
+    await turns(page, count.length);
     print({ hashes: (await shown(page)).map((it) => it.hash) });
   }
-}
-
-/** Waits until a branch has so many turns that have ended. */
-async function turns(page, count, ended) {
-  await page.waitForFunction(
-    ([wanted, all]) => {
-      const path = globalThis.convengine.turns();
-      return path.length === wanted && (!all || path.every((it) => it.hash !== '' || it.fault !== null));
-    },
-    [count, ended],
-    { timeout: WITHIN_MS },
-  );
-}
-
-function shown(page) {
-  return page.evaluate(() => globalThis.convengine.turns());
-}
-
-function print(line) {
-  console.log(JSON.stringify(line));
 }

@@ -1,6 +1,7 @@
 //! The runners: the core, a real server, a real browser, and what the repository demands of itself.
 
 mod access;
+mod accessibility;
 mod browser;
 mod budget;
 mod chat;

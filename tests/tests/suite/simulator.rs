@@ -3,20 +3,32 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
+use convengine_core::pack::Pack;
+use convengine_core::turn::{EffectErrorKind, Outcome, Request};
 use convengine_server::play::{CorePlayer, Suspend};
+use convengine_tests::simulate::fault::Fault;
+use convengine_tests::simulate::run::{disturbed, undisturbed};
 use convengine_tests::{demo, root};
 use serde_json::{Value, json};
 
 use crate::running::Place;
 
-/// Runs the page's script against a server; answers what its lines say, by their only members.
-fn page(address: &str, arguments: &[&str]) -> BTreeMap<String, Vec<Value>> {
+/// What the lines of a script say, by their members.
+pub type Lines = BTreeMap<String, Vec<Value>>;
+
+/// Runs the script that uses the page against a server.
+pub fn page(address: &str, arguments: &[&str]) -> Lines {
+    script("simulator.mjs", address, arguments)
+}
+
+/// Runs a script of the page against a server.
+pub fn script(name: &str, address: &str, arguments: &[&str]) -> Lines {
     let mut command = Command::new("node");
-    command.arg(root().join("web-demo/test/simulator.mjs")).arg(format!("http://{address}")).args(arguments);
+    command.arg(root().join("web-demo/test").join(name)).arg(format!("http://{address}")).args(arguments);
     let output = command.output().expect("node cannot be started");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-    let mut lines: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    let mut lines = Lines::new();
     for line in printed.lines() {
         let members: serde_json::Map<String, Value> = serde_json::from_str(line).unwrap();
         for (name, value) in members {
@@ -27,8 +39,26 @@ fn page(address: &str, arguments: &[&str]) -> BTreeMap<String, Vec<Value>> {
 }
 
 /// One member of each turn.
-fn each<'v>(turns: &'v Value, member: &str) -> Vec<&'v Value> {
+pub fn each<'v>(turns: &'v Value, member: &str) -> Vec<&'v Value> {
     turns.as_array().unwrap().iter().map(|it| &it[member]).collect()
+}
+
+/// The hashes of a pack's first turns in the core.
+pub fn hashes(pack: &Pack, turns: usize) -> Vec<String> {
+    let mut player = CorePlayer::new(pack, Suspend::Never);
+    (0..turns).map(|turn| player.play(turn).unwrap().hash).collect()
+}
+
+/// What somebody reads at the end of a turn, with the error code and with intent and state as the page shows them.
+fn read(outcome: &Outcome) -> [String; 3] {
+    let said = outcome.payload.as_ref().map(|it| it.value.clone());
+    let fault = outcome.fault.as_ref();
+    let place: Vec<&str> = [&outcome.intent, &outcome.state].into_iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
+    [
+        said.or_else(|| Some(fault?.message.clone())).unwrap(),
+        fault.map_or_else(|| "none".to_owned(), |it| it.code.clone()),
+        place.join(" / "),
+    ]
 }
 
 #[test]
@@ -38,11 +68,7 @@ fn a_branch_of_the_loan_in_the_browser_asks_nothing_again_of_the_turns_before_it
     let played = &lines["played"][0];
     let states = ["WELCOME", "COLLECT_DETAILS", "CONFIRM_DETAILS", "CONFIRM_DETAILS", "COMPLETED"];
     assert_eq!(each(played, "state"), states);
-    let core: Vec<String> = {
-        let case = demo("loan.json").unwrap();
-        let mut player = CorePlayer::new(&case.pack, Suspend::Never);
-        (0..5).map(|turn| player.play(turn).unwrap().hash).collect()
-    };
+    let core = hashes(&demo("loan.json").unwrap().pack, 5);
     assert_eq!(each(played, "hash"), core.iter().collect::<Vec<_>>(), "the sample runs as the core does");
     let branched = &lines["branched"][0];
     assert_eq!(each(branched, "hash")[..3], each(played, "hash")[..3], "the turns before it are shared");
@@ -90,13 +116,133 @@ fn an_edited_row_in_the_browser_changes_the_hashes_as_it_does_in_the_core() {
     let (from, to) = ("Your card is blocked", "Your card has been blocked");
     let server = Place::new().serve(&[]);
     let lines = page(&server.address, &["edited", &case.path.display().to_string(), from, to]);
-    let hashes = |text: &str| {
-        let pack = convengine_core::pack::Pack::parse(text).unwrap();
-        let mut player = CorePlayer::new(&pack, Suspend::Never);
-        (0..pack.turns.len()).map(|turn| player.play(turn).unwrap().hash).collect::<Vec<_>>()
+    let core = |text: &str| {
+        let pack = Pack::parse(text).unwrap();
+        hashes(&pack, pack.turns.len())
     };
     assert!(text.contains(from));
-    let (before, after) = (hashes(&text), hashes(&text.replace(from, to)));
+    let (before, after) = (core(&text), core(&text.replace(from, to)));
     assert_ne!(before, after);
     assert_eq!(lines["hashes"], [json!(before), json!(after)]);
+}
+
+#[test]
+fn a_cell_edited_in_the_browser_gives_the_turns_that_the_core_plays_on_the_edited_pack() {
+    let case = demo("card_replacement.json").unwrap();
+    let (table, column, from, to) = ("ce_response", "exact_text", "Your card is blocked", "Your “card” has been blocked");
+    let server = Place::new().serve(&[]);
+    let lines = page(&server.address, &["row", &case.path.display().to_string(), table, column, from, to]);
+    let mut edited: Value = serde_json::from_str(&std::fs::read_to_string(&case.path).unwrap()).unwrap();
+    let rows = edited["tables"][table].as_array_mut().unwrap().iter_mut();
+    let cells: Vec<&mut Value> = rows.filter_map(|it| it.get_mut(column)).filter(|it| it.as_str().unwrap().contains(from)).collect();
+    let [cell] = <[&mut Value; 1]>::try_from(cells).expect("one row says it");
+    *cell = json!(cell.as_str().unwrap().replace(from, to));
+    let edited = Pack::parse(&edited.to_string()).unwrap();
+    let turns = case.pack.turns.len();
+    let (before, after) = (hashes(&case.pack, turns), hashes(&edited, turns));
+    assert_ne!(before, after);
+    assert_eq!(lines["hashes"], [json!(before), json!(after)]);
+}
+
+#[test]
+fn a_broken_pattern_in_the_browser_shows_where_it_stands_while_it_is_typed_and_goes_when_it_is_mended() {
+    let case = demo("help_desk.json").unwrap();
+    let text = std::fs::read_to_string(&case.path).unwrap();
+    let line = |row: u32| 1 + text.lines().position(|it| it.contains(&format!("\"rule_id\": {row},"))).unwrap();
+    let server = Place::new().serve(&[]);
+    let lines = page(&server.address, &["broken", "41", "missing|gone)", "(a)"]);
+    let said = |pattern: &str| {
+        let mut pack: Value = serde_json::from_str(&text).unwrap();
+        let rows = pack["tables"]["ce_rule"].as_array_mut().unwrap();
+        rows.iter_mut().find(|it| it["rule_id"] == 41).unwrap()["match_pattern"] = json!(pattern);
+        let player = CorePlayer::new(&Pack::parse(&pack.to_string()).unwrap(), Suspend::Never);
+        player.issues.iter().find(|it| it.path == "ce_rule[41].match_pattern").map(|it| it.reason.clone())
+    };
+    assert_eq!((lines["cell"].len(), lines["text"].len()), (3, 3), "one for each key");
+    for (seen, typed) in lines["cell"].iter().zip(["(", "(a", "(a)"]) {
+        assert_eq!((&seen["typing"], &seen["value"]), (&json!(true), &json!(typed)), "nothing was left or entered: {seen}");
+        let core = said(typed);
+        assert_eq!(core.is_some(), typed != "(a)");
+        assert_eq!(seen["invalid"], core.is_some(), "{seen}");
+        assert_eq!(seen["found"], core.as_ref().map_or(String::new(), |it| format!("error: {it}")));
+        let place = format!("ce_rule[41].match_pattern, line {}", line(41));
+        listed(seen, core.map(|it| [place, it]));
+    }
+    for (seen, typed) in lines["text"].iter().zip(["(", "(a", "(a)"]) {
+        assert_eq!(seen["typing"], true, "{seen}");
+        let (line, broken) = (line(40).to_string(), typed != "(a)");
+        assert_eq!(seen["cursor"], line);
+        assert_eq!(seen["gutter"], if broken { json!([line]) } else { json!([]) }, "{seen}");
+        assert_eq!(seen["marked"].as_array().unwrap().len(), usize::from(broken));
+        if broken {
+            let marked = seen["marked"][0].as_str().unwrap();
+            assert!(marked.contains("\"rule_id\": 40,") && marked.contains(&format!("gone){typed}\\\\b")), "{marked}");
+        }
+        listed(seen, broken.then(|| [format!("ce_rule[40].match_pattern, line {line}"), "without closing parenthesis".to_owned()]));
+    }
+}
+
+/// The list of what is wrong has one entry with these words, or none.
+fn listed(seen: &Value, words: Option<[String; 2]>) {
+    let listed = seen["issues"].as_array().unwrap();
+    assert_eq!(listed.len(), usize::from(words.is_some()), "{seen}");
+    for (issue, words) in listed.iter().zip(words) {
+        assert!(words.iter().all(|it| issue.as_str().unwrap().contains(it)), "{issue} {words:?}");
+    }
+}
+
+#[test]
+fn each_effect_failed_in_the_browser_is_answered_as_the_core_answers_it() {
+    let case = demo("loan.json").unwrap();
+    let server = Place::new().serve(&[]);
+    let lines = page(&server.address, &["failures", "2,5", "Tool loan.application.submit", "Connection refused"]);
+    let mut player = CorePlayer::new(&case.pack, Suspend::Never);
+    let mut shown = lines["rows"].iter();
+    let mut refused = None;
+    for number in 1..=5 {
+        let meant = undisturbed(&mut player, number - 1).unwrap();
+        let after = player.mark();
+        if [2, 5].contains(&number) {
+            let rows = shown.next().unwrap().as_array().unwrap();
+            assert_eq!(rows.len(), meant.run.answered.len(), "a row for each effect of turn {number}");
+            for (at, (row, answered)) in rows.iter().zip(&meant.run.answered).enumerate() {
+                let run = disturbed(&mut player, &meant, at, Fault::Error(EffectErrorKind::Timeout)).unwrap();
+                assert_eq!(row["Effect"], title(&answered.effect.request));
+                let [reply, code, place] = read(&run.outcome);
+                assert!(!reply.is_empty());
+                let core = json!([reply, code, place]);
+                assert_eq!(
+                    json!([row["What the customer would read"], row["Error code"], row["State"]]),
+                    core,
+                    "turn {number}, effect {at}"
+                );
+                if title(&answered.effect.request) == "Tool loan.application.submit" {
+                    let run = disturbed(&mut player, &meant, at, Fault::Error(EffectErrorKind::Unavailable)).unwrap();
+                    refused = Some((at, run.outcome));
+                }
+            }
+        }
+        player.rewind(&after);
+        player.commit(&meant.run.outcome);
+    }
+    assert_eq!(lines["back"], ["Turn 2", "Turn 5"], "the keyboard is where it was");
+    let (at, outcome) = refused.unwrap();
+    let [reply, ..] = read(&outcome);
+    let (before, branched) = (&lines["before"][0], &lines["branched"][0]);
+    assert_eq!(each(branched, "hash")[..4], each(before, "hash")[..4], "the turns before it are shared");
+    assert_eq!(lines["reason"][0], "↳ Branch: tool loan.application.submit: Connection refused");
+    assert_eq!((&lines["read"][0], &branched[4]["reply"]), (&json!(reply), &json!(reply)));
+    assert_ne!(branched[4]["reply"], before[4]["reply"]);
+    let origins = branched[4]["origins"].as_array().unwrap();
+    assert!(origins[..at].iter().all(|it| it == "reused") && origins[at] == "fault", "{origins:?}");
+    assert_eq!(lines["failed"][0].as_array().unwrap()[..2], [json!("Tool"), json!("loan.application.submit")]);
+}
+
+/// An effect as the page calls it.
+fn title(request: &Request) -> String {
+    match request {
+        Request::Llm(it) => format!("Model {}", it.purpose),
+        Request::Tool(it) => format!("Tool {}", it.tool_code.as_deref().unwrap_or(&it.tool_group)),
+        other => panic!("the loan asks for no such thing: {other:?}"),
+    }
 }

@@ -48,7 +48,7 @@ class Layout {
     this.go('config', false);
   }
 
-  /** Opens a dialog; one that closes gives the focus back. */
+  /** Opens a dialog; the last one that closes gives the focus back. */
   open(dialog: Dialog): void {
     this.opener ??= document.activeElement;
     this.dialog = dialog;
@@ -57,8 +57,12 @@ class Layout {
   /** Closes the dialog. */
   close(): void {
     this.dialog = undefined;
-    if (this.opener instanceof HTMLElement) this.opener.focus();
-    this.opener = null;
+    // While the dialog is there, nothing beside it takes the focus; and a command may have opened another one.
+    void tick().then(() => {
+      if (this.dialog) return;
+      if (this.opener instanceof HTMLElement) this.opener.focus();
+      this.opener = null;
+    });
   }
 
   /** Goes to the area after the one that has the focus, or before it. */

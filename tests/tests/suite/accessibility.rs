@@ -1,0 +1,57 @@
+//! Whether the page keeps nobody out: by keyboard alone, and by what axe finds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use convengine_tests::demo;
+use serde_json::json;
+
+use crate::running::Place;
+use crate::simulator::{each, hashes, page, script};
+
+#[test]
+fn the_first_minute_in_the_browser_needs_no_mouse() {
+    let server = Place::new().serve(&[]);
+    let lines = page(&server.address, &["keyboard"]);
+    assert_eq!(lines["first"][0]["state"], "WELCOME", "a message is answered");
+    let core = hashes(&demo("loan.json").unwrap().pack, 5);
+    assert_eq!(each(&lines["loan"][0], "hash"), core.iter().collect::<Vec<_>>(), "a command plays the loan");
+    assert!(lines["afterCommand"][0].as_str().unwrap().contains("textbox \"Message\""), "{:?}", lines["afterCommand"]);
+
+    let places: Vec<&str> = lines["places"][0].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    assert_eq!(places[0], "turn 5, at its end");
+    assert!(places.iter().all(|it| it.starts_with("turn 5, ")), "by steps and not by turns: {places:?}");
+    assert_eq!((places[3], places[4]), (places[1], places[0]), "] undoes [");
+    assert_eq!(places.iter().collect::<BTreeSet<_>>().len(), 3, "{places:?}");
+
+    assert_eq!(lines["areas"][0], json!(["inspector", "config", "chat", "timeline", "inspector"]));
+    assert_eq!(lines["back"][0], json!(["timeline", "chat", "config", "inspector", "timeline"]));
+    let editor = &lines["editor"][0];
+    assert!(editor["told"].as_str().unwrap().starts_with("Escape, then Tab, leaves the text."), "{editor}");
+    assert_eq!(editor["left"], "- button \"Add extension\"");
+    assert_eq!(editor["back"], "- textbox \"Pack as JSON text\"", "what was edited: nothing");
+    assert_eq!(editor["area"], "chat", "F6 leaves the text as well");
+
+    let branched = &lines["branched"][0];
+    assert_eq!(each(branched, "hash")[..3], each(&lines["loan"][0], "hash")[..3]);
+    assert_eq!(branched[3]["reply"], "All right, nothing has been handed in. What would you like to change?");
+    assert!(lines["afterBranch"][0].as_str().unwrap().contains("textbox \"Message\""), "{:?}", lines["afterBranch"]);
+    assert!(lines["why"][0].as_str().unwrap().contains("act = NEGATE"), "{:?}", lines["why"]);
+    assert_eq!(lines["whyIn"][0], "inspector");
+    let share = &lines["share"][0];
+    assert_eq!(share["inside"], true);
+    assert_eq!(share["after"], share["before"], "the focus goes back");
+    assert!(share["before"].as_str().unwrap().contains("button"), "{share}");
+}
+
+#[test]
+fn nothing_on_the_screens_of_the_page_in_the_browser_keeps_people_out() {
+    let server = Place::new().serve(&[]);
+    let lines = script("axe.mjs", &server.address, &[]);
+    let mut looks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for ((screen, look), violations) in lines["screen"].iter().zip(&lines["look"]).zip(&lines["violations"]) {
+        assert_eq!(*violations, json!([]), "{screen}, {look}");
+        looks.entry(look.as_str().unwrap()).or_default().insert(screen.as_str().unwrap());
+    }
+    assert_eq!(looks.keys().copied().collect::<Vec<_>>(), ["1440x900, dark", "1440x900, light", "360x780, dark", "360x780, light"]);
+    assert!(looks.values().all(|it| it.len() >= 10), "{looks:?}");
+}

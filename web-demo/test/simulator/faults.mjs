@@ -1,0 +1,49 @@
+/** What customers read when something fails. */
+import { print, sample, shown, turns, WITHIN_MS } from './common.mjs';
+
+/** Fails each effect of some turns of the loan, and then one by the menu of its own row. */
+export async function failures(page, [numbers, effect, fault]) {
+  await page.context().setOffline(true);
+  await sample(page, /^Loan with confirmation/);
+  for (const number of numbers.split(',')) {
+    await look(page, number);
+    await act(page, `Turn ${number}`, 'Fail each effect…');
+    const dialog = page.getByRole('dialog', { name: `Turn ${number}, with each effect timing out once` });
+    await dialog.getByText(/each kept as a branch$/).waitFor({ timeout: WITHIN_MS });
+    print({ rows: await dialog.getByRole('table').evaluate(rows) });
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    print({ back: await page.getByRole('row').and(page.locator(':focus')).locator('.word').innerText({ timeout: WITHIN_MS }) });
+  }
+  const last = numbers.split(',').at(-1);
+  await look(page, last);
+  const before = await shown(page);
+  await act(page, effect, 'Fail with…');
+  await page.getByRole('menuitem', { name: fault, exact: true }).click();
+  await page.getByText(/^↳ Branch:/).waitFor({ timeout: WITHIN_MS });
+  await turns(page, before.length);
+  const card = page.getByRole('article', { name: `Turn ${last}` });
+  print({
+    before,
+    branched: await shown(page),
+    reason: await card.locator('.fork').innerText(),
+    read: await card.locator('[data-role="reply"]').innerText(),
+    failed: await page.getByRole('treegrid').locator('.row.failed .word, .row.failed .name').allInnerTexts(),
+  });
+}
+
+/** Goes to the end of a turn, so that its rows are in sight. */
+async function look(page, number) {
+  await page.getByRole('article', { name: `Turn ${number}` }).getByRole('button', { name: `Turn ${number}`, exact: true }).click();
+}
+
+async function act(page, row, action) {
+  await page.getByRole('treegrid').getByRole('button', { name: `Actions of ${row}`, exact: true }).click();
+  await page.getByRole('menuitem', { name: action, exact: true }).click();
+}
+
+/** The cells of a table's rows by the heads of its columns. */
+function rows(table) {
+  const heads = [...table.tHead.rows[0].cells].map((it) => it.innerText);
+  return [...table.tBodies[0].rows].map((row) => Object.fromEntries([...row.cells].map((it, index) => [heads[index], it.innerText])));
+}

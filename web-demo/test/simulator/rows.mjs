@@ -1,0 +1,109 @@
+/** Rows of the configuration that are edited in the table, and as text. */
+import { readFile } from 'node:fs/promises';
+import { judged, print, sample, shown, turns, WITHIN_MS } from './common.mjs';
+
+const TABLE = 'ce_rule';
+const COLUMN = 'match_pattern';
+
+/** Breaks a pattern in its cell and in the text, and mends it, key by key. */
+export async function broken(page, [row, found, keys]) {
+  await sample(page, /^Customer service of a shop/);
+  const cell = await cellOf(page, TABLE, COLUMN, (it) => it.getByRole('rowheader', { name: new RegExp(`^${row}\\b`) }));
+  await cell.click();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Control+a');
+  for (const key of keys) {
+    await page.keyboard.press(key);
+    await judged(page);
+    print({ cell: { ...(await cell.evaluate(cellAsSeen)), issues: await issues(page) } });
+  }
+  await page.keyboard.press('Enter');
+  await page.locator('#config').getByRole('button', { name: 'Text', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Pack as JSON text' }).focus();
+  await page.keyboard.press('Control+f');
+  await page.keyboard.type(found);
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('ArrowRight');
+  for (const key of keys) {
+    await page.keyboard.press(key);
+    await judged(page);
+    print({ text: { ...(await page.locator('.editor-host').evaluate(textAsSeen)), issues: await issues(page) } });
+  }
+}
+
+/** Plays a pack, changes a text in a cell of its tables, and waits for what the page then plays again. */
+export async function row(page, [file, table, column, from, to]) {
+  const pack = await readFile(file, 'utf8');
+  const { turns: all } = JSON.parse(pack);
+  await page.getByRole('textbox', { name: 'Pack as JSON text' }).fill(pack);
+  await judged(page);
+  await page.getByRole('button', { name: 'Play pack' }).click();
+  await turns(page, all.length);
+  const before = await hashes(page);
+  print({ hashes: before });
+  const cell = await cellOf(page, table, column, (it) => it.getByRole('gridcell', { name: from }));
+  const text = await cell.locator('.cell-text').innerText();
+  await cell.click();
+  await page.keyboard.press('F2');
+  await page.keyboard.press('Control+a');
+  await page.keyboard.insertText(text.replaceAll(from, to));
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(
+    ([old, count]) => {
+      const path = globalThis.convengine.turns();
+      return path.length === count && path.every((it) => it.hash !== '') && path.some((it, index) => it.hash !== old[index]);
+    },
+    [before, all.length],
+    { timeout: WITHIN_MS },
+  );
+  print({ hashes: await hashes(page) });
+}
+
+/** The cell of a table in the row in which something is found. */
+async function cellOf(page, table, column, within) {
+  const config = page.locator('#config');
+  await config.getByRole('button', { name: 'Table', exact: true }).click();
+  await config.getByRole('navigation', { name: 'Tables' }).locator(`button[title="${table}"]`).click();
+  const grid = config.getByRole('grid', { name: `Rows of ${table}` });
+  await grid.waitFor({ timeout: WITHIN_MS });
+  const at = (await grid.getByRole('columnheader').allInnerTexts()).indexOf(column);
+  const here = grid.getByRole('row').filter({ has: within(page) });
+  // The head of the row is its first cell, but no `gridcell`.
+  return here.getByRole('gridcell').nth(at - 1);
+}
+
+/** What a person sees at a cell and beside it while it is edited. */
+function cellAsSeen(cell) {
+  const field = cell.querySelector('textarea');
+  return {
+    typing: field !== null && document.activeElement === field,
+    value: field?.value,
+    invalid: field?.getAttribute('aria-invalid') === 'true',
+    found: cell.querySelector('.cell-issue')?.innerText ?? '',
+  };
+}
+
+/** What a person sees in the text while it is edited: where the marks stand, and where the cursor. */
+function textAsSeen(host) {
+  const root = host.shadowRoot;
+  const line = (it) => it?.closest('.cm-line')?.textContent ?? '';
+  const numbers = [...root.querySelectorAll('.cm-lineNumbers .cm-gutterElement')];
+  const topOf = (it) => Math.round(it.getBoundingClientRect().top);
+  const beside = (mark) => numbers.find((it) => topOf(it) === topOf(mark) && it.textContent.trim())?.textContent;
+  return {
+    typing: root.activeElement?.classList.contains('cm-content') ?? false,
+    marked: [...root.querySelectorAll('.cm-lintRange-error')].map(line),
+    gutter: [...root.querySelectorAll('.cm-gutter-lint .cm-gutterElement:has(.cm-lint-marker-error)')].map(beside),
+    cursor: root.querySelector('.cm-lineNumbers .cm-activeLineGutter')?.textContent,
+  };
+}
+
+/** The list of what is wrong. */
+function issues(page) {
+  return page.getByRole('region', { name: 'Issues' }).locator('.issue.error').allInnerTexts();
+}
+
+async function hashes(page) {
+  return (await shown(page)).map((it) => it.hash);
+}
