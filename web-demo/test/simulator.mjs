@@ -2,6 +2,7 @@
  * Uses the page as its people do.
  *
  *   node test/simulator.mjs BASE_URL branch                     the loan sample, offline; another answer in turn 4
+ *   node test/simulator.mjs BASE_URL stopped                    the same, with an engine that stops before the other answer
  *   node test/simulator.mjs BASE_URL recorded ID FOLDER         takes a conversation over from the server and exports it as a test
  *   node test/simulator.mjs BASE_URL edited PACK.json FROM TO   plays a pack, replaces a text in it, and plays it again
  *   node test/simulator.mjs BASE_URL broken ROW FOUND KEYS     types keys for the pattern of a rule in its cell, and behind what is found in the text
@@ -20,7 +21,7 @@ import { keyboard } from './simulator/keyboard.mjs';
 import { broken, row } from './simulator/rows.mjs';
 
 const [base, what, ...more] = process.argv.slice(2);
-const WAYS = { branch, recorded, edited, broken, row, failures, keyboard };
+const WAYS = { branch, stopped, recorded, edited, broken, row, failures, keyboard };
 
 await withPage(base, { before: listen }, (page) => WAYS[what](page, more));
 
@@ -28,9 +29,11 @@ await withPage(base, { before: listen }, (page) => WAYS[what](page, more));
 async function listen(page) {
   await page.addInitScript(() => {
     globalThis.answered = [];
+    globalThis.workers = [];
     globalThis.Worker = class extends Worker {
       constructor(...all) {
         super(...all);
+        globalThis.workers.push(this);
         this.addEventListener('message', ({ data }) => {
           if (data.type === 'answer') globalThis.answered.push(data.answered.effect.request);
         });
@@ -39,12 +42,13 @@ async function listen(page) {
   });
 }
 
-async function branch(page) {
+async function branch(page, [], beforeBranch = () => {}) {
   await page.context().setOffline(true);
   await page.getByRole('button', { name: /^Loan with confirmation/ }).click();
   await turns(page, 5);
   print({ played: await shown(page) });
   await page.evaluate(() => globalThis.answered.splice(0));
+  await beforeBranch();
   const fourth = page.locator('article.turn').nth(3);
   await fourth.getByRole('button', { name: /^Say something else/ }).click();
   await page.getByLabel('Say instead in turn 4').fill('no');
@@ -53,6 +57,13 @@ async function branch(page) {
   print({ branched: await shown(page) });
   print({ asked: await page.evaluate(() => globalThis.answered.map((it) => it.user_text)) });
   print({ branches: await page.locator('.branches').evaluate((it) => ((it.open = true), it.innerText)) });
+}
+
+/** Says in the worker's name that the engine has trapped, which no pack is known to bring about. */
+async function stopped(page) {
+  const failure = { id: -1, type: 'failed', code: 'ENGINE_STOPPED', message: 'unreachable', fatal: true };
+  await branch(page, [], () => page.evaluate((data) => globalThis.workers[0].onmessage({ data }), failure));
+  print({ remark: await page.locator('.chat .notice').innerText() });
 }
 
 async function recorded(page, [id, folder]) {

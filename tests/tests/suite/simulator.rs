@@ -79,6 +79,18 @@ fn a_branch_of_the_loan_in_the_browser_asks_nothing_again_of_the_turns_before_it
 }
 
 #[test]
+fn an_engine_that_stops_in_the_browser_loses_no_turn_that_had_ended() {
+    let server = Place::new().serve(&[]);
+    let lines = page(&server.address, &["stopped"]);
+    let (played, branched) = (&lines["played"][0], &lines["branched"][0]);
+    assert_eq!(each(branched, "hash")[..3], each(played, "hash")[..3]);
+    assert_eq!(branched[3]["reply"], "All right, nothing has been handed in. What would you like to change?");
+    assert_eq!(lines["asked"][0], json!(["no", "no"]), "nothing of the turns before is asked again");
+    let remark = lines["remark"][0].as_str().unwrap();
+    assert!(remark.starts_with("The engine stopped (unreachable) and was started again."), "{remark}");
+}
+
+#[test]
 fn a_recorded_conversation_in_the_browser_ends_with_equal_state_and_becomes_a_test() {
     let case = demo("loan.json").unwrap();
     let pack = serde_json::to_value(&case.pack).unwrap();
