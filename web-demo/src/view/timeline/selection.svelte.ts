@@ -18,7 +18,7 @@ class Selection {
   editing = $state(false);
 
   /** Chooses a row. */
-  choose({ key, turn, step, item }: Row<Turn>): void {
+  choose({ key, turn, step, item }: Pick<Row<Turn>, 'key' | 'turn' | 'step'> & { item?: Item | undefined }): void {
     if (key !== this.at?.key) this.editing = false;
     this.at = { key, turn, step, item };
   }
