@@ -235,6 +235,8 @@ export class Simulator {
   /** Plays the turns of the pack, or those of its first conversation, as a new branch, by the pack's script alone. */
   async playPack(firstAlone = false): Promise<void> {
     if (this.packState === 'edited') await this.apply();
+    // The turns are those of the pack that is being opened.
+    await this.loading.catch(() => {});
     this.restart();
     const first = this.scripted[0]?.conversationId;
     for (const said of this.scripted.filter((it) => !firstAlone || it.conversationId === first)) {

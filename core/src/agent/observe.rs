@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::config::settings::Tools;
+use crate::text;
 use crate::turn::Map;
 
 /// The result of a call, or why it failed.
@@ -101,18 +102,11 @@ fn fit(value: Value, chars: usize) -> (Value, bool) {
 impl Measure {
     fn cut(&self, value: &Value) -> Value {
         match value {
-            Value::String(text) => Value::String(self.text(text)),
+            Value::String(text) => Value::String(text::shortened(text, self.chars)),
             Value::Array(items) => self.list(items),
             Value::Object(members) => Value::Object(self.object(members)),
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
-    }
-
-    fn text(&self, text: &str) -> String {
-        if text.chars().count() <= self.chars {
-            return text.to_owned();
-        }
-        text.chars().take(self.chars).chain(['…']).collect()
     }
 
     fn list(&self, items: &[Value]) -> Value {

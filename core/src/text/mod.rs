@@ -21,3 +21,11 @@ pub fn plain_text(value: &Value) -> String {
 pub fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// The beginning of a text, of at most so many characters; an ellipsis says that there was more.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most).chain(['…']).collect()
+}

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Door, Map, Watch};
+use crate::text;
 
 /// Characters of a row's name that are shown.
 const NAME: usize = 80;
@@ -87,7 +88,7 @@ impl Considered {
     /// A choice that is no row; of a table that has no keys, with its name.
     pub fn choice(table: &'static str, name: &str, verdict: Fate) -> Considered {
         let (reason, score, facts) = (String::new(), Value::Null, Map::new());
-        Considered { table, id: None, name: name.chars().take(NAME).collect(), verdict, reason, score, facts }
+        Considered { table, id: None, name: text::shortened(name, NAME), verdict, reason, score, facts }
     }
 
     /// The same, with the reason.
