@@ -56,9 +56,9 @@ export class EngineClient {
     await this.ask({ type: 'stop', run: this.names.get(name) ?? 0 }, 'noted');
   }
 
-  /** Runs a recorded turn again on the pack that it ran on. */
-  async adopt(journal: string, pack: string): Promise<TurnRecord> {
-    return (await this.ask({ type: 'adopt', journal, pack }, 'ran')).turn;
+  /** Runs a recorded turn again on the pack that it ran on, after another one. */
+  async adopt(journal: string, pack: string, parent: number | null): Promise<TurnRecord> {
+    return (await this.ask({ type: 'adopt', journal, pack, parent }, 'ran')).turn;
   }
 
   /** Runs a turn again to see its steps and why it decided as it did. */

@@ -38,7 +38,8 @@ export async function bringBack(client: EngineClient, tree: Tree, packs: Map<str
     const { record } = turn;
     const pack = packs.get(record?.config ?? '');
     if (!record || pack === undefined) continue;
-    const brought = await client.adopt(record.journal, pack);
+    const before = turn.parent?.path.findLast((it) => it.record)?.record?.turn ?? null;
+    const brought = await client.adopt(record.journal, pack, before);
     turn.record = { ...record, turn: brought.turn };
   }
 }

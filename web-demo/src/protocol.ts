@@ -9,7 +9,7 @@ export type Request =
   | ({ id: number; type: 'run' } & Run)
   | { id: number; type: 'answer'; run: number; effect: number; decision: Decision }
   | { id: number; type: 'stop'; run: number }
-  | { id: number; type: 'adopt'; journal: string; pack: string }
+  | { id: number; type: 'adopt'; journal: string; pack: string; parent: number | null }
   | { id: number; type: 'look'; turn: number }
   | { id: number; type: 'step'; turn: number; index: number }
   | { id: number; type: 'journals'; turns: number[] }
@@ -27,6 +27,8 @@ export interface Run {
   sources: Sources;
   reach: Reach;
   again?: Again;
+  /** The pack that it runs on, when that is not the one that was loaded last. */
+  pack?: string;
   faults: FaultRule[];
 }
 

@@ -38,6 +38,12 @@ export class ReachState {
     this.stale = { ...this.stale, [title(effect)]: use };
   }
 
+  /** Lets nothing leave the page until somebody wants it again. */
+  stayHere(): void {
+    if (this.source === 'live') this.source = 'script';
+    if (this.others === 'live') this.others = 'script';
+  }
+
   /** Gives it as it is now. */
   plain(): { sources: Sources; reach: Reach; faults: FaultRule[] } {
     const named = this.secrets.map(({ name, value }) => ({ name: name.trim(), value: value.trim() }));

@@ -4,43 +4,22 @@ import { locate, type Place } from './locate';
 import type { Again, Ask, Decision, Loaded, PlayedTurn } from './protocol';
 import { bringBack, Looking } from './looking';
 import { ReachState } from './reach.svelte';
-import { named } from './run/name';
 import { recorded } from './run/recorded';
 import { syntaxOf, type SyntaxFault } from './syntax';
-import { sampleOf, samples, type Sample, type Try } from './samples';
+import { sampleOf, samples, type Sample } from './samples';
 import type { Said } from './session/saved';
 import { Tree } from './tree.svelte';
 import { Turn } from './turn.svelte';
+import type { Other, Recalled, Typed } from './typed';
 import type { Issue } from './types';
 
-export type { SyntaxFault };
+export type { Other, Recalled, SyntaxFault, Typed };
 
 /** An issue with its place in the text. */
 export type PlacedIssue = Issue & { place: Place | undefined };
 
 /** What became of the edited text. */
 export type PackState = 'loading' | 'applied' | 'edited' | 'refused';
-
-/** What a person says, as it is typed. */
-export interface Typed {
-  message: string;
-  inputParams?: string;
-  reset?: boolean;
-  /** How much time passes first, in milliseconds. */
-  wait?: number;
-}
-
-/** How a turn is run again. */
-export interface Other {
-  /** Another message in the place of its own. */
-  typed?: Typed;
-  /** Answers from this place on are given anew. */
-  until?: number;
-  /** Answers that are given otherwise. */
-  edits?: Again['edits'];
-  /** Why, in a few words. */
-  reason: string;
-}
 
 const PAUSE_MS = 150;
 /** The clock of a new conversation, 2026-01-01T09:00:00Z: that of packs and talks. */
@@ -82,6 +61,8 @@ export class Simulator {
   private loading: Promise<void> = Promise.resolve();
   private pause: ReturnType<typeof setTimeout> | undefined;
   private lastTurn = 0;
+  /** Counts the sessions that were opened. */
+  private opened = 0;
   /** The branch that was played for the latest edit, and the one that it was played from. */
   private edited: { from: Turn[]; turns: Turn[] } | undefined;
   private main = '';
@@ -113,8 +94,12 @@ export class Simulator {
   /** Goes over to a sample and plays its first conversation. */
   async choose(name: string): Promise<void> {
     const sample = sampleOf(name);
-    if (!sample) return;
-    await this.open(await sample.load());
+    const text = await sample?.load();
+    if (!sample || text === undefined) return;
+    const open = this.open(text);
+    const stays = this.stays();
+    await open;
+    if (!stays()) return;
     this.sample = sample;
     await this.playPack(true);
   }
@@ -122,11 +107,26 @@ export class Simulator {
   /** Goes over to another pack, whose conversations begin anew. */
   async open(text: string): Promise<void> {
     clearTimeout(this.pause);
+    this.opened += 1;
+    this.tree.turns.forEach((it) => it.running && this.stop(it));
+    // Whoever wrote the pack is not to reach anything that was meant for another one.
+    this.reach.stayHere();
     this.sample = undefined;
     [this.text, this.original] = [text, text];
     this.tree.clear();
     this.edited = undefined;
     await this.load(false).catch(() => {});
+  }
+
+  /** Tells later whether the session is still the one that it is now. */
+  stays(): () => boolean {
+    const { opened } = this;
+    return () => this.opened === opened;
+  }
+
+  /** Gives the text of the pack that a turn ran on. */
+  packOf(turn: Turn): string {
+    return this.packs.get(turn.record?.config ?? '') ?? this.pack;
   }
 
   /** Opens the session of a link in the place of what is there; the page says why when it cannot be opened. */
@@ -138,21 +138,6 @@ export class Simulator {
     } catch (error) {
       this.remark = `The link could not be opened: ${(error as Error).message}`;
     }
-  }
-
-  /** Tries something on the branch that is shown; tells whether there was something to try it on. */
-  async try(it: Try): Promise<boolean> {
-    if ('row' in it) return false;
-    const turn = this.tree.path[it.turn - 1];
-    if (!turn) return false;
-    if ('say' in it) {
-      await this.again(turn, { typed: { message: it.say }, reason: `turn ${it.turn} says “${it.say}”` });
-      return true;
-    }
-    const place = turn.answered.findIndex(({ effect }) => named(effect) === it.on || effect.request.kind === it.on);
-    if (place < 0) return false;
-    await this.again(turn, { edits: [{ place, decision: { fault: { name: it.fault } } }], reason: it.title });
-    return true;
   }
 
   /** Takes in a change of the text and applies it after a pause. */
@@ -168,6 +153,8 @@ export class Simulator {
   async apply(): Promise<void> {
     clearTimeout(this.pause);
     const before = this.running;
+    // Nobody waits any more for what the last edit was played for.
+    this.edited?.turns.forEach((it) => it.running && this.stop(it));
     await this.load(true).catch(() => {});
     if (this.running === before || this.tree.path.length === 0) return;
     await this.replay('pack edited');
@@ -199,7 +186,16 @@ export class Simulator {
   async again(turn: Turn, { typed, until, edits = [], reason }: Other): Promise<Turn> {
     const said = typed ? this.said(typed, turn.parent, turn.said) : turn.said;
     const again = { recorded: recorded(turn.answered), edits, ...(until === undefined ? {} : { until }) };
-    return this.run(new Turn(++this.lastTurn, turn.parent, said, reason, turn), again);
+    const next = new Turn(++this.lastTurn, turn.parent, said, reason, turn);
+    next.struck = edits.filter(({ decision }) => 'fault' in decision && ['never', 'crash'].includes(decision.fault.name));
+    return this.run(next, again);
+  }
+
+  /** A turn that runs another one again as it was, but behind another one or on another pack. */
+  private copy(turn: Turn, parent: Turn | undefined, reason = ''): Turn {
+    const next = new Turn(++this.lastTurn, parent, turn.said, reason, turn);
+    next.struck = turn.struck;
+    return next;
   }
 
   /**
@@ -214,9 +210,9 @@ export class Simulator {
     this.edited = mine;
     if (edited) this.tree.drop(edited.turns);
     for (const [index, turn] of from.entries()) {
-      const next = new Turn(++this.lastTurn, mine.turns.at(-1), turn.said, index === 0 ? reason : '', turn);
+      const next = this.copy(turn, mine.turns.at(-1), index === 0 ? reason : '');
       mine.turns.push(next);
-      await this.run(next, { recorded: recorded(turn.answered), edits: [] });
+      await this.run(next, { recorded: recorded(turn.answered), edits: turn.struck });
       // A later edit plays it anew.
       if (next.error || this.edited !== mine) break;
     }
@@ -225,10 +221,11 @@ export class Simulator {
 
   /** Plays what follows a turn on another branch at the end of the one that is shown. */
   async continueAs(turns: Turn[]): Promise<void> {
+    const stays = this.stays();
     for (const turn of turns) {
-      const next = new Turn(++this.lastTurn, this.tree.head, turn.said, '', turn);
-      await this.run(next, { recorded: recorded(turn.answered), edits: [] });
-      if (next.error) break;
+      const next = this.copy(turn, this.tree.head);
+      await this.run(next, { recorded: recorded(turn.answered), edits: turn.struck });
+      if (next.error || !stays()) break;
     }
   }
 
@@ -237,12 +234,13 @@ export class Simulator {
     if (this.packState === 'edited') await this.apply();
     // The turns are those of the pack that is being opened.
     await this.loading.catch(() => {});
+    const stays = this.stays();
     this.restart();
     const first = this.scripted[0]?.conversationId;
+    let turn: Turn | undefined;
     for (const said of this.scripted.filter((it) => !firstAlone || it.conversationId === first)) {
-      const turn = new Turn(++this.lastTurn, this.tree.head, said);
-      await this.run(turn, undefined, true);
-      if (turn.error) break;
+      turn = await this.run(new Turn(++this.lastTurn, turn, said), undefined, 'pack');
+      if (turn.error || !stays()) break;
     }
     if (this.scripted.length === 0) this.remark = 'This pack brings no turns along.';
   }
@@ -250,7 +248,7 @@ export class Simulator {
   /** Runs a recorded turn again behind another one; a turn that differs from its record says where. */
   async adopt(journal: string, pack: string, recordedHash: string, parent: Turn | undefined, reason = ''): Promise<Turn> {
     const said = { conversation: 'main', conversationId: '', message: '', inputParams: '', reset: false, at: 0, seed: 0 };
-    const told = await this.client.adopt(journal, pack).catch((error: EngineError) => error);
+    const told = await this.client.adopt(journal, pack, ended(parent)).catch((error: EngineError) => error);
     const turn = new Turn(++this.lastTurn, parent, told instanceof EngineError ? said : told.said, reason);
     turn.recordedHash = recordedHash;
     if (told instanceof EngineError) turn.fail(told);
@@ -259,9 +257,16 @@ export class Simulator {
     return this.tree.add(turn);
   }
 
-  /** Runs a turn with answers that are given beforehand, and adds it to a branch. */
-  async recall(said: Said, parent: Turn | undefined, answers: Again['recorded'], reason: string): Promise<Turn> {
-    return this.run(new Turn(++this.lastTurn, parent, said, reason), { recorded: answers, edits: [] });
+  /**
+   * Runs a turn with answers that are given beforehand, and adds it to a branch. What has none is answered by the pack or made up:
+   * whoever wrote down the answers is not to have anybody called.
+   */
+  async recall(said: Said, parent: Turn | undefined, answers: Again['recorded'], { reason = '', struck = [], pack }: Recalled = {}): Promise<Turn> {
+    const turn = new Turn(++this.lastTurn, parent, said, reason);
+    turn.struck = struck;
+    await this.run(turn, { recorded: answers, edits: struck }, 'record', pack);
+    if (turn.record && pack !== undefined) this.packs.set(turn.record.config, pack);
+    return turn;
   }
 
   /** Answers an effect that waits for a person. */
@@ -298,22 +303,20 @@ export class Simulator {
     return { conversation, conversationId, message, inputParams, reset, at, seed: like?.seed ?? (parent?.number ?? 0) + 1 };
   }
 
-  private async run(turn: Turn, again?: Again, byPackAlone = false): Promise<Turn> {
+  private async run(turn: Turn, again?: Again, by: 'anybody' | 'pack' | 'record' = 'anybody', pack?: string): Promise<Turn> {
     this.tree.add(turn);
     this.busy += 1;
     // A new worker first gets back what the old one had.
     await this.loading.catch(() => {});
     const ran = turn.parent?.path ?? [];
     const before = ran.findLast((it) => it.record && it.said.conversationId === turn.said.conversationId);
-    const parent = ran.findLast((it) => it.record);
-    const { sources, reach, faults } = this.reach.plain();
+    const alone = { sources: { models: by === 'pack' ? ('pack' as const) : ('script' as const), others: 'script' as const, stale: {} }, reach: { models: [], secrets: [] }, faults: [] };
     const run = {
       said: turn.said,
-      parent: parent?.record?.turn ?? null,
+      parent: ended(turn.parent),
       before: before?.record?.turn ?? null,
-      sources: byPackAlone ? { ...sources, models: 'pack' as const, others: 'script' as const } : sources,
-      reach,
-      faults: byPackAlone ? [] : faults,
+      ...(by === 'anybody' ? this.reach.plain() : alone),
+      ...(pack === undefined ? {} : { pack }),
       ...(again ? { again } : {}),
     };
     try {
@@ -382,4 +385,9 @@ export class Simulator {
       })
       .finally(() => (this.recovering = false));
   }
+}
+
+/** The newest turn up to this one that has ended, as the worker calls it. */
+function ended(turn: Turn | undefined): number | null {
+  return turn?.path.findLast((it) => it.record)?.record?.turn ?? null;
 }

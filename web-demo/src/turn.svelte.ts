@@ -1,6 +1,6 @@
 import type { EngineError } from './client';
 import { awaited } from './exchange';
-import type { Ask, Progress } from './protocol';
+import type { Again, Ask, Progress } from './protocol';
 import type { Answered, Said } from './session/saved';
 import type { Effect, Notice, Token, TurnRecord } from './types';
 
@@ -35,6 +35,9 @@ export class Turn {
   ) {
     this.depth = parent ? parent.depth + 1 : 0;
   }
+
+  /** Faults that leave no answer behind: nothing came, or the process ended. A run of it again has to be told of them. */
+  struck: Again['edits'] = [];
 
   /** Its number within its branch, counted from one. */
   get number(): number {

@@ -28,10 +28,13 @@ const NOBODY = () => Promise.reject(new Error('a pack that is played reaches nob
 let known = new Set<string>();
 let queue: Promise<void> = Promise.resolve();
 
-// Turns run one after the other; looking and answering go on meanwhile.
+/** What needs the engine of a turn, which may wait for a person. */
+const IN_LINE: Request['type'][] = ['run', 'adopt', 'play', 'extend'];
+
+// Turns run one after the other; looking, answering and compiling go on meanwhile.
 self.onmessage = ({ data }: MessageEvent<Request>) => {
-  if (['answer', 'stop', 'look', 'step', 'journals'].includes(data.type)) void handle(data);
-  else queue = queue.then(() => handle(data));
+  if (IN_LINE.includes(data.type)) queue = queue.then(() => handle(data));
+  else void handle(data);
 };
 
 async function handle(request: Request): Promise<void> {
@@ -56,7 +59,7 @@ function perform(request: Request): Reply | Promise<Reply> {
       for (const key of [...waiting.keys()].filter((it) => it.startsWith(`${request.run} `))) decide(id, key, 'stop');
       return { id, type: 'noted' };
     case 'adopt':
-      return { id, type: 'ran', turn: turns.adopt(id, request.journal, request.pack) };
+      return { id, type: 'ran', turn: turns.adopt(id, request.journal, request.pack, request.parent) };
     case 'look':
       return { id, type: 'seen', ...turns.look(request.turn) };
     case 'step':

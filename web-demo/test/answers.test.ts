@@ -99,6 +99,26 @@ describe('the answers of a turn that is run again', () => {
     expect(asks).toHaveLength(1);
   });
 
+  it('are used again whoever answers now, unless the script that gave them answers still', async () => {
+    const again = { recorded: [recorded('one', 'first', 'script')], edits: [] };
+    for (const models of ['live', 'manual', 'auto', 'script'] as const) {
+      const { next, asks } = answering(plan({ again, sources: { models, others: 'script', stale: {} } }), false);
+      expect(told(await next(llm('one')))).toEqual({ origin: 'reused', took: 3, text: 'first' });
+      expect(asks).toEqual([]);
+    }
+    const changed = answering(plan({ again }), true);
+    expect(told(await changed.next(llm('one')))).toMatchObject({ origin: 'script', text: '{"a":1.0}' });
+  });
+
+  it('are for the call that was as often made: one more call before them takes none', async () => {
+    const again = { recorded: [recorded('one', 'first'), recorded('two', 'second')], edits: [] };
+    const { next, asks } = answering(plan({ again }), false, { use: 'recorded' });
+    expect(told(await next(llm('new')))).toMatchObject({ origin: 'stale', text: 'first' });
+    expect(told(await next(llm('two')))).toMatchObject({ origin: 'reused', text: 'second' });
+    expect(asks.length).toBe(1);
+    expect(told(await next({ ...llm('more'), purpose: 'policy' }))).toMatchObject({ origin: 'auto' });
+  });
+
   it('are what was edited, at its place alone', async () => {
     const edits = [{ place: 1, decision: { outcome: '{"ok":{"kind":"llm","text":"edited"}}', origin: 'edited' as const } }];
     const { next } = answering(plan({ again: { recorded: [recorded('one', 'first')], edits } }), true);

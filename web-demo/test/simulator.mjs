@@ -5,6 +5,8 @@
  *   node test/simulator.mjs BASE_URL stopped                    the same, with an engine that stops before the other answer
  *   node test/simulator.mjs BASE_URL recorded ID FOLDER         takes a conversation over from the server and exports it as a test
  *   node test/simulator.mjs BASE_URL edited PACK.json FROM TO   plays a pack, replaces a text in it, and plays it again
+ *   node test/simulator.mjs BASE_URL shared PACK.json FROM TO   plays a pack, replaces a text in it, and opens the link to both in another page
+ *   node test/simulator.mjs BASE_URL waiting                    a turn waits for a person, and the pack is edited and left
  *   node test/simulator.mjs BASE_URL broken ROW FOUND KEYS     types keys for the pattern of a rule in its cell, and behind what is found in the text
  *   node test/simulator.mjs BASE_URL row PACK.json TABLE COLUMN FROM TO   plays a pack and replaces a text in a cell of it
  *   node test/simulator.mjs BASE_URL failures TURNS EFFECT FAULT   fails each effect of turns of the loan, and then one of the last of them
@@ -19,9 +21,10 @@ import { print, shown, turns, WITHIN_MS } from './simulator/common.mjs';
 import { failures } from './simulator/faults.mjs';
 import { keyboard } from './simulator/keyboard.mjs';
 import { broken, row } from './simulator/rows.mjs';
+import { shared, waiting } from './simulator/sessions.mjs';
 
 const [base, what, ...more] = process.argv.slice(2);
-const WAYS = { branch, stopped, recorded, edited, broken, row, failures, keyboard };
+const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard };
 
 await withPage(base, { before: listen }, (page) => WAYS[what](page, more));
 

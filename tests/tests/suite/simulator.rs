@@ -91,6 +91,28 @@ fn an_engine_that_stops_in_the_browser_loses_no_turn_that_had_ended() {
 }
 
 #[test]
+fn a_link_brings_both_branches_and_both_packs_to_another_browser() {
+    let case = demo("card_replacement.json").unwrap();
+    let server = Place::new().serve(&[]);
+    let file = case.path.display().to_string();
+    let lines = page(&server.address, &["shared", &file, "Your card is blocked", "Your card has been blocked"]);
+    let here = lines["here"][0].as_array().unwrap();
+    assert_ne!(here[0], here[1], "the edit made a difference");
+    assert_eq!(lines["there"][0], lines["here"][0]);
+    assert_eq!(lines["remarks"][0], json!([]));
+}
+
+#[test]
+fn a_turn_that_waits_in_the_browser_keeps_nobody_from_editing_and_leaving() {
+    let server = Place::new().serve(&[]);
+    let lines = page(&server.address, &["waiting"]);
+    assert_eq!(lines["linted"][0], 1, "the turn still waits when its pack has been linted");
+    let played = each(&lines["sample"][0], "hash");
+    assert!(played.len() > 5 && played.iter().all(|it| *it != ""), "{played:?}");
+    assert_eq!(lines["asking"][0], 0);
+}
+
+#[test]
 fn a_recorded_conversation_in_the_browser_ends_with_equal_state_and_becomes_a_test() {
     let case = demo("loan.json").unwrap();
     let pack = serde_json::to_value(&case.pack).unwrap();

@@ -1,11 +1,10 @@
 /** Which rows of the configuration a turn looked at, and what became of each. */
-import type { Considered, Json, JsonObject, Notice, Outcome, Why } from '../types';
+import type { Considered, Json, JsonObject, Notice, Why } from '../types';
 
 /** What is read of a turn. */
 export interface Told {
   whys: Why[];
   notices: Notice[];
-  outcome?: Outcome | undefined;
 }
 
 /** What one decision says of a row. */
@@ -50,24 +49,10 @@ export function saidOf({ whys, notices }: Pick<Told, 'whys' | 'notices'>, table:
   return out.length > 0 || table !== 'ce_rule' ? out : notices.flatMap((it) => auditedRule(it, id));
 }
 
-/** Tables whose intent and state say what comes of a row, not where it counts. */
-const NAMES_ITS_RESULT = ['ce_intent', 'ce_intent_classifier', 'ce_state_graph'];
-
 /** Why a turn may never have looked at a row, as far as the row itself shows it. */
-export function unseenBecause(row: JsonObject, table: string, outcome: Outcome | undefined): string {
+export function unseenBecause(row: JsonObject, table: string): string {
   if (row['enabled'] === false || row['enabled'] === 0) return 'it is not enabled.';
-  const where = [
-    ['intent_code', 'intent', outcome?.intent],
-    ['state_code', 'state', outcome?.state],
-  ] as const;
-  for (const [column, word, ended] of where) {
-    const wanted = row[column];
-    const any = typeof wanted !== 'string' || wanted === '' || wanted.toUpperCase() === 'ANY';
-    if (!any && outcome && !NAMES_ITS_RESULT.includes(table) && wanted.toUpperCase() !== (ended ?? '').toUpperCase()) {
-      return `it is for the ${word} ${wanted}, and the turn ended in ${ended ?? 'none'}.`;
-    }
-  }
-  return `no decision of this turn asked for a row of ${table}, or an earlier one was enough.`;
+  return `no decision of this turn asked for a row of ${table}, or it is for another intent or state, or an earlier one was enough.`;
 }
 
 function audited(notice: Notice): string[] {

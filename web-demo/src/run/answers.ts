@@ -3,7 +3,7 @@ import type { Extensions } from '../fulfil/extension';
 import type { Live } from '../fulfil/live';
 import { title } from '../exchange';
 import { memberText } from '../json-text';
-import type { Ask, Decision, FaultRule, Run } from '../protocol';
+import type { Ask, Decision, FaultRule, Recorded, Run } from '../protocol';
 import type { Origin } from '../session/saved';
 import type { Completion, Effect, Json } from '../types';
 import { askedFor } from '../session/talk-answer';
@@ -52,7 +52,8 @@ const INTERRUPTED = '{"error":{"kind":"interrupted","message":"the process ended
 export function answers(run: Run, around: Around): Fulfil {
   const seen = new Map<string, number>();
   const crashed = new Set<number>();
-  const left = (run.again?.recorded ?? []).slice(0, run.again?.until).map((it, index) => ({ ...it, index, name: it.request === null ? null : nameOf(it.request) }));
+  const left = ranked(run.again?.recorded ?? []).slice(0, run.again?.until);
+  const asks = new Map<string, number>();
 
   return async (effect, text, place): Promise<Fulfilled> => {
     const { engine } = around;
@@ -82,11 +83,13 @@ export function answers(run: Run, around: Around): Fulfil {
     return { outcome: said((await stub()).auto(effect, around.pack) ?? '{}'), origin: 'fault', delayMs: 0 };
   }
 
-  /** The recorded answer to the same request, or else to the next one of the same kind and purpose; each is used once. */
+  /** The recorded answer to the same request, or else to the one that was as often asked for the same; each is used once. */
   function before(request: string, effect: Effect, place: number) {
-    const asks = askedFor(effect);
-    const equal = left.find((it) => (it.asks !== undefined ? it.asks === asks : it.request === null ? it.index === place : it.request === request));
-    const near = equal ?? left.find((it) => it.name === named(effect));
+    const [name, wanted] = [named(effect), askedFor(effect)];
+    const nth = (asks.get(name) ?? 0) + 1;
+    asks.set(name, nth);
+    const equal = left.find((it) => (it.asks !== undefined ? it.asks === wanted : it.request === null ? it.index === place : it.request === request));
+    const near = equal ?? left.find((it) => it.name === name && it.nth === nth);
     if (!near) return undefined;
     left.splice(left.indexOf(near), 1);
     const outcome = near.asks === undefined || near.outcome.startsWith('{"error":') ? near.outcome : outcomeOf(effect, near.outcome);
@@ -108,11 +111,13 @@ export function answers(run: Run, around: Around): Fulfil {
     const recorded = before(request, effect, place);
     if (decision) return decided(decision, effect, recorded?.outcome);
     if (effect.request.kind === 'sleep') return fromEngine(engine.answer(effect.id), 'script');
-    if (recorded?.equal && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'reused', delayMs: recorded.took };
     const isModel = effect.request.kind === 'llm' || effect.request.kind === 'embed';
     const source = isModel ? run.sources.models : run.sources.others;
+    const scripted = (source === 'script' || (source === 'live' && !isModel)) && engine.scripted(effect.id);
+    // A script counts its answers and may have been changed, so it gives its own again.
+    if (recorded?.equal && !(scripted && recorded.origin === 'script')) return { outcome: recorded.outcome, origin: 'reused', delayMs: recorded.took };
     if (source === 'pack') return fromEngine(engine.answer(effect.id), 'script');
-    if ((source === 'script' || (source === 'live' && !isModel)) && engine.scripted(effect.id)) {
+    if (scripted) {
       const answer = fromEngine(engine.answer(effect.id), 'script');
       return recorded?.equal && recorded.outcome === answer.outcome ? { ...answer, origin: 'reused' } : answer;
     }
@@ -190,8 +195,15 @@ function fits({ on, nth }: FaultRule, effect: Effect, seen: Map<string, number>)
   return nth === 0 || (seen.get(on) ?? 0) + 1 === nth;
 }
 
-function nameOf(request: string): string {
-  return named({ request: JSON.parse(request) as Effect['request'] } as Effect);
+/** Recorded answers with their places, what they answer, and how often that was asked for until then. */
+function ranked(recorded: Recorded[]) {
+  const seen = new Map<string, number>();
+  return recorded.map((it, index) => {
+    const name = it.request === null ? null : named({ request: JSON.parse(it.request) as Effect['request'] } as Effect);
+    const nth = (seen.get(name ?? '') ?? 0) + 1;
+    seen.set(name ?? '', nth);
+    return { ...it, index, name, nth };
+  });
 }
 
 function fromEngine(answer: string, origin: Origin): Given {

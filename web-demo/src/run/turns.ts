@@ -34,6 +34,8 @@ export class Turns {
   private viewer: { engine: Engine; pack: string; turn: number | undefined } | undefined;
   private lately: { reach: string; live: Promise<Live> } | undefined;
   private pack = '';
+  /** The engine of a turn that runs, while other packs are loaded. */
+  private busy: Engine | undefined;
 
   /** Takes the pack that turns run on from now on, with an engine of it. */
   use(pack: string, engine: Engine): void {
@@ -45,27 +47,33 @@ export class Turns {
 
   /** Runs a turn and keeps it under a number of its own. */
   async run(turn: number, run: Run, watch: Watch, ask: (ask: Ask) => Promise<Decision | 'stop'>): Promise<TurnRecord> {
-    const engine = this.engines.get(this.pack);
+    const pack = run.pack ?? this.pack;
+    const engine = this.engines.get(pack) ?? (run.pack === undefined ? undefined : this.hold(pack, new Engine(pack)));
     if (!engine) throw new Error('no pack is loaded: choose one');
     const parent = run.parent === null ? undefined : this.kept(run.parent);
     const before = run.before === null ? undefined : this.kept(run.before);
     engine.place(run.said.conversationId, before?.after);
     engine.back(parent?.engine === engine ? parent.mark : undefined);
-    const around = { engine, pack: this.pack, extensions: this.extensions, live: () => this.living(run.reach), watch, salt: salt(), ask };
+    const around = { engine, pack, extensions: this.extensions, live: () => this.living(run.reach), watch, salt: salt(), ask };
     const begin = performance.now();
-    const driven = await drive(engine, messageText(run.said), watch, answers(run, around));
-    return this.keep(turn, engine, around.pack, run.said, driven, performance.now() - begin);
+    this.busy = engine;
+    const driven = await drive(engine, messageText(run.said), watch, answers(run, around)).finally(() => (this.busy = undefined));
+    return this.keep(turn, engine, pack, run.said, driven, performance.now() - begin);
   }
 
   /** Runs a recorded turn again, on the pack that it ran on, and keeps it under a number of its own. */
-  adopt(turn: number, journal: string, pack: string): TurnRecord {
+  adopt(turn: number, journal: string, pack: string, before: number | null): TurnRecord {
     const engine = this.engines.get(pack) ?? this.hold(pack, new Engine(pack));
+    const parent = before === null ? undefined : this.kept(before);
+    engine.back(parent?.engine === engine ? parent.mark : undefined);
     const begin = performance.now();
     const { end, notices } = JSON.parse(engine.restore(journal, true)) as Slice;
     if (!end) throw new Error('the journal ends before its turn does: export it again when the turn has ended');
     // Journals that are stored keep no requests; the turn that was run again has asked them anew.
     const whole = engine.journal();
     const answered = elementTexts(whole, 'entries').map((it) => answeredOf(it, notices));
+    // What the script answered then, it does not answer once more.
+    for (const { effect } of answered) if (engine.scripted(effect.id)) engine.answer(effect.id);
     return this.keep(turn, engine, pack, saidOf(whole), { outcome: end, notices, answered }, performance.now() - begin);
   }
 
@@ -94,7 +102,7 @@ export class Turns {
     this.engines.set(pack, engine);
     for (const [text, old] of this.engines) {
       if (this.engines.size <= ENGINES_KEPT) break;
-      if (text === pack || text === this.pack) continue;
+      if (text === pack || text === this.pack || old === this.busy) continue;
       old.free();
       this.engines.delete(text);
     }

@@ -1,3 +1,5 @@
+import type { Again } from '../protocol';
+import { FAULTS, type FaultName } from '../run/fault';
 import type { Simulator } from '../simulator.svelte';
 import { sampleOf } from '../samples';
 import type { Turn } from '../turn.svelte';
@@ -13,10 +15,12 @@ const DIGITS = 16;
 export function sharedOf(simulator: Simulator): Shared {
   const { tree } = simulator;
   const turns = tree.turns.filter((it) => it.record);
-  const cursor = tree.cursor;
-  const step = cursor?.step;
+  const { cursor } = tree;
+  const head = newest(tree.head);
+  const at = cursor?.step === undefined ? -1 : turns.indexOf(cursor.turn);
+  const others = [...new Set(turns.map((it) => simulator.packOf(it)))].filter((it) => it !== simulator.pack);
   return {
-    end: endOf(tree.head),
+    end: endOf(head),
     pack: simulator.pack,
     ...(simulator.sample ? { sample: simulator.sample.name } : {}),
     turns: turns.map((turn) => ({
@@ -24,9 +28,12 @@ export function sharedOf(simulator: Simulator): Shared {
       said: turn.said,
       answers: turn.answered.map(({ origin, raw, completion }) => ({ origin, outcome: raw?.outcome ?? JSON.stringify(completion.outcome), at: completion.at })),
       ...(turn.reason ? { reason: turn.reason } : {}),
+      ...(simulator.packOf(turn) === simulator.pack ? {} : { pack: others.indexOf(simulator.packOf(turn)) }),
+      ...(turn.struck.length > 0 ? { struck: turn.struck.map(({ place, decision }): [number, string] => [place, 'fault' in decision ? decision.fault.name : '']) } : {}),
     })),
-    head: tree.head ? turns.indexOf(tree.head) : -1,
-    ...(cursor && step !== undefined ? { cursor: [turns.indexOf(cursor.turn), step] as [number, number] } : {}),
+    ...(others.length > 0 ? { others } : {}),
+    head: head ? turns.indexOf(head) : -1,
+    ...(at < 0 ? {} : { cursor: [at, cursor?.step ?? 0] as [number, number] }),
   };
 }
 
@@ -39,13 +46,18 @@ export function linkOf(simulator: Simulator): Promise<string> {
 export async function openLink(simulator: Simulator, fragment: string): Promise<void> {
   const shared = await decode(fragment, sampleText);
   await simulator.ready.catch(() => {});
-  await simulator.open(shared.pack);
+  const open = simulator.open(shared.pack);
+  const stays = simulator.stays();
+  await open;
+  if (!stays()) return;
   simulator.sample = shared.sample === undefined ? undefined : sampleOf(shared.sample);
   const turns: Turn[] = [];
-  for (const { parent, said, answers, reason } of shared.turns) {
+  for (const { parent, said, answers, reason = '', struck = [], pack } of shared.turns) {
     const before = answers.map((_, index) => answers[index - 1]?.at ?? said.at);
     const recorded = answers.map(({ origin, outcome, at }, index) => ({ request: null, outcome, took: Math.max(0, at - (before[index] ?? at)), origin }));
-    turns.push(await simulator.recall(said, parent === null ? undefined : turns[parent], recorded, reason ?? ''));
+    const told = { reason, struck: struck.filter(([, name]) => name in FAULTS).map(edit), pack: pack === undefined ? undefined : shared.others?.[pack] };
+    turns.push(await simulator.recall(said, parent === null ? undefined : turns[parent], recorded, told));
+    if (!stays()) return;
   }
   simulator.tree.show(turns[shared.head]);
   if (endOf(turns[shared.head]) !== shared.end) simulator.remark = 'This is not how it ended where the link was made: the engine is another one there, or the answers do not fit any more.';
@@ -58,6 +70,7 @@ export async function openLink(simulator: Simulator, fragment: string): Promise<
 export async function fileText(simulator: Simulator): Promise<string> {
   const { tree, client } = simulator;
   const turns = tree.turns.filter((it) => it.record);
+  const head = newest(tree.head);
   const stored = await client.journals(turns.map((it) => it.record?.turn ?? 0));
   const configs = new Map(stored.map(({ config, pack }) => [config, pack]));
   return fileOf({
@@ -70,7 +83,7 @@ export async function fileText(simulator: Simulator): Promise<string> {
       ...(turn.reason ? { reason: turn.reason } : {}),
     })),
     configs,
-    ...(tree.head ? { head: turns.indexOf(tree.head) } : {}),
+    ...(head ? { head: turns.indexOf(head) } : {}),
   });
 }
 
@@ -79,7 +92,9 @@ export async function openFile(simulator: Simulator, file: Filed): Promise<void>
   const last = file.turns.findLast((it) => it.journal !== null);
   const pack = last && file.configs.get(last.config);
   if (pack === undefined) throw new Error('the file has no turn with its configuration: export it again');
-  await simulator.open(pretty(pack));
+  const open = simulator.open(pretty(pack));
+  const stays = simulator.stays();
+  await open;
   const turns: (Turn | undefined)[] = [];
   for (const [index, { journal, config, stateHash, parent, reason }] of file.turns.entries()) {
     const before = parent === undefined ? turns[index - 1] : parent === null ? undefined : turns[parent];
@@ -88,6 +103,7 @@ export async function openFile(simulator: Simulator, file: Filed): Promise<void>
       turns.push(before);
       continue;
     }
+    if (!stays()) return;
     turns.push(await simulator.adopt(journal, config === last?.config ? pretty(text) : text, stateHash, before, reason));
   }
   simulator.tree.show(turns[file.head ?? turns.length - 1]);
@@ -101,6 +117,15 @@ export function playedOf(simulator: Simulator): Played[] {
 
 async function sampleText(name: string): Promise<string | undefined> {
   return sampleOf(name)?.load();
+}
+
+function edit([place, name]: [number, string]): Again['edits'][number] {
+  return { place, decision: { fault: { name: name as FaultName } } };
+}
+
+/** The newest turn of a branch that has ended. */
+function newest(head: Turn | undefined): Turn | undefined {
+  return head?.path.findLast((it) => it.record);
 }
 
 function endOf(head: Turn | undefined): string {

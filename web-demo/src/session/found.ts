@@ -6,9 +6,9 @@ export interface Found {
 }
 
 const KINDS: [what: string, pattern: RegExp][] = [
-  ['e-mail address', /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g],
+  ['e-mail address', /(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g],
   ['card number', /\b(?:\d[ -]?){13,19}\b/g],
-  ['phone number', /(?:\+|\b00)\d[\d ()/-]{7,}\d/g],
+  ['phone number', /(?:\+|\b00)\d[\d ()/-]{7,24}\d/g],
 ];
 
 /** Looks for what may be about a person, so that it is seen before it is shared. */

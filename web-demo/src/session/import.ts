@@ -46,6 +46,7 @@ function isPack(value: unknown): boolean {
 async function ofAudit(simulator: Simulator, value: unknown, text: string): Promise<Imported> {
   const { conversationId, turns, left } = fromAudit(value);
   simulator.restart();
+  const stays = simulator.stays();
   let parent: Turn | undefined;
   const differences: string[] = [];
   for (const [index, told] of turns.entries()) {
@@ -58,7 +59,8 @@ async function ofAudit(simulator: Simulator, value: unknown, text: string): Prom
       at: told.at,
       seed: index + 1,
     };
-    parent = await simulator.recall(said, parent, recordedOf(told), index === 0 ? 'audit trail' : '');
+    parent = await simulator.recall(said, parent, recordedOf(told), index === 0 ? { reason: 'audit trail' } : {});
+    if (!stays()) throw new Error('another session was opened meanwhile: import it again');
     const differs = differenceOf(parent, told);
     if (differs) differences.push(`Turn ${index + 1}: ${differs}`);
   }

@@ -21,7 +21,8 @@ export interface Shared {
   /** The turn that the chat ends with, counted from 0; -1 for none. */
   head: number;
   cursor?: [turn: number, step: number];
-  faults?: unknown[];
+  /** The whole texts of other packs that turns ran on. */
+  others?: string[];
 }
 
 /** A turn of a tree of turns. */
@@ -33,6 +34,10 @@ export interface SharedTurn {
   answers: { origin: Origin; outcome: string; at: number }[];
   /** Why the chat forks here. */
   reason?: string;
+  /** The other pack that it ran on, counted from 0. */
+  pack?: number;
+  /** Faults that left no answer behind, by the places of their effects. */
+  struck?: [place: number, fault: string][];
 }
 
 /** Gives the text of a sample that the page has. */
@@ -47,6 +52,7 @@ const HANDY = 8 << 10;
 const LONGEST = 64 << 10;
 const DEPTH = 24;
 const MOST_TURNS = 1000;
+const MOST_PACKS = 50;
 const MINUTE = 60_000;
 /** In the order of the numbers that stand for them: only ever add to the end. */
 const ORIGINS: Origin[] = ['script', 'auto', 'manual', 'live', 'reused', 'stale', 'fault', 'edited', 'recorded'];
@@ -56,14 +62,22 @@ interface Packed {
   v: 1;
   e: string;
   /** The pack, or what differs from the sample between a beginning and an end that are equal. */
-  p: string | { s: string; n: number; c: number; b: number; e: number; t: string };
+  p: string | ({ s: string; n: number; c: number } & Cut);
   s?: string;
   /** Labels and ids of the conversations. */
   c: [string, string][];
   t: PackedTurn[];
   h?: number;
   u?: [number, number];
-  f?: unknown[];
+  /** The other packs, as they differ from this one. */
+  o?: Cut[];
+}
+
+/** What stands between a beginning and an end that two texts have in common. */
+interface Cut {
+  b: number;
+  e: number;
+  t: string;
 }
 
 interface PackedTurn {
@@ -76,6 +90,8 @@ interface PackedTurn {
   s?: number;
   a?: [outcome: string, origin?: number, at?: number][];
   w?: string;
+  k?: number;
+  x?: [place: number, fault: string][];
 }
 
 /** How many characters a link's fragment has, and whether it should be sent: `file` means that a file is handier. */
@@ -86,7 +102,7 @@ export function sizeOf(fragment: string): { characters: number; as: 'link' | 'fi
 
 /** Writes a session as the fragment of a link; with the sample's text, only what differs from it. */
 export async function encode(shared: Shared, sampleText: SampleText): Promise<string> {
-  const { end, pack, sample, turns, head, cursor, faults } = shared;
+  const { end, pack, sample, turns, head, cursor, others } = shared;
   const base = sample === undefined ? undefined : await sampleText(sample);
   const conversations = new Map<string, [string, string]>();
   for (const { said } of turns) conversations.set(nameOf(said), [said.conversation, said.conversationId]);
@@ -101,7 +117,7 @@ export async function encode(shared: Shared, sampleText: SampleText): Promise<st
   if (sample !== undefined && base === undefined) packed.s = sample;
   if (head !== turns.length - 1) packed.h = head;
   if (cursor) packed.u = cursor;
-  if (faults && faults.length > 0) packed.f = faults;
+  if (others && others.length > 0) packed.o = others.map((it) => cut(it, pack));
   const bytes = await squeezed(new TextEncoder().encode(JSON.stringify(packed)));
   return base64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
@@ -117,7 +133,8 @@ export async function decode(fragment: string, sampleText: SampleText): Promise<
     return [text(label, 'a label'), text(id, 'an id')];
   });
   const turns: SharedTurn[] = [];
-  for (const it of list(packed['t'], 'the turns', MOST_TURNS)) turns.push(turnOf(record(it, 'a turn'), turns, conversations));
+  const others = list(packed['o'] ?? [], 'the packs', MOST_PACKS).map((it) => joined(record(it, 'a pack'), pack));
+  for (const it of list(packed['t'], 'the turns', MOST_TURNS)) turns.push(turnOf(record(it, 'a turn'), turns, conversations, others.length));
   const shared: Shared = {
     end: text(packed['e'], 'the hash of its end'),
     pack,
@@ -129,7 +146,7 @@ export async function decode(fragment: string, sampleText: SampleText): Promise<
     const [turn, step] = list(packed['u'], 'the place');
     shared.cursor = [whole(turn, 'the place', 0, turns.length - 1), whole(step, 'the place')];
   }
-  if (packed['f'] !== undefined) shared.faults = list(packed['f'], 'the faults');
+  if (others.length > 0) shared.others = others;
   return shared;
 }
 
@@ -137,7 +154,7 @@ function nameOf({ conversation, conversationId }: Said): string {
   return JSON.stringify([conversation, conversationId]);
 }
 
-function packedTurn({ parent, said, answers, reason }: SharedTurn, index: number, turns: SharedTurn[], names: string[]): PackedTurn {
+function packedTurn({ parent, said, answers, reason, pack, struck }: SharedTurn, index: number, turns: SharedTurn[], names: string[]): PackedTurn {
   const out: PackedTurn = {};
   const before = turns[parent ?? -1];
   const conversation = names.indexOf(nameOf(said));
@@ -157,10 +174,12 @@ function packedTurn({ parent, said, answers, reason }: SharedTurn, index: number
   });
   if (packed.length > 0) out.a = packed;
   if (reason !== undefined) out.w = reason;
+  if (pack !== undefined) out.k = pack;
+  if (struck && struck.length > 0) out.x = struck;
   return out;
 }
 
-function turnOf(it: Record<string, unknown>, turns: SharedTurn[], conversations: [string, string][]): SharedTurn {
+function turnOf(it: Record<string, unknown>, turns: SharedTurn[], conversations: [string, string][], packs: number): SharedTurn {
   const latest = turns.length - 1;
   const wanted = it['p'] === undefined ? (latest < 0 ? null : latest) : it['p'];
   const parent = wanted === null ? null : whole(wanted, 'the turn before a turn', 0, latest);
@@ -183,7 +202,16 @@ function turnOf(it: Record<string, unknown>, turns: SharedTurn[], conversations:
     at += whole(later ?? 0, 'a time');
     return { origin: ORIGINS[whole(origin ?? 0, 'an origin', 0)] ?? damaged('an origin'), outcome: object(outcome, 'an answer'), at };
   });
-  return { parent, said, answers, ...(it['w'] === undefined ? {} : { reason: text(it['w'], 'a reason') }) };
+  const turn: SharedTurn = { parent, said, answers };
+  if (it['w'] !== undefined) turn.reason = text(it['w'], 'a reason');
+  if (it['k'] !== undefined) turn.pack = whole(it['k'], 'the pack of a turn', 0, packs - 1);
+  if (it['x'] !== undefined) turn.struck = list(it['x'], 'the faults', MOST_TURNS).map(faultOf);
+  return turn;
+}
+
+function faultOf(it: unknown): [number, string] {
+  const [place, name] = list(it, 'a fault');
+  return [whole(place, 'a fault', 0), text(name, 'a fault')];
 }
 
 function usualTime(before: SharedTurn | undefined): number {
@@ -195,12 +223,16 @@ function usualSeed(before: SharedTurn | undefined): number {
 }
 
 function splice(pack: string, name: string, base: string): Packed['p'] {
+  return { s: name, n: base.length, c: checksum(base), ...cut(pack, base) };
+}
+
+function cut(pack: string, base: string): Cut {
   const most = Math.min(pack.length, base.length);
   let begin = 0;
   while (begin < most && pack[begin] === base[begin]) begin++;
   let end = 0;
   while (end < most - begin && pack.at(-1 - end) === base.at(-1 - end)) end++;
-  return { s: name, n: base.length, c: checksum(base), b: begin, e: end, t: pack.slice(begin, pack.length - end) };
+  return { b: begin, e: end, t: pack.slice(begin, pack.length - end) };
 }
 
 async function packOf(packed: Record<string, unknown>, sampleText: SampleText): Promise<{ text: string; sample?: string | undefined }> {
@@ -214,9 +246,13 @@ async function packOf(packed: Record<string, unknown>, sampleText: SampleText): 
   if (base.length !== splice['n'] || checksum(base) !== splice['c']) {
     throw new LinkFault(`the sample '${sample}' is not the one that the link was made with: ask for the session as a file`);
   }
-  const begin = whole(splice['b'], 'the pack', 0, base.length);
-  const end = whole(splice['e'], 'the pack', 0, base.length - begin);
-  return { text: base.slice(0, begin) + text(splice['t'], 'the pack') + base.slice(base.length - end), sample };
+  return { text: joined(splice, base), sample };
+}
+
+function joined(cut: Record<string, unknown>, base: string): string {
+  const begin = whole(cut['b'], 'the pack', 0, base.length);
+  const end = whole(cut['e'], 'the pack', 0, base.length - begin);
+  return base.slice(0, begin) + text(cut['t'], 'the pack') + base.slice(base.length - end);
 }
 
 /** FNV-1a: it notices a change, and protects from nothing. */

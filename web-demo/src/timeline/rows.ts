@@ -40,7 +40,7 @@ export interface Row<T extends Told = Told> {
 }
 
 /** The rows of finished turns as they were laid out last: most stay as they are when something is folded or a turn is added. */
-const laid = new WeakMap<Told, { sign: string; rows: Row[] }>();
+const laid = new WeakMap<Told, { record: Told['record']; sign: string; rows: Row[] }>();
 
 /** Lays turns out as the lines that are shown. */
 export function rowsOf<T extends Told>(turns: T[], shown: Shown): Row<T>[] {
@@ -67,7 +67,8 @@ export function rowsOf<T extends Told>(turns: T[], shown: Shown): Row<T>[] {
 
 function rowsOfTurn<T extends Told>(turn: T, shown: Shown, sign: string): Row<T>[] {
   const known = laid.get(turn);
-  if (known?.sign === sign) return known.rows as Row<T>[];
+  // It has no steps before somebody has looked into it.
+  if (known?.sign === sign && known.record === turn.record) return known.rows as Row<T>[];
   const { density, kinds, search } = shown;
   const filtered = kinds.size > 0 || search !== '';
   const items = itemsOf(turn);
@@ -77,7 +78,7 @@ function rowsOfTurn<T extends Told>(turn: T, shown: Shown, sign: string): Row<T>
   number(children);
   // What does not fit is not in the way of what was looked for.
   const rows = filtered && children.length === 0 ? [] : [turnRow(turn, items, children.length > 0, expanded), ...(expanded ? children : [])];
-  if (turn.record) laid.set(turn, { sign, rows });
+  if (turn.record) laid.set(turn, { record: turn.record, sign, rows });
   return rows;
 }
 

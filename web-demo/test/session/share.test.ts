@@ -28,6 +28,8 @@ const SHARED: Shared = {
     turn(2, {
       parent: 0,
       reason: 'rule 2 edited',
+      pack: 0,
+      struck: [[1, 'never']],
       said: { ...turn(2).said, conversation: 'b', conversationId: 'x', message: '', inputParams: '{"rate": 1.0}', reset: true, at: AT + 5, seed: 4_294_967_295 },
       answers: [
         { origin: 'edited', outcome: '{"error":{"kind":"timeout","message":"late"}}', at: AT + 850 },
@@ -38,7 +40,7 @@ const SHARED: Shared = {
   ],
   head: 1,
   cursor: [1, 12],
-  faults: [{ kind: 'llm', fail: 'timeout' }],
+  others: [LOAN],
 };
 
 /** A fragment with any content. */
@@ -132,7 +134,10 @@ describe('a hostile link', () => {
       ['a reason', { t: [{ w: {} }] }],
       ['the last turn', { h: 1 }],
       ['the place', { u: [7, 0] }],
-      ['the faults', { f: {} }],
+      ['the packs', { o: {} }],
+      ['the pack of a turn', { t: [{ k: 0 }] }],
+      ['the faults', { t: [{ x: 1 }] }],
+      ['a fault', { t: [{ x: [['1', 'never']] }] }],
     ];
     for (const [what, change] of bad) expect(await fault(forged(JSON.stringify({ ...good, ...change })))).toContain(`damaged (${what})`);
     const other = { ...good, p: { s: 'loan', n: LOAN.length, c: 0, b: 0, e: 0, t: '' } };

@@ -1,0 +1,57 @@
+/** Sessions that go over to another browser, and ones that give way while somebody is asked. */
+import { readFile } from 'node:fs/promises';
+import { judged, print, shown, turns, WITHIN_MS } from './common.mjs';
+
+/** Plays a pack, changes it, and opens the link to both branches in a page that knows nothing of them. */
+export async function shared(page, [file, from, to]) {
+  const pack = await readFile(file, 'utf8');
+  const { turns: all } = JSON.parse(pack);
+  const editor = page.getByRole('textbox', { name: 'Pack as JSON text' });
+  await editor.fill(pack);
+  await judged(page);
+  await page.getByRole('button', { name: 'Play pack' }).click();
+  await turns(page, all.length);
+  await editor.fill(pack.replaceAll(from, to));
+  await page.locator('.branches').waitFor({ timeout: WITHIN_MS });
+  await turns(page, all.length);
+  print({ here: await branches(page, all.length) });
+  await page.getByRole('button', { name: 'Share', exact: true }).click();
+  const link = await page.getByRole('textbox', { name: 'Link', exact: true }).inputValue();
+  const other = await page.context().newPage();
+  await other.goto(link);
+  await other.locator('.branches summary', { hasText: 'of 2' }).waitFor({ timeout: WITHIN_MS });
+  await turns(other, all.length);
+  print({ there: await branches(other, all.length) });
+  print({ remarks: await other.locator('.chat .notice').allInnerTexts() });
+}
+
+/** The hashes of both branches, the one that is shown at first coming last. */
+async function branches(page, count) {
+  const found = [];
+  for (const name of ['Branch 1', 'Branch 2']) {
+    await page.locator('.branches').evaluate((it) => (it.open = true));
+    await page.locator('.branches button', { hasText: name }).click();
+    await turns(page, count);
+    found.push((await shown(page)).map((it) => it.hash));
+  }
+  return found;
+}
+
+/** Has a turn wait for a person, edits the pack meanwhile, and goes over to a sample. */
+export async function waiting(page) {
+  await page.locator('.reach summary').click();
+  await page.getByRole('radio', { name: /^You/ }).check();
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('I need a loan for a boat');
+  await page.keyboard.press('Enter');
+  await page.locator('.ask').waitFor({ timeout: WITHIN_MS });
+  const rule = { rule_id: 1, rule_type: 'REGEX', match_pattern: '(', action: 'SET_STATE', action_value: 'A' };
+  await page.getByRole('textbox', { name: 'Pack as JSON text' }).fill(JSON.stringify({ name: 'broken', tables: { ce_rule: [rule] } }));
+  await page.locator('#config .issue.error').first().waitFor({ timeout: WITHIN_MS });
+  print({ linted: await page.locator('.ask').count() });
+  await page.getByRole('button', { name: 'Samples', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: /^Customer service of a shop/ }).click();
+  await page.waitForFunction(() => globalThis.convengine.turns()[0]?.hash, undefined, { timeout: WITHIN_MS });
+  await page.getByRole('button', { name: 'Play pack', disabled: false }).waitFor({ timeout: WITHIN_MS });
+  print({ sample: await shown(page) });
+  print({ asking: await page.locator('.ask').count() });
+}
