@@ -21,7 +21,11 @@ interface Waiting {
   follow: Follow | undefined;
 }
 
-/** The engine in its worker, with a new worker whenever the old one has stopped. */
+const PING_MS = 1000;
+/** So often the worker may leave a ping unanswered. Its longest work, compiling thousands of rows on a slow machine, takes less. */
+const MOST_SILENT = 15;
+
+/** The engine in its worker, with a new worker whenever the old one has stopped or does not listen any more. */
 export class EngineClient {
   private worker = this.open();
   private readonly waiting = new Map<number, Waiting>();
@@ -29,6 +33,9 @@ export class EngineClient {
   private readonly names = new Map<number, number>();
   private last = 0;
   private heard = false;
+  /** How many pings in a row the worker has left unanswered. */
+  private silent = 0;
+  private pings: ReturnType<typeof setInterval> | undefined;
   private dead: EngineError | undefined;
 
   /** @param stopped is told when the engine stopped and an empty one took its place */
@@ -92,6 +99,11 @@ export class EngineClient {
     return (await this.ask({ type: 'extend', pack, effects }, 'extended')).completions;
   }
 
+  /** Lets the worker forget turns that nobody can go on from. */
+  async forget(turns: number[]): Promise<void> {
+    if (turns.length > 0) await this.ask({ type: 'forget', turns }, 'noted');
+  }
+
   private ask<T extends Reply['type']>(request: Unnumbered<Request>, type: T, follow?: Follow) {
     if (this.dead) return Promise.reject(this.dead);
     const id = ++this.last;
@@ -105,7 +117,21 @@ export class EngineClient {
         follow,
       });
       this.worker.postMessage({ ...request, id } as Request);
+      this.pings ??= setInterval(() => this.ping(), PING_MS);
     });
+  }
+
+  /** Looks whether the worker still listens while somebody waits for it; a turn that waits for a person does not keep it from that. */
+  private ping(): void {
+    if (this.waiting.size === 0) {
+      clearInterval(this.pings);
+      this.pings = undefined;
+    } else if (this.heard && ++this.silent > MOST_SILENT) {
+      const message = `it was busy for more than ${(MOST_SILENT * PING_MS) / 1000} s, and was ended`;
+      this.restart({ code: 'ENGINE_STOPPED', message, fatal: true });
+    } else {
+      this.worker.postMessage({ id: 0, type: 'ping' } satisfies Request);
+    }
   }
 
   private open(): Worker {
@@ -123,6 +149,7 @@ export class EngineClient {
 
   private receive(message: Reply | Progress): void {
     this.heard = true;
+    this.silent = 0;
     const waiting = this.waiting.get(message.id);
     if (isProgress(message)) {
       waiting?.follow?.(message);
@@ -137,6 +164,7 @@ export class EngineClient {
     this.worker.terminate();
     this.worker = this.open();
     this.heard = false;
+    this.silent = 0;
     const error = new EngineError(failure);
     this.abandon(error);
     this.stopped(error);

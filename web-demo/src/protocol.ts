@@ -9,6 +9,8 @@ export type Request =
   | ({ id: number; type: 'run' } & Run)
   | { id: number; type: 'answer'; run: number; effect: number; decision: Decision }
   | { id: number; type: 'stop'; run: number }
+  | { id: number; type: 'ping' }
+  | { id: number; type: 'forget'; turns: number[] }
   | { id: number; type: 'adopt'; journal: string; pack: string; parent: number | null }
   | { id: number; type: 'look'; turn: number }
   | { id: number; type: 'step'; turn: number; index: number }

@@ -42,12 +42,12 @@ export class Simulator {
   remark = $state('');
   /** The session of a link that was followed while there was another one. */
   offer = $state<string>();
-  /** The session that the browser has kept. */
-  kept = $state<string>();
+  /** The sessions that the browser has kept: the latest, and the latest of the visit before. */
+  kept = $state.raw<string[]>([]);
   /** How many turns are being run or wait for it. */
   busy = $state(0);
 
-  readonly tree = new Tree();
+  readonly tree = new Tree((gone) => void this.client.forget(gone.flatMap((it) => it.record?.turn ?? [])).catch(() => {}));
   readonly ready: Promise<void>;
   /** Who answers, and what the chat may reach of the world. */
   readonly reach = new ReachState();
@@ -204,7 +204,7 @@ export class Simulator {
    * While somebody goes on editing, one branch is enough: what was played for an earlier edit gives way, unless it has been gone on with.
    */
   private async replay(reason: string): Promise<void> {
-    const edited = this.edited?.turns.at(-1) === this.tree.head ? this.edited : undefined;
+    const edited = this.edited && this.tree.isTail(this.edited.turns) ? this.edited : undefined;
     const from = edited?.from ?? this.tree.path;
     const mine = { from, turns: [] as Turn[] };
     this.edited = mine;

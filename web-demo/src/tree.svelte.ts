@@ -94,15 +94,26 @@ export class Tree {
     }
   }
 
+  /** @param forgotten is told of turns that are not there any more */
+  constructor(private readonly forgotten: (turns: Turn[]) => void = () => {}) {}
+
+  /** Tells whether turns are the end of the shown branch, and nobody went another way from one of them. */
+  isTail(turns: Turn[]): boolean {
+    const all = new Set(turns);
+    return turns.at(-1) === this.head && this.turns.every((it) => !it.parent || !all.has(it.parent) || all.has(it));
+  }
+
   /** Forgets turns that nobody went on from. */
   drop(turns: Turn[]): void {
     const gone = new Set(turns);
+    this.forgotten(turns);
     this.turns = this.turns.filter((it) => !gone.has(it));
     if (this.head && gone.has(this.head)) this.show(undefined);
   }
 
   /** Forgets everything. */
   clear(): void {
+    this.forgotten(this.turns);
     this.turns = [];
     this.show(undefined);
   }

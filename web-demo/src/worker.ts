@@ -58,6 +58,11 @@ function perform(request: Request): Reply | Promise<Reply> {
     case 'stop':
       for (const key of [...waiting.keys()].filter((it) => it.startsWith(`${request.run} `))) decide(id, key, 'stop');
       return { id, type: 'noted' };
+    case 'ping':
+      return { id, type: 'noted' };
+    case 'forget':
+      turns.forget(request.turns);
+      return { id, type: 'noted' };
     case 'adopt':
       return { id, type: 'ran', turn: turns.adopt(id, request.journal, request.pack, request.parent) };
     case 'look':

@@ -20,6 +20,10 @@ describe('a tree of turns', () => {
   const second = tree.add(ended(first, [step('a')]));
   const other = tree.add(ended(first, [step('a'), step('b'), step('c', true)], 'says no'));
 
+  it('knows an end that nobody has left', () => {
+    expect([tree.isTail([other]), tree.isTail([second]), tree.isTail([first, other])]).toEqual([true, false, false]);
+  });
+
   it('shows the newest branch, which shares its beginning', () => {
     expect(tree.path).toEqual([first, other]);
     expect(tree.branches.map(({ tip, reason, from }) => [tip, reason, from])).toEqual([

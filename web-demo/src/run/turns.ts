@@ -109,6 +109,11 @@ export class Turns {
     return engine;
   }
 
+  /** Lets turns go that nobody can go on from any more. */
+  forget(turns: number[]): void {
+    turns.forEach((it) => this.stored.delete(it));
+  }
+
   private looking(turn: number): Engine {
     const { pack, journal } = this.kept(turn);
     if (this.viewer?.pack !== pack) {
