@@ -8,7 +8,7 @@ mod steps;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convengine_core::config::{Config, Issue};
+use convengine_core::config::{Config, Issue, TextMatcher};
 use convengine_core::lint;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_of};
 use convengine_core::turn::{
@@ -266,6 +266,17 @@ impl Engine {
 #[wasm_bindgen]
 pub fn conversation_id(label: &str) -> String {
     conversation_of(label)
+}
+
+/// Which texts of a JSON list a row's pattern finds: a JSON list of booleans, with `null` where that takes too many steps. The type is
+/// that of the row: `REGEX`, `EXACT`, `CONTAINS` or `STARTS_WITH`.
+#[wasm_bindgen]
+pub fn finds(rule_type: &str, pattern: &str, texts: &str) -> Result<String, JsValue> {
+    let texts: Vec<String> = parse("list of texts", texts)?;
+    let compiled =
+        TextMatcher::compile(rule_type, pattern).unwrap_or_else(|| Err(format!("there are no patterns of the type {rule_type}")));
+    let matcher = compiled.map_err(|it| thrown("PATTERN", &it))?;
+    text(&texts.iter().map(|it| matcher.matches(it, &it.to_lowercase()).ok()).collect::<Vec<_>>())
 }
 
 fn number(effect: &Value) -> Option<EffectId> {

@@ -99,6 +99,11 @@ export class EngineClient {
     return (await this.ask({ type: 'extend', pack, effects }, 'extended')).completions;
   }
 
+  /** Tells which texts a pattern of a row finds; nothing of one that takes too many steps. */
+  async find(kind: string, pattern: string, texts: string[]): Promise<(boolean | null)[]> {
+    return (await this.ask({ type: 'find', kind, pattern, texts }, 'found')).found;
+  }
+
   /** Lets the worker forget turns that nobody can go on from. */
   async forget(turns: number[]): Promise<void> {
     if (turns.length > 0) await this.ask({ type: 'forget', turns }, 'noted');

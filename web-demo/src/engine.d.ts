@@ -5,6 +5,9 @@ declare module 'convengine-wasm' {
   /** Gives the id of the conversation that talks call by a label. */
   export function conversation_id(label: string): string;
 
+  /** Tells which texts of a JSON list a pattern of a row finds: a JSON list of booleans, `null` for too many steps; throws `{code, message}`. */
+  export function finds(ruleType: string, pattern: string, texts: string): string;
+
   export class Engine {
     /** Compiles a pack; throws `{code, message}` only for text that is no pack. */
     constructor(pack: string);

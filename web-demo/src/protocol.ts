@@ -10,6 +10,7 @@ export type Request =
   | { id: number; type: 'answer'; run: number; effect: number; decision: Decision }
   | { id: number; type: 'stop'; run: number }
   | { id: number; type: 'ping' }
+  | { id: number; type: 'find'; kind: string; pattern: string; texts: string[] }
   | { id: number; type: 'forget'; turns: number[] }
   | { id: number; type: 'adopt'; journal: string; pack: string; parent: number | null }
   | { id: number; type: 'look'; turn: number }
@@ -110,6 +111,7 @@ export type Reply =
   | { id: number; type: 'played'; turns: PlayedTurn[] }
   | { id: number; type: 'extended'; completions: string[] }
   | { id: number; type: 'checked'; refused: string }
+  | { id: number; type: 'found'; found: (boolean | null)[] }
   | ({ id: number; type: 'failed' } & Failure);
 
 /** A turn as it is kept: all that cannot be derived, and the pack that it ran on. */

@@ -1,4 +1,4 @@
-import init, { Engine, conversation_id as conversationId } from 'convengine-wasm';
+import init, { Engine, conversation_id as conversationId, finds } from 'convengine-wasm';
 import { drive, type Watch } from './drive';
 import { memberText } from './json-text';
 import { messageText, type Ask, type Decision, type Failure, type PlayedTurn, type Progress, type Reply, type Request, type Run } from './protocol';
@@ -60,6 +60,8 @@ function perform(request: Request): Reply | Promise<Reply> {
       return { id, type: 'noted' };
     case 'ping':
       return { id, type: 'noted' };
+    case 'find':
+      return { id, type: 'found', found: JSON.parse(finds(request.kind, request.pattern, JSON.stringify(request.texts))) as (boolean | null)[] };
     case 'forget':
       turns.forget(request.turns);
       return { id, type: 'noted' };

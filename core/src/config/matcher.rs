@@ -18,7 +18,7 @@ pub enum TextMatcher {
 
 impl TextMatcher {
     /// Compiles a pattern of a rule type in upper case; `None` when the type is not one of ours.
-    pub(super) fn compile(rule_type: &str, pattern: &str) -> Option<Result<TextMatcher, String>> {
+    pub fn compile(rule_type: &str, pattern: &str) -> Option<Result<TextMatcher, String>> {
         Some(match rule_type {
             "REGEX" => Regex::new(pattern).map(TextMatcher::Regex),
             "EXACT" => Ok(TextMatcher::Exact(pattern.trim().to_lowercase())),

@@ -4,7 +4,7 @@ import type { Recorded } from '../protocol';
 import type { Simulator } from '../simulator.svelte';
 import type { Turn } from '../turn.svelte';
 import { openFile } from './carry';
-import { filed } from './file';
+import { filed, type Filed } from './file';
 import { personal, type Found } from './found';
 import { fromAudit, type AuditTurn } from './from-audit';
 
@@ -26,7 +26,7 @@ export async function importText(simulator: Simulator, text: string, name: strin
   const file = filed(text);
   if (file) {
     await openFile(simulator, file);
-    return ofTurns(simulator, [], text);
+    return ofTurns(simulator, file, text);
   }
   spans(text);
   const value = JSON.parse(text) as unknown;
@@ -96,13 +96,21 @@ function differenceOf(turn: Turn, { expected }: AuditTurn): string {
   return at < 0 ? '' : `decision ${at + 1} is ${stages[at] ?? 'missing'} and not ${wanted[at]}`;
 }
 
-function ofTurns(simulator: Simulator, left: string[], text: string): Imported {
+function ofTurns(simulator: Simulator, file: Filed, text: string): Imported {
   const turns = simulator.tree.turns.filter((it) => it.recordedHash !== '');
   const equal = turns.filter((it) => it.record?.stateHash === it.recordedHash).length;
   const first = turns.find((it) => it.record?.stateHash !== it.recordedHash);
-  const why = first && (first.error ? `Turn ${first.number} differs: ${first.error.message}` : `Turn ${first.number} ends with another state hash.`);
+  const why = first && (first.error ? `Turn ${first.number} differs: ${first.error.message}` : `Turn ${first.number} ends with another state hash. ${causeOf(first, file)}`);
   const verdict = equal === turns.length ? `All ${turns.length} turns end with the recorded state hash.` : `${equal} of ${turns.length} turns end with the recorded state hash. ${why}`;
-  return { verdict, turns: turns.length, equal, left, found: personal([text]) };
+  return { verdict, turns: turns.length, equal, left: [], found: personal([text]) };
+}
+
+/** What may be behind a turn that ends otherwise though it asked for the same. */
+function causeOf(turn: Turn, { turns }: Filed): string {
+  const told = turns.find((it) => it.stateHash === turn.recordedHash);
+  return told && told.config !== turn.record?.config
+    ? 'Its configuration compiles to another one here, so the engine that recorded it is another version.'
+    : 'Its configuration is the same, so the engine that recorded it is another version, or the file was changed.';
 }
 
 async function ofSql(simulator: Simulator, text: string): Promise<Imported> {

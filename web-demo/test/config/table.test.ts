@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { copyOf, freshId, moved, newRow, ordered, rowWith } from '../../src/config/grid';
 import { idColumn } from '../../src/config/ids';
-import { patternOf, tryOn } from '../../src/config/pattern';
+import { patternOf } from '../../src/config/pattern';
 import { issuesByTable, issuesOf } from '../../src/config/table-issues';
 import { hits, saidOf, touched, unseenBecause } from '../../src/config/touched';
 import { shown, typed } from '../../src/config/value';
@@ -131,20 +131,6 @@ describe('touched', () => {
 });
 
 describe('patterns', () => {
-  const found = (kind: string, pattern: string, ...texts: string[]) => tryOn(kind, pattern, texts).matches.map((it) => it.found);
-
-  it('are tried without regard to case, as the engine does', () => {
-    expect(found('REGEX', '(?i)\\bloan', 'A LOAN please', 'alone')).toEqual([true, false]);
-    expect(found('EXACT', ' Yes ', 'yes', 'yes!')).toEqual([true, false]);
-    expect(found('CONTAINS', 'Art', 'a START', 'x')).toEqual([true, false]);
-    expect(found('STARTS_WITH', 'st', 'Start', 'a start')).toEqual([true, false]);
-  });
-
-  it('tell when a browser cannot try them', () => {
-    expect(tryOn('REGEX', '(a', ['a']).fault).not.toBe('');
-    expect(tryOn('REGEX', 'a++b', ['a']).fault).not.toBe('');
-  });
-
   it('are found in rows that have one', () => {
     expect(patternOf({ match_pattern: 'x', rule_type: 'REGEX' })).toEqual({ column: 'match_pattern', kind: 'REGEX', pattern: 'x' });
     expect(patternOf({ match_pattern: '$.a', rule_type: 'JSON_PATH' })).toBeUndefined();
