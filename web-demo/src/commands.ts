@@ -1,6 +1,7 @@
 import { samples } from './samples';
 import type { Simulator } from './simulator.svelte';
 import type { Turn } from './turn.svelte';
+import { next, NEXT_DAY } from './view/chat/next.svelte';
 import { AREAS, layout, type Area } from './view/layout.svelte';
 
 /** Something that the page can do, by its name. */
@@ -19,6 +20,8 @@ export function commands(simulator: Simulator): Command[] {
   const anyway: Command[] = [
     ...AREAS.map((it) => ({ name: `Go to the ${AREA_NAMES[it]}`, keys: 'F6', run: () => layout.go(it) })),
     { name: 'New conversation', run: () => (simulator.restart(), layout.go('chat')) },
+    { name: 'New chat with the same id: the next message resets the conversation', run: () => ((next.reset = true), layout.go('chat')) },
+    { name: 'The next message comes the next day', run: () => ((next.wait = NEXT_DAY), layout.go('chat')) },
     { name: 'Play the turns of the pack', run: () => void simulator.playPack() },
     ...samples.map((it) => ({ name: `Open the sample: ${it.title}`, run: () => void simulator.choose(it.name) })),
     { name: 'Show all samples', run: () => layout.open('samples') },
