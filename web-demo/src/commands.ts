@@ -3,6 +3,7 @@ import type { Simulator } from './simulator.svelte';
 import type { Turn } from './turn.svelte';
 import { next, NEXT_DAY } from './view/chat/next.svelte';
 import { AREAS, layout, type Area } from './view/layout.svelte';
+import { singleKeys } from './view/single-keys.svelte';
 
 /** Something that the page can do, by its name. */
 export interface Command {
@@ -34,18 +35,19 @@ export function commands(simulator: Simulator): Command[] {
     { name: 'Models: a model of yours', run: () => (reach.source = 'live') },
     { name: 'Forget all faults', run: () => (reach.faults = []) },
     { name: 'Show or hide the configuration', run: () => (layout.configOpen = !layout.configOpen) },
+    { name: `Turn ${singleKeys.on ? 'off' : 'on'} the keys b [ ] { }`, run: () => singleKeys.toggle() },
     { name: 'Undo changes of the pack', run: () => simulator.revert() },
   ];
   if (!turn) return anyway;
   const shown: Command[] = [
     { name: 'Why did this turn end so?', run: () => layout.inspect('why') },
     { name: 'What changed in this step?', run: () => layout.inspect('diff') },
-    { name: 'Next step', keys: ']', run: () => tree.lookAt(tree.place + 1) },
-    { name: 'Previous step', keys: '[', run: () => tree.lookAt(tree.place - 1) },
-    { name: 'Next change of the session', keys: '}', run: () => tree.lookForChange(1) },
-    { name: 'Previous change of the session', keys: '{', run: () => tree.lookForChange(-1) },
+    { name: 'Next step', ...single(']'), run: () => tree.lookAt(tree.place + 1) },
+    { name: 'Previous step', ...single('['), run: () => tree.lookAt(tree.place - 1) },
+    { name: 'Next change of the session', ...single('}'), run: () => tree.lookForChange(1) },
+    { name: 'Previous change of the session', ...single('{'), run: () => tree.lookForChange(-1) },
     { name: `Run turn ${turn.number} again as a branch`, run: () => void simulator.again(turn, { reason: `turn ${turn.number} again` }) },
-    { name: `Branch from here, with new answers`, keys: 'b', run: () => branchHere(simulator) },
+    { name: `Branch from here, with new answers`, ...single('b'), run: () => branchHere(simulator) },
   ];
   const rest = turn.like && followers(simulator, turn.like);
   if (rest && rest.length > 0 && turn === tree.head) {
@@ -53,6 +55,11 @@ export function commands(simulator: Simulator): Command[] {
   }
   const branches = tree.branches.filter((it) => it.tip !== tree.head);
   return [...shown, ...anyway, ...branches.map((it) => ({ name: `Show ${it.name}: ${it.reason || 'from the beginning'}`, run: () => tree.show(it.tip) }))];
+}
+
+/** The single key of a command, unless those are turned off. */
+function single(keys: string): { keys?: string } {
+  return singleKeys.on ? { keys } : {};
 }
 
 /** Runs the turn of the cursor again: what was asked before the cursor's step is answered as it was, all else anew. */
