@@ -38,6 +38,8 @@ export function commands(simulator: Simulator): Command[] {
     { name: `Turn ${singleKeys.on ? 'off' : 'on'} the keys b [ ] { }`, run: () => singleKeys.toggle() },
     { name: 'Undo changes of the pack', run: () => simulator.revert() },
   ];
+  if (tree.canMove(1)) anyway.unshift({ name: 'Redo: forward to the branch that was shown after this one', keys: 'Alt →', run: () => tree.move(1) });
+  if (tree.canMove(-1)) anyway.unshift({ name: 'Undo: back to the branch that was shown before', keys: 'Alt ←', run: () => tree.move(-1) });
   if (!turn) return anyway;
   const shown: Command[] = [
     { name: 'Why did this turn end so?', run: () => layout.inspect('why') },
