@@ -1,7 +1,9 @@
 import { samples } from './samples';
 import type { Simulator } from './simulator.svelte';
 import type { Turn } from './turn.svelte';
+import { next, NEXT_DAY } from './view/chat/next.svelte';
 import { AREAS, layout, type Area } from './view/layout.svelte';
+import { singleKeys } from './view/single-keys.svelte';
 
 /** Something that the page can do, by its name. */
 export interface Command {
@@ -19,6 +21,8 @@ export function commands(simulator: Simulator): Command[] {
   const anyway: Command[] = [
     ...AREAS.map((it) => ({ name: `Go to the ${AREA_NAMES[it]}`, keys: 'F6', run: () => layout.go(it) })),
     { name: 'New conversation', run: () => (simulator.restart(), layout.go('chat')) },
+    { name: 'New chat with the same id: the next message resets the conversation', run: () => ((next.reset = true), layout.go('chat')) },
+    { name: 'The next message comes the next day', run: () => ((next.wait = NEXT_DAY), layout.go('chat')) },
     { name: 'Play the turns of the pack', run: () => void simulator.playPack() },
     ...samples.map((it) => ({ name: `Open the sample: ${it.title}`, run: () => void simulator.choose(it.name) })),
     { name: 'Show all samples', run: () => layout.open('samples') },
@@ -31,18 +35,21 @@ export function commands(simulator: Simulator): Command[] {
     { name: 'Models: a model of yours', run: () => (reach.source = 'live') },
     { name: 'Forget all faults', run: () => (reach.faults = []) },
     { name: 'Show or hide the configuration', run: () => (layout.configOpen = !layout.configOpen) },
+    { name: `Turn ${singleKeys.on ? 'off' : 'on'} the keys b [ ] { }`, run: () => singleKeys.toggle() },
     { name: 'Undo changes of the pack', run: () => simulator.revert() },
   ];
+  if (tree.canMove(1)) anyway.unshift({ name: 'Redo: forward to the branch that was shown after this one', keys: 'Alt →', run: () => tree.move(1) });
+  if (tree.canMove(-1)) anyway.unshift({ name: 'Undo: back to the branch that was shown before', keys: 'Alt ←', run: () => tree.move(-1) });
   if (!turn) return anyway;
   const shown: Command[] = [
     { name: 'Why did this turn end so?', run: () => layout.inspect('why') },
     { name: 'What changed in this step?', run: () => layout.inspect('diff') },
-    { name: 'Next step', keys: ']', run: () => tree.lookAt(tree.place + 1) },
-    { name: 'Previous step', keys: '[', run: () => tree.lookAt(tree.place - 1) },
-    { name: 'Next change of the session', keys: '}', run: () => tree.lookForChange(1) },
-    { name: 'Previous change of the session', keys: '{', run: () => tree.lookForChange(-1) },
+    { name: 'Next step', ...single(']'), run: () => tree.lookAt(tree.place + 1) },
+    { name: 'Previous step', ...single('['), run: () => tree.lookAt(tree.place - 1) },
+    { name: 'Next change of the session', ...single('}'), run: () => tree.lookForChange(1) },
+    { name: 'Previous change of the session', ...single('{'), run: () => tree.lookForChange(-1) },
     { name: `Run turn ${turn.number} again as a branch`, run: () => void simulator.again(turn, { reason: `turn ${turn.number} again` }) },
-    { name: `Branch from here, with new answers`, keys: 'b', run: () => branchHere(simulator) },
+    { name: `Branch from here, with new answers`, ...single('b'), run: () => branchHere(simulator) },
   ];
   const rest = turn.like && followers(simulator, turn.like);
   if (rest && rest.length > 0 && turn === tree.head) {
@@ -50,6 +57,11 @@ export function commands(simulator: Simulator): Command[] {
   }
   const branches = tree.branches.filter((it) => it.tip !== tree.head);
   return [...shown, ...anyway, ...branches.map((it) => ({ name: `Show ${it.name}: ${it.reason || 'from the beginning'}`, run: () => tree.show(it.tip) }))];
+}
+
+/** The single key of a command, unless those are turned off. */
+function single(keys: string): { keys?: string } {
+  return singleKeys.on ? { keys } : {};
 }
 
 /** Runs the turn of the cursor again: what was asked before the cursor's step is answered as it was, all else anew. */

@@ -35,3 +35,10 @@ export function duration(milliseconds: number): string {
   if (milliseconds >= 1000) return `${Number((milliseconds / 1000).toFixed(1))} s`;
   return milliseconds >= 10 ? `${Math.round(milliseconds)} ms` : `${Number(milliseconds.toFixed(1))} ms`;
 }
+
+const PREVIEWED = 200;
+
+/** Puts the beginning of a text into one line. */
+export function preview(text: string): string {
+  return text.slice(0, PREVIEWED).replaceAll(/\s+/g, ' ').trim();
+}

@@ -22,6 +22,8 @@ export class Tree {
   /** The newest turn of the branch that is shown; nothing for a new conversation. */
   head = $state.raw<Turn>();
   private at = $state.raw<Cursor>();
+  /** Which branches were shown, by their newest turns, and at which of them the page is. */
+  private visits = $state.raw<{ tips: (Turn | undefined)[]; at: number }>({ tips: [undefined], at: 0 });
 
   /** The turns of the branch that is shown. */
   readonly path = $derived(this.head?.path ?? []);
@@ -62,14 +64,32 @@ export class Tree {
   /** Adds a turn and shows it. */
   add(turn: Turn): Turn {
     this.turns = [...this.turns, turn];
-    this.show(turn);
+    if (turn.parent === this.head) this.goOn(turn);
+    else this.show(turn);
     return turn;
   }
 
   /** Shows a branch. */
   show(tip: Turn | undefined): void {
-    this.head = tip;
-    this.at = undefined;
+    if (tip !== this.head) {
+      const { tips, at } = this.visits;
+      this.visits = { tips: [...tips.slice(0, at + 1), tip], at: at + 1 };
+    }
+    this.put(tip);
+  }
+
+  /** Whether another branch was shown before this one, or after it before somebody went back. */
+  canMove(direction: 1 | -1): boolean {
+    const to = this.visits.at + direction;
+    return to >= 0 && to < this.visits.tips.length;
+  }
+
+  /** Goes back to the branch that was shown before, or forward again. */
+  move(direction: 1 | -1): void {
+    if (!this.canMove(direction)) return;
+    const { tips, at } = this.visits;
+    this.visits = { tips, at: at + direction };
+    this.put(tips[at + direction]);
   }
 
   /** Looks at a turn, or at one of its steps. */
@@ -108,14 +128,37 @@ export class Tree {
     const gone = new Set(turns);
     this.forgotten(turns);
     this.turns = this.turns.filter((it) => !gone.has(it));
-    if (this.head && gone.has(this.head)) this.show(undefined);
+    if (this.head && gone.has(this.head)) this.put(undefined);
+    const { tips, at } = this.visits;
+    const left: (Turn | undefined)[] = [];
+    let here = 0;
+    for (const [index, tip] of tips.entries()) {
+      const it = index === at ? this.head : tip;
+      // Nobody goes from a branch to itself.
+      if (!(it && gone.has(it)) && (left.length === 0 || left.at(-1) !== it)) left.push(it);
+      if (index === at) here = left.length - 1;
+    }
+    this.visits = { tips: left, at: here };
   }
 
   /** Forgets everything. */
   clear(): void {
     this.forgotten(this.turns);
     this.turns = [];
-    this.show(undefined);
+    this.visits = { tips: [undefined], at: 0 };
+    this.put(undefined);
+  }
+
+  /** A branch that goes on is still the same one. */
+  private goOn(turn: Turn): void {
+    const { tips, at } = this.visits;
+    this.visits = { tips: tips.map((it, index) => (index === at || (it && it === turn.parent) ? turn : it)), at };
+    this.put(turn);
+  }
+
+  private put(tip: Turn | undefined): void {
+    this.head = tip;
+    this.at = undefined;
   }
 
   private changedAt(place: number): boolean {

@@ -49,5 +49,5 @@ async function chat(page) {
   if ((await bubble.getAttribute('data-role')) === 'fault') {
     throw new Error(`the chat answered with a fault: ${await bubble.innerText()}`);
   }
-  console.log(JSON.stringify({ chat: (await bubble.locator('[data-role="reply"], pre').first().innerText()).trim() }));
+  console.log(JSON.stringify({ chat: (await bubble.locator('[data-role="reply"], pre').first().textContent()).trim() }));
 }

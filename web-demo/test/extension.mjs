@@ -43,7 +43,7 @@ async function drop(page) {
   await type(page, message);
   const bubble = page.locator('[data-role="assistant"], [data-role="fault"]').first();
   await bubble.waitFor({ timeout: WITHIN_MS });
-  console.log(JSON.stringify({ chat: (await bubble.locator('[data-role="reply"], pre').first().innerText()).trim() }));
+  console.log(JSON.stringify({ chat: (await bubble.locator('[data-role="reply"], pre').first().textContent()).trim() }));
 }
 
 async function dropped(page, module) {

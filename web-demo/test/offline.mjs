@@ -74,7 +74,7 @@ async function played(page) {
   await dialog.getByRole('button', { name: /Customer service of a shop/ }).click();
   const answers = page.locator('article.turn [data-role="assistant"]');
   await answers.nth(3).waitFor({ timeout: WITHIN_MS });
-  print({ reply: (await answers.first().locator('[data-role="reply"], pre').first().innerText()).trim() });
+  print({ reply: (await answers.first().locator('[data-role="reply"], pre').first().textContent()).trim() });
 }
 
 /** Makes another build of the page, with another title, as `vite build` would. */

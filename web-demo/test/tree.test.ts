@@ -72,3 +72,50 @@ describe('a tree of turns', () => {
     expect([more.turns, more.head]).toEqual([[kept], undefined]);
   });
 });
+
+describe('the branches that were shown', () => {
+  const tree = new Tree();
+  const first = tree.add(ended(undefined, []));
+  const second = tree.add(ended(first, []));
+  const other = tree.add(ended(first, [], 'says no'));
+
+  it('are gone back to and forward again', () => {
+    expect([tree.canMove(-1), tree.canMove(1)]).toEqual([true, false]);
+    tree.move(-1);
+    expect([tree.head, tree.canMove(-1), tree.canMove(1)]).toEqual([second, false, true]);
+    tree.move(-1);
+    expect(tree.head).toBe(second);
+    tree.move(1);
+    expect(tree.head).toBe(other);
+  });
+
+  it('are shown as far as they have come since', () => {
+    const third = tree.add(ended(other, []));
+    tree.move(-1);
+    tree.move(1);
+    expect([tree.head, tree.canMove(1)]).toEqual([third, false]);
+  });
+
+  it('begin anew behind the one from which another is chosen', () => {
+    tree.show(undefined);
+    tree.move(-1);
+    tree.show(second);
+    expect(tree.canMove(1)).toBe(false);
+    tree.move(-1);
+    expect(tree.path.at(1)).toBe(other);
+  });
+
+  it('leave out what was dropped, also where the page is', () => {
+    const more = new Tree();
+    const kept = more.add(ended(undefined, []));
+    const edited = more.add(ended(undefined, [], 'pack edited'));
+    more.drop([edited]);
+    const again = more.add(ended(undefined, [], 'pack edited'));
+    more.show(kept);
+    more.drop([again]);
+    expect([more.head, more.canMove(-1), more.canMove(1)]).toEqual([kept, false, false]);
+    more.show(undefined);
+    more.clear();
+    expect([more.canMove(-1), more.canMove(1)]).toEqual([false, false]);
+  });
+});

@@ -1,6 +1,7 @@
 import { tone } from '../grouping';
 import { stepName } from '../timeline/step-name';
 import { decided, telling } from '../timeline/told';
+import { stepAt, stepOf } from './step-of';
 import type { AuditNotice, Considered, Json, JsonObject, Notice, StepInfo, Why } from '../types';
 
 /** The decisions of one step. */
@@ -88,16 +89,6 @@ export function facts(of: JsonObject | undefined): [path: string, value: string]
   return Object.entries(of ?? {}).map(([path, value]) => [path, typeof value === 'string' ? value : JSON.stringify(value)]);
 }
 
-/** A reason belongs to the last run of its step that had begun. */
-function stepOf(steps: StepInfo[], { seq, step }: Why): number {
-  const named = steps.findLastIndex((it) => it.step === step && it.seq <= seq);
-  return named >= 0 ? named : at(steps, seq);
-}
-
-function at(steps: StepInfo[], seq: number): number {
-  return steps.findLastIndex((it) => it.seq <= seq);
-}
-
 function entryOf({ topic, about, verdict = '', rows = [] }: Why): Entry {
   const of = (...verdicts: Considered['verdict'][]) => rows.filter((it) => verdicts.includes(it.verdict));
   const near = of('lost', 'failed', 'not_matched');
@@ -136,7 +127,7 @@ function told({ steps, notices }: Reasoned): [number, Entry][] {
     const about = facts(payload).filter(([key, value]) => !NOISE.test(key) && value !== 'null' && value !== '' && value.length <= 80);
     const entry: Entry = { topic: name, verdict: detail, gates: false, about: row ? [] : about, first: [], near: [], aside: [] };
     if (row) (row.verdict === 'not_matched' ? entry.near : entry.first).push({ ...row, facts: Object.fromEntries(about) });
-    out.push([at(steps, notice.seq), entry]);
+    out.push([stepAt(steps, notice.seq), entry]);
   }
   return out;
 }
