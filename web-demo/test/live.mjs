@@ -99,7 +99,7 @@ async function reply(page, index) {
   const turn = page.locator('article.turn').nth(index);
   const bubble = turn.locator('[data-role="assistant"], [data-role="fault"]').first();
   await bubble.waitFor({ timeout: WITHIN_MS });
-  return (await bubble.locator('[data-role="reply"], span, pre').last().innerText()).trim();
+  return ((await bubble.locator('[data-role="reply"], span, pre').last().textContent()) ?? '').trim();
 }
 
 /** Looks for the key and the secret everywhere but in the fields in which they were written. */
