@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { answerFaults, answering, comparable, failing, failingAlways, faultGroups, fromEffect, fromStep } from '../../src/timeline/actions';
 import { ruleText, strikes } from '../../src/timeline/fault-rule';
+import { firstOrigin } from '../../src/timeline/first-origin';
 import { rawLines } from '../../src/timeline/raw';
 import { tokensOf, stretch } from '../../src/timeline/time';
 import { itemsOf, placed } from '../../src/timeline/items';
+import type { Origin } from '../../src/session/saved';
 import { llm, Script, tool } from './turn';
 
 /** A turn that asks a model in its first step and a tool twice in its third one. */
@@ -51,6 +53,19 @@ describe('actions', () => {
     expect(fromEffect(turn, 2).until).toBe(2);
     expect([0, 1, 2].map((step) => fromStep(turn, step).until)).toEqual([0, 1, 1]);
     expect(failingAlways(turn.answered[1]!.effect, { name: 'status_500' })).toEqual({ on: 'tool rates', nth: 0, fault: { name: 'status_500' } });
+  });
+
+  it('tell where an answer that is used again came from at first', () => {
+    const run = (origins: Origin[], like?: ReturnType<typeof planned>) => {
+      const script = new Script();
+      for (const origin of origins) script.asks(tool('rates', { year: 1 }), { text: 'a' }, origin);
+      return { ...script.ends(1), like };
+    };
+    const first = run(['live', 'edited']);
+    const again = run(['reused', 'reused', 'script'], run(['reused', 'reused'], first));
+    expect(again.answered.map((it) => firstOrigin(again, it))).toEqual(['live', 'edited', 'script']);
+    const alone = run(['reused']);
+    expect(firstOrigin(alone, alone.answered[0]!)).toBe('reused');
   });
 
   it('compare an effect with the same one of the run before', () => {
