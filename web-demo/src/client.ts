@@ -63,6 +63,11 @@ export class EngineClient {
     await this.ask({ type: 'stop', run: this.names.get(name) ?? 0 }, 'noted');
   }
 
+  /** Lets go of the keys and secrets that the last turns were given. */
+  async forgetKeys(): Promise<void> {
+    await this.ask({ type: 'forgetKeys' }, 'noted');
+  }
+
   /** Runs a recorded turn again on the pack that it ran on, after another one. */
   async adopt(journal: string, pack: string, parent: number | null): Promise<TurnRecord> {
     return (await this.ask({ type: 'adopt', journal, pack, parent }, 'ran')).turn;

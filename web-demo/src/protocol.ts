@@ -18,6 +18,7 @@ export type Request =
   | { id: number; type: 'journals'; turns: number[] }
   | { id: number; type: 'play'; pack: string }
   | { id: number; type: 'extend'; pack: string; effects: string[] }
+  | { id: number; type: 'forgetKeys' }
   | { id: number; type: 'check'; extension: string; bytes: Uint8Array<ArrayBuffer> };
 
 /** One turn to run: after which other one, who answers, and what of an earlier run of it is used again. */
@@ -29,6 +30,8 @@ export interface Run {
   before: number | null;
   sources: Sources;
   reach: Reach;
+  /** How many calls of models may still leave the page; nothing for any number. */
+  liveLeft?: number;
   again?: Again;
   /** The pack that it runs on, when that is not the one that was loaded last. */
   pack?: string;
@@ -59,7 +62,7 @@ export interface Recorded {
 export type Decision =
   | { outcome: string; origin: Origin; delayMs?: number }
   | { fault: Fault }
-  | { use: 'script' | 'auto' | 'live' | 'recorded' };
+  | { use: 'script' | 'auto' | 'live' | 'recorded'; /** How many calls of models may leave the page by now. */ liveLeft?: number };
 
 /** A fault that strikes whatever fits, for as long as it stands. */
 export interface FaultRule {
@@ -98,6 +101,8 @@ export interface Ask {
   auto: string | null;
   /** A text to begin with that fits the schema. */
   skeleton: string;
+  /** Whether it waits because no more calls may leave the page. */
+  limited?: boolean;
 }
 
 /** What ends a request. */

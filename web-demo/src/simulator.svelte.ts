@@ -50,7 +50,7 @@ export class Simulator {
   readonly tree = new Tree((gone) => void this.client.forget(gone.flatMap((it) => it.record?.turn ?? [])).catch(() => {}));
   readonly ready: Promise<void>;
   /** Who answers, and what the chat may reach of the world. */
-  readonly reach = new ReachState();
+  readonly reach = new ReachState(() => void this.client.forgetKeys().catch(() => {}));
   readonly client = new EngineClient((error) => this.recover(error));
   private running: { pack: string; loaded?: Loaded } = { pack: '' };
   /** The texts of packs by what they compile to. */
@@ -320,7 +320,7 @@ export class Simulator {
       ...(again ? { again } : {}),
     };
     try {
-      turn.finish(await this.client.run(turn.id, run, (progress) => turn.follow(progress)));
+      turn.finish(await this.client.run(turn.id, run, (progress) => (this.reach.count(progress), turn.follow(progress))));
     } catch (error) {
       turn.fail(error as EngineError);
     } finally {

@@ -65,6 +65,9 @@ function perform(request: Request): Reply | Promise<Reply> {
     case 'forget':
       turns.forget(request.turns);
       return { id, type: 'noted' };
+    case 'forgetKeys':
+      turns.forgetKeys();
+      return { id, type: 'noted' };
     case 'adopt':
       return { id, type: 'ran', turn: turns.adopt(id, request.journal, request.pack, request.parent) };
     case 'look':

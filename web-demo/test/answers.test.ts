@@ -31,7 +31,7 @@ const recorded = (user: string, text: string, origin: 'manual' | 'script' = 'man
 });
 
 /** Answers one effect after the other, and notes who was asked. */
-function answering(run: Run, scripted: boolean, decision: Decision | 'stop' = 'stop') {
+function answering(run: Run, scripted: boolean, decision: Decision | 'stop' = 'stop', world?: Pick<Live, 'answer'>) {
   const asks: Ask[] = [];
   const engine = {
     scripted: () => scripted,
@@ -45,7 +45,7 @@ function answering(run: Run, scripted: boolean, decision: Decision | 'stop' = 's
   };
   const extensions = { answer: () => undefined } as unknown as Extensions;
   const ask = async (it: Ask) => (asks.push(it), decision);
-  const fulfil = answers(run, { engine, pack: '{}', extensions, live: async () => new Live(REACH), watch: QUIET, salt: '', ask });
+  const fulfil = answers(run, { engine, pack: '{}', extensions, live: async () => world ?? new Live(REACH), watch: QUIET, salt: '', ask });
   let place = 0;
   const next = async (request: JsonObject, more: Partial<Effect> = {}): Promise<Fulfilled> => {
     const effect = { id: place + 7, key: 'k', class: 'read', deadline_ms: 9, request, ...more } as Effect;
@@ -184,5 +184,34 @@ describe('a fault', () => {
     expect(offered).toContain('timeout');
     expect(offered).not.toContain('not_json');
     expect(Object.values(FAULTS).every((it) => it.title && it.group)).toBe(true);
+  });
+});
+
+describe('a live model', () => {
+  const sources = { models: 'live', others: 'script', stale: {} } as const;
+
+  /** A model outside of the page that answers everything, and counts how often. */
+  function outside() {
+    const calls: string[] = [];
+    const answer = async (_: unknown, { id, key }: Effect) => (calls.push(key), `{"completion":{"id":${id},"at":10,"outcome":{"ok":{"kind":"llm","text":"live"}}}}`);
+    return { calls, world: { answer } };
+  }
+
+  it('is not called beyond the limit: the effect waits for a person, who may raise it', async () => {
+    const { calls, world } = outside();
+    const { next, asks } = answering(plan({ sources, liveLeft: 1 }), false, { use: 'live', liveLeft: 2 }, world);
+    expect(told(await next(llm('one')))).toMatchObject({ origin: 'live', text: 'live' });
+    expect([calls.length, asks.length]).toEqual([1, 0]);
+    expect(told(await next(llm('two')))).toMatchObject({ origin: 'live' });
+    expect(asks.map((it) => it.limited)).toEqual([true]);
+    expect(told(await next(llm('three')))).toMatchObject({ origin: 'live' });
+    expect([calls.length, asks.length]).toEqual([3, 1]);
+  });
+
+  it('is not called when the answer is given otherwise', async () => {
+    const { calls, world } = outside();
+    const { next, asks } = answering(plan({ sources, liveLeft: 0 }), false, { use: 'auto' }, world);
+    expect(told(await next(llm('one')))).toMatchObject({ origin: 'auto' });
+    expect([calls.length, asks.length]).toEqual([0, 1]);
   });
 });

@@ -54,6 +54,24 @@ const SCREENS = {
     await page.getByRole('radio', { name: /^A model of yours/ }).check();
     await page.locator('.reach label', { hasText: /^Answers are/ }).locator('select').selectOption({ label: 'OpenAI-compatible' });
   },
+  'filters and a menu of faults': async (page) => {
+    await loan(page);
+    await show(page, 'timeline');
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await page.getByRole('button', { name: /^Actions of Model / }).last().click();
+    await page.getByRole('menuitem', { name: 'Fail it always with…' }).click();
+    await page.getByRole('menuitemradio', { name: /^the second time/i }).click();
+  },
+  'a fault that stands': async (page) => {
+    await loan(page);
+    await show(page, 'timeline');
+    await page.getByRole('button', { name: /^Actions of Model / }).last().click();
+    await page.getByRole('menuitem', { name: 'Fail it always with…' }).click();
+    await page.getByRole('menuitem', { name: 'Connection refused' }).click();
+    await show(page, 'chat');
+    await page.locator('.reach summary').click();
+    await page.getByRole('button', { name: /^Remove the fault of / }).waitFor();
+  },
   branches: async (page) => {
     await loan(page);
     await page.locator('article.turn').nth(3).getByRole('button', { name: /^Say something else/ }).click();

@@ -1,3 +1,4 @@
+import { touched } from '../config/touched';
 import { tone } from '../grouping';
 import { stepName } from '../timeline/step-name';
 import { decided, telling } from '../timeline/told';
@@ -135,6 +136,16 @@ function told({ steps, notices }: Reasoned): [number, Entry][] {
 function reasons(notice: AuditNotice): boolean {
   if (/_LLM_INPUT|_LLM_OUTPUT|PROMPT_RENDERING|^STEP_|^ASSISTANT_OUTPUT|^MEMORY/.test(notice.stage)) return false;
   return telling(notice) || tone(notice.stage) === 'idle' || /DECIDED|RESOLVED|SELECTED|STATUS|ALLOW/.test(notice.stage);
+}
+
+/** Finds the row of the configuration that something said names, and whether it was decisive. */
+export function rowNamed(notice: Notice): Pick<Considered, 'table' | 'id' | 'verdict'> | undefined {
+  if (notice.kind !== 'audit') return undefined;
+  const row = rowOf(notice, members(notice.payload));
+  if (row) return row;
+  const [key] = touched({ whys: [], notices: [notice] });
+  const at = key?.indexOf(' ') ?? -1;
+  return key === undefined || at < 0 ? undefined : { table: key.slice(0, at), id: key.slice(at + 1), verdict: 'matched' };
 }
 
 function rowOf({ stage }: AuditNotice, payload: JsonObject): Considered | undefined {

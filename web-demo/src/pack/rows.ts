@@ -112,7 +112,8 @@ function styleIn(text: string, list: Span): Style | undefined {
   return row && styleOf(text, row);
 }
 
-function addMember(text: string, object: Span, key: string, json: string, whenEmpty?: Style): string {
+/** Adds a member to an object, laid out like those before it. */
+export function addMember(text: string, object: Span, key: string, json: string, whenEmpty?: Style): string {
   if (!object.members?.size) {
     if (whenEmpty) return put(text, object.start, object.end, objectText([[key, json]], whenEmpty));
     return filled(text, object, JSON.stringify(key) + colon(text) + json);

@@ -52,6 +52,7 @@ const INTERRUPTED = '{"error":{"kind":"interrupted","message":"the process ended
 export function answers(run: Run, around: Around): Fulfil {
   const seen = new Map<string, number>();
   const crashed = new Set<number>();
+  let liveLeft = run.liveLeft ?? Infinity;
   const left = ranked(run.again?.recorded ?? []).slice(0, run.again?.until);
   const asks = new Map<string, number>();
 
@@ -139,10 +140,16 @@ export function answers(run: Run, around: Around): Fulfil {
     if (decision.use === 'recorded' && recorded !== undefined) return { outcome: recorded, origin: 'stale', delayMs: 0 };
     if (decision.use === 'auto') return { outcome: said((await stub()).auto(effect, around.pack) ?? ''), origin: 'auto', delayMs: 0 };
     if (decision.use === 'live') {
+      const isModel = effect.request.kind === 'llm';
+      liveLeft = decision.liveLeft ?? liveLeft;
+      if (isModel && liveLeft <= 0) return decided(await asked(effect, undefined, true), effect, recorded);
       const begin = performance.now();
       const apart = { ...effect, key: `${around.salt}${effect.key}` };
       const answer = await (await around.live()).answer(engine, apart, () => engine.now(), watch);
-      if (answer) return { ...fromEngine(answer, 'live'), delayMs: Math.round(performance.now() - begin) };
+      if (answer) {
+        if (isModel) liveLeft -= 1;
+        return { ...fromEngine(answer, 'live'), delayMs: Math.round(performance.now() - begin) };
+      }
     }
     return fromEngine(engine.answer(effect.id), 'script');
   }
@@ -154,7 +161,7 @@ export function answers(run: Run, around: Around): Fulfil {
     return { outcome, origin: 'fault', delayMs: 0 };
   }
 
-  async function asked(effect: Effect, recorded: { request: string; outcome: string } | undefined): Promise<Decision | 'stop'> {
+  async function asked(effect: Effect, recorded: { request: string; outcome: string } | undefined, limited = false): Promise<Decision | 'stop'> {
     const { auto, skeleton } = await stub();
     return around.ask({
       effect,
@@ -162,6 +169,7 @@ export function answers(run: Run, around: Around): Fulfil {
       scripted: around.engine.scripted(effect.id),
       auto: auto(effect, around.pack),
       skeleton: skeleton(effect),
+      ...(limited ? { limited } : {}),
     });
   }
 }

@@ -70,6 +70,19 @@ export const FAULTS = {
   crash: { title: 'The process ends, another takes over', group: 'Time and process', strike: () => ({ crash: true }) },
 } satisfies Record<string, Kind>;
 
+/** How late an answer may be made, in milliseconds. */
+const DELAYS_MS = [1_000, 10_000, 60_000];
+
+/** Says what a fault does, with how long it takes where that is part of it. */
+export function faultTitle({ name, delayMs }: Fault): string {
+  return name === 'delay' && delayMs !== undefined ? `Late by ${delayMs / 1000} s` : FAULTS[name].title;
+}
+
+/** Gives a fault with each of the times that it may take. */
+export function variants(name: FaultName): Fault[] {
+  return name === 'delay' ? DELAYS_MS.map((delayMs) => ({ name, delayMs })) : [{ name }];
+}
+
 /** Names the faults that can strike an effect. */
 export function faultsFor(effect: Effect): FaultName[] {
   return (Object.keys(FAULTS) as FaultName[]).filter((it) => (FAULTS[it] as Kind).of?.includes(effect.request.kind) ?? true);

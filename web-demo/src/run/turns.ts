@@ -77,6 +77,11 @@ export class Turns {
     return this.keep(turn, engine, pack, saidOf(whole), { outcome: end, notices, answered }, performance.now() - begin);
   }
 
+  /** Lets the keys and secrets of the latest calls go. */
+  forgetKeys(): void {
+    this.lately = undefined;
+  }
+
   /** Runs a turn again, watched. */
   look(turn: number): Seen {
     return seen(this.looking(turn));

@@ -1,6 +1,6 @@
 import { title } from '../exchange';
 import { named } from '../run/name';
-import { FAULTS, faultsFor, type FaultName } from '../run/fault';
+import { FAULTS, faultsFor, faultTitle, variants, type Fault } from '../run/fault';
 import type { Decision, FaultRule } from '../protocol';
 import type { Other } from '../simulator.svelte';
 import type { Answered } from '../session/saved';
@@ -11,25 +11,31 @@ import { stepName } from './step-name';
 /** Faults of one group, as people choose among them. */
 export interface FaultGroup {
   title: string;
-  faults: { name: FaultName; title: string }[];
+  faults: { fault: Fault; title: string }[];
 }
 
 /** Lists what can go wrong with an effect, by groups. */
 export function faultGroups(effect: Effect): FaultGroup[] {
   const out: FaultGroup[] = [];
   for (const name of faultsFor(effect)) {
-    const { title: told, group } = FAULTS[name];
+    const { group } = FAULTS[name];
+    const faults = variants(name).map((fault) => ({ fault, title: faultTitle(fault) }));
     const known = out.find((it) => it.title === group);
-    if (known) known.faults.push({ name, title: told });
-    else out.push({ title: group, faults: [{ name, title: told }] });
+    if (known) known.faults.push(...faults);
+    else out.push({ title: group, faults });
   }
   return out;
 }
 
+/** Lists what can stand in the place of an answer that is waited for: neither the turn nor the process ends by it. */
+export function answerFaults(effect: Effect): FaultGroup[] {
+  return faultGroups(effect).filter((it) => it.title !== FAULTS.crash.group);
+}
+
 /** Runs a turn again with an effect that fails. */
-export function failing(turn: Told, place: number, fault: FaultName): Other {
-  const decision: Decision = { fault: { name: fault } };
-  return { edits: [{ place, decision }], reason: `${nameAt(turn, place)}: ${FAULTS[fault].title}` };
+export function failing(turn: Told, place: number, fault: Fault): Other {
+  const decision: Decision = { fault };
+  return { edits: [{ place, decision }], reason: `${nameAt(turn, place)}: ${faultTitle(fault)}` };
 }
 
 /** Runs a turn again with another answer. */
@@ -49,9 +55,9 @@ export function fromStep(turn: Told, step: number): Other {
   return { until, reason: `turn ${turn.number} from ${stepName(info?.step ?? '')}` };
 }
 
-/** A rule that lets an effect fail in every turn. */
-export function failingAlways(effect: Effect, fault: FaultName): FaultRule {
-  return { on: named(effect), nth: 0, fault: { name: fault } };
+/** A rule that lets an effect fail in every turn: each time that it is asked for, or the nth time alone. */
+export function failingAlways(effect: Effect, fault: Fault, nth = 0): FaultRule {
+  return { on: named(effect), nth, fault };
 }
 
 /**

@@ -42,6 +42,6 @@ export const ORIGINS: Record<Origin, string> = {
 const KINDS: Record<string, Kind> = { llm: 'model', embed: 'model', tool: 'tool', task: 'task', extension: 'task', sleep: 'wait' };
 
 /** Tells what kind of a row an effect is. */
-export function kindOf(effect: Effect): Kind {
+export function kindOf(effect: { request: Pick<Effect['request'], 'kind'> }): Kind {
   return KINDS[effect.request.kind] ?? 'service';
 }

@@ -1,5 +1,6 @@
 import { itemsOf, textOf, type Item, type Items, type Told } from './items';
 import type { Filter, Kind } from './kind';
+import { came, type OutcomeFilter } from './outcome';
 import { stepName } from './step-name';
 
 /** How much of a turn is shown. */
@@ -10,6 +11,8 @@ export interface Shown {
   density: Density;
   /** Only these kinds; all when it is empty. */
   kinds: ReadonlySet<Filter>;
+  /** Only what this came of; all when it is empty. */
+  outcomes?: ReadonlySet<OutcomeFilter>;
   /** Only what has this text in it. */
   search: string;
   /** Keys of turns and steps that are folded, or opened where folding is the rule. */
@@ -46,7 +49,7 @@ const laid = new WeakMap<Told, { record: Told['record']; sign: string; rows: Row
 export function rowsOf<T extends Told>(turns: T[], shown: Shown): Row<T>[] {
   const out: Row<T>[] = [];
   const search = shown.search.trim().toLowerCase();
-  const sign = [shown.density, search, ...shown.kinds].join(' ');
+  const sign = [shown.density, search, ...shown.kinds, ...(shown.outcomes ?? [])].join(' ');
   const folded = new Map<string, string>();
   for (const key of shown.folded) {
     const id = key.split(':')[0] ?? '';
@@ -69,10 +72,10 @@ function rowsOfTurn<T extends Told>(turn: T, shown: Shown, sign: string): Row<T>
   const known = laid.get(turn);
   // It has no steps before somebody has looked into it.
   if (known?.sign === sign && known.record === turn.record) return known.rows as Row<T>[];
-  const { density, kinds, search } = shown;
-  const filtered = kinds.size > 0 || search !== '';
+  const { density, kinds, outcomes, search } = shown;
+  const filtered = kinds.size > 0 || search !== '' || (outcomes?.size ?? 0) > 0;
   const items = itemsOf(turn);
-  const fits = items.list.filter((it) => within(it, density) && ofKind(it, kinds) && (search === '' || textOf(it).includes(search)));
+  const fits = items.list.filter((it) => within(it, density) && ofKind(it, kinds) && came(it, outcomes) && (search === '' || textOf(it).includes(search)));
   const children = density === 'story' ? fits.map((it) => leaf(turn, it, 2)) : stepRows(turn, items, fits, shown, filtered);
   const expanded = !shown.folded.has(String(turn.id));
   number(children);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { explain, facts, verdictOf } from '../../src/inspector/why';
+import { explain, facts, rowNamed, verdictOf } from '../../src/inspector/why';
 import type { Considered, Notice, Why } from '../../src/types';
 
 const steps = ['DialogueActStep', 'RulesStep', 'RulesStep'].map((step, index) => ({ step, seq: index * 10, finished: true, changed: false }));
@@ -41,6 +41,15 @@ describe('reasons', () => {
 
   it('say of gates that they let through or not', () => {
     expect([verdictOf(row(1, 'not_matched'), true), verdictOf(row(1, 'matched'), true), verdictOf(row(1, 'not_matched'), false)]).toEqual(['lets through', 'in the way', 'did not match']);
+  });
+
+  it('find the row that something said names', () => {
+    const said = (stage: string, payload: Record<string, string | number | Record<string, string>>): Notice => ({ seq: 0, at: 0, kind: 'audit', stage, payload });
+    expect(rowNamed(said('RULE_MATCH (RulesStep)', { ruleId: 7 }))).toMatchObject({ table: 'ce_rule', id: 7, verdict: 'matched' });
+    expect(rowNamed(said('RULE_NO_MATCH', { ruleId: 7 }))?.verdict).toBe('not_matched');
+    expect(rowNamed(said('INTENT_CLASSIFICATION_MATCHED', { matchedByRule: { 12: 'LOAN' } }))).toMatchObject({ table: 'ce_intent_classifier', id: '12' });
+    expect(rowNamed(said('USER_INPUT', { text: 'a' }))).toBeUndefined();
+    expect(rowNamed({ seq: 0, at: 0, kind: 'verbose', step: 'S', determinant: 'D', level: 'INFO', text: 'x' })).toBeUndefined();
   });
 
   it('write facts as paths and values', () => {

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { answering, comparable, failing, failingAlways, faultGroups, fromEffect, fromStep } from '../../src/timeline/actions';
+import { answerFaults, answering, comparable, failing, failingAlways, faultGroups, fromEffect, fromStep } from '../../src/timeline/actions';
+import { ruleText, strikes } from '../../src/timeline/fault-rule';
+import { firstOrigin } from '../../src/timeline/first-origin';
 import { rawLines } from '../../src/timeline/raw';
 import { tokensOf, stretch } from '../../src/timeline/time';
 import { itemsOf, placed } from '../../src/timeline/items';
+import type { Origin } from '../../src/session/saved';
 import { llm, Script, tool } from './turn';
 
 /** A turn that asks a model in its first step and a tool twice in its third one. */
@@ -19,18 +22,50 @@ describe('actions', () => {
   it('offer the faults that can strike an effect, by groups', () => {
     const groups = faultGroups(planned().answered[1]!.effect);
     expect(groups.map((it) => it.title)).toEqual(['Fails', 'Bad answer', 'Time and process']);
-    const names = groups.flatMap((it) => it.faults.map((fault) => fault.name));
+    const names = groups.flatMap((it) => it.faults.map(({ fault }) => fault.name));
     expect(names).toContain('timeout');
     expect(names).not.toContain('filtered');
   });
 
+  it('let an answer be late by a second, ten or a minute', () => {
+    const titles = faultGroups(planned().answered[1]!.effect).flatMap((it) => it.faults.map(({ title }) => title));
+    expect(titles.filter((it) => it.startsWith('Late'))).toEqual(['Late by 1 s', 'Late by 10 s', 'Late by 60 s']);
+    expect(failing(planned(), 1, { name: 'delay', delayMs: 60_000 }).reason).toBe('tool rates: Late by 60 s');
+  });
+
+  it('offer in the place of an answer only what neither ends the turn nor the process', () => {
+    const names = answerFaults(planned().answered[0]!.effect).flatMap((it) => it.faults.map(({ fault }) => fault.name));
+    expect(names).toEqual(expect.arrayContaining(['timeout', 'filtered', 'not_json']));
+    for (const name of ['delay', 'never', 'crash']) expect(names).not.toContain(name);
+  });
+
+  it('say what a standing fault strikes and when', () => {
+    const rule = failingAlways(planned().answered[1]!.effect, { name: 'delay', delayMs: 1000 }, 2);
+    expect([strikes(rule), ruleText(rule)]).toEqual(['Tool rates', 'Late by 1 s, the second time in a turn']);
+    expect([strikes({ ...rule, on: '' }), strikes({ ...rule, on: 'llm' })]).toEqual(['Every effect', 'Every model']);
+    expect(ruleText({ ...rule, nth: 0, fault: { name: 'delay' } })).toBe('Late by 10 s, each time');
+  });
+
   it('run a turn again with a fault, another answer, or new answers from a place on', () => {
     const turn = planned();
-    expect(failing(turn, 1, 'timeout')).toEqual({ edits: [{ place: 1, decision: { fault: { name: 'timeout' } } }], reason: 'tool rates: Time-out' });
+    expect(failing(turn, 1, { name: 'timeout' })).toEqual({ edits: [{ place: 1, decision: { fault: { name: 'timeout' } } }], reason: 'tool rates: Time-out' });
     expect(answering(turn, 0, '{"ok":1}')).toEqual({ edits: [{ place: 0, decision: { outcome: '{"ok":1}', origin: 'edited' } }], reason: 'llm dialogue_act answers otherwise' });
     expect(fromEffect(turn, 2).until).toBe(2);
     expect([0, 1, 2].map((step) => fromStep(turn, step).until)).toEqual([0, 1, 1]);
-    expect(failingAlways(turn.answered[1]!.effect, 'status_500')).toEqual({ on: 'tool rates', nth: 0, fault: { name: 'status_500' } });
+    expect(failingAlways(turn.answered[1]!.effect, { name: 'status_500' })).toEqual({ on: 'tool rates', nth: 0, fault: { name: 'status_500' } });
+  });
+
+  it('tell where an answer that is used again came from at first', () => {
+    const run = (origins: Origin[], like?: ReturnType<typeof planned>) => {
+      const script = new Script();
+      for (const origin of origins) script.asks(tool('rates', { year: 1 }), { text: 'a' }, origin);
+      return { ...script.ends(1), like };
+    };
+    const first = run(['live', 'edited']);
+    const again = run(['reused', 'reused', 'script'], run(['reused', 'reused'], first));
+    expect(again.answered.map((it) => firstOrigin(again, it))).toEqual(['live', 'edited', 'script']);
+    const alone = run(['reused']);
+    expect(firstOrigin(alone, alone.answered[0]!)).toBe('reused');
   });
 
   it('compare an effect with the same one of the run before', () => {

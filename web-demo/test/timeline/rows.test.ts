@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Filter } from '../../src/timeline/kind';
+import type { OutcomeFilter } from '../../src/timeline/outcome';
 import { rowAt, rowsOf, type Density, type Row } from '../../src/timeline/rows';
 import { stepName } from '../../src/timeline/step-name';
 import type { Told } from '../../src/timeline/items';
@@ -23,8 +24,8 @@ function loan(id = 1, more: Partial<Told> = {}) {
   return script.ends(id, { intent: 'LOAN', state: 'OPEN', payload: { type: 'TEXT', value: 'Sorry' } }, more);
 }
 
-function lines(turns: Told[], density: Density, { kinds = [], search = '', folded = [] }: { kinds?: Filter[]; search?: string; folded?: string[] } = {}): string[] {
-  const rows = rowsOf(turns, { density, kinds: new Set(kinds), search, folded: new Set(folded) });
+function lines(turns: Told[], density: Density, { kinds = [], outcomes = [], search = '', folded = [] }: { kinds?: Filter[]; outcomes?: OutcomeFilter[]; search?: string; folded?: string[] } = {}): string[] {
+  const rows = rowsOf(turns, { density, kinds: new Set(kinds), outcomes: new Set(outcomes), search, folded: new Set(folded) });
   return rows.map((it) => `${'  '.repeat(it.level - 1)}${it.kind} ${it.name}`);
 }
 
@@ -55,6 +56,19 @@ describe('rows', () => {
       '  change LOAN / OPEN',
       '  reply Sorry',
     ]);
+  });
+
+  it('can be those that failed, were answered otherwise, or still wait', () => {
+    const script = new Script();
+    script.asks(llm('a'), { text: 'x' }).asks(llm('b'), { text: 'x' }, 'edited').asks(llm('c'), 'timeout', 'fault').asks(llm('d'), { text: 'x' }, 'live');
+    const waiting = [{ id: 9, key: 'k', class: 'read' as const, deadline_ms: 1, request: llm('e') }];
+    const of = (...outcomes: OutcomeFilter[]) => lines([script.ends(1, {}, { waiting })], 'story', { outcomes }).slice(1);
+    expect(of('failed')).toEqual(['  model c']);
+    expect(of('otherwise')).toEqual(['  model b', '  model c']);
+    expect(of('waiting')).toEqual(['  model e']);
+    expect(of('otherwise', 'waiting').toSorted()).toEqual(['  model b', '  model c', '  model e']);
+    expect(lines([loan()], 'story', { outcomes: ['failed'], kinds: ['tool'] })).toEqual(['turn message 1', '  tool rates']);
+    expect(of()).toHaveLength(5);
   });
 
   it('leave nothing out but the edges of steps when everything is shown', () => {
