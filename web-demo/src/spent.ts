@@ -1,5 +1,6 @@
 import { duration } from './pretty';
 import type { Answered, Said } from './session/saved';
+import { tokensOf } from './tokens';
 import type { TurnRecord } from './types';
 
 /** A turn as far as what it cost is read from it. */
@@ -31,11 +32,9 @@ export function spent({ said, answered, record }: Spending): Spent {
   let last = said.at;
   for (const { completion } of answered) {
     last = Math.max(last, completion.at);
-    const usage = 'ok' in completion.outcome ? completion.outcome.ok['usage'] : undefined;
-    if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) continue;
-    const { input_tokens: input, output_tokens: output } = usage;
-    if (typeof input === 'number') tokens.input += input;
-    if (typeof output === 'number') tokens.output += output;
+    const { input, output } = tokensOf(completion);
+    tokens.input += input;
+    tokens.output += output;
   }
   const calls = answered.filter((it) => it.effect.request.kind === 'llm').length;
   return { effects: answered.length, calls, tokens, passed: last - said.at, real: record?.durationMs };

@@ -1,4 +1,5 @@
 import type { Answered } from '../session/saved';
+import { tokensOf } from '../tokens';
 
 /** What calls of models have come to. */
 export interface Spent {
@@ -11,12 +12,8 @@ export interface Spent {
 /** Adds an answer, when it came from a model outside of the page; a call that failed is one as well. */
 export function spend(spent: Spent, { effect, origin, completion }: Pick<Answered, 'effect' | 'origin' | 'completion'>): Spent {
   if (origin !== 'live' || effect.request.kind !== 'llm') return spent;
-  const usage = 'ok' in completion.outcome ? completion.outcome.ok['usage'] : undefined;
-  const told = (name: string) => {
-    const count = typeof usage === 'object' && usage !== null && !Array.isArray(usage) ? usage[name] : undefined;
-    return typeof count === 'number' ? count : 0;
-  };
-  return { calls: spent.calls + 1, inputTokens: spent.inputTokens + told('input_tokens'), outputTokens: spent.outputTokens + told('output_tokens') };
+  const { input, output } = tokensOf(completion);
+  return { calls: spent.calls + 1, inputTokens: spent.inputTokens + input, outputTokens: spent.outputTokens + output };
 }
 
 /** Says what has been spent. */
