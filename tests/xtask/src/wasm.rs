@@ -116,8 +116,8 @@ fn bind(compiled: &Path, folder: &Path) -> Result<()> {
 fn optimise(project: &Project) -> Command {
     let module = module(project);
     let mut command = project.command(project.web_demo().join("node_modules/.bin/wasm-opt"));
-    // What one pass leaves, the next makes smaller still, by a hundredth and more.
-    command.args(["-Oz", "-Oz", "--converge", "--strip-target-features"]).args(FEATURES).arg(&module).arg("-o").arg(&module);
+    // More passes make the module smaller and its compressed form larger, which is what travels: they leave less that repeats.
+    command.args(["-O1", "--strip-target-features"]).args(FEATURES).arg(&module).arg("-o").arg(&module);
     command
 }
 
