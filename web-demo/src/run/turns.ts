@@ -72,8 +72,6 @@ export class Turns {
     // Journals that are stored keep no requests; the turn that was run again has asked them anew.
     const whole = engine.journal();
     const answered = elementTexts(whole, 'entries').map((it) => answeredOf(it, notices));
-    // What the script answered then, it does not answer once more.
-    for (const { effect } of answered) if (engine.scripted(effect.id)) engine.answer(effect.id);
     return this.keep(turn, engine, pack, saidOf(whole), { outcome: end, notices, answered }, performance.now() - begin);
   }
 
