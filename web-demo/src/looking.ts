@@ -38,8 +38,7 @@ export async function bringBack(client: EngineClient, tree: Tree, packs: Map<str
     const { record } = turn;
     const pack = packs.get(record?.config ?? '');
     if (!record || pack === undefined) continue;
-    const before = turn.parent?.path.findLast((it) => it.record)?.record?.turn ?? null;
-    const brought = await client.adopt(record.journal, pack, before);
+    const brought = await client.adopt(record.journal, pack, turn.parent?.ended?.record?.turn ?? null);
     turn.record = { ...record, turn: brought.turn };
   }
 }

@@ -248,7 +248,7 @@ export class Simulator {
   /** Runs a recorded turn again behind another one; a turn that differs from its record says where. */
   async adopt(journal: string, pack: string, recordedHash: string, parent: Turn | undefined, reason = ''): Promise<Turn> {
     const said = { conversation: 'main', conversationId: '', message: '', inputParams: '', reset: false, at: 0, seed: 0 };
-    const told = await this.client.adopt(journal, pack, ended(parent)).catch((error: EngineError) => error);
+    const told = await this.client.adopt(journal, pack, parent?.ended?.record?.turn ?? null).catch((error: EngineError) => error);
     const turn = new Turn(++this.lastTurn, parent, told instanceof EngineError ? said : told.said, reason);
     turn.recordedHash = recordedHash;
     if (told instanceof EngineError) turn.fail(told);
@@ -313,7 +313,7 @@ export class Simulator {
     const alone = { sources: { models: by === 'pack' ? ('pack' as const) : ('script' as const), others: 'script' as const, stale: {} }, reach: { models: [], secrets: [] }, faults: [] };
     const run = {
       said: turn.said,
-      parent: ended(turn.parent),
+      parent: turn.parent?.ended?.record?.turn ?? null,
       before: before?.record?.turn ?? null,
       ...(by === 'anybody' ? this.reach.plain() : alone),
       ...(pack === undefined ? {} : { pack }),
@@ -385,9 +385,4 @@ export class Simulator {
       })
       .finally(() => (this.recovering = false));
   }
-}
-
-/** The newest turn up to this one that has ended, as the worker calls it. */
-function ended(turn: Turn | undefined): number | null {
-  return turn?.path.findLast((it) => it.record)?.record?.turn ?? null;
 }

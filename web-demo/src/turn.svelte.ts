@@ -69,6 +69,11 @@ export class Turn {
     return out.reverse();
   }
 
+  /** The newest turn of its branch, up to this one, that has ended. */
+  get ended(): Turn | undefined {
+    return this.path.findLast((it) => it.record);
+  }
+
   /** Takes in what the worker says while the turn runs. */
   follow(progress: Progress): void {
     if (progress.type === 'notices') this.notices = [...this.notices, ...progress.notices];

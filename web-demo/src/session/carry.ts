@@ -16,7 +16,7 @@ export function sharedOf(simulator: Simulator): Shared {
   const { tree } = simulator;
   const turns = tree.turns.filter((it) => it.record);
   const { cursor } = tree;
-  const head = newest(tree.head);
+  const head = tree.head?.ended;
   const at = cursor?.step === undefined ? -1 : turns.indexOf(cursor.turn);
   const others = [...new Set(turns.map((it) => simulator.packOf(it)))].filter((it) => it !== simulator.pack);
   return {
@@ -70,7 +70,7 @@ export async function openLink(simulator: Simulator, fragment: string): Promise<
 export async function fileText(simulator: Simulator): Promise<string> {
   const { tree, client } = simulator;
   const turns = tree.turns.filter((it) => it.record);
-  const head = newest(tree.head);
+  const head = tree.head?.ended;
   const stored = await client.journals(turns.map((it) => it.record?.turn ?? 0));
   const configs = new Map(stored.map(({ config, pack }) => [config, pack]));
   return fileOf({
@@ -123,16 +123,11 @@ function edit([place, name]: [number, string]): Again['edits'][number] {
   return { place, decision: { fault: { name: name as FaultName } } };
 }
 
-/** The newest turn of a branch that has ended. */
-function newest(head: Turn | undefined): Turn | undefined {
-  return head?.path.findLast((it) => it.record);
-}
-
 function endOf(head: Turn | undefined): string {
   return head?.record?.hash.slice(0, DIGITS) ?? '';
 }
 
 function parentOf(turn: Turn, turns: Turn[]): number | null {
-  for (let at = turn.parent; at; at = at.parent) if (at.record) return turns.indexOf(at);
-  return null;
+  const before = turn.parent?.ended;
+  return before ? turns.indexOf(before) : null;
 }
