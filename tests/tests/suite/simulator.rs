@@ -61,6 +61,14 @@ fn read(outcome: &Outcome) -> [String; 3] {
     ]
 }
 
+/// The branch shares three turns with the one that was played, and only its own turn asks its model.
+fn says_no_at_turn_four(lines: &BTreeMap<String, Vec<Value>>) {
+    let (played, branched) = (&lines["played"][0], &lines["branched"][0]);
+    assert_eq!(each(branched, "hash")[..3], each(played, "hash")[..3], "the turns before it are shared");
+    assert_eq!(branched[3]["reply"], "All right, nothing has been handed in. What would you like to change?");
+    assert_eq!(lines["asked"][0], json!(["no", "no"]), "only the turn that says no asks its model");
+}
+
 #[test]
 fn a_branch_of_the_loan_in_the_browser_asks_nothing_again_of_the_turns_before_it() {
     let server = Place::new().serve(&[]);
@@ -70,10 +78,7 @@ fn a_branch_of_the_loan_in_the_browser_asks_nothing_again_of_the_turns_before_it
     assert_eq!(each(played, "state"), states);
     let core = hashes(&demo("loan.json").unwrap().pack, 5);
     assert_eq!(each(played, "hash"), core.iter().collect::<Vec<_>>(), "the sample runs as the core does");
-    let branched = &lines["branched"][0];
-    assert_eq!(each(branched, "hash")[..3], each(played, "hash")[..3], "the turns before it are shared");
-    assert_eq!(branched[3]["reply"], "All right, nothing has been handed in. What would you like to change?");
-    assert_eq!(lines["asked"][0], json!(["no", "no"]), "only the turn that says no asks its model");
+    says_no_at_turn_four(&lines);
     let branches = lines["branches"][0].as_str().unwrap();
     assert!(branches.contains("4 turns, 3 shared, 0 new model calls"), "{branches}");
 }
@@ -82,10 +87,7 @@ fn a_branch_of_the_loan_in_the_browser_asks_nothing_again_of_the_turns_before_it
 fn an_engine_that_stops_in_the_browser_loses_no_turn_that_had_ended() {
     let server = Place::new().serve(&[]);
     let lines = page(&server.address, &["stopped"]);
-    let (played, branched) = (&lines["played"][0], &lines["branched"][0]);
-    assert_eq!(each(branched, "hash")[..3], each(played, "hash")[..3]);
-    assert_eq!(branched[3]["reply"], "All right, nothing has been handed in. What would you like to change?");
-    assert_eq!(lines["asked"][0], json!(["no", "no"]), "nothing of the turns before is asked again");
+    says_no_at_turn_four(&lines);
     let remark = lines["remark"][0].as_str().unwrap();
     assert!(remark.starts_with("The engine stopped (unreachable) and was started again."), "{remark}");
 }
