@@ -40,6 +40,7 @@ mod action;
 mod agent;
 mod audit;
 pub mod config;
+mod entity;
 mod extension;
 mod fault;
 mod intent;

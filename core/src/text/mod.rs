@@ -1,7 +1,12 @@
-//! Text: patterns and templates.
+//! Text: patterns, templates and expressions.
 
+pub mod braces;
 pub mod date;
+pub mod expr;
 pub mod literals;
+pub mod names;
+pub mod path;
+pub mod phrase;
 pub mod regex;
 pub mod task;
 pub mod template;

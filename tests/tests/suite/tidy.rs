@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 23] = [
+const LAYERS: [(&str, u32); 24] = [
     ("text", 0),
     ("json", 1),
     ("turn", 2),
+    ("entity", 2),
     ("fault", 3),
     ("config", 4),
     ("lint", 5),
