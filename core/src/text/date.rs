@@ -32,6 +32,77 @@ impl Date {
         Date { year, month, day, second, millisecond }
     }
 
+    /// Reads a day as `2026-01-31`, with or without a time as RFC 3339 writes it. The date and the time are those that are written,
+    /// whatever their offset.
+    pub fn read(text: &str) -> Option<Date> {
+        let text = text.trim();
+        let (day, time) = text.split_at_checked(10).unwrap_or((text, ""));
+        let [year, month, day] = numbers(day, '-', ["....", "..", ".."])?;
+        let date = Date { year, month, day, second: 0, millisecond: 0 };
+        // A day that is not in the calendar comes back as another one.
+        if Date::of_millis(date.days() * DAY_MS) != date {
+            return None;
+        }
+        let Some(time) = time.strip_prefix(['T', 't', ' ']) else { return time.is_empty().then_some(date) };
+        let clock = time.strip_suffix(['Z', 'z']).unwrap_or_else(|| {
+            let at = time.len().saturating_sub(6);
+            match time.split_at_checked(at) {
+                Some((clock, offset)) if offset.strip_prefix(['+', '-']).is_some_and(|it| numbers(it, ':', ["..", ".."]).is_some()) => {
+                    clock
+                }
+                Some(_) | None => time,
+            }
+        });
+        let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+        let [hour, minute, second] = numbers(clock, ':', ["..", "..", ".."])
+            .or_else(|| numbers(clock, ':', ["..", ".."]).map(|[hour, minute]| [hour, minute, 0]))
+            .filter(|[hour, minute, second]| *hour < 24 && *minute < 60 && *second <= 60)?;
+        if fraction.is_empty() || !fraction.bytes().all(|it| it.is_ascii_digit()) {
+            return None;
+        }
+        let millisecond = fraction.bytes().chain(*b"00").take(3).fold(0, |sum, it| sum * 10 + i64::from(it - b'0'));
+        Some(Date { second: hour * 3600 + minute * 60 + second.min(59), millisecond, ..date })
+    }
+
+    /// The days from 1970-01-01 to its day.
+    pub fn days(self) -> i64 {
+        let (year, month) = if self.month > 2 { (self.year, self.month - 3) } else { (self.year - 1, self.month + 9) };
+        let era = year.div_euclid(400);
+        let year_of_era = year.rem_euclid(400);
+        let day_of_year = (153 * month + 2) / 5 + self.day - 1;
+        era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+    }
+
+    /// In a pattern of `YYYY`, `MM`, `DD`, `HH`, `mm` and `ss`; everything else stands for itself.
+    pub fn written(self, pattern: &str) -> String {
+        let mut out = String::new();
+        let mut rest = pattern;
+        while let Some(first) = rest.chars().next() {
+            let parts = [
+                ("YYYY", self.year),
+                ("MM", self.month),
+                ("DD", self.day),
+                ("HH", self.second / 3600),
+                ("mm", self.second / 60 % 60),
+                ("ss", self.second % 60),
+            ];
+            let found = parts.iter().find_map(|(name, number)| Some((rest.strip_prefix(name)?, name.len(), number)));
+            let (after, width, number) = match found {
+                Some(found) => found,
+                None => {
+                    out.push(first);
+                    rest = rest.get(first.len_utf8()..).unwrap_or_default();
+                    continue;
+                }
+            };
+            let digits = number.to_string();
+            out.extend(std::iter::repeat_n('0', width.saturating_sub(digits.len())));
+            out.push_str(&digits);
+            rest = after;
+        }
+        out
+    }
+
     /// The day, as `2026-01-31`.
     pub fn day(self) -> String {
         format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)
@@ -47,6 +118,17 @@ impl Date {
     pub fn day_and_time(self) -> String {
         format!("{}T{:02}:{:02}:{:02}Z", self.day(), self.second / 3600, self.second / 60 % 60, self.second % 60)
     }
+}
+
+/// Numbers of fixed widths between marks.
+fn numbers<const N: usize>(text: &str, mark: char, widths: [&str; N]) -> Option<[i64; N]> {
+    let mut numbers = [0; N];
+    let mut parts = text.split(mark);
+    for (number, width) in numbers.iter_mut().zip(widths) {
+        let part = parts.next().filter(|it| it.len() == width.len() && it.bytes().all(|it| it.is_ascii_digit()))?;
+        *number = part.parse().ok()?;
+    }
+    parts.next().is_none().then_some(numbers)
 }
 
 #[cfg(test)]
@@ -67,5 +149,31 @@ mod tests {
         }
         assert_eq!(Date::of_millis(1_767_258_000_000).year, 2026);
         assert_eq!(Date::of_millis(-1).exact(), "1969-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn dates_are_read_and_written() {
+        for (text, expected) in [
+            ("2026-01-31", Some("2026-01-31 00:00:00")),
+            ("2024-02-29T23:59:58Z", Some("2024-02-29 23:59:58")),
+            ("2026-01-31T09:05:07.25+02:00", Some("2026-01-31 09:05:07")),
+            (" 2026-01-31 09:05 ", Some("2026-01-31 09:05:00")),
+            ("2026-02-29", None),
+            ("2026-13-01", None),
+            ("2026-1-31", None),
+            ("2026-01-31T25:00:00Z", None),
+            ("2026-01-31T09:00:00.Z", None),
+            ("2026-01-31x", None),
+            ("tomorrow", None),
+            ("2026-01-3é", None),
+            ("", None),
+        ] {
+            assert_eq!(Date::read(text).map(|it| it.written("YYYY-MM-DD HH:mm:ss")).as_deref(), expected, "{text}");
+        }
+        assert_eq!(Date::read("2026-03-04T05:06:07Z").unwrap().written("DD.MM.YYYY é HH-mm-ss D"), "04.03.2026 é 05-06-07 D");
+        assert_eq!(Date::read("2026-01-01T00:00:00.25Z").unwrap().exact(), "2026-01-01T00:00:00.250Z");
+        for days in [-800_000, -719_469, -1, 0, 59, 60, 20_000, 1_000_000] {
+            assert_eq!(Date::of_millis(days * super::DAY_MS).days(), days);
+        }
     }
 }

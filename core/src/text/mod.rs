@@ -2,12 +2,14 @@
 
 pub mod braces;
 pub mod date;
+pub mod decimal;
 pub mod expr;
 pub mod literals;
 pub mod names;
 pub mod path;
 pub mod phrase;
 pub mod regex;
+mod scan;
 pub mod task;
 pub mod template;
 

@@ -2,7 +2,7 @@
 //!
 //! The library runs a linear engine where the pattern allows it; only the other patterns count steps.
 
-use fancy_regex::RegexBuilder;
+use fancy_regex::{Assertion, Expr, RegexBuilder};
 
 use super::on_one_line;
 
@@ -42,6 +42,20 @@ impl Regex {
         Regex::new(&format!("^(?:{pattern})$"))
     }
 
+    /// Compiles a pattern that minds case and whose search takes a time in proportion to the text.
+    ///
+    /// # Errors
+    /// What is wrong with the pattern, in one line; look-around, back-references and what else needs a search that turns back.
+    pub fn linear(pattern: &str) -> Result<Regex, String> {
+        let pattern = java(pattern);
+        let wrong = |error: fancy_regex::Error| on_one_line(&error.to_string());
+        let tree = Expr::parse_tree(&pattern).map_err(wrong)?;
+        if turns_back(&tree.expr) || tree.expr.has_descendant(turns_back) {
+            return Err("look-around, back-references and possessive repeats are not possible here; say it without them".to_owned());
+        }
+        RegexBuilder::new(&pattern).backtrack_limit(STEP_LIMIT).build().map(Regex).map_err(wrong)
+    }
+
     /// The pattern in the library's own spelling.
     pub fn pattern(&self) -> &str {
         self.0.as_str()
@@ -73,6 +87,39 @@ impl Regex {
         }
         replaced.push_str(text.get(end..).unwrap_or_default());
         Ok(Some(replaced))
+    }
+}
+
+/// Whether a part of a pattern needs a search that turns back.
+fn turns_back(part: &Expr) -> bool {
+    match part {
+        Expr::Assertion(assertion) => matches!(
+            assertion,
+            Assertion::EndTextIgnoreTrailingNewlines { .. } | Assertion::LeftWordHalfBoundary | Assertion::RightWordHalfBoundary
+        ),
+        Expr::Empty
+        | Expr::Any { .. }
+        | Expr::Literal { .. }
+        | Expr::Concat(_)
+        | Expr::Alt(_)
+        | Expr::Group(_)
+        | Expr::Repeat { .. }
+        | Expr::Delegate { .. } => false,
+        Expr::GeneralNewline { .. }
+        | Expr::LiteralBytes { .. }
+        | Expr::Backref { .. }
+        | Expr::BackrefWithRelativeRecursionLevel { .. }
+        | Expr::AtomicGroup(_)
+        | Expr::LookAround(..)
+        | Expr::KeepOut
+        | Expr::ContinueFromPreviousMatchEnd
+        | Expr::BackrefExistsCondition { .. }
+        | Expr::Conditional { .. }
+        | Expr::SubroutineCall(_)
+        | Expr::BacktrackingControlVerb(_)
+        | Expr::Absent(_)
+        | Expr::DefineGroup { .. }
+        | Expr::AstNode(..) => true,
     }
 }
 
@@ -138,6 +185,23 @@ mod tests {
         assert_eq!(digits.replace("1234", ""), Ok(Some(String::new())));
         assert_eq!(digits.replace("none", "*"), Ok(None));
         assert_eq!(Regex::new(r"(a|b|ab)*(?>c)").unwrap().replace(&"ab".repeat(40), ""), Err(StepLimit));
+    }
+
+    #[test]
+    fn linear_patterns_mind_case_and_never_turn_back() {
+        for (pattern, text, found) in [
+            (r"^\d{4}$", "1234", true),
+            ("abc", "xABCx", false),
+            ("(?i)abc", "xABCx", true),
+            (r"\bpaid\b", "it is paid.", true),
+            (r"(?P<y>a|b)+c", "abc", true),
+            (r"^[[:alpha:]é]+$", "né", true),
+        ] {
+            assert_eq!(Regex::linear(pattern).unwrap().find(text), Ok(found), "{pattern}");
+        }
+        for pattern in ["a(?=b)", "(?<!a)b", r"(a)\1", "a++", "(?>a)", "(", r"a\Z", r"\Ga", r"(?<n>a)\g<n>", "[z-a]"] {
+            assert!(Regex::linear(pattern).is_err(), "{pattern}");
+        }
     }
 
     #[test]

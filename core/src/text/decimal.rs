@@ -1,0 +1,182 @@
+//! Numbers as flow documents print, read and round them: by their shortest decimal text, without the noise of doubles.
+
+use serde_json::{Number, Value};
+
+/// Digits that a double tells apart in every number.
+const EXACT_DIGITS: usize = 15;
+
+/// The shortest text that reads back as the number; whole numbers have no fraction.
+pub fn printed(number: &Number) -> String {
+    let mut text = number.to_string();
+    if text.ends_with(".0") {
+        text.truncate(text.len() - 2);
+    }
+    text
+}
+
+/// The number that a text looks like: a sign, digits and a fraction. A text of more digits than a number tells apart is no number.
+pub fn looks_like(text: &str) -> Option<Number> {
+    let text = text.trim();
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let numeric = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+    if !numeric(whole) || !numeric(fraction) {
+        return None;
+    }
+    match text.parse::<i64>() {
+        Ok(number) => Some(Number::from(number)),
+        Err(_) if digits.len() > EXACT_DIGITS + 1 => None,
+        Err(_) => text.parse().ok().and_then(tidy),
+    }
+}
+
+/// The number of a value: its own, or the one that its text looks like.
+pub fn number_of(value: &Value) -> Option<Number> {
+    match value {
+        Value::Number(number) => Some(number.clone()),
+        Value::String(text) => looks_like(text),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// A number; nothing for infinity. What is whole is made a whole number where a double is exact.
+pub fn tidy(number: f64) -> Option<Number> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() <= EXACT {
+        return Some(Number::from(number as i64));
+    }
+    Number::from_f64(number)
+}
+
+/// A number in decimal digits.
+pub struct Decimal {
+    /// Whether it is below zero.
+    pub negative: bool,
+    /// The digits before the point; at least one.
+    pub whole: String,
+    /// The digits behind the point.
+    pub fraction: String,
+}
+
+impl Decimal {
+    /// The number times ten to some power.
+    pub fn new(number: &Number, power: i32) -> Decimal {
+        let text = number.to_string();
+        let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
+        let negative = digits.starts_with('-');
+        let (whole, fraction) = digits.trim_start_matches('-').split_once('.').unwrap_or((digits.trim_start_matches('-'), ""));
+        let mut all = whole.to_owned();
+        all.push_str(fraction);
+        let point = exponent.parse::<i32>().unwrap_or_default() + power + i32::try_from(whole.len()).unwrap_or_default();
+        if point < 1 {
+            let zeros = usize::try_from(1 - point).unwrap_or_default();
+            all.insert_str(0, &"0".repeat(zeros));
+        }
+        let point = usize::try_from(point).unwrap_or_default().max(1);
+        while all.len() < point {
+            all.push('0');
+        }
+        let (whole, fraction) = all.split_at(point);
+        let whole = whole.trim_start_matches('0');
+        Decimal {
+            negative,
+            whole: if whole.is_empty() { "0".to_owned() } else { whole.to_owned() },
+            fraction: fraction.trim_end_matches('0').to_owned(),
+        }
+    }
+
+    /// With so many digits behind the point at most; a half goes away from zero.
+    pub fn rounded(mut self, places: usize) -> Decimal {
+        let up = self.fraction.as_bytes().get(places).is_some_and(|it| *it >= b'5');
+        self.fraction.truncate(places);
+        if up {
+            let mut digits: Vec<u8> = self.whole.bytes().chain(self.fraction.bytes()).collect();
+            let mut carry = true;
+            for digit in digits.iter_mut().rev() {
+                carry = *digit == b'9';
+                *digit = if carry { b'0' } else { *digit + 1 };
+                if !carry {
+                    break;
+                }
+            }
+            let text: String = carry.then_some('1').into_iter().chain(digits.into_iter().map(char::from)).collect();
+            let (whole, fraction) = text.split_at(text.len() - self.fraction.len());
+            (self.whole, self.fraction) = (whole.to_owned(), fraction.to_owned());
+        }
+        let end = self.fraction.trim_end_matches('0').len();
+        self.fraction.truncate(end);
+        self.negative &= self.whole != "0" || !self.fraction.is_empty();
+        self
+    }
+
+    /// The number that it is.
+    pub fn number(&self) -> Option<Number> {
+        let mut text = String::from(if self.negative { "-" } else { "" });
+        text.push_str(&self.whole);
+        if self.fraction.is_empty() {
+            return text.parse::<i64>().map(Number::from).ok().or_else(|| text.parse().ok().and_then(Number::from_f64));
+        }
+        text.push('.');
+        text.push_str(&self.fraction);
+        text.parse().ok().and_then(tidy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn number(value: Value) -> Number {
+        if let Value::Number(it) = value { it } else { unreachable!() }
+    }
+
+    #[test]
+    fn numbers_print_shortly_and_are_recognised() {
+        for (value, text) in [(json!(3.0), "3"), (json!(-0.5), "-0.5"), (json!(0.1), "0.1"), (json!(u64::MAX), "18446744073709551615")] {
+            assert_eq!(printed(&number(value)), text);
+        }
+        for (text, value) in [
+            (" 12 ", Some(json!(12))),
+            ("+1.50", Some(json!(1.5))),
+            ("-2.0", Some(json!(-2))),
+            ("9007199254740993", Some(json!(9_007_199_254_740_993_i64))),
+            ("12345678901234567890", None),
+            ("1e3", None),
+            ("", None),
+            ("-", None),
+            (".5", None),
+            ("5.", None),
+            ("--5", None),
+            ("0x10", None),
+            ("NaN", None),
+            ("inf", None),
+        ] {
+            assert_eq!(looks_like(text).map(Value::Number), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_half_goes_away_from_zero() {
+        for (value, places, text) in [
+            (json!(1.005), 2, "1.01"),
+            (json!(-2.5), 0, "-3"),
+            (json!(2.675), 2, "2.68"),
+            (json!(999.995), 2, "1000"),
+            (json!(-0.001), 2, "0"),
+            (json!(1e21), 2, "1000000000000000000000"),
+            (json!(1.5e-7), 7, "0.0000002"),
+            (json!(12), 3, "12"),
+            (json!(1e300), 0, "1"),
+        ] {
+            let made = Decimal::new(&number(value.clone()), 0).rounded(places);
+            let sign = if made.negative { "-" } else { "" };
+            let point = if made.fraction.is_empty() { "" } else { "." };
+            let printed = format!("{sign}{}{point}{}", made.whole, made.fraction);
+            assert!(printed == text || value == json!(1e300) && printed.len() == 301, "{value}: {printed}");
+        }
+        assert_eq!(Decimal::new(&number(json!(0.125)), 2).rounded(0).whole, "13");
+        assert_eq!(Decimal::new(&number(json!(5)), -2).fraction, "05");
+        assert_eq!(Decimal::new(&number(json!(1e19)), 0).number(), Some(number(json!(1e19))));
+    }
+}

@@ -1,0 +1,223 @@
+//! A place in a source text that moves forward, for the words of flow documents.
+
+use serde_json::Value;
+
+use super::path::Path;
+
+/// A source text and what is left of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scan<'s> {
+    source: &'s str,
+    /// What is left.
+    pub rest: &'s str,
+}
+
+impl<'s> Scan<'s> {
+    pub fn new(source: &'s str) -> Scan<'s> {
+        Scan { source, rest: source }
+    }
+
+    /// The number of the next character; the first is 1.
+    pub fn at(&self) -> usize {
+        let read = self.source.len() - self.rest.len();
+        self.source.char_indices().take_while(|it| it.0 < read).count() + 1
+    }
+
+    /// What is wrong at the next character.
+    pub fn wrong(&self, message: &str) -> String {
+        format!("{message} at character {}", self.at())
+    }
+
+    /// That something else was expected at the next character.
+    pub fn expected(&self, what: &str) -> String {
+        let found: String = self.rest.chars().take(12).collect();
+        let found = if found.is_empty() { "the end".to_owned() } else { format!("'{found}'") };
+        format!("{found} at character {} was not expected; write {what}", self.at())
+    }
+
+    pub fn space(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    /// Takes a text when the rest begins with it.
+    pub fn eat(&mut self, text: &str) -> bool {
+        let Some(rest) = self.rest.strip_prefix(text) else { return false };
+        self.rest = rest;
+        true
+    }
+
+    /// Takes the characters that belong together.
+    pub fn take_while(&mut self, belongs: fn(char) -> bool) -> &'s str {
+        let end = self.rest.find(|c| !belongs(c)).unwrap_or(self.rest.len());
+        let (taken, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        taken
+    }
+
+    /// Takes a name, which may be empty.
+    pub fn name(&mut self) -> &'s str {
+        self.take_while(name_character)
+    }
+
+    /// Takes a path as it is written.
+    pub fn path(&mut self) -> Result<Path, String> {
+        let start = *self;
+        loop {
+            self.name();
+            while self.rest.starts_with('[') {
+                let end = self.rest.find(']').map_or(self.rest.len(), |it| it + 1);
+                self.rest = self.rest.get(end..).unwrap_or_default();
+            }
+            if !self.eat(".") {
+                break;
+            }
+        }
+        let length = start.rest.len() - self.rest.len();
+        Path::parse(start.rest.get(..length).unwrap_or_default()).map_err(|wrong| start.wrong(&wrong))
+    }
+
+    /// Takes a text between quotes, a number, or one of the words `true`, `false` and `null`; nothing where none begins.
+    pub fn literal(&mut self) -> Result<Option<Value>, String> {
+        match self.rest.chars().next() {
+            Some(quote @ ('\'' | '"')) => self.quoted(quote).map(|it| Some(Value::String(it))),
+            Some(c) if c.is_ascii_digit() || c == '-' => self.number().map(Some),
+            Some(_) | None => {
+                let mut ahead = *self;
+                let word = match ahead.name() {
+                    "true" => Value::Bool(true),
+                    "false" => Value::Bool(false),
+                    "null" => Value::Null,
+                    _ => return Ok(None),
+                };
+                if ahead.rest.starts_with(['.', '[', '(']) {
+                    return Ok(None);
+                }
+                *self = ahead;
+                Ok(Some(word))
+            }
+        }
+    }
+
+    fn number(&mut self) -> Result<Value, String> {
+        let start = *self;
+        self.eat("-");
+        self.take_while(digit);
+        if self.rest.strip_prefix('.').is_some_and(|it| it.starts_with(digit)) {
+            self.eat(".");
+            self.take_while(digit);
+        }
+        if let Some(tail) = self.rest.strip_prefix(['e', 'E']) {
+            let tail = tail.strip_prefix(['+', '-']).unwrap_or(tail);
+            if tail.starts_with(digit) {
+                self.rest = tail;
+                self.take_while(digit);
+            }
+        }
+        let text = start.rest.get(..start.rest.len() - self.rest.len()).unwrap_or_default();
+        match serde_json::from_str(text) {
+            Ok(number) if !self.rest.starts_with(name_character) => Ok(number),
+            Ok(_) | Err(_) => Err(start.expected("a number as 12 or 0.5, or a text between quotes")),
+        }
+    }
+
+    fn quoted(&mut self, quote: char) -> Result<String, String> {
+        let start = *self;
+        let mut text = String::new();
+        self.eat(quote.encode_utf8(&mut [0; 4]));
+        loop {
+            let here = *self;
+            let mut characters = self.rest.chars();
+            let next = characters.next();
+            self.rest = characters.as_str();
+            match next {
+                None => return Err(start.wrong("the quote is not closed that opens")),
+                Some(c) if c == quote => return Ok(text),
+                Some('\\') => match self.escaped() {
+                    Some(c) => text.push(c),
+                    None => return Err(here.expected("'\\\\' for a backslash, or an escape of JSON")),
+                },
+                Some(c) => text.push(c),
+            }
+        }
+    }
+
+    /// What an escape of JSON stands for, behind its backslash; both quotes can be escaped.
+    fn escaped(&mut self) -> Option<char> {
+        let mut characters = self.rest.chars();
+        let c = characters.next()?;
+        self.rest = characters.as_str();
+        Some(match c {
+            '"' | '\'' | '\\' | '/' => c,
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'u' => {
+                let unit = self.unit()?;
+                if !(0xD800..0xDC00).contains(&unit) {
+                    return char::from_u32(unit);
+                }
+                let low = if self.eat("\\u") { self.unit()? } else { return None };
+                let low = low.checked_sub(0xDC00).filter(|it| *it < 0x400)?;
+                return char::from_u32(0x10000 + ((unit - 0xD800) << 10) + low);
+            }
+            _ => return None,
+        })
+    }
+
+    fn unit(&mut self) -> Option<u32> {
+        let digits = self.rest.get(..4).filter(|it| it.bytes().all(|it| it.is_ascii_hexdigit()))?;
+        self.rest = self.rest.get(4..)?;
+        u32::from_str_radix(digits, 16).ok()
+    }
+}
+
+fn digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+pub(super) fn name_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn literals_are_read() {
+        for (source, expected) in [
+            ("'it''", json!("it")),
+            ("\"a\\\"b\\\\\"", json!("a\"b\\")),
+            (r"'\n\t\/\'\u00e9\ud83d\ude00'", json!("\n\t/'é😀")),
+            ("12", json!(12)),
+            ("-0.5,", json!(-0.5)),
+            ("1e3", json!(1000.0)),
+            ("1.", json!(1)),
+            ("true)", json!(true)),
+            ("null", json!(null)),
+        ] {
+            assert_eq!(Scan::new(source).literal(), Ok(Some(expected)), "{source}");
+        }
+        for source in ["'open", "'\\x'", "'\\ud83d'", "'\\u12'", "-", "1a", "007"] {
+            assert!(Scan::new(source).literal().is_err(), "{source}");
+        }
+        for source in ["truely", "true.x", "name", ""] {
+            assert_eq!(Scan::new(source).literal(), Ok(None), "{source}");
+        }
+    }
+
+    #[test]
+    fn paths_end_where_they_end() {
+        for (source, path, rest) in [("a.b[-1].c | x", "a.b[-1].c", " | x"), ("a[0][1])", "a[0][1]", ")"), ("a-b", "a", "-b")] {
+            let mut scan = Scan::new(source);
+            assert_eq!(scan.path().unwrap().to_string(), path);
+            assert_eq!(scan.rest, rest);
+        }
+        for source in ["", ".a", "a.", "a[", "a[x]", "é"] {
+            assert!(Scan::new(source).path().unwrap_err().ends_with("at character 1"), "{source}");
+        }
+    }
+}
