@@ -17,3 +17,65 @@ pub trait Names {
     /// The session's locale, as `en-US`.
     fn locale(&self) -> &str;
 }
+
+/// Names of a document, for tests. Its members `session`, `event`, `system`, `strings` and `item` are roots.
+#[cfg(test)]
+#[derive(Debug, Clone)]
+pub(crate) struct Fixed {
+    pub document: serde_json::Map<String, Value>,
+    pub said: &'static str,
+    pub locale: &'static str,
+}
+
+#[cfg(test)]
+impl Fixed {
+    pub fn new(document: Value) -> Fixed {
+        let Value::Object(document) = document else { panic!("names are an object") };
+        Fixed { document, said: "I want my REFUND now", locale: "en-US" }
+    }
+}
+
+#[cfg(test)]
+impl Names for Fixed {
+    fn value(&self, path: &Path) -> Option<Cow<'_, Value>> {
+        let Some(Value::Object(session)) = self.document.get("session") else { return None };
+        let rooted = ["session", "event", "system", "strings", "item"].contains(&path.first());
+        path.find(if rooted { &self.document } else { session }).map(Cow::Borrowed)
+    }
+
+    fn said(&self) -> &str {
+        self.said
+    }
+
+    fn now(&self) -> i64 {
+        1_767_258_061_999
+    }
+
+    fn locale(&self) -> &str {
+        self.locale
+    }
+}
+
+/// Texts of random pieces, for tests.
+#[cfg(test)]
+pub(crate) fn garbage(rounds: u64, pieces: &[&str], mut check: impl FnMut(&str)) {
+    let mut state = 7_u64;
+    // SplitMix64.
+    let mut next = |below: usize| {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((mixed ^ (mixed >> 31)) % below as u64).unwrap()
+    };
+    for _ in 0..rounds {
+        let mut text = String::new();
+        for _ in 0..next(24) {
+            match next(8) {
+                0 => text.push(char::from_u32(next(0x3000) as u32).unwrap_or('x')),
+                1 => text.push(char::from(next(128) as u8)),
+                _ => text.push_str(pieces[next(pieces.len())]),
+            }
+        }
+        check(&text);
+    }
+}

@@ -1,14 +1,43 @@
 //! Templates of flow documents: `{{ session.var | filter }}`. (`convoship.md` 2.4)
 
+mod filter;
+mod number;
+mod parse;
+mod render;
+#[cfg(test)]
+mod tests;
+mod tree;
+
 use serde_json::Value;
 
 use super::names::Names;
 use super::path::Path;
+use filter::Filter;
+pub use tree::Tree;
+
+pub(crate) use filter::length;
+pub(crate) use render::printed;
 
 /// A compiled template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Braces {
     source: String,
+    pieces: Vec<Piece>,
+}
+
+/// What templates are made of.
+#[derive(Debug, Clone, PartialEq)]
+enum Piece {
+    Text(String),
+    Hole(Hole),
+    Secret(String),
+}
+
+/// A path and what is done with its value.
+#[derive(Debug, Clone, PartialEq)]
+struct Hole {
+    path: Path,
+    filters: Vec<Filter>,
 }
 
 /// What is wrong with a template.
@@ -55,7 +84,7 @@ impl Braces {
     /// # Errors
     /// What is wrong, and at which character.
     pub fn parse(source: &str) -> Result<Braces, Wrong> {
-        Ok(Braces { source: source.to_owned() })
+        parse::pieces(source).map(|pieces| Braces { source: source.to_owned(), pieces })
     }
 
     /// As it is written.
@@ -63,60 +92,56 @@ impl Braces {
         &self.source
     }
 
+    /// What it always says, when it has no hole and names no secret.
+    pub fn literal(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [] => Some(""),
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
     /// The paths that it names, secrets left out.
     pub fn reads(&self) -> Vec<Path> {
-        Vec::new()
+        let mut paths: Vec<Path> = self.holes().map(|it| it.path.clone()).collect();
+        paths.sort();
+        paths.dedup();
+        paths
     }
 
     /// The secrets that it names.
     pub fn secrets(&self) -> Vec<&str> {
-        Vec::new()
+        self.pieces.iter().filter_map(|it| if let Piece::Secret(name) = it { Some(name.as_str()) } else { None }).collect()
+    }
+
+    /// Whether a hole has the filter `raw`.
+    pub fn uses_raw(&self) -> bool {
+        self.holes().any(|it| it.filters.contains(&Filter::Raw))
     }
 
     /// As text.
-    pub fn text(&self, _names: &dyn Names) -> Rendered<String> {
-        Rendered { said: self.source.clone(), undefined: Vec::new() }
+    pub fn text(&self, names: &dyn Names) -> Rendered<String> {
+        let Rendered { said, undefined } = self.sealed(names, Place::Text);
+        Rendered { said: said.text, undefined }
     }
 
     /// As a JSON value: what is one hole alone keeps its type, and is null when it is not defined.
     pub fn value(&self, names: &dyn Names) -> Rendered<Value> {
+        if let [Piece::Hole(hole)] = self.pieces.as_slice() {
+            let mut undefined = Vec::new();
+            let said = hole.value(names, &mut undefined).unwrap_or_default();
+            return Rendered { said, undefined };
+        }
         let Rendered { said, undefined } = self.text(names);
         Rendered { said: Value::String(said), undefined }
     }
 
     /// As a part of a request.
-    pub fn sealed(&self, names: &dyn Names, _place: Place) -> Rendered<Sealed> {
-        let Rendered { said, undefined } = self.text(names);
-        Rendered { said: Sealed { text: said, secrets: Vec::new() }, undefined }
-    }
-}
-
-/// A JSON value whose texts are templates.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Tree(Value);
-
-impl Tree {
-    /// Compiles the texts of a value.
-    ///
-    /// # Errors
-    /// What is wrong with the first that is, with the JSON pointer to it.
-    pub fn parse(source: &Value) -> Result<Tree, (String, Wrong)> {
-        Ok(Tree(source.clone()))
+    pub fn sealed(&self, names: &dyn Names, place: Place) -> Rendered<Sealed> {
+        render::sealed(&self.pieces, names, place)
     }
 
-    /// The value, filled.
-    pub fn value(&self, _names: &dyn Names) -> Rendered<Value> {
-        Rendered { said: self.0.clone(), undefined: Vec::new() }
-    }
-
-    /// The JSON text of the filled value, in which secrets are named.
-    pub fn sealed(&self, names: &dyn Names) -> Rendered<Sealed> {
-        let Rendered { said, undefined } = self.value(names);
-        Rendered { said: Sealed { text: said.to_string(), secrets: Vec::new() }, undefined }
-    }
-
-    /// The templates in it.
-    pub fn templates(&self) -> Vec<&Braces> {
-        Vec::new()
+    fn holes(&self) -> impl Iterator<Item = &Hole> {
+        self.pieces.iter().filter_map(|it| if let Piece::Hole(hole) = it { Some(hole) } else { None })
     }
 }
