@@ -126,11 +126,13 @@ impl Filter {
 
     /// The value behind the filter; nothing where it is not defined.
     pub fn apply(&self, value: Option<Value>, names: &dyn Names) -> Option<Value> {
-        match self {
-            Filter::Default(other) => Some(value.filter(|it| !(it.is_null() || it == "")).unwrap_or_else(|| other.clone())),
-            Filter::Translate(path) => names.value(path).map(|it| it.into_owned()).or(value),
-            _ => value.map(|it| self.changed(&it, names).unwrap_or(it)),
+        if let Filter::Default(other) = self {
+            return Some(value.filter(|it| !(it.is_null() || it == "")).unwrap_or_else(|| other.clone()));
         }
+        if let Filter::Translate(path) = self {
+            return names.value(path).map(|it| it.into_owned()).or(value);
+        }
+        value.map(|it| self.changed(&it, names).unwrap_or(it))
     }
 
     /// The changed value; nothing when the filter leaves it alone.
@@ -207,9 +209,7 @@ pub(crate) fn length(value: &Value) -> Option<usize> {
 }
 
 fn shortened(text: &str, most: usize) -> Option<String> {
-    if text.chars().nth(most).is_none() {
-        return None;
-    }
+    text.chars().nth(most)?;
     let mut short: String = text.chars().take(most.saturating_sub(1)).collect();
     if most > 0 {
         short.push('…');

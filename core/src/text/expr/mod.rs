@@ -1,13 +1,37 @@
 //! Expressions of flow documents. (`convoship.md` 2.5)
 
+mod compare;
+mod eval;
+mod functions;
+mod imply;
+mod parse;
+#[cfg(test)]
+mod tests;
+mod tree;
+
 use serde_json::Value;
 
 use super::names::Names;
 use super::path::Path;
+use super::scan::{Scan, name_character};
+use eval::Evaluator;
+use tree::Node;
 
 /// A compiled expression.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Expr;
+pub struct Expr(Form);
+
+/// The forms in which conditions are written.
+#[derive(Debug, Clone, PartialEq)]
+enum Form {
+    /// `default` or `else`.
+    Default,
+    Node(Node),
+    /// What the user's last message has to contain, in small letters.
+    Said(String),
+    /// `var.path == some words`
+    Words(Path, Value),
+}
 
 /// What is wrong with an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,37 +47,166 @@ pub struct Wrong {
 pub struct NoValue(pub String);
 
 impl Expr {
-    /// Compiles an expression of an assistant's graph.
+    /// Compiles a condition of an assistant's graph.
     ///
     /// # Errors
     /// What is wrong, and at which character.
-    pub fn parse(_source: &str) -> Result<Expr, Wrong> {
-        Ok(Expr)
+    pub fn parse(source: &str) -> Result<Expr, Wrong> {
+        let whole = source;
+        let source = whole.trim();
+        let is = |word: &str| source.eq_ignore_ascii_case(word);
+        if is("default") || is("else") {
+            return Ok(Expr(Form::Default));
+        }
+        if is("true") || source == "*" {
+            return Ok(Expr(Form::Node(Node::Literal(Value::Bool(true)))));
+        }
+        if let Some((_, text)) = source.split_at_checked(9).filter(|it| it.0.eq_ignore_ascii_case("contains:")) {
+            let text = text.trim();
+            return if text.is_empty() {
+                Err(parse::bad("there is no text behind 'contains:' at character 10".to_owned()))
+            } else {
+                Ok(said(text))
+            };
+        }
+        let read = parse::expression(whole);
+        if let Some(words) = words(source, read.is_ok()) {
+            return Ok(Expr(words));
+        }
+        let node = read?;
+        if let Node::Path(path) = &node
+            && path.parts().len() == 1
+        {
+            return Err(lone(path.first(), whole.chars().take_while(|it| it.is_whitespace()).count() + 1));
+        }
+        Ok(Expr(Form::Node(node)))
+    }
+
+    /// Compiles an expression whose value is wanted; it has none of the other forms of conditions, and may be a lone variable.
+    ///
+    /// # Errors
+    /// What is wrong, and at which character.
+    pub fn parse_value(source: &str) -> Result<Expr, Wrong> {
+        parse::expression(source).map(|it| Expr(Form::Node(it)))
+    }
+
+    /// Compiles a condition of a workflow's graph, where a text that is no condition is searched for in the user's last message.
+    ///
+    /// # Errors
+    /// When it is empty.
+    pub fn parse_workflow(source: &str) -> Result<Expr, Wrong> {
+        let read = Expr::parse(source);
+        let text = source.trim();
+        if read.is_err() && !text.is_empty() { Ok(said(text)) } else { read }
     }
 
     /// Its value; nothing where a name is not defined.
     ///
     /// # Errors
     /// Why it has none.
-    pub fn value(&self, _names: &dyn Names) -> Result<Option<Value>, NoValue> {
-        Ok(None)
+    pub fn value(&self, names: &dyn Names) -> Result<Option<Value>, NoValue> {
+        if let Form::Node(node) = &self.0 {
+            return Evaluator::new(names).value(node).map(|it| it.map(std::borrow::Cow::into_owned));
+        }
+        self.holds(names).map(|it| Some(Value::Bool(it)))
     }
 
     /// Whether it holds.
     ///
     /// # Errors
     /// Why that cannot be said.
-    pub fn holds(&self, _names: &dyn Names) -> Result<bool, NoValue> {
-        Ok(false)
+    pub fn holds(&self, names: &dyn Names) -> Result<bool, NoValue> {
+        match &self.0 {
+            Form::Default => Ok(true),
+            Form::Node(node) => Evaluator::new(names).holds(node),
+            Form::Said(text) => Ok(names.said().to_lowercase().contains(text)),
+            Form::Words(path, value) => Ok(compare::equal(names.value(path).as_deref(), Some(value), true)),
+        }
     }
 
     /// Whether it is the word `default` or `else`.
     pub fn is_default(&self) -> bool {
-        false
+        self.0 == Form::Default
+    }
+
+    /// Whether it is written in a form that is only read for old documents: `contains:text` or `var.path == some words`.
+    pub fn is_legacy(&self) -> bool {
+        matches!(self.0, Form::Said(_) | Form::Words(..))
     }
 
     /// The paths that it reads.
     pub fn reads(&self) -> Vec<Path> {
-        Vec::new()
+        let mut paths = Vec::new();
+        match &self.0 {
+            Form::Default | Form::Said(_) => {}
+            Form::Words(path, _) => paths.push(path.clone()),
+            Form::Node(node) => node.each(&mut |it| {
+                if let Node::Path(path) = it {
+                    paths.push(path.clone());
+                }
+            }),
+        }
+        paths.sort();
+        paths.dedup();
+        paths
     }
+
+    /// Whether it always holds, or never, whatever the names are; nothing when that depends on them.
+    pub fn constant(&self) -> Option<bool> {
+        match &self.0 {
+            Form::Default => Some(true),
+            Form::Node(node) => imply::constant(node),
+            Form::Said(_) | Form::Words(..) => None,
+        }
+    }
+
+    /// Whether another one certainly holds wherever it does.
+    pub fn implies(&self, other: &Expr) -> bool {
+        match (&self.0, &other.0) {
+            (Form::Node(first), Form::Node(second)) => imply::implies(first, second),
+            (Form::Said(whole), Form::Said(part)) => whole.contains(part),
+            (first, second) => first == second || other.constant() == Some(true),
+        }
+    }
+
+    /// The paths that it compares with literals by `==`, `!=` or an order, and the literals.
+    pub fn comparisons(&self) -> Vec<(Path, Value)> {
+        match &self.0 {
+            Form::Default | Form::Said(_) => Vec::new(),
+            Form::Words(path, value) => vec![(path.clone(), value.clone())],
+            Form::Node(node) => imply::comparisons(node),
+        }
+    }
+}
+
+/// A word that is no condition.
+fn lone(name: &str, at: usize) -> Wrong {
+    parse::bad(format!(
+        "'{name}' at character {at} is a lone word; write '{name} is set' or '{name} == true' for a variable, or 'event.text contains \"{name}\"' for \
+         a word of the message"
+    ))
+}
+
+fn said(text: &str) -> Expr {
+    Expr(Form::Said(text.to_lowercase()))
+}
+
+/// `var.path == some words`, unless the words are an expression; a single one is a text and no variable.
+fn words(source: &str, is_expression: bool) -> Option<Form> {
+    let mut scan = Scan::new(source.strip_prefix("var.")?);
+    let path = scan.path().ok()?;
+    scan.space();
+    if !scan.eat("==") {
+        return None;
+    }
+    scan.space();
+    let text = scan.rest;
+    if let Ok(Some(value)) = scan.literal()
+        && scan.rest.is_empty()
+    {
+        return Some(Form::Words(path, value));
+    }
+    let single = text.chars().all(|it| name_character(it) || it == '-' || !it.is_ascii());
+    let words = !text.is_empty() && !text.starts_with('\'') && !text.contains(['"', '(', ')', '[', ']', '{', '}', '&', '|', '=', '<', '>']);
+    (words && (single || !is_expression)).then(|| Form::Words(path, Value::from(text)))
 }

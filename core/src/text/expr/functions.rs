@@ -1,0 +1,210 @@
+//! The functions of expressions.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value};
+
+use super::NoValue;
+use super::compare::{equal, kind, order, text, truth, truth_of_word};
+use super::eval::{Evaluator, Val, made, made_number, none, shown};
+use super::tree::Node;
+use crate::text::braces::length;
+use crate::text::date::Date;
+use crate::text::decimal::{Decimal, number_of};
+
+/// Digits behind the point to which numbers are rounded.
+const MOST_PLACES: u64 = 12;
+
+/// A function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Function {
+    /// How many characters, elements or members there are; 0 of nothing.
+    Len,
+    Lower,
+    Upper,
+    Trim,
+    /// The number that a text looks like; 1 and 0 for true and false.
+    Number,
+    /// The text that a template prints.
+    String,
+    /// What `true`, `yes` and `1` or `false`, `no` and `0` mean; nothing and the empty text are false.
+    Bool,
+    /// The day of a date, of a date with its time or of milliseconds since 1970, as `2026-01-31`; today when nothing is given.
+    Date,
+    /// Whole days from the first date to the second one.
+    DaysBetween,
+    /// The same as `contains`.
+    Has,
+    /// The first value that is set.
+    Coalesce,
+    /// The least of its values or of one list; nothing of an empty one.
+    Min,
+    Max,
+    /// To a whole number, or to so many digits behind the point; a half goes away from zero.
+    Round,
+    Abs,
+    /// Whether an element of a list is true, or equal to the second value.
+    Any,
+    All,
+    /// How many elements of a list are.
+    Count,
+}
+
+/// Name, function, fewest and most values.
+const FUNCTIONS: [(&str, Function, usize, usize); 18] = [
+    ("len", Function::Len, 1, 1),
+    ("lower", Function::Lower, 1, 1),
+    ("upper", Function::Upper, 1, 1),
+    ("trim", Function::Trim, 1, 1),
+    ("number", Function::Number, 1, 1),
+    ("string", Function::String, 1, 1),
+    ("bool", Function::Bool, 1, 1),
+    ("date", Function::Date, 0, 1),
+    ("days_between", Function::DaysBetween, 2, 2),
+    ("has", Function::Has, 2, 2),
+    ("coalesce", Function::Coalesce, 1, usize::MAX),
+    ("min", Function::Min, 1, usize::MAX),
+    ("max", Function::Max, 1, usize::MAX),
+    ("round", Function::Round, 1, 2),
+    ("abs", Function::Abs, 1, 1),
+    ("any", Function::Any, 1, 2),
+    ("all", Function::All, 1, 2),
+    ("count", Function::Count, 1, 2),
+];
+
+impl Function {
+    /// The function of a name, with the fewest and the most values that it takes.
+    pub fn named(name: &str) -> Option<(Function, usize, usize)> {
+        FUNCTIONS.iter().find(|it| it.0 == name).map(|it| (it.1, it.2, it.3))
+    }
+
+    /// The names of all.
+    pub fn names() -> String {
+        FUNCTIONS.map(|it| it.0).join(", ")
+    }
+}
+
+impl<'e> Evaluator<'e> {
+    pub fn call(&mut self, function: Function, parts: &'e [Node]) -> Result<Val<'e>, NoValue> {
+        if function == Function::Coalesce {
+            for part in parts {
+                let value = self.value(part)?;
+                if value.as_ref().is_some_and(|it| !it.is_null()) {
+                    return Ok(value);
+                }
+            }
+            return Ok(None);
+        }
+        let mut given = Vec::with_capacity(parts.len());
+        for part in parts {
+            given.push(self.value(part)?);
+        }
+        let first = given.first().and_then(Option::as_deref);
+        let second = given.get(1).and_then(Option::as_deref);
+        let changed = |change: fn(&str) -> String| Ok(text(first)?.map(|it| Cow::Owned(Value::String(change(&it)))));
+        match function {
+            Function::Len => match first {
+                None | Some(Value::Null) => made(Value::from(0)),
+                Some(value) => match length(value) {
+                    Some(length) => made(Value::from(length)),
+                    None => none("'len' needs a text, a list or an object"),
+                },
+            },
+            Function::Lower => changed(str::to_lowercase),
+            Function::Upper => changed(str::to_uppercase),
+            Function::Trim => changed(|it| it.trim().to_owned()),
+            Function::Number => match first {
+                Some(Value::Bool(truth)) => made(Value::from(u8::from(*truth))),
+                value => number(value).map(|it| Some(Cow::Owned(Value::Number(it)))),
+            },
+            Function::String => made(Value::String(shown(first))),
+            Function::Bool => boolean(first).map(|it| Some(Cow::Owned(Value::Bool(it)))),
+            Function::Date => {
+                let date = if given.is_empty() { Date::of_millis(self.names.now()) } else { date(first)? };
+                made(Value::String(date.day()))
+            }
+            Function::DaysBetween => made(Value::from(date(second)?.days() - date(first)?.days())),
+            Function::Has => self.contains(first, second).and_then(|it| made(Value::Bool(it))),
+            Function::Min => self.extreme(&given, Ordering::Less),
+            Function::Max => self.extreme(&given, Ordering::Greater),
+            Function::Round => {
+                let places = second.map_or(Some(0), Value::as_u64).filter(|it| *it <= MOST_PLACES);
+                let Some(places) = places.and_then(|it| usize::try_from(it).ok()) else {
+                    return none("'round' needs a whole number of digits from 0 to 12");
+                };
+                made_number(Decimal::new(&number(first)?, 0).rounded(places).number())
+            }
+            Function::Abs => {
+                let mut decimal = Decimal::new(&number(first)?, 0);
+                decimal.negative = false;
+                made_number(decimal.number())
+            }
+            Function::Any | Function::All | Function::Count => {
+                let items = self.items(first)?;
+                let asked = given.len() > 1;
+                let count = items.iter().filter(|it| if asked { equal(Some(it), second, false) } else { truth(Some(it)) }).count();
+                if function == Function::Count {
+                    return made(Value::from(count));
+                }
+                made(Value::Bool(if function == Function::Any { count > 0 } else { count == items.len() }))
+            }
+            Function::Coalesce => Ok(None),
+        }
+    }
+
+    /// The elements of a list; none of nothing.
+    fn items<'v>(&mut self, value: Option<&'v Value>) -> Result<&'v [Value], NoValue> {
+        match value {
+            None | Some(Value::Null) => Ok(&[]),
+            Some(Value::Array(items)) => self.spend(items.len()).map(|()| items.as_slice()),
+            Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
+                Err(NoValue(["a list is needed, not ", kind(value)].concat()))
+            }
+        }
+    }
+
+    fn extreme(&mut self, given: &[Val<'e>], wanted: Ordering) -> Result<Val<'e>, NoValue> {
+        let values: Vec<Option<&Value>> = match given {
+            [one] => self.items(one.as_deref())?.iter().map(Some).collect(),
+            several => several.iter().map(Option::as_deref).collect(),
+        };
+        let Some((first, rest)) = values.split_first() else { return Ok(None) };
+        let mut found = *first;
+        // Compared with itself, a lone value has to be one that has an order, too.
+        order(found, found)?;
+        for value in rest {
+            if order(*value, found)? == wanted {
+                found = *value;
+            }
+        }
+        Ok(found.map(|it| Cow::Owned(it.clone())))
+    }
+}
+
+fn number(value: Option<&Value>) -> Result<Number, NoValue> {
+    value.and_then(number_of).ok_or_else(|| NoValue(["a number is needed, not ", kind(value)].concat()))
+}
+
+fn boolean(value: Option<&Value>) -> Result<bool, NoValue> {
+    let found = match value {
+        None | Some(Value::Null) => Some(false),
+        Some(Value::Bool(_) | Value::Number(_)) => Some(truth(value)),
+        Some(Value::String(text)) => match text.trim() {
+            "" | "0" => Some(false),
+            "1" => Some(true),
+            _ => truth_of_word(text),
+        },
+        Some(Value::Array(_) | Value::Object(_)) => None,
+    };
+    found.ok_or_else(|| NoValue([kind(value), " is neither true nor false"].concat()))
+}
+
+fn date(value: Option<&Value>) -> Result<Date, NoValue> {
+    let found = match value {
+        Some(Value::String(text)) => Date::read(text),
+        Some(Value::Number(millis)) => millis.as_i64().map(Date::of_millis),
+        None | Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
+    };
+    found.ok_or_else(|| NoValue(["a date is needed as '2026-01-31', not ", kind(value)].concat()))
+}
