@@ -12,6 +12,9 @@ use crate::text::names::Names;
 use crate::text::path::Path;
 use crate::text::scan::Scan;
 
+/// Bytes of a text that a filter makes; it leaves a value alone that would become longer.
+const MOST_BYTES: usize = 1 << 20;
+
 /// A filter with what it was given.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Filter {
@@ -155,15 +158,21 @@ impl Filter {
             },
             Filter::Json => value.to_string(),
             Filter::UrlEncode => encoded(&printed(value)),
-            Filter::Join(between) => value.as_array()?.iter().map(printed).collect::<Vec<_>>().join(between),
+            Filter::Join(between) => {
+                let items = value.as_array().filter(|it| it.len().saturating_mul(between.len()) <= MOST_BYTES)?;
+                items.iter().map(printed).collect::<Vec<_>>().join(between)
+            }
             Filter::First => return value.as_array().map(|it| it.first().cloned().unwrap_or_default()),
             Filter::Last => return value.as_array().map(|it| it.last().cloned().unwrap_or_default()),
             Filter::Length => return length(value).map(Value::from),
             Filter::Mask(keep) if !value.is_null() => masked(&printed(value), *keep),
-            Filter::Replace(old, new) if !old.is_empty() => value.as_str()?.replace(old, new),
+            Filter::Replace(old, new) if !old.is_empty() => {
+                let fits = |it: &&str| it.matches(old).count().saturating_mul(new.len()) <= MOST_BYTES;
+                value.as_str().filter(fits)?.replace(old, new)
+            }
             Filter::Mask(_) | Filter::Replace(..) | Filter::Default(_) | Filter::Raw | Filter::Translate(_) => return None,
         };
-        Some(Value::String(made))
+        (made.len() <= MOST_BYTES).then_some(Value::String(made))
     }
 }
 

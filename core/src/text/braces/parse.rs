@@ -7,6 +7,9 @@ use crate::text::scan::Scan;
 /// Bytes of a template at most.
 const MOST_BYTES: usize = 32 * 1024;
 
+/// Filters of a hole at most.
+const MOST_FILTERS: usize = 16;
+
 /// Characters of a secret's name at most.
 const MOST_NAME: usize = 64;
 
@@ -58,6 +61,9 @@ fn piece(scan: &mut Scan<'_>) -> Result<Piece, Wrong> {
             let mut filters = Vec::new();
             scan.space();
             while scan.eat("|") {
+                if filters.len() == MOST_FILTERS {
+                    return Err(bad(scan.wrong("there are more than 16 filters") + "; keep the value in a variable between"));
+                }
                 scan.space();
                 filters.push(Filter::read(scan)?);
                 scan.space();

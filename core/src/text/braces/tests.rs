@@ -211,10 +211,19 @@ fn bad_templates_say_what_is_wrong() {
     let unknown = Braces::parse("{{ name | shout }}").unwrap_err();
     assert_eq!(unknown.code, "T002");
     assert!(unknown.message.starts_with("there is no filter 'shout' at character 11; use one of default, upper"));
+    assert_eq!(code(&format!("{{{{ name {} }}}}", "| raw ".repeat(17))), "T001");
     assert_eq!(code(&"x".repeat(32 * 1024)), "");
     assert_eq!(code(&"x".repeat(32 * 1024 + 1)), "T006");
     assert_eq!(code(&format!("{{{{ secret.{} }}}}", "A".repeat(64))), "");
     assert_eq!(code(&format!("{{{{ secret.{} }}}}", "A".repeat(65))), "T001");
+}
+
+#[test]
+fn filters_never_make_a_text_endless() {
+    let grown = format!("{{{{ name {} }}}}", "| replace('a', 'aaaaaaaaaa')".repeat(16));
+    assert!(text(&grown).len() < 1 << 21);
+    assert!(text(&format!("{{{{ name {} }}}}", "| json ".repeat(16))).len() < 1 << 21);
+    assert!(text(&format!("{{{{ name {} }}}}", "| urlencode ".repeat(16))).len() < 1 << 21);
 }
 
 #[test]
