@@ -1,5 +1,23 @@
 //! Values in what users say: the ten system types, lists with synonyms, patterns. (`convoship.md` 4.4)
 
+mod boolean;
+mod currency;
+mod date;
+mod duration;
+mod email;
+mod list;
+mod locale;
+mod number;
+mod parts;
+mod pattern;
+mod phone;
+mod span;
+mod system;
+mod url;
+
+pub use self::list::List;
+pub use self::pattern::Patterns;
+pub use self::system::System;
 use serde_json::Value;
 
 /// Where and when something is said.
@@ -13,7 +31,14 @@ pub struct Said<'s> {
 
 /// A type of values.
 #[derive(Debug, Clone)]
-pub enum Entity {}
+pub enum Entity {
+    /// A type that every assistant has.
+    System(System),
+    /// Values that are written down, with their synonyms.
+    List(List),
+    /// Values of a certain spelling.
+    Patterns(Patterns),
+}
 
 /// What was found in a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,17 +53,271 @@ pub enum Found {
 
 impl Entity {
     /// One of the system types by its name, as `@number`; nothing for another name.
-    pub fn system(_name: &str) -> Option<Entity> {
-        None
+    pub fn system(name: &str) -> Option<Entity> {
+        System::named(name).map(Entity::System)
+    }
+
+    /// A list of values with their synonyms; so many letters of a word may be wrong.
+    pub fn list(entries: &[(String, Vec<String>)], max_edits: u8) -> Entity {
+        Entity::List(List::new(entries, max_edits))
+    }
+
+    /// Patterns in the order in which they are tried; the value is what the group of that name or number holds.
+    ///
+    /// # Errors
+    /// What is wrong with one of them, in one line.
+    pub fn patterns(patterns: &[String], group: Option<&str>) -> Result<Entity, String> {
+        Patterns::new(patterns, group).map(Entity::Patterns)
+    }
+
+    /// What messages call it: `@number`, `list` or `regex`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Entity::System(system) => system.name(),
+            Entity::List(_) => "list",
+            Entity::Patterns(_) => "regex",
+        }
+    }
+
+    /// Spellings of a list that stand for several values, with these values. (N003)
+    pub fn synonym_clashes(&self) -> Vec<(String, Vec<String>)> {
+        match self {
+            Entity::List(list) => list.clashes(),
+            Entity::System(_) | Entity::Patterns(_) => Vec::new(),
+        }
+    }
+
+    /// The first pattern that lacks the group. (N005)
+    pub fn without_group(&self) -> Option<&str> {
+        match self {
+            Entity::Patterns(patterns) => patterns.without_group(),
+            Entity::System(_) | Entity::List(_) => None,
+        }
     }
 
     /// The first value in a text.
-    pub fn extract(&self, _text: &str, _said: Said<'_>) -> Found {
-        Found::Nothing
+    pub fn extract(&self, text: &str, said: Said<'_>) -> Found {
+        let one = |value: Option<Value>| value.map_or(Found::Nothing, Found::One);
+        match self {
+            Entity::System(system) => one(system.find(text.trim(), said).map(|it| it.0)),
+            Entity::List(list) => list.find(text),
+            Entity::Patterns(patterns) => one(patterns.find(text).map(Value::String)),
+        }
     }
 
     /// A given value (of a button, a parameter, a model) as this type stores it; nothing when it is none.
-    pub fn accept(&self, _value: &Value, _said: Said<'_>) -> Option<Value> {
-        None
+    pub fn accept(&self, value: &Value, said: Said<'_>) -> Option<Value> {
+        match (self, value) {
+            (Entity::System(system), Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => system.accept(value),
+            (Entity::System(System::Number), Value::Number(_)) => system::number(value),
+            (_, Value::Number(number)) => self.whole(&number.to_string(), said),
+            (_, Value::String(text)) => self.whole(text, said),
+            (Entity::List(_) | Entity::Patterns(_), Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
+        }
+    }
+
+    /// The value that all of a text is.
+    fn whole(&self, text: &str, said: Said<'_>) -> Option<Value> {
+        match self {
+            Entity::System(system) => system.find(text.trim(), said).filter(|it| it.1).map(|it| it.0),
+            Entity::List(list) => list.whole(text).map(Value::String),
+            Entity::Patterns(patterns) => patterns.whole(text.trim()).map(Value::String),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::phrase::{Phrase, folded};
+    use serde_json::json;
+
+    /// Wednesday, 2026-01-28, at noon.
+    const SAID: Said<'_> = Said { locale: "en-US", now: 1_769_601_600_000 };
+
+    const SYSTEM: [&str; 10] = ["@string", "@number", "@email", "@phone", "@url", "@boolean", "@date", "@currency", "@duration", "@list"];
+
+    fn system(name: &str) -> Entity {
+        Entity::system(name).unwrap()
+    }
+
+    fn sizes() -> Entity {
+        Entity::list(&[("Small".to_owned(), vec!["little".to_owned()]), ("Large".to_owned(), vec!["big".to_owned(), "1".to_owned()])], 1)
+    }
+
+    fn orders() -> Entity {
+        Entity::patterns(&[r"order (\d+)".to_owned()], None).unwrap()
+    }
+
+    #[test]
+    fn types_have_a_name() {
+        for name in SYSTEM {
+            assert_eq!(system(name).kind(), name);
+        }
+        assert!(["number", "@Number", "@x", ""].iter().all(|it| Entity::system(it).is_none()));
+        assert_eq!((sizes().kind(), orders().kind()), ("list", "regex"));
+    }
+
+    #[test]
+    fn values_are_found_in_what_is_said() {
+        for (name, text, expected) in [
+            ("@string", "  hello  there ", json!("hello  there")),
+            ("@number", " about 3 ", json!(3)),
+            ("@email", "it is Bob@Example.COM.", json!("Bob@example.com")),
+            ("@phone", "(555) 123-4567", json!("+15551234567")),
+            ("@url", "example.com", json!("https://example.com")),
+            ("@boolean", "yes please", json!(true)),
+            ("@date", "on Friday", json!("2026-01-30")),
+            ("@currency", "for $5", json!({"amount": "5", "currency": "USD"})),
+            ("@duration", "90 minutes", json!("PT90M")),
+            ("@list", "a, b and c", json!(["a", "b", "c"])),
+        ] {
+            assert_eq!(system(name).extract(text, SAID), Found::One(expected.clone()), "{name}");
+            assert_eq!(system(name).extract(" \t", SAID), Found::Nothing, "{name}");
+            assert_eq!(system(name).accept(&expected, SAID), Some(expected), "{name} as it is stored");
+        }
+        assert_eq!(sizes().extract("a big one", SAID), Found::One(json!("Large")));
+        assert_eq!(orders().extract("my order 12.", SAID), Found::One(json!("12")));
+        let clash = Entity::list(&[("A".to_owned(), vec!["x".to_owned()]), ("B".to_owned(), vec!["X".to_owned()])], 0);
+        assert_eq!(clash.extract("x", SAID), Found::Several(vec!["A".to_owned(), "B".to_owned()]));
+        assert_eq!(clash.synonym_clashes(), [("x".to_owned(), vec!["A".to_owned(), "B".to_owned()])]);
+        assert_eq!((sizes().synonym_clashes(), orders().without_group()), (vec![], None));
+    }
+
+    #[test]
+    fn given_values_have_to_be_of_the_type() {
+        let rows = [
+            ("@string", json!("x"), json!("x")),
+            ("@string", json!(5), json!("5")),
+            ("@string", json!(" "), Value::Null),
+            ("@number", json!("1,000"), json!(1000)),
+            ("@number", json!(1.5), json!(1.5)),
+            ("@number", json!(5.0), json!(5)),
+            ("@number", json!("5 apples"), Value::Null),
+            ("@number", json!(true), Value::Null),
+            ("@email", json!("a@b.de"), json!("a@b.de")),
+            ("@email", json!("mail a@b.de"), Value::Null),
+            ("@phone", json!(5_551_234), json!("5551234")),
+            ("@url", json!("see x.org"), Value::Null),
+            ("@boolean", json!(false), json!(false)),
+            ("@boolean", json!(1), json!(true)),
+            ("@boolean", json!("no"), json!(false)),
+            ("@boolean", json!(2), Value::Null),
+            ("@date", json!("tomorrow"), json!("2026-01-29")),
+            ("@date", json!("2026-02-30"), Value::Null),
+            ("@date", json!(20_260_101), Value::Null),
+            ("@currency", json!("5 EUR"), json!({"amount": "5", "currency": "EUR"})),
+            ("@currency", json!({"amount": 5, "currency": "eur"}), json!({"amount": "5", "currency": "EUR"})),
+            ("@currency", json!(5), Value::Null),
+            ("@duration", json!("2 days"), json!("P2D")),
+            ("@duration", json!({}), Value::Null),
+            ("@list", json!("a, b"), json!(["a", "b"])),
+            ("@list", json!([1]), Value::Null),
+        ];
+        for (name, value, expected) in rows {
+            assert_eq!(system(name).accept(&value, SAID).unwrap_or_default(), expected, "{name} {value}");
+        }
+        assert!(SYSTEM.iter().all(|it| system(it).accept(&Value::Null, SAID).is_none()));
+        assert_eq!(sizes().accept(&json!("LITTLE"), SAID), Some(json!("Small")));
+        assert_eq!(sizes().accept(&json!(1), SAID), Some(json!("Large")));
+        assert_eq!(sizes().accept(&json!("a little"), SAID), None);
+        assert_eq!(sizes().accept(&json!(["Small"]), SAID), None);
+        assert_eq!(orders().accept(&json!(12), SAID), Some(json!("12")));
+    }
+
+    /// Pieces of what people say, and characters at random.
+    fn garbage(state: &mut u64) -> String {
+        const PIECES: [&str; 48] = [
+            "1",
+            "20",
+            "300",
+            "4,000",
+            "0",
+            ".",
+            ",",
+            ":",
+            "-",
+            "/",
+            "+",
+            "%",
+            "$",
+            "€",
+            "@",
+            "a",
+            "and",
+            "half",
+            "hour",
+            "minutes",
+            "h",
+            "P",
+            "T",
+            "in",
+            "days",
+            "March",
+            "today",
+            "friday",
+            "two",
+            "hundred",
+            "thousand",
+            "million",
+            "x.com",
+            "https://",
+            "yes",
+            "no",
+            "(",
+            ")",
+            "'",
+            "\u{301}",
+            "ß",
+            "İ",
+            "\u{a0}",
+            "大",
+            "USD",
+            "kr",
+            "ﬁ",
+            "99999999999999999999",
+        ];
+        let mut next = || {
+            *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (mixed ^ (mixed >> 31)) as usize
+        };
+        let mut text = String::new();
+        for _ in 0..next() % 12 {
+            match next() % 8 {
+                0 => text.push(char::from_u32((next() % 0x3000) as u32).unwrap_or('?')),
+                1 => text.push(char::from((next() % 128) as u8)),
+                _ => text.push_str(PIECES[next() % PIECES.len()]),
+            }
+            if next() % 2 == 0 {
+                text.push(' ');
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn whatever_is_said_nothing_breaks_and_what_is_stored_is_accepted_again() {
+        let mut state = 7;
+        let (list, orders) = (sizes(), orders());
+        for round in 0..400 {
+            let text = garbage(&mut state);
+            for locale in ["en-US", "de-DE", "es-MX", "fr-FR", "it", "pt-BR", "nl", "sv-SE", "en-IN", ""] {
+                let said = Said { locale, ..SAID };
+                for name in SYSTEM {
+                    let entity = system(name);
+                    if let Found::One(value) = entity.extract(&text, said)
+                        && !["@number", "@list"].contains(&name)
+                    {
+                        assert_eq!(entity.accept(&value, said), Some(value), "{round} {name} {locale} {text:?}");
+                    }
+                    let _ = entity.accept(&text.as_str().into(), said);
+                }
+                assert!(Phrase::of(&text, locale).tokens().iter().all(|it| !it.is_empty()));
+            }
+            let _ = (list.extract(&text, SAID), orders.extract(&text, SAID));
+            assert_eq!(folded(&folded(&text)), folded(&text), "{text:?}");
+        }
     }
 }

@@ -7,8 +7,10 @@ const DAY_MS: i64 = 86_400_000;
 pub struct Date {
     /// The year.
     pub year: i64,
-    month: i64,
-    day: i64,
+    /// The month, from 1.
+    pub month: i64,
+    /// The day of the month, from 1.
+    pub day: i64,
     second: i64,
     millisecond: i64,
 }

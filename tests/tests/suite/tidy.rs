@@ -37,7 +37,8 @@ const LAYERS: [(&str, u32); 24] = [
 const LONGEST: usize = 400;
 
 /// What the core may depend on; a longer list needs a sentence in the README.
-const CORE_DEPENDENCIES: [&str; 8] = ["aho-corasick", "base64", "fancy-regex", "regex-syntax", "serde", "serde_json", "sha2", "thiserror"];
+const CORE_DEPENDENCIES: [&str; 9] =
+    ["aho-corasick", "base64", "fancy-regex", "regex-syntax", "serde", "serde_json", "sha2", "thiserror", "unicode-normalization"];
 
 fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -1,0 +1,283 @@
+//! `@currency`: an amount with the sign, the code or the name of its currency before or behind it.
+
+use serde_json::{Map, Value};
+
+use super::locale::{language, region, words};
+use super::number;
+use super::span::{Read, Scan, first};
+
+/// Currencies whose codes are taken in small letters, too; with others they would be words.
+const COMMON: &str = "USDEURGBPJPYCHFCADAUDNZDCNYINRSEKNOKDKKPLNCZKHUFBRLMXNZARSGDHKDKRWTRYRUBAEDSARTHBILSRONUAHIDRPHPVNDMYRCLPARSCOP";
+
+/// The other codes of ISO 4217.
+const CODES: &str = "AFNALLAMDANGAOAAWGAZNBAMBBDBDTBGNBHDBIFBMDBNDBOBBSDBTNBWPBYNBZDCDFCRCCUPCVEDJFDOPDZDEGPERNETBFJDFKPGELGHSGIPGMDGNFGTQ\
+                     GYDHNLHTGIQDIRRISKJMDJODKESKGSKHRKMFKPWKWDKYDKZTLAKLBPLKRLRDLSLLYDMADMDLMGAMKDMMKMNTMOPMRUMURMVRMWKMZNNADNGNNIONPROMR\
+                     PABPENPGKPKRPYGQARRSDRWFSBDSCRSDGSHPSLESOSSRDSSPSTNSVCSYPSZLTJSTMTTNDTOPTTDTWDTZSUGXUYUUZSVEDVESVUVWSTXAFXCDXOFXPFYER\
+                     ZMWZWG";
+
+/// Signs, the longer ones first.
+const SIGNS: [(&str, &str); 28] = [
+    ("US$", "USD"),
+    ("CA$", "CAD"),
+    ("AU$", "AUD"),
+    ("NZ$", "NZD"),
+    ("HK$", "HKD"),
+    ("MX$", "MXN"),
+    ("R$", "BRL"),
+    ("C$", "CAD"),
+    ("A$", "AUD"),
+    ("S$", "SGD"),
+    ("$", "$"),
+    ("€", "EUR"),
+    ("£", "GBP"),
+    ("¥", "¥"),
+    ("￥", "¥"),
+    ("₹", "INR"),
+    ("₩", "KRW"),
+    ("₽", "RUB"),
+    ("₺", "TRY"),
+    ("₴", "UAH"),
+    ("₪", "ILS"),
+    ("₫", "VND"),
+    ("฿", "THB"),
+    ("₦", "NGN"),
+    ("₱", "PHP"),
+    ("zł", "PLN"),
+    ("Kč", "CZK"),
+    ("kr", "kr"),
+];
+
+/// Names, as rows.
+const NAMES: &str = "dollar,dollars,bucks,dolar,dolares,dollari,dollaro|euro,euros|pound,pounds,quid,pfund,libra,libras,livre,livres,sterlina,\
+                     sterline,pond|yen|rupee,rupees,rupie,rupien,rupias|franken,franc,francs,franchi|real,reais";
+const NAMED: [&str; 7] = ["$", "EUR", "GBP", "JPY", "INR", "CHF", "BRL"];
+
+/// The hundredth part.
+const CENTS: &str = "cents,cent,centimes,centime,centimos,centimo,centavos,centavo,centesimi,centesimo,pence,penny";
+
+/// Regions with dollars or crowns of their own.
+const OWN: [(&str, &str, &str); 14] = [
+    ("$", "CA", "CAD"),
+    ("$", "AU", "AUD"),
+    ("$", "NZ", "NZD"),
+    ("$", "SG", "SGD"),
+    ("$", "HK", "HKD"),
+    ("$", "MX", "MXN"),
+    ("$", "AR", "ARS"),
+    ("$", "CL", "CLP"),
+    ("$", "CO", "COP"),
+    ("kr", "SE", "SEK"),
+    ("kr", "NO", "NOK"),
+    ("kr", "DK", "DKK"),
+    ("kr", "IS", "ISK"),
+    ("¥", "CN", "CNY"),
+];
+
+/// The first amount of a text, and whether it is all of it.
+pub(super) fn find(text: &str, locale: &str) -> Option<(Value, bool)> {
+    first(text, |start| money(start, locale))
+}
+
+/// An amount and its currency in an object.
+pub(super) fn accept(value: &Value) -> Option<Value> {
+    let amount = match value.get("amount")? {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+    };
+    let digits = amount.strip_prefix('-').unwrap_or(&amount);
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, "0"));
+    let is_decimal = [whole, decimals].iter().all(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()));
+    let currency = value.get("currency")?.as_str()?.trim().to_ascii_uppercase();
+    (is_decimal && is_code(&currency)).then(|| stored(amount, currency))
+}
+
+fn stored(amount: String, currency: String) -> Value {
+    let members = [("amount".to_owned(), amount.into()), ("currency".to_owned(), currency.into())];
+    Value::Object(Map::from_iter(members))
+}
+
+fn money<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Value> {
+    // A sign before the currency: "-$5".
+    let minus = start.eat("-−").filter(|it| !start.before().is_some_and(char::is_alphanumeric) && currency(*it, locale).is_some());
+    let from = minus.unwrap_or(start);
+    let before = currency(from, locale).filter(|_| !from.before().is_some_and(char::is_alphabetic));
+    let number = before.as_ref().map_or(from, |it| it.1.spaces());
+    let (mut amount, mut end) = number::signed(number, locale)?;
+    if minus.is_some() {
+        amount.insert(0, '-');
+    }
+    let behind = currency(end.spaces(), locale).filter(|it| it.1.ends() || it.1.digits().is_some());
+    // What is more exact wins: "$5 CAD".
+    let (code, is_exact) = match (before, &behind) {
+        (Some((before, _)), Some((behind, next))) if is_plain_code(end.spaces(), *next) => {
+            end = *next;
+            (if before.is_empty() { before } else { behind.clone() }, false)
+        }
+        (Some((before, _)), _) => (before, true),
+        (None, Some((behind, next))) => {
+            end = *next;
+            (behind.clone(), true)
+        }
+        (None, None) => return None,
+    };
+    if is_exact
+        && behind.is_some()
+        && !amount.contains('.')
+        && let Some((cents, next)) = cents(end, locale)
+    {
+        amount.push('.');
+        amount.push_str(&cents);
+        end = next;
+    }
+    (end.ends() && !end.goes_on()).then(|| (stored(amount, code), end))
+}
+
+/// Whether what was read is a code of three letters.
+fn is_plain_code(start: Scan<'_>, end: Scan<'_>) -> bool {
+    let read = start.rest().len() - end.rest().len();
+    start.rest().get(..read).is_some_and(|it| is_code(&it.to_ascii_uppercase()))
+}
+
+/// The currency that follows, as a code.
+fn currency<'t>(at: Scan<'t>, locale: &str) -> Read<'t, String> {
+    if let Some((sign, end)) = SIGNS.iter().find_map(|it| Some((it.1, at.eat_text(it.0)?))) {
+        let is_letters = end.before().is_some_and(char::is_alphabetic);
+        if !is_letters || !end.next().is_some_and(char::is_alphabetic) {
+            return Some((local(sign, locale)?, end));
+        }
+    }
+    if let Some((row, end)) = at.row(NAMES) {
+        return Some((local(NAMED.get(row)?, locale)?, end));
+    }
+    let written = at.rest().get(..3).filter(|it| it.bytes().all(|it| it.is_ascii_alphabetic()))?;
+    let code = written.to_ascii_uppercase();
+    let is_meant = if written == code { is_code(&code) } else { is_in(COMMON, &code) };
+    let end = at.skip(3);
+    (is_meant && !end.next().is_some_and(char::is_alphabetic)).then_some((code, end))
+}
+
+/// The code of a sign that several currencies have.
+fn local(sign: &str, locale: &str) -> Option<String> {
+    let region = region(locale);
+    let own = OWN.iter().find(|it| it.0 == sign && it.1 == region).map(|it| it.2);
+    let code = own.unwrap_or(match (sign, language(locale)) {
+        ("$", _) => "USD",
+        ("¥", "zh") => "CNY",
+        ("¥", _) => "JPY",
+        ("kr", "sv") => "SEK",
+        ("kr", "da") => "DKK",
+        ("kr", "nb" | "nn" | "no") => "NOK",
+        ("kr", _) => return None,
+        (code, _) => code,
+    });
+    Some(code.to_owned())
+}
+
+/// Two digits behind a currency, or a number of cents.
+fn cents<'t>(at: Scan<'t>, locale: &str) -> Read<'t, String> {
+    let at = at.spaces();
+    let and = at.row(words(locale).and).map(|it| it.1.spaces());
+    let (digits, end) = and.unwrap_or(at).digits()?;
+    let named = end.spaces().row(CENTS).map(|it| it.1);
+    let is_cents = digits.len() == 2 || digits.len() == 1 && named.is_some();
+    let end = named.or((and.is_none() && end.ends() && !end.goes_on()).then_some(end))?;
+    is_cents.then(|| (if digits.len() == 1 { "0".to_owned() + digits } else { digits.to_owned() }, end))
+}
+
+fn is_code(code: &str) -> bool {
+    is_in(COMMON, code) || is_in(CODES, code)
+}
+
+fn is_in(codes: &str, code: &str) -> bool {
+    code.len() == 3 && codes.as_bytes().chunks_exact(3).any(|it| it == code.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn amounts_are_found() {
+        for (text, locale, amount, code) in [
+            ("$5", "en-US", "5", "USD"),
+            ("$1,234.50", "en-US", "1234.50", "USD"),
+            ("it costs 20 dollars.", "en-US", "20", "USD"),
+            ("20 bucks", "en-CA", "20", "CAD"),
+            ("$5", "en-CA", "5", "CAD"),
+            ("$5", "en-AU", "5", "AUD"),
+            ("US$5", "en-AU", "5", "USD"),
+            ("$5 CAD", "en-US", "5", "CAD"),
+            ("-$5", "en-US", "-5", "USD"),
+            ("$-5", "en-US", "-5", "USD"),
+            ("5 €", "de-DE", "5", "EUR"),
+            ("1.234,50 €", "de-DE", "1234.50", "EUR"),
+            ("€5", "en-IE", "5", "EUR"),
+            ("EUR 5", "en-US", "5", "EUR"),
+            ("5 eur", "en-US", "5", "EUR"),
+            ("100usd", "en-US", "100", "USD"),
+            ("100 ALL", "en-US", "100", "ALL"),
+            ("1 234,50 EUR", "fr-FR", "1234.50", "EUR"),
+            ("£10", "en-GB", "10", "GBP"),
+            ("10 pounds", "en-GB", "10", "GBP"),
+            ("¥500", "ja-JP", "500", "JPY"),
+            ("¥500", "zh-CN", "500", "CNY"),
+            ("¥500", "zh", "500", "CNY"),
+            ("₹1,00,000", "en-IN", "100000", "INR"),
+            ("R$ 10,00", "pt-BR", "10.00", "BRL"),
+            ("10 reais", "pt-BR", "10", "BRL"),
+            ("100 kr", "sv-SE", "100", "SEK"),
+            ("100 zł", "pl-PL", "100", "PLN"),
+            ("$0.50", "en", "0.50", "USD"),
+            ("$.5", "en", "0.5", "USD"),
+            ("five dollars", "en", "5", "USD"),
+            ("$2 million", "en", "2000000", "USD"),
+            ("5 euro 50", "nl", "5.50", "EUR"),
+            ("5 dollars and 5 cents", "en", "5.05", "USD"),
+            ("12 €50", "fr", "12.50", "EUR"),
+            ("5 dólares", "es", "5", "USD"),
+            ("10 CHF", "de-CH", "10", "CHF"),
+        ] {
+            assert_eq!(find(text, locale).map(|it| it.0), Some(json!({"amount": amount, "currency": code})), "{text} {locale}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_amount_is_not_one() {
+        for text in
+            ["", "5", "dollars", "$", "5 all", "5 apples", "5 XXX", "USD", "$5k", "$1.2.3", "100 kr", "5 eurobonds", "€", "AB$5x", "5 usdx"]
+        {
+            assert_eq!(find(text, "en-US"), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn objects_are_taken() {
+        let taken = |value: Value| accept(&value);
+        assert_eq!(taken(json!({"currency": "usd", "amount": "1234.50"})), Some(json!({"amount": "1234.50", "currency": "USD"})));
+        assert_eq!(taken(json!({"amount": -5, "currency": "EUR"})), Some(json!({"amount": "-5", "currency": "EUR"})));
+        for value in [
+            json!({"amount": "1,5", "currency": "EUR"}),
+            json!({"amount": "", "currency": "EUR"}),
+            json!({"amount": "5.", "currency": "EUR"}),
+            json!({"amount": "5", "currency": "XYZ"}),
+            json!({"amount": "5"}),
+            json!({"amount": true, "currency": "EUR"}),
+            json!([]),
+        ] {
+            assert_eq!(taken(value.clone()), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn codes_are_whole() {
+        assert_eq!((COMMON.len() % 3, CODES.len() % 3), (0, 0));
+        let codes: Vec<&[u8]> = COMMON.as_bytes().chunks(3).chain(CODES.as_bytes().chunks(3)).collect();
+        let mut once = codes.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), codes.len());
+        assert!(SIGNS.iter().all(|it| it.1.len() < 3 || is_code(it.1)));
+    }
+}

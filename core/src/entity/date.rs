@@ -1,0 +1,358 @@
+//! `@date`: days in digits and in words, as people of the locale write and say them.
+
+use super::locale::{Words, language, region, words};
+use super::span::{Read, Scan, first};
+use super::{Said, number};
+use crate::text::date::Date;
+
+const DAY_MS: i64 = 86_400_000;
+
+/// Endings of the number of a day.
+const ORDINALS: &str = "st,nd,rd,th,er,e,o,a,º,ª";
+
+/// A day, and what its words mean where it is said.
+struct Place<'s> {
+    /// Days since 1970.
+    today: i64,
+    locale: &'s str,
+    words: &'static Words,
+}
+
+/// The first day of a text in ISO 8601, and whether it is all of the text.
+pub(super) fn find(text: &str, said: Said<'_>) -> Option<(String, bool)> {
+    let place = Place { today: said.now.div_euclid(DAY_MS), locale: said.locale, words: words(said.locale) };
+    first(text, |start| {
+        let found = if start.digits().is_some() { place.in_digits(start) } else { place.in_words(start) };
+        let (day, end) = found.filter(|it| it.1.ends())?;
+        let date = Date::of_millis(day.checked_mul(DAY_MS)?);
+        (1..=9999).contains(&date.year).then(|| (date.day(), end))
+    })
+}
+
+impl Place<'_> {
+    fn in_digits<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
+        if start.is_within_number() {
+            return None;
+        }
+        iso(start).or_else(|| self.numeric(start)).or_else(|| self.day_and_month(start)).or_else(|| self.from_now(start))
+    }
+
+    fn in_words<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
+        start.next().filter(|it| it.is_alphabetic())?;
+        self.relative(start).or_else(|| self.month_and_day(start)).or_else(|| self.span_of_days(start)).or_else(|| self.from_now(start))
+    }
+
+    /// `3/4`, `3.4.2026`, `3-4-26`
+    fn numeric<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
+        let (one, next) = start.small(2)?;
+        let sign = next.next().filter(|it| "/.-".contains(*it))?;
+        let sign = sign.encode_utf8(&mut [0; 4]).to_owned();
+        let (two, end) = next.eat(&sign)?.small(2)?;
+        let (month, day) = if self.is_month_first() { (one, two) } else { (two, one) };
+        if let Some((year, digits, end)) = end.eat(&sign).and_then(year) {
+            return (digits != 3 && !end.goes_on()).then_some((day_of(year, month, day)?, end));
+        }
+        // With points, and with a hyphen, it could be a number or a range.
+        let end = match sign.as_str() {
+            "/" => end,
+            "." if !number::is_point(self.locale) => end.past_any("."),
+            _ => return None,
+        };
+        (!end.goes_on()).then_some((self.coming(month, day)?, end))
+    }
+
+    fn is_month_first(&self) -> bool {
+        language(self.locale) == "en" && matches!(region(self.locale).as_str(), "" | "US" | "PH")
+    }
+
+    /// `5 March`, `5th of March 2027`, `5. März`
+    fn day_and_month<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
+        let (day, end) = day_number(start)?;
+        let end = gap(end.past_any("."));
+        let end = if self.words.of.is_empty() { end } else { end.words(self.words.of).map_or(end, Scan::spaces) };
+        let (month, end) = self.month(end)?;
+        self.with_year(month, day, end)
+    }
+
+    /// `March 5`, `Mar. 5th, 2027`
+    fn month_and_day<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
+        let (month, end) = self.month(start)?;
+        let (day, end) = day_number(gap(end.past_any(".")))?;
+        (!end.goes_on()).then_some(())?;
+        self.with_year(month, day, end)
+    }
+
+    fn month<'t>(&self, at: Scan<'t>) -> Read<'t, i64> {
+        if let Some((index, end)) = at.row(self.words.months) {
+            return Some((index as i64 + 1, end));
+        }
+        let (word, end) = at.word()?;
+        let mut meant = self.words.months.split('|').enumerate().filter(|it| word.len() >= 3 && it.1.starts_with(&word));
+        let month = meant.next()?.0 as i64 + 1;
+        meant.next().is_none().then_some((month, end))
+    }
+
+    /// A year may follow day and month.
+    fn with_year<'t>(&self, month: i64, day: i64, end: Scan<'t>) -> Read<'t, i64> {
+        let behind = gap(end.past_any(".").past_any(","));
+        let behind = ["de", "del"].iter().find_map(|it| behind.words(it)).map_or(behind, Scan::spaces);
+        match year(behind).filter(|it| it.1 == 4 && it.2.ends() && !it.2.goes_on()) {
+            Some((year, _, end)) => Some((day_of(year, month, day)?, end)),
+            None => Some((self.coming(month, day)?, end)),
+        }
+    }
+
+    /// The next such day, from today on.
+    fn coming(&self, month: i64, day: i64) -> Option<i64> {
+        let year = Date::of_millis(self.today.checked_mul(DAY_MS)?).year;
+        // The last day of February may be eight years away.
+        (year..=year + 8).filter_map(|it| day_of(it, month, day)).find(|it| *it >= self.today)
+    }
+
+    /// `tomorrow`, `Friday`
+    fn relative<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
+        let before = start.word_before();
+        if !before.is_empty() && self.words.no_day.split(',').any(|it| it == before) {
+            return None;
+        }
+        // What is said in more words first: the day after tomorrow.
+        if let Some((index, end)) = start.row(self.words.days) {
+            return Some((self.today + [0, 1, -1, 2].get(index)?, end));
+        }
+        let (weekday, end) = start.row(self.words.weekdays)?;
+        // The first day of 1970 was a Thursday.
+        let ahead = (weekday as i64 - (self.today + 3)).rem_euclid(7);
+        Some((self.today + if ahead == 0 { 7 } else { ahead }, end))
+    }
+
+    /// `in 3 weeks`
+    fn span_of_days<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
+        let (_, end) = start.row(self.words.within)?;
+        self.ahead(end.spaces())
+    }
+
+    /// `3 weeks from now`
+    fn from_now<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
+        let (day, end) = self.ahead(start)?;
+        Some((day, end.spaces().row("from now,from today,hence").filter(|_| language(self.locale) == "en")?.1))
+    }
+
+    /// So many days, weeks, months or years.
+    fn ahead<'t>(&self, at: Scan<'t>) -> Read<'t, i64> {
+        let counted = number::amount(at, self.locale).and_then(|(count, end)| Some((count.parse::<i64>().ok()?, end)));
+        let (count, end) = counted.or_else(|| at.row(self.words.article).map(|it| (1, it.1)))?;
+        let (unit, end) = end.spaces().row(self.words.units)?;
+        let count = Some(count).filter(|it| *it <= 4_000_000)?;
+        let day = match unit {
+            0 => self.months_ahead(count * 12)?,
+            1 => self.months_ahead(count)?,
+            2 => self.today + count * 7,
+            3 => self.today + count,
+            _ => return None,
+        };
+        Some((day, end))
+    }
+
+    /// The same day of a later month, or its last one.
+    fn months_ahead(&self, count: i64) -> Option<i64> {
+        let today = Date::of_millis(self.today.checked_mul(DAY_MS)?);
+        let months = today.year * 12 + today.month - 1 + count;
+        let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
+        (28..=today.day).rev().chain([today.day]).find_map(|day| day_of(year, month, day))
+    }
+}
+
+/// `2026-03-05`, with a time or without.
+fn iso(start: Scan<'_>) -> Read<'_, i64> {
+    let (year, digits, next) = year(start)?;
+    let sign = ["-", "/", "."].into_iter().find(|it| digits == 4 && next.eat(it).is_some())?;
+    let (month, next) = next.eat(sign)?.small(2)?;
+    let (day, end) = next.eat(sign)?.small(2)?;
+    let is_whole = !end.goes_on();
+    let time = end.eat("T").filter(|it| it.digits().is_some());
+    let time = time.map(|it| it.skip(it.rest().bytes().take_while(|it| it.is_ascii_digit() || b":.,Z+-".contains(it)).count()));
+    is_whole.then_some((day_of(year, month, day)?, time.unwrap_or(end)))
+}
+
+/// A year, the number of its digits, and what follows.
+fn year(at: Scan<'_>) -> Option<(i64, usize, Scan<'_>)> {
+    let (year, end) = at.small(4)?;
+    let digits = at.rest().len() - end.rest().len();
+    let century = if digits > 2 {
+        0
+    } else if year < 70 {
+        2000
+    } else {
+        1900
+    };
+    (digits >= 2).then_some((year + century, digits, end))
+}
+
+/// The number of a day, as `5`, `5th`.
+fn day_number(at: Scan<'_>) -> Read<'_, i64> {
+    let (day, end) = at.small(2)?;
+    let ordinal = end.eat("ºª").or_else(|| end.row(ORDINALS).map(|it| it.1));
+    let end = ordinal.unwrap_or(end);
+    end.ends().then_some((day, end))
+}
+
+/// Behind white space or a hyphen.
+fn gap(at: Scan<'_>) -> Scan<'_> {
+    let spaces = at.spaces();
+    if spaces.rest().len() == at.rest().len() { at.past_any("-") } else { spaces }
+}
+
+/// Days since 1970; nothing for a day that is not in the calendar.
+fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + i64::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1..=days).contains(&day) || !(1..=9999).contains(&year) {
+        return None;
+    }
+    // Counted from March, as the leap day is the last of such a year.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    Some(365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wednesday, 2026-01-28, at noon.
+    const NOW: i64 = 1_769_601_600_000;
+
+    fn on(text: &str, locale: &str) -> String {
+        find(text, Said { locale, now: NOW }).map(|it| it.0).unwrap_or_default()
+    }
+
+    #[test]
+    fn days_are_found() {
+        for (text, locale, expected) in [
+            ("2026-03-05", "en-US", "2026-03-05"),
+            ("2026-03-05T10:20:00Z", "en-US", "2026-03-05"),
+            ("on 2026/3/5, please", "de", "2026-03-05"),
+            ("3/4/2026", "en-US", "2026-03-04"),
+            ("3/4/2026", "en-GB", "2026-04-03"),
+            ("3/4", "en", "2026-03-04"),
+            ("3/4", "fr-FR", "2026-04-03"),
+            ("1/2", "en-US", "2027-01-02"),
+            ("28/1", "en-GB", "2026-01-28"),
+            ("27/1", "en-GB", "2027-01-27"),
+            ("3.4.2026", "de-DE", "2026-04-03"),
+            ("am 3.4.", "de-DE", "2026-04-03"),
+            ("3.4", "de-DE", "2026-04-03"),
+            ("03-04-2026", "nl", "2026-04-03"),
+            ("3/4/26", "en-US", "2026-03-04"),
+            ("12/5/85", "en-US", "1985-12-05"),
+            ("29/2", "en-GB", "2028-02-29"),
+            ("5 March", "en-US", "2026-03-05"),
+            ("5th of March 2027", "en-US", "2027-03-05"),
+            ("March 5, 2027", "en-US", "2027-03-05"),
+            ("Mar. 5th", "en-US", "2026-03-05"),
+            ("jan 5", "en-US", "2027-01-05"),
+            ("it is sept 1st.", "en", "2026-09-01"),
+            ("5-Mar-2027", "en", "2027-03-05"),
+            ("5. März 2027", "de", "2027-03-05"),
+            ("am 5. Mai", "de", "2026-05-05"),
+            ("5 de marzo de 2027", "es", "2027-03-05"),
+            ("el 5 de enero", "es", "2027-01-05"),
+            ("le 1er août", "fr", "2026-08-01"),
+            ("5 dicembre", "it", "2026-12-05"),
+            ("1º de março", "pt-BR", "2026-03-01"),
+            ("5 maart 2026", "nl", "2026-03-05"),
+            ("today", "en", "2026-01-28"),
+            ("Tomorrow!", "en", "2026-01-29"),
+            ("yesterday", "en", "2026-01-27"),
+            ("the day after tomorrow", "en", "2026-01-30"),
+            ("heute", "de", "2026-01-28"),
+            ("übermorgen", "de", "2026-01-30"),
+            ("morgen", "nl", "2026-01-29"),
+            ("mañana", "es", "2026-01-29"),
+            ("pasado mañana", "es", "2026-01-30"),
+            ("aujourd'hui", "fr", "2026-01-28"),
+            ("après-demain", "fr", "2026-01-30"),
+            ("domani", "it", "2026-01-29"),
+            ("amanhã", "pt", "2026-01-29"),
+            ("Thursday", "en", "2026-01-29"),
+            ("next wednesday", "en", "2026-02-04"),
+            ("on tue", "en", "2026-02-03"),
+            ("am Montag", "de", "2026-02-02"),
+            ("sábado", "es", "2026-01-31"),
+            ("dimanche", "fr", "2026-02-01"),
+            ("lunedì", "it", "2026-02-02"),
+            ("sexta-feira", "pt", "2026-01-30"),
+            ("vrijdag", "nl", "2026-01-30"),
+            ("in 3 days", "en", "2026-01-31"),
+            ("in a week", "en", "2026-02-04"),
+            ("in two weeks", "en", "2026-02-11"),
+            ("in 1 month", "en", "2026-02-28"),
+            ("in 13 months", "en", "2027-02-28"),
+            ("in a year", "en", "2027-01-28"),
+            ("3 days from now", "en", "2026-01-31"),
+            ("two weeks from today", "en", "2026-02-11"),
+            ("in 3 Tagen", "de", "2026-01-31"),
+            ("in einer Woche", "de", "2026-02-04"),
+            ("dentro de 2 semanas", "es", "2026-02-11"),
+            ("dans 3 jours", "fr", "2026-01-31"),
+            ("tra 3 giorni", "it", "2026-01-31"),
+            ("daqui a 2 meses", "pt", "2026-03-28"),
+            ("over 3 dagen", "nl", "2026-01-31"),
+        ] {
+            assert_eq!(on(text, locale), expected, "{text} {locale}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_day_is_not_one() {
+        for (text, locale) in [
+            ("", "en"),
+            ("soon", "en"),
+            ("31 Feb", "en"),
+            ("30/2/2026", "en-GB"),
+            ("29 February 2026", "en"),
+            ("13/13/2026", "en-US"),
+            ("13/4/2026", "en-US"),
+            ("2026-13-01", "en"),
+            ("2026-02-30", "en"),
+            ("0/1", "en"),
+            ("3.4", "en"),
+            ("3-4", "nl"),
+            ("1/2/3/4", "en"),
+            ("5", "en"),
+            ("march", "en"),
+            ("March 2027", "en"),
+            ("3 days", "en"),
+            ("3 days ago", "en"),
+            ("in 3 hours", "en"),
+            ("last friday", "en"),
+            ("Guten Morgen", "de"),
+            ("mondays", "en"),
+            ("12345-01-01", "en"),
+            ("in 99999999 days", "en"),
+            ("in 4000000 weeks", "en"),
+            ("1.2.3.4", "de"),
+            ("5 juice", "en"),
+            ("heute", "fr"),
+        ] {
+            assert_eq!(on(text, locale), "", "{text} {locale}");
+        }
+    }
+
+    #[test]
+    fn the_calendar_goes_there_and_back() {
+        for day in (-719_162..2_932_896).step_by(97) {
+            let date = Date::of_millis(day * DAY_MS);
+            assert_eq!(day_of(date.year, date.month, date.day), Some(day));
+        }
+        for now in [i64::MIN, i64::MAX, -62_200_000_000_000] {
+            let _ = find("today", Said { locale: "en", now });
+            let _ = find("in 2 months", Said { locale: "en", now });
+            let _ = find("5 May", Said { locale: "en", now });
+        }
+    }
+}

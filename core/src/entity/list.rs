@@ -1,0 +1,296 @@
+//! Lists of values with their synonyms, and with wrong letters.
+
+use std::collections::BTreeMap;
+
+use super::Found;
+use crate::text::phrase::{folded, is_one_word};
+
+/// Letters of a word from which on some may be wrong.
+const LEAST_LETTERS: usize = 5;
+
+/// Values with their synonyms.
+#[derive(Debug, Clone)]
+pub struct List {
+    values: Vec<String>,
+    spellings: Vec<Spelling>,
+    max_edits: usize,
+}
+
+/// One of the texts that stand for a value.
+#[derive(Debug, Clone)]
+struct Spelling {
+    written: String,
+    folded: String,
+    value: usize,
+}
+
+impl List {
+    pub(super) fn new(entries: &[(String, Vec<String>)], max_edits: u8) -> List {
+        let mut list = List { values: Vec::new(), spellings: Vec::new(), max_edits: max_edits.into() };
+        for (value, synonyms) in entries {
+            let known = list.values.iter().position(|it| it == value);
+            let index = known.unwrap_or(list.values.len());
+            if known.is_none() {
+                list.values.push(value.clone());
+            }
+            for written in [value].into_iter().chain(synonyms) {
+                let folded = folded(written);
+                if !folded.is_empty() {
+                    list.spellings.push(Spelling { written: written.clone(), folded, value: index });
+                }
+            }
+        }
+        list
+    }
+
+    /// The values, in the order of the document.
+    pub fn values(&self) -> &[String] {
+        &self.values
+    }
+
+    /// Spellings that stand for several values, with these values.
+    pub(super) fn clashes(&self) -> Vec<(String, Vec<String>)> {
+        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut clashing: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (index, spelling) in self.spellings.iter().enumerate() {
+            let first = *first.entry(&spelling.folded).or_insert(index);
+            if self.spellings.get(first).is_some_and(|it| it.value != spelling.value) {
+                clashing.entry(first).or_default().push(spelling.value);
+            }
+        }
+        let clash = |(first, others): (usize, Vec<usize>)| {
+            let spelling = self.spellings.get(first)?;
+            Some((spelling.written.clone(), self.named([spelling.value].into_iter().chain(others).collect())))
+        };
+        clashing.into_iter().filter_map(clash).collect()
+    }
+
+    /// The values of these numbers, each once, in the order of the document.
+    fn named(&self, mut numbers: Vec<usize>) -> Vec<String> {
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.into_iter().filter_map(|it| self.values.get(it)).cloned().collect()
+    }
+
+    /// The value that a text holds as whole words: of the longest spelling, then of the leftmost; else of the nearest.
+    pub(super) fn find(&self, text: &str) -> Found {
+        let text = folded(text);
+        let mut best: Option<(usize, usize)> = None;
+        let mut fitting = Vec::new();
+        for spelling in &self.spellings {
+            let length = spelling.folded.chars().count();
+            if best.is_some_and(|it| it.0 > length) {
+                continue;
+            }
+            let Some(at) = place(&text, &spelling.folded) else { continue };
+            if best.is_none_or(|it| it.0 < length || it.1 > at) {
+                best = Some((length, at));
+                fitting.clear();
+            }
+            if best == Some((length, at)) {
+                fitting.push(spelling.value);
+            }
+        }
+        let mut values = self.named(fitting);
+        match values.len() {
+            0 => self.nearest(&text).map_or(Found::Nothing, |it| Found::One(it.into())),
+            1 => values.pop().map_or(Found::Nothing, |it| Found::One(it.into())),
+            _ => Found::Several(values),
+        }
+    }
+
+    /// The value that all of a text stands for.
+    pub(super) fn whole(&self, text: &str) -> Option<String> {
+        // A value that is written as it is stands for itself, whatever else folds like it.
+        if let Some(value) = self.values.iter().find(|it| *it == text) {
+            return Some(value.clone());
+        }
+        let text = folded(text);
+        let fitting = self.spellings.iter().filter(|it| it.folded == text).map(|it| it.value).collect();
+        let mut values = self.named(fitting);
+        values.pop().filter(|_| values.is_empty())
+    }
+
+    /// The only value with the fewest wrong letters.
+    fn nearest(&self, text: &str) -> Option<String> {
+        let said: Vec<Vec<char>> = words(text);
+        let mut least = self.max_edits;
+        let mut nearest: Vec<usize> = Vec::new();
+        for spelling in self.spellings.iter().filter(|_| self.max_edits > 0) {
+            let wanted = words(&spelling.folded);
+            for run in said.windows(wanted.len().max(1)) {
+                let Some(edits) = run_edits(run, &wanted, least) else { continue };
+                if edits < least {
+                    least = edits;
+                    nearest.clear();
+                }
+                nearest.push(spelling.value);
+            }
+        }
+        let mut values = self.named(nearest);
+        values.pop().filter(|_| values.is_empty())
+    }
+}
+
+/// Where a spelling first stands in a text as whole words.
+fn place(text: &str, spelling: &str) -> Option<usize> {
+    let is_cut = |left: Option<char>, right: Option<char>| left.zip(right).is_some_and(|it| is_one_word(it.0, it.1));
+    let (first, last) = (spelling.chars().next(), spelling.chars().next_back());
+    text.match_indices(spelling).map(|it| it.0).find(|at| {
+        let before = text.get(..*at).and_then(|it| it.chars().next_back());
+        let behind = text.get(at + spelling.len()..).and_then(|it| it.chars().next());
+        !is_cut(before, first) && !is_cut(last, behind)
+    })
+}
+
+fn words(text: &str) -> Vec<Vec<char>> {
+    let words = text.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty());
+    words.map(|it| it.chars().collect()).collect()
+}
+
+/// The letters that are wrong in a run of words; nothing when they are more than may be.
+fn run_edits(said: &[Vec<char>], wanted: &[Vec<char>], most: usize) -> Option<usize> {
+    if wanted.is_empty() {
+        return None;
+    }
+    said.iter().zip(wanted).try_fold(0, |sum, (said, wanted)| {
+        if said == wanted {
+            return Some(sum);
+        }
+        let can_differ = said.len().min(wanted.len()) >= LEAST_LETTERS && said.len().abs_diff(wanted.len()) <= most;
+        let edits = if can_differ { sum + edits(said, wanted) } else { usize::MAX };
+        (edits <= most).then_some(edits)
+    })
+}
+
+/// Letters to insert, to leave out, to replace, and neighbours to swap (Damerau-Levenshtein, each place once).
+fn edits(left: &[char], right: &[char]) -> usize {
+    let mut older: Vec<usize> = Vec::new();
+    let mut old: Vec<usize> = (0..=right.len()).collect();
+    let mut before = None;
+    for (row, one) in left.iter().enumerate() {
+        let mut new = vec![row + 1];
+        let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX - 1);
+        let mut other_before = None;
+        for (column, other) in right.iter().enumerate() {
+            let replaced = at(&old, column) + usize::from(one != other);
+            let mut least = replaced.min(at(&old, column + 1) + 1).min(at(&new, column) + 1);
+            if before == Some(other) && other_before == Some(one) {
+                least = least.min(at(&older, column - 1) + 1);
+            }
+            new.push(least);
+            other_before = Some(other);
+        }
+        older = std::mem::replace(&mut old, new);
+        before = Some(one);
+    }
+    old.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str, max_edits: u8) -> List {
+        let entry = |it: &str| {
+            let (value, synonyms) = it.split_once('=').unwrap_or((it, ""));
+            (value.to_owned(), synonyms.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect())
+        };
+        List::new(&text.split('|').map(entry).collect::<Vec<_>>(), max_edits)
+    }
+
+    fn found(found: Found) -> String {
+        match found {
+            Found::Nothing => String::new(),
+            Found::One(value) => value.as_str().unwrap().to_owned(),
+            Found::Several(values) => values.join("|"),
+        }
+    }
+
+    #[test]
+    fn the_longest_then_the_leftmost_is_found() {
+        let list = list("Credit=credit card,visa|Card=plastic|Café crème|C++|T-shirt|Large=big,grande|Small=little|大杯", 0);
+        for (text, expected) in [
+            ("credit", "Credit"),
+            ("my CREDIT  card please", "Credit"),
+            ("the card", "Card"),
+            ("cards", ""),
+            ("a cafe creme!", "Café crème"),
+            ("CAFE\u{301} CRE\u{300}ME", "Café crème"),
+            ("I know c++ well", "C++"),
+            ("c", ""),
+            ("c+", ""),
+            ("a t-shirt", "T-shirt"),
+            ("a t shirt", ""),
+            ("large or small", "Large"),
+            ("small or large", "Small"),
+            ("big or plastic", "Card"),
+            ("big, little", "Small"),
+            ("grandeur", ""),
+            ("visa's", "Credit"),
+            ("我要大杯咖啡", "大杯"),
+            ("carte", ""),
+            ("", ""),
+        ] {
+            assert_eq!(found(list.find(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_spelling_of_several_values_is_ambiguous() {
+        let list = list("Gold=premium|Silver=Premium,basic|Bronze=basic,PREMIUM", 2);
+        assert_eq!(found(list.find("premium please")), "Gold|Silver|Bronze");
+        assert_eq!(found(list.find("basic")), "Silver|Bronze");
+        assert_eq!(found(list.find("basic gold")), "Silver|Bronze");
+        assert_eq!(found(list.find("premum")), "");
+        assert_eq!((list.whole("premium"), list.whole("GOLD")), (None, Some("Gold".to_owned())));
+        let clash = |spelling: &str, values: &[&str]| (spelling.to_owned(), values.iter().map(|it| (*it).to_owned()).collect());
+        assert_eq!(list.clashes(), [clash("premium", &["Gold", "Silver", "Bronze"]), clash("basic", &["Silver", "Bronze"])]);
+    }
+
+    #[test]
+    fn spellings_of_one_value_do_not_clash() {
+        assert_eq!(list("Gold=gold,GOLD,or|Silver=argent|Gold=aurum", 0).clashes(), []);
+        assert_eq!(found(list("Gold=gold,GOLD|Gold=aurum", 0).find("gold")), "Gold");
+        let list = list("a b=x| ", 0);
+        assert_eq!(
+            (list.values().len(), list.whole(" A   B "), list.whole("a"), list.whole("a b c")),
+            (2, Some("a b".to_owned()), None, None)
+        );
+    }
+
+    #[test]
+    fn wrong_letters_are_forgiven() {
+        let one = list("express=express mail|standard|gold|overnight=next day delivery|expresso", 1);
+        for (text, expected) in [
+            ("expres", "express"),
+            ("exrpess please", "express"),
+            ("standrad", "standard"),
+            ("standrd, please", "standard"),
+            ("stndrd", ""),
+            ("golf", ""),
+            ("golds", ""),
+            ("next day delivry", "overnight"),
+            ("next dat delivery", ""),
+            ("exprees mail", "express"),
+            ("stand", ""),
+            ("exp", ""),
+        ] {
+            assert_eq!(found(one.find(text)), expected, "{text}");
+        }
+        let two = list("standard|planet|planed", 2);
+        assert_eq!(found(two.find("stundord")), "standard");
+        assert_eq!(found(two.find("planek")), "", "two are as near");
+        assert_eq!(found(list("standard", 0).find("standrd")), "");
+    }
+
+    #[test]
+    fn edits_are_counted() {
+        let count = |left: &str, right: &str| edits(&left.chars().collect::<Vec<_>>(), &right.chars().collect::<Vec<_>>());
+        for (left, right, expected) in
+            [("", "", 0), ("a", "", 1), ("", "ab", 2), ("ab", "ba", 1), ("kitten", "sitting", 3), ("ca", "abc", 3), ("abcdef", "abdcef", 1)]
+        {
+            assert_eq!((count(left, right), count(right, left)), (expected, expected), "{left} {right}");
+        }
+    }
+}

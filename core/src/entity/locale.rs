@@ -1,0 +1,222 @@
+//! The words that values are made of, in seven languages.
+//!
+//! Rows of a table are parted by `|`, the words for one row by `,`; all are folded.
+
+/// The words of a language.
+pub(super) struct Words {
+    language: &'static str,
+    /// Between the last two parts of a list.
+    pub and: &'static str,
+    /// One, before a unit.
+    pub article: &'static str,
+    /// One half, before or behind a unit.
+    pub half: &'static str,
+    /// From January.
+    pub months: &'static str,
+    /// From Monday.
+    pub weekdays: &'static str,
+    /// Today, tomorrow, yesterday, the day after tomorrow.
+    pub days: &'static str,
+    /// Before a day of the past, and before a word that only looks like a day.
+    pub no_day: &'static str,
+    /// Before a month.
+    pub of: &'static str,
+    /// Before a span of time that begins today.
+    pub within: &'static str,
+    /// Years, months, weeks, days, hours, minutes, seconds.
+    pub units: &'static str,
+    /// Words of consent.
+    pub yes: &'static str,
+    /// Words of refusal.
+    pub no: &'static str,
+    /// Words that turn consent around, and say nothing alone.
+    pub not: &'static str,
+    /// Words of doubt.
+    pub unsure: &'static str,
+    /// Consent and refusal, when said alone.
+    pub alone: [&'static str; 2],
+}
+
+/// The words of a locale's language; those of English for a language without.
+pub(super) fn words(locale: &str) -> &'static Words {
+    let language = language(locale);
+    WORDS.iter().find(|it| language.eq_ignore_ascii_case(it.language)).unwrap_or(&EN)
+}
+
+/// The language of a locale.
+pub(super) fn language(locale: &str) -> &str {
+    locale.split(['-', '_']).next().unwrap_or_default()
+}
+
+/// The region of a locale, in capitals; empty without one.
+pub(super) fn region(locale: &str) -> String {
+    let region = locale.split(['-', '_']).skip(1).find(|it| it.len() == 2);
+    region.unwrap_or_default().to_ascii_uppercase()
+}
+
+const WORDS: [Words; 7] = [EN, DE, ES, FR, IT, PT, NL];
+
+const EN: Words = Words {
+    language: "en",
+    and: "and",
+    article: "a,an",
+    half: "half",
+    months: "january|february|march|april|may|june|july|august|september|october|november|december",
+    weekdays: "monday,mon|tuesday,tue,tues|wednesday,wed|thursday,thu,thur,thurs|friday,fri|saturday,sat|sunday,sun",
+    days: "today|tomorrow|yesterday|day after tomorrow",
+    no_day: "last,past",
+    of: "of",
+    within: "in",
+    units: "years,year,yrs,yr|months,month|weeks,week,wks,wk|days,day,d|hours,hour,hrs,hr,h|minutes,minute,mins,min,m|seconds,second,secs,sec,s",
+    yes: "yes,yeah,yep,yup,yea,sure,ok,okay,correct,right,certainly,definitely,absolutely,affirmative,indeed,of course,please do,go ahead,\
+          sounds good,no problem,no worries,no doubt,why not,true",
+    no: "no,nope,nah,never,negative,incorrect,wrong,no way,of course not,absolutely not,definitely not,certainly not,no thanks,false",
+    not: "not,dont,didnt,isnt,cant,wont,doesnt",
+    unsure: "dont know,not know,not sure,no idea,no clue,maybe,perhaps,right now,right away",
+    alone: ["1,y", "0,n"],
+};
+
+const DE: Words = Words {
+    language: "de",
+    and: "und",
+    article: "ein,eine,einen,einem,einer",
+    half: "halbe,halben,halber,halb",
+    months: "januar,janner|februar|marz,maerz|april|mai|juni|juli|august|september|oktober|november|dezember",
+    weekdays: "montag|dienstag|mittwoch|donnerstag|freitag|samstag,sonnabend|sonntag",
+    days: "heute|morgen|gestern|ubermorgen,uebermorgen",
+    no_day: "letzten,letzter,letzte,vergangenen,guten",
+    of: "",
+    within: "in",
+    units: "jahren,jahre,jahr|monaten,monate,monat|wochen,woche|tagen,tage,tag|stunden,stunde,std,h|minuten,minute,min,m|sekunden,sekunde,sek,s",
+    yes: "ja,jawohl,jep,jo,klar,gerne,gern,sicher,ok,okay,richtig,stimmt,genau,korrekt,naturlich,selbstverstandlich,einverstanden,wahr,\
+          auf jeden fall,kein problem,warum nicht",
+    no: "nein,ne,nee,niemals,nie,falsch,auf keinen fall,lieber nicht,sicher nicht,naturlich nicht,stimmt nicht",
+    not: "nicht,kein,keine",
+    unsure: "weiss nicht,weiss ich nicht,weiss es nicht,nicht sicher,keine ahnung,vielleicht",
+    alone: ["1,j", "0,n"],
+};
+
+const ES: Words = Words {
+    language: "es",
+    and: "y,e",
+    article: "un,una",
+    half: "media,medio",
+    months: "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre,setiembre|octubre|noviembre|diciembre",
+    weekdays: "lunes|martes|miercoles|jueves|viernes|sabado|domingo",
+    days: "hoy|manana|ayer|pasado manana",
+    no_day: "la,esta,pasado",
+    of: "de",
+    within: "en,dentro de",
+    units: "anos,ano|meses,mes|semanas,semana|dias,dia,d|horas,hora,h|minutos,minuto,min,m|segundos,segundo,seg,s",
+    yes: "si,sip,claro,claro que si,vale,ok,okay,correcto,exacto,cierto,por supuesto,desde luego,de acuerdo,verdadero,como no,por que no",
+    no: "no,nunca,jamas,incorrecto,falso,para nada,claro que no,por supuesto que no,de ninguna manera",
+    not: "nada",
+    unsure: "no se,no lo se,no estoy seguro,no estoy segura,quizas,quiza,tal vez",
+    alone: ["1,s", "0,n"],
+};
+
+const FR: Words = Words {
+    language: "fr",
+    and: "et",
+    article: "un,une",
+    half: "demi,demie",
+    months: "janvier|fevrier|mars|avril|mai|juin|juillet|aout|septembre|octobre|novembre|decembre",
+    weekdays: "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche",
+    days: "aujourd hui|demain|hier|apres demain",
+    no_day: "",
+    of: "",
+    within: "dans",
+    units: "ans,an,annees,annee|mois|semaines,semaine|jours,jour,j|heures,heure,h|minutes,minute,min,mn,m|secondes,seconde,sec,s",
+    yes: "oui,ouais,ouaip,ok,okay,daccord,bien sur,certainement,exact,exactement,volontiers,tout a fait,absolument,vrai,pourquoi pas,\
+          pas de probleme,pas de souci",
+    no: "non,nan,jamais,pas du tout,pas question,faux,bien sur que non,absolument pas,certainement pas,pas vraiment",
+    not: "pas",
+    unsure: "sais pas,pas sur,pas sure,peut etre,aucune idee",
+    alone: ["1,o", "0,n"],
+};
+
+const IT: Words = Words {
+    language: "it",
+    and: "e,ed",
+    article: "un,una,uno",
+    half: "mezza,mezzo,mezz",
+    months: "gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre",
+    weekdays: "lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica",
+    days: "oggi|domani|ieri|dopodomani",
+    no_day: "scorso,scorsa",
+    of: "",
+    within: "tra,fra",
+    units: "anni,anno|mesi,mese|settimane,settimana|giorni,giorno|ore,ora,h|minuti,minuto,min,m|secondi,secondo,sec,s",
+    yes: "si,certo,certo che si,certamente,ok,okay,esatto,corretto,giusto,va bene,volentieri,daccordo,assolutamente,assolutamente si,vero,\
+          perche no,nessun problema",
+    no: "no,mai,falso,sbagliato,per niente,assolutamente no,certo che no,va bene no",
+    not: "non",
+    unsure: "non so,non lo so,non sono sicuro,non sono sicura,forse",
+    alone: ["1,s", "0,n"],
+};
+
+const PT: Words = Words {
+    language: "pt",
+    and: "e",
+    article: "um,uma",
+    half: "meia,meio",
+    months: "janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro",
+    weekdays: "segunda feira,segunda|terca feira,terca|quarta feira,quarta|quinta feira,quinta|sexta feira,sexta|sabado|domingo",
+    days: "hoje|amanha|ontem|depois de amanha",
+    no_day: "",
+    of: "de",
+    within: "em,daqui a,dentro de",
+    units: "anos,ano|meses,mes|semanas,semana|dias,dia,d|horas,hora,h|minutos,minuto,min,m|segundos,segundo,seg,s",
+    yes: "sim,claro,claro que sim,ok,okay,certo,correto,com certeza,exato,esta bem,beleza,verdadeiro,por que nao,sem problema",
+    no: "nao,nunca,jamais,falso,errado,de jeito nenhum,claro que nao,com certeza nao",
+    not: "nada",
+    unsure: "nao sei,nao tenho certeza,talvez",
+    alone: ["1,s", "0,n"],
+};
+
+const NL: Words = Words {
+    language: "nl",
+    and: "en",
+    article: "een",
+    half: "half,halve",
+    months: "januari|februari|maart,mrt|april|mei|juni|juli|augustus|september|oktober|november|december",
+    weekdays: "maandag|dinsdag|woensdag|donderdag|vrijdag|zaterdag|zondag",
+    days: "vandaag|morgen|gisteren|overmorgen",
+    no_day: "afgelopen,vorige,goede,goeden",
+    of: "",
+    within: "over",
+    units: "jaren,jaar|maanden,maand|weken,week|dagen,dag|uren,uur,u,h|minuten,minuut,min,m|seconden,seconde,sec,s",
+    yes: "ja,jawel,zeker,ok,oke,okay,klopt,prima,graag,natuurlijk,juist,correct,akkoord,is goed,waar,geen probleem,waarom niet",
+    no: "nee,neen,nooit,fout,onjuist,onwaar,liever niet,zeker niet,natuurlijk niet,klopt niet",
+    not: "niet,geen",
+    unsure: "weet niet,weet ik niet,weet het niet,niet zeker,geen idee,misschien",
+    alone: ["1,j", "0,n"],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::phrase::folded;
+
+    #[test]
+    fn locales_have_a_language_and_a_region() {
+        for (locale, expected) in
+            [("en-US", ("en", "US")), ("de", ("de", "")), ("zh-Hans-cn", ("zh", "CN")), ("pt_BR", ("pt", "BR")), ("", ("", ""))]
+        {
+            assert_eq!((language(locale), region(locale).as_str()), expected);
+        }
+        assert_eq!((words("FR-be").language, words("sv").language), ("fr", "en"));
+    }
+
+    #[test]
+    fn tables_are_whole_and_folded() {
+        for it in WORDS {
+            let rows = [it.months, it.weekdays, it.days, it.units].map(|it| it.split('|').count());
+            assert_eq!(rows, [12, 7, 4, 7], "{}", it.language);
+            for words in [it.months, it.weekdays, it.days, it.units, it.yes, it.no, it.not, it.unsure, it.and, it.half] {
+                assert_eq!(folded(words), words);
+                assert!(!words.contains(", ") && !words.contains(",,"), "{words}");
+            }
+        }
+    }
+}

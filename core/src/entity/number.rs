@@ -1,0 +1,298 @@
+//! `@number`: digits as the locale groups them, percentages, and the words of English.
+
+use serde_json::Value;
+
+use super::locale::{language, region};
+use super::span::{Read, Scan, first};
+
+/// Languages that write a comma before decimals.
+const COMMA: &str = "bg cs da de el es fi fr hu id it nb nl nn no pl pt ro ru sk sv tr uk vi";
+
+/// Those of them that group digits by spaces.
+const SPACES: &str = "bg cs fi fr hu nb nn no pl ru sk sv uk";
+
+/// Regions that write a point before decimals although their language has a comma.
+const POINT: &str = "es-MX es-US es-GT es-HN es-NI es-PA es-PE es-PR es-DO es-SV de-CH it-CH de-LI";
+
+const ONES: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen \
+                    eighteen nineteen";
+const TENS: &str = "twenty thirty forty fifty sixty seventy eighty ninety";
+const SCALES: [(&str, u64); 3] = [("hundred", 2), ("thousand", 3), ("million", 6)];
+
+/// How a locale writes numbers.
+struct Marks {
+    decimal: &'static str,
+    group: &'static str,
+    /// Whether groups of two digits stand before the last of three.
+    is_indian: bool,
+}
+
+fn marks(locale: &str) -> Marks {
+    let (language, region) = (language(locale), region(locale));
+    let lists = |list: &str| list.split(' ').any(|it| it.eq_ignore_ascii_case(language));
+    let is_swiss = region == "CH" || region == "LI";
+    let is_point = POINT.split(' ').filter_map(|it| it.split_once('-')).any(|it| it.0.eq_ignore_ascii_case(language) && it.1 == region);
+    let (decimal, group) = match (lists(COMMA) && !is_point, lists(SPACES)) {
+        (false, _) if is_swiss => (".", "'’"),
+        (false, _) => (".", ","),
+        (true, true) => (",", " \u{a0}\u{202f}"),
+        (true, false) => (",", "."),
+    };
+    Marks { decimal, group, is_indian: region == "IN" }
+}
+
+/// Whether a locale writes a point before decimals.
+pub(super) fn is_point(locale: &str) -> bool {
+    marks(locale).decimal == "."
+}
+
+/// The first number of a text, and whether it is all of it.
+pub(super) fn find(text: &str, locale: &str) -> Option<(Value, bool)> {
+    first(text, |start| {
+        let (plain, end) = signed(start, locale)?;
+        let percent = end.spaces().eat("%").or_else(|| end.spaces().words("percent").filter(|it| it.ends()));
+        let (exponent, end) = percent.map_or(("", end), |it| ("e-2", it));
+        (end.ends() && !end.goes_on()).then_some((value(&plain, exponent)?, end))
+    })
+}
+
+/// A decimal text as a number: an integer where it is one.
+fn value(plain: &str, exponent: &str) -> Option<Value> {
+    if let (true, Ok(integer)) = (exponent.is_empty(), plain.parse::<i64>()) {
+        return Some(integer.into());
+    }
+    let number: f64 = (plain.to_owned() + exponent).parse().ok()?;
+    // Above, not every integer is a number.
+    if number.fract() == 0.0 && number.abs() < 9e15 {
+        return Some((number as i64).into());
+    }
+    number.is_finite().then(|| number.into())
+}
+
+/// A number with or without a sign, as a decimal text.
+pub(super) fn signed<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
+    let unsigned = start.past_any("+-−");
+    if unsigned.rest().len() == start.rest().len() {
+        return amount(start, locale);
+    }
+    if start.before().is_some_and(char::is_alphanumeric) {
+        return None;
+    }
+    // A sign before a word is a hyphen.
+    unsigned.next().filter(|it| !it.is_alphabetic())?;
+    let (plain, end) = literal(unsigned, locale)?;
+    let (plain, end) = multiplied(plain, end, locale);
+    Some((if start.next() == Some('+') { plain } else { "-".to_owned() + &plain }, end))
+}
+
+/// A number without sign, as a decimal text.
+pub(super) fn amount<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
+    if start.next().is_some_and(char::is_alphabetic) {
+        return in_words(start, locale);
+    }
+    if start.is_within_number() {
+        return None;
+    }
+    let (plain, end) = literal(start, locale)?;
+    Some(multiplied(plain, end, locale))
+}
+
+/// Digits with the locale's signs between them.
+fn literal<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
+    let marks = marks(locale);
+    let (mut plain, mut end) = start.digits().map_or((String::new(), start), |it| (it.0.to_owned(), it.1));
+    let can_group = (1..=3).contains(&plain.len());
+    while let Some((group, next)) = end.eat(marks.group).and_then(Scan::digits).filter(|_| can_group) {
+        let is_pair = marks.is_indian && group.len() == 2 && next.eat(marks.group).is_some();
+        if group.len() != 3 && !is_pair {
+            break;
+        }
+        plain.push_str(group);
+        end = next;
+    }
+    let zeros = plain.len() - plain.trim_start_matches('0').len();
+    plain.drain(..zeros.min(plain.len().saturating_sub(1)));
+    if let Some((decimals, next)) = end.eat(marks.decimal).and_then(Scan::digits) {
+        if plain.is_empty() {
+            plain.push('0');
+        }
+        plain.push('.');
+        plain.push_str(decimals);
+        end = next;
+    }
+    (!plain.is_empty() && !end.goes_on()).then_some((plain, end))
+}
+
+/// Digits before words, as `2 thousand`.
+fn multiplied<'t>(mut plain: String, mut end: Scan<'t>, locale: &str) -> (String, Scan<'t>) {
+    while let Some((zeros, next)) = scale(end, locale) {
+        let (whole, decimals) = plain.split_once('.').unwrap_or((&plain, ""));
+        let mut moved = whole.to_owned();
+        let mut decimals = decimals.chars();
+        moved.extend((0..zeros).map(|_| decimals.next().unwrap_or('0')));
+        let zeros = moved.len() - moved.trim_start_matches('0').len();
+        moved.drain(..zeros.min(moved.len() - 1));
+        if !decimals.as_str().is_empty() {
+            moved.push('.');
+            moved.push_str(decimals.as_str());
+        }
+        (plain, end) = (moved, next);
+    }
+    (plain, end)
+}
+
+fn scale<'t>(end: Scan<'t>, locale: &str) -> Read<'t, u64> {
+    if language(locale) != "en" {
+        return None;
+    }
+    let (word, next) = end.spaces().word()?;
+    SCALES.iter().find(|it| it.0 == word).map(|it| (it.1, next))
+}
+
+/// The words of English.
+fn in_words<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
+    if language(locale) != "en" {
+        return None;
+    }
+    let (mut total, mut part, mut room, mut ceiling) = (0_u64, 0_u64, 100_u64, u64::MAX);
+    let (mut at, mut end) = (start, None);
+    // Whether the last word was a scale, so that an `and` may follow.
+    let mut is_scale = false;
+    while let Some((mut word, mut next)) = at.word() {
+        if is_scale && word == "and" {
+            let Some(behind) = next.spaces().word() else { break };
+            (word, next) = behind;
+        }
+        let one = ONES.split(' ').position(|it| it == word).map(|it| it as u64);
+        let ten = TENS.split(' ').position(|it| it == word).map(|it| 20 + 10 * it as u64);
+        let factor = SCALES.iter().find(|it| it.0 == word).map(|it| 10_u64.pow(it.1 as u32));
+        match (one, ten, factor) {
+            (Some(one), _, _) if one < room && (one > 0 || end.is_none()) => {
+                part += one;
+                room = 0;
+            }
+            (_, Some(ten), _) if room == 100 => {
+                part += ten;
+                room = 10;
+            }
+            (_, _, Some(100)) if part < 100 && (part > 0 || end.is_none()) => {
+                part = part.max(1) * 100;
+                room = 100;
+            }
+            (_, _, Some(factor)) if factor > 100 && factor < ceiling && (part > 0 || end.is_none()) => {
+                total += part.max(1) * factor;
+                (part, room, ceiling) = (0, 100, factor);
+            }
+            _ => break,
+        }
+        is_scale = factor.is_some();
+        end = Some(next);
+        at = next.past_any(if ten.is_some() { "-" } else { "" }).spaces();
+    }
+    end.filter(|it| it.ends()).map(|end| ((total + part).to_string(), end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn numbers_are_found() {
+        let rows: &[(&str, &str, Value)] = &[
+            ("42", "en-US", json!(42)),
+            ("I want 3 of them.", "en-US", json!(3)),
+            ("-7", "en-US", json!(-7)),
+            ("−7", "en-US", json!(-7)),
+            ("+7", "en-US", json!(7)),
+            ("1,234.50", "en-US", json!(1234.5)),
+            ("1,234,567", "en-US", json!(1_234_567)),
+            ("1.234,5", "de-DE", json!(1234.5)),
+            ("1.234", "de-DE", json!(1234)),
+            ("1.234", "en-GB", json!(1.234)),
+            ("1,5", "de", json!(1.5)),
+            ("1 234,5", "fr-FR", json!(1234.5)),
+            ("1\u{202f}234 567", "fr-FR", json!(1_234_567)),
+            ("12.345,00", "es-ES", json!(12345)),
+            ("12,345.5", "es-MX", json!(12345.5)),
+            ("1’234.5", "de-CH", json!(1234.5)),
+            ("1,00,000", "en-IN", json!(100_000)),
+            ("5.0", "en", json!(5)),
+            (".5", "en", json!(0.5)),
+            ("007", "en", json!(7)),
+            ("0", "en", json!(0)),
+            ("-0", "en", json!(0)),
+            ("50%", "en", json!(0.5)),
+            ("12.5 %", "en", json!(0.125)),
+            ("100%", "en", json!(1)),
+            ("twenty percent", "en", json!(0.2)),
+            ("0,1%", "nl", json!(0.001)),
+            ("9007199254740993", "en", json!(9_007_199_254_740_993_i64)),
+            ("123456789012345678901", "en", json!(123_456_789_012_345_680_000.0)),
+            ("zero", "en", json!(0)),
+            ("Five please", "en", json!(5)),
+            ("twenty-one", "en", json!(21)),
+            ("ninety nine", "en", json!(99)),
+            ("two hundred and five", "en", json!(205)),
+            ("hundred", "en", json!(100)),
+            ("three thousand four hundred and twelve", "en", json!(3412)),
+            ("twelve hundred", "en", json!(1200)),
+            ("two hundred thousand", "en", json!(200_000)),
+            ("one million two thousand", "en", json!(1_002_000)),
+            ("five and six", "en", json!(5)),
+            ("two hundred and", "en", json!(200)),
+            ("twenty thirty", "en", json!(20)),
+            ("2 thousand", "en", json!(2000)),
+            ("1.5 million", "en", json!(1_500_000)),
+            ("0.25 hundred", "en", json!(25)),
+            ("1.2345 thousand", "en", json!(1234.5)),
+            ("0.0001 hundred", "en", json!(0.01)),
+            ("room-5", "en", json!(5)),
+            ("$5", "en", json!(5)),
+            ("1234 567", "fr", json!(1234)),
+            ("no. 4, please", "en", json!(4)),
+        ];
+        for (text, locale, expected) in rows {
+            assert_eq!(find(text, locale).map(|it| it.0).as_ref(), Some(expected), "{text} {locale}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_one() {
+        for (text, locale) in [
+            ("", "en"),
+            ("none", "en"),
+            ("A123", "en"),
+            ("5th", "en"),
+            ("5km", "en"),
+            ("1.2.3", "en"),
+            ("3/4", "en"),
+            ("12:30", "en"),
+            ("5-6", "en"),
+            ("2026-03-05", "en"),
+            ("1,23", "en"),
+            ("1234,567", "en"),
+            ("1,234,56", "en"),
+            ("3.5", "de"),
+            ("five", "de"),
+            ("fünf", "de"),
+            ("oneself", "en"),
+            ("1e5", "en"),
+            ("-", "en"),
+            (".", "en"),
+            ("%", "en"),
+            ("thousandth", "en"),
+        ] {
+            assert_eq!(find(text, locale), None, "{text} {locale}");
+        }
+        let long = "9".repeat(400);
+        assert_eq!(find(&long, "en"), None);
+    }
+
+    #[test]
+    fn a_whole_text_is_told_from_a_part() {
+        for (text, whole) in [("12", true), ("12 %", true), ("12 pieces", false), ("$12", false), ("twenty-one", true), ("12.", false)] {
+            assert_eq!(find(text, "en").map(|it| it.1), Some(whole), "{text}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Values of a certain spelling.
+
+use fancy_regex::RegexBuilder;
+use regex_syntax::ast::{Ast, GroupKind, parse::Parser};
+
+use crate::text::on_one_line;
+
+/// Steps that a pattern may take on one text; one that is linear takes none.
+const STEP_LIMIT: usize = 200_000;
+
+/// Patterns in the order in which they are tried.
+#[derive(Debug, Clone)]
+pub struct Patterns {
+    patterns: Vec<Pattern>,
+    group: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Pattern {
+    regex: fancy_regex::Regex,
+    /// The pattern of the group that holds the value.
+    inner: Option<String>,
+    has_group: bool,
+}
+
+impl Patterns {
+    pub(super) fn new(patterns: &[String], group: Option<&str>) -> Result<Patterns, String> {
+        let patterns = patterns.iter().map(|it| Pattern::new(it, group)).collect::<Result<_, _>>()?;
+        Ok(Patterns { patterns, group: group.map(str::to_owned) })
+    }
+
+    /// The first pattern that lacks the group.
+    pub(super) fn without_group(&self) -> Option<&str> {
+        self.patterns.iter().find(|it| !it.has_group).map(|it| it.regex.as_str())
+    }
+
+    /// What the first pattern that occurs in a text finds.
+    pub(super) fn find(&self, text: &str) -> Option<String> {
+        self.patterns.iter().find_map(|it| value(&it.regex, text, self.group.as_deref()))
+    }
+
+    /// The value that all of a text is: what a pattern matches, or what its group can hold.
+    pub(super) fn whole(&self, text: &str) -> Option<String> {
+        let found = |pattern: &Pattern| {
+            let whole = compiled(&anchored(pattern.regex.as_str())).ok()?;
+            value(&whole, text, self.group.as_deref())
+        };
+        let held = |pattern: &Pattern| {
+            let inner = compiled(&anchored(pattern.inner.as_ref()?)).ok()?;
+            inner.is_match(text).is_ok_and(|it| it).then(|| text.to_owned())
+        };
+        self.patterns.iter().find_map(found).or_else(|| self.patterns.iter().find_map(held)).filter(|it| !it.is_empty())
+    }
+}
+
+impl Pattern {
+    fn new(pattern: &str, group: Option<&str>) -> Result<Pattern, String> {
+        let wrong = |why: String| ["'", pattern, "': ", &on_one_line(&why)].concat();
+        let tree = Parser::new().parse(pattern).map_err(|error| wrong(error.kind().to_string()))?;
+        let regex = compiled(pattern).map_err(|error| wrong(error.to_string()))?;
+        let held = inside(&tree, group.unwrap_or("1"));
+        let inner = held.and_then(|it| pattern.get(it.span().start.offset..it.span().end.offset));
+        // Flags at the beginning are for all of the pattern.
+        let flags = match &tree {
+            Ast::Concat(parts) => parts.asts.first(),
+            _ => None,
+        };
+        let flags = flags.filter(|it| matches!(it, Ast::Flags(_))).and_then(|it| pattern.get(..it.span().end.offset));
+        let inner = inner.map(|it| flags.unwrap_or_default().to_owned() + it);
+        Ok(Pattern { regex, inner, has_group: group.is_none() || held.is_some() })
+    }
+}
+
+fn compiled(pattern: &str) -> Result<fancy_regex::Regex, fancy_regex::Error> {
+    RegexBuilder::new(pattern).backtrack_limit(STEP_LIMIT).build()
+}
+
+fn anchored(pattern: &str) -> String {
+    ["^(?:", pattern, ")$"].concat()
+}
+
+/// What the group of a match holds, or its first group, or all of it.
+fn value(regex: &fancy_regex::Regex, text: &str, group: Option<&str>) -> Option<String> {
+    let found = regex.captures(text).ok()??;
+    let named = group.and_then(|it| it.parse().map_or_else(|_| found.name(it), |number: usize| found.get(number)));
+    let value = named.or_else(|| found.get(1)).or_else(|| found.get(0))?;
+    Some(value.as_str().trim().to_owned()).filter(|it| !it.is_empty())
+}
+
+/// The inside of a group by its name or number.
+fn inside<'a>(tree: &'a Ast, group: &str) -> Option<&'a Ast> {
+    match tree {
+        Ast::Group(it) => {
+            let is_it = match &it.kind {
+                GroupKind::CaptureIndex(index) => index.to_string() == group,
+                GroupKind::CaptureName { name, .. } => name.name == group || name.index.to_string() == group,
+                GroupKind::NonCapturing(_) => false,
+            };
+            if is_it { Some(&it.ast) } else { inside(&it.ast, group) }
+        }
+        Ast::Repetition(it) => inside(&it.ast, group),
+        Ast::Alternation(it) => it.asts.iter().find_map(|it| inside(it, group)),
+        Ast::Concat(it) => it.asts.iter().find_map(|it| inside(it, group)),
+        Ast::Empty(_)
+        | Ast::Flags(_)
+        | Ast::Literal(_)
+        | Ast::Dot(_)
+        | Ast::Assertion(_)
+        | Ast::ClassUnicode(_)
+        | Ast::ClassPerl(_)
+        | Ast::ClassBracketed(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Patterns;
+
+    fn patterns(patterns: &[&str], group: Option<&str>) -> Patterns {
+        Patterns::new(&patterns.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>(), group).unwrap()
+    }
+
+    #[test]
+    fn the_first_pattern_that_occurs_is_taken() {
+        let orders = patterns(&[r"\bORD-(\d{4})\b", r"\b[A-Z]{2}\d{3}\b", r"(?i)\bticket (?<id>\w+)"], None);
+        for (text, expected) in [
+            ("my order ORD-1234 or AB123", "1234"),
+            ("AB123 or ORD-1234", "1234"),
+            ("it is AB123.", "AB123"),
+            ("ab123", ""),
+            ("Ticket x9", "x9"),
+            ("", ""),
+        ] {
+            assert_eq!(orders.find(text).unwrap_or_default(), expected, "{text}");
+        }
+        assert_eq!(patterns(&[r"(a)(?<which>b)?"], Some("which")).find("a b ab").as_deref(), Some("a"));
+        assert_eq!(patterns(&[r"(a)(?P<which>b)"], Some("which")).find("a b ab").as_deref(), Some("b"));
+        assert_eq!(patterns(&[r"(a)(b)"], Some("2")).find("ab").as_deref(), Some("b"));
+        assert_eq!(patterns(&[r"a*"], None).find("b"), None);
+    }
+
+    #[test]
+    fn a_given_value_has_to_match_as_a_whole() {
+        let orders = patterns(&[r"(?i)order (\d{4})", r"X\d|Y"], None);
+        for (text, expected) in [
+            ("order 1234", "1234"),
+            ("ORDER 1234", "1234"),
+            ("1234", "1234"),
+            ("12345", ""),
+            ("my order 1234", ""),
+            ("X1", "X1"),
+            ("Y", "Y"),
+            ("XY", ""),
+        ] {
+            assert_eq!(orders.whole(text).unwrap_or_default(), expected, "{text}");
+        }
+        assert_eq!(patterns(&[r"(?i)id ([a-c]+)"], None).whole("ABC").as_deref(), Some("ABC"));
+    }
+
+    #[test]
+    fn a_group_may_be_missing() {
+        assert_eq!(patterns(&[r"(?<id>\d)", r"x(y)"], Some("id")).without_group(), Some("x(y)"));
+        assert_eq!(patterns(&[r"(?:(?<id>\d))+|a"], Some("id")).without_group(), None);
+        assert_eq!(patterns(&[r"(a)"], Some("2")).without_group(), Some("(a)"));
+        assert_eq!(patterns(&["a"], None).without_group(), None);
+    }
+
+    #[test]
+    fn what_is_not_linear_is_refused() {
+        for (pattern, why) in [
+            (r"(?=a)b", "look-around"),
+            (r"(?<!a)b", "look-around"),
+            (r"(a)\1", "backreferences"),
+            (r"(?<n>a)\k<n>", "escape"),
+            (r"(?>a)", "flag"),
+            (r"(", "unclosed group"),
+            (r"a{2,1}", "range"),
+            (r"\p{Nope}", ""),
+            (r"(\w{1000}){1000}", ""),
+        ] {
+            let error = Patterns::new(&[pattern.to_owned()], None).unwrap_err();
+            assert!(error.contains(why) && error.contains(pattern) && !error.contains('\n'), "{error}");
+        }
+    }
+}

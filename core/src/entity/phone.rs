@@ -1,0 +1,167 @@
+//! `@phone`: numbers as people write them, in the international form where that is certain.
+
+use super::locale::region;
+
+/// Regions: their calling code, the digit that is dialled before an area code in the region only, and the fewest and most digits of a
+/// number without both.
+const REGIONS: [(&str, &str, &str, usize, usize); 36] = [
+    ("US", "1", "1", 10, 10),
+    ("CA", "1", "1", 10, 10),
+    ("GB", "44", "0", 9, 10),
+    ("IE", "353", "0", 7, 9),
+    ("DE", "49", "0", 6, 12),
+    ("AT", "43", "0", 6, 12),
+    ("CH", "41", "0", 9, 9),
+    ("FR", "33", "0", 9, 9),
+    ("BE", "32", "0", 8, 9),
+    ("NL", "31", "0", 9, 9),
+    ("LU", "352", "", 6, 9),
+    ("IT", "39", "", 8, 11),
+    ("ES", "34", "", 9, 9),
+    ("PT", "351", "", 9, 9),
+    ("GR", "30", "", 10, 10),
+    ("DK", "45", "", 8, 8),
+    ("NO", "47", "", 8, 8),
+    ("SE", "46", "0", 7, 9),
+    ("FI", "358", "0", 6, 10),
+    ("PL", "48", "", 9, 9),
+    ("CZ", "420", "", 9, 9),
+    ("SK", "421", "0", 9, 9),
+    ("RO", "40", "0", 9, 9),
+    ("TR", "90", "0", 10, 10),
+    ("UA", "380", "0", 9, 9),
+    ("IN", "91", "0", 10, 10),
+    ("JP", "81", "0", 9, 10),
+    ("SG", "65", "", 8, 8),
+    ("AU", "61", "0", 9, 9),
+    ("NZ", "64", "0", 8, 9),
+    ("ZA", "27", "0", 9, 9),
+    ("BR", "55", "0", 10, 11),
+    ("MX", "52", "", 10, 10),
+    ("AR", "54", "0", 10, 10),
+    ("CL", "56", "", 9, 9),
+    ("CO", "57", "", 10, 10),
+];
+
+/// Signs between digits.
+const BETWEEN: &str = " \u{a0}\u{202f}().-–";
+
+/// The fewest and the most digits of a number.
+const DIGITS: std::ops::RangeInclusive<usize> = 7..=15;
+
+/// The first number of a text, and whether it is all of it.
+pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
+    let mut rest = text;
+    while let Some(start) = rest.find(|it: char| it.is_ascii_digit()) {
+        let (before, from) = rest.split_at(start);
+        let run = run(from);
+        let (before, behind) = (before.trim_end_matches('('), from.get(run.len()..)?);
+        let is_plus = before.ends_with('+');
+        let before = before.trim_end_matches('+');
+        let is_whole = text.len() == rest.len() && before.is_empty() && behind.is_empty();
+        // An order's number has letters around.
+        if !before.ends_with(char::is_alphanumeric)
+            && !behind.starts_with(char::is_alphanumeric)
+            && let Some(number) = international(run, is_plus, locale)
+        {
+            return Some((number, is_whole));
+        }
+        rest = behind;
+    }
+    None
+}
+
+/// Digits with signs between them; no more than three signs in a row.
+fn run(text: &str) -> &str {
+    let (mut end, mut signs) = (0, 0);
+    for (at, character) in text.char_indices() {
+        if character.is_ascii_digit() {
+            (end, signs) = (at + 1, 0);
+        } else if BETWEEN.contains(character) && signs < 3 {
+            signs += 1;
+        } else {
+            break;
+        }
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+fn international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
+    let digits_of = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    let digits = digits_of(run);
+    let foreign = if is_plus { Some("") } else { digits.strip_prefix("00").map(|_| "00") };
+    if let Some(prefix) = foreign {
+        // A zero in brackets is dialled within the region only.
+        let digits = digits_of(&run.replacen("(0)", "", 1));
+        let number = digits.strip_prefix(prefix)?;
+        return (DIGITS.contains(&number.len()) && !number.starts_with('0')).then(|| "+".to_owned() + number);
+    }
+    if !DIGITS.contains(&digits.len()) {
+        return None;
+    }
+    let region = region(locale);
+    let national = REGIONS.iter().find(|it| it.0 == region).and_then(|(_, code, trunk, least, most)| {
+        let stripped = digits.strip_prefix(trunk).filter(|_| !trunk.is_empty());
+        // Where numbers vary in length, one without an area code cannot be told from others.
+        let is_certain = stripped.is_some() || trunk.is_empty() || most - least < 2;
+        let number = stripped.unwrap_or(&digits);
+        (is_certain && (*least..=*most).contains(&number.len())).then(|| ["+", code, number].concat())
+    });
+    Some(national.unwrap_or(digits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find;
+
+    #[test]
+    fn numbers_are_found() {
+        for (text, locale, expected) in [
+            ("+49 30 123456", "en-US", "+4930123456"),
+            ("0049 30/123456", "en-US", ""),
+            ("0049 30 123456", "en-US", "+4930123456"),
+            ("+44 (0)20 7946 0958", "en-US", "+442079460958"),
+            ("(+44) 20 7946 0958", "en-US", "+442079460958"),
+            ("(555) 123-4567", "en-US", "+15551234567"),
+            ("555.123.4567", "en-CA", "+15551234567"),
+            ("1-555-123-4567", "en-US", "+15551234567"),
+            ("call me at 555 123 4567, thanks", "en-US", "+15551234567"),
+            ("555-1234", "en-US", "5551234"),
+            ("5551234567", "en", "5551234567"),
+            ("030 123456", "de-DE", "+4930123456"),
+            ("0171 2345678", "de-DE", "+491712345678"),
+            ("1234567", "de-DE", "1234567"),
+            ("020 7946 0958", "en-GB", "+442079460958"),
+            ("07911 123456", "en-GB", "+447911123456"),
+            ("06 12 34 56 78", "fr-FR", "+33612345678"),
+            ("612 34 56 78", "es-ES", "+34612345678"),
+            ("06 1234 5678", "it-IT", "+390612345678"),
+            ("06-12345678", "nl-NL", "+31612345678"),
+            ("912 345 678", "pt-PT", "+351912345678"),
+            ("(11) 91234-5678", "pt-BR", "+5511912345678"),
+            ("0412 345 678", "en-AU", "+61412345678"),
+            ("098765 43210", "en-IN", "+919876543210"),
+            ("044 668 18 00", "de-CH", "+41446681800"),
+            ("order 12 or 555 123 4567", "en-US", "+15551234567"),
+            ("0201234567", "en-XX", "0201234567"),
+        ] {
+            assert_eq!(find(text, locale).map(|it| it.0).unwrap_or_default(), expected, "{text} {locale}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_one() {
+        for text in
+            ["", "call me", "123456", "1234567890123456", "A1234567", "1234567B", "+0123456789", "+", "12 34", "1 2 3", "555    1234"]
+        {
+            assert_eq!(find(text, "en-US"), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_whole_text_is_told_from_a_part() {
+        for (text, whole) in [("+4930123456", true), ("(555) 123-4567", true), ("tel 5551234567", false), ("5551234567.", false)] {
+            assert_eq!(find(text, "en-US").map(|it| it.1), Some(whole), "{text}");
+        }
+    }
+}

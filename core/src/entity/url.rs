@@ -1,0 +1,109 @@
+//! `@url`: an address of the web, with a scheme or without.
+
+use super::email::is_domain;
+use super::span::{Read, Scan, first};
+
+/// Characters that end an address.
+const ENDS: &str = "<>\"`{}|\\^";
+
+/// Characters that end a sentence and not an address.
+const PUNCTUATION: &str = ".,;:!?'*_’”“»…";
+
+/// The first address of a text, and whether it is all of it.
+pub(super) fn find(text: &str) -> Option<(String, bool)> {
+    first(text, |start| with_scheme(start).or_else(|| bare(start)))
+}
+
+fn with_scheme(start: Scan<'_>) -> Read<'_, String> {
+    let host = start.eat_text("https://").or_else(|| start.eat_text("http://"))?;
+    host.next().filter(|it| it.is_alphanumeric() || *it == '[')?;
+    let address = address(start.rest());
+    // The host may not have been cut off.
+    (address.len() > start.rest().len() - host.rest().len()).then(|| (address.to_owned(), start.skip(address.len())))
+}
+
+fn bare(start: Scan<'_>) -> Read<'_, String> {
+    if start.before().is_some_and(|it| "@.-_/".contains(it)) || !start.next()?.is_alphanumeric() {
+        return None;
+    }
+    let address = address(start.rest());
+    let host = address.split(['/', '?', '#', ':']).next().unwrap_or_default();
+    let is_host = is_domain(host) && host.chars().all(|it| it.is_alphanumeric() || it == '-' || it == '.');
+    // A colon is for the port, and what has an at sign behind is the first part of an e-mail address.
+    let port = address.get(host.len()..)?.strip_prefix(':');
+    let is_port = port.is_none_or(|it| it.starts_with(|it: char| it.is_ascii_digit()));
+    let is_cut = start.rest().get(address.len()..)?.starts_with('@');
+    (is_host && is_port && !is_cut).then(|| ("https://".to_owned() + address, start.skip(address.len())))
+}
+
+/// What a text begins with, without the punctuation behind.
+fn address(text: &str) -> &str {
+    let end = text.find(|it: char| it.is_whitespace() || ENDS.contains(it)).unwrap_or(text.len());
+    let mut address = text.get(..end).unwrap_or_default();
+    loop {
+        let shorter = address.trim_end_matches(|it| PUNCTUATION.contains(it));
+        let open = |bracket: char| shorter.matches(bracket).count();
+        let shorter = match shorter.chars().next_back() {
+            Some(')') if open('(') < open(')') => shorter.strip_suffix(')'),
+            Some(']') if open('[') < open(']') => shorter.strip_suffix(']'),
+            _ => None,
+        }
+        .unwrap_or(shorter);
+        if shorter.len() == address.len() {
+            return address;
+        }
+        address = shorter;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find;
+
+    #[test]
+    fn addresses_are_found() {
+        for (text, expected, whole) in [
+            ("https://example.com", "https://example.com", true),
+            ("HTTP://Example.com/A?b=c#d", "HTTP://Example.com/A?b=c#d", true),
+            ("see http://localhost:3000/x.", "http://localhost:3000/x", false),
+            ("http://[::1]/", "http://[::1]/", true),
+            ("example.com", "https://example.com", true),
+            ("www.example.co.uk/path?q=1, please", "https://www.example.co.uk/path?q=1", false),
+            ("(example.com)", "https://example.com", false),
+            ("https://x.org/a_(b)", "https://x.org/a_(b)", true),
+            ("(https://x.org/a_(b)).", "https://x.org/a_(b)", false),
+            ("example.com:8080/x", "https://example.com:8080/x", true),
+            ("go to example.com: now", "https://example.com", false),
+            ("bücher.example", "https://bücher.example", true),
+            ("\"https://a.b/c\"", "https://a.b/c", false),
+            ("v1.2 of x.io!", "https://x.io", false),
+        ] {
+            assert_eq!(find(text), Some((expected.to_owned(), whole)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_not_one() {
+        for text in [
+            "",
+            "hello",
+            "3.4.2026",
+            "v1.2",
+            "e.g. this",
+            "bob@example.com",
+            "john.doe@example.com",
+            "http://",
+            "https://?",
+            "ftp://x",
+            "a..com",
+            "-a.com",
+            "1.5",
+            "one. two",
+            "x.abcdefghijklmnopqrstuvwxyz",
+            "...",
+            ".com",
+        ] {
+            assert_eq!(find(text), None, "{text}");
+        }
+    }
+}
