@@ -181,7 +181,9 @@ fn cents<'t>(at: Scan<'t>, locale: &str) -> Read<'t, String> {
     let (digits, end) = and.unwrap_or(at).digits()?;
     let named = end.spaces().row(CENTS).map(|it| it.1);
     let is_cents = digits.len() == 2 || digits.len() == 1 && named.is_some();
-    let end = named.or((and.is_none() && end.ends() && !end.goes_on()).then_some(end))?;
+    // "5 dollars 20 people" has no cents.
+    let is_last = and.is_none() && end.ends() && !end.goes_on() && end.spaces().word().is_none();
+    let end = named.or(is_last.then_some(end))?;
     is_cents.then(|| (if digits.len() == 1 { "0".to_owned() + digits } else { digits.to_owned() }, end))
 }
 
@@ -236,6 +238,8 @@ mod tests {
             ("5 euro 50", "nl", "5.50", "EUR"),
             ("5 dollars and 5 cents", "en", "5.05", "USD"),
             ("12 €50", "fr", "12.50", "EUR"),
+            ("5 dollars 20 people", "en", "5", "USD"),
+            ("5 dollars 20 cents each", "en", "5.20", "USD"),
             ("5 dólares", "es", "5", "USD"),
             ("10 CHF", "de-CH", "10", "CHF"),
         ] {
@@ -246,7 +250,7 @@ mod tests {
     #[test]
     fn what_is_no_amount_is_not_one() {
         for text in
-            ["", "5", "dollars", "$", "5 all", "5 apples", "5 XXX", "USD", "$5k", "$1.2.3", "100 kr", "5 eurobonds", "€", "AB$5x", "5 usdx"]
+            ["", "5", "dollars", "$", "5 all", "5 apples", "5 QQQ", "USD", "$5k", "$1.2.3", "100 kr", "5 eurobonds", "€", "AB$5x", "5 usdx"]
         {
             assert_eq!(find(text, "en-US"), None, "{text}");
         }

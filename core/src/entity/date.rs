@@ -34,12 +34,12 @@ impl Place<'_> {
         if start.is_within_number() {
             return None;
         }
-        iso(start).or_else(|| self.numeric(start)).or_else(|| self.day_and_month(start)).or_else(|| self.from_now(start))
+        iso(start).or_else(|| self.numeric(start)).or_else(|| self.day_and_month(start)).or_else(|| self.later(start))
     }
 
     fn in_words<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
         start.next().filter(|it| it.is_alphabetic())?;
-        self.relative(start).or_else(|| self.month_and_day(start)).or_else(|| self.span_of_days(start)).or_else(|| self.from_now(start))
+        self.relative(start).or_else(|| self.month_and_day(start)).or_else(|| self.span_of_days(start)).or_else(|| self.later(start))
     }
 
     /// `3/4`, `3.4.2026`, `3-4-26`
@@ -122,7 +122,8 @@ impl Place<'_> {
         let (weekday, end) = start.row(self.words.weekdays)?;
         // The first day of 1970 was a Thursday.
         let ahead = (weekday as i64 - (self.today + 3)).rem_euclid(7);
-        Some((self.today + if ahead == 0 { 7 } else { ahead }, end))
+        let is_gone = end.spaces().row(self.words.gone).is_some();
+        (!is_gone).then_some((self.today + if ahead == 0 { 7 } else { ahead }, end))
     }
 
     /// `in 3 weeks`
@@ -132,7 +133,7 @@ impl Place<'_> {
     }
 
     /// `3 weeks from now`
-    fn from_now<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
+    fn later<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
         let (day, end) = self.ahead(start)?;
         Some((day, end.spaces().row("from now,from today,hence").filter(|_| language(self.locale) == "en")?.1))
     }
@@ -330,6 +331,10 @@ mod tests {
             ("3 days ago", "en"),
             ("in 3 hours", "en"),
             ("last friday", "en"),
+            ("day before yesterday", "en"),
+            ("avant-hier", "fr"),
+            ("lundi dernier", "fr"),
+            ("el lunes pasado", "es"),
             ("Guten Morgen", "de"),
             ("mondays", "en"),
             ("12345-01-01", "en"),

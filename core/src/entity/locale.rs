@@ -19,6 +19,8 @@ pub(super) struct Words {
     pub days: &'static str,
     /// Before a day of the past, and before a word that only looks like a day.
     pub no_day: &'static str,
+    /// Behind a day of the past.
+    pub gone: &'static str,
     /// Before a month.
     pub of: &'static str,
     /// Before a span of time that begins today.
@@ -64,16 +66,17 @@ const EN: Words = Words {
     months: "january|february|march|april|may|june|july|august|september|october|november|december",
     weekdays: "monday,mon|tuesday,tue,tues|wednesday,wed|thursday,thu,thur,thurs|friday,fri|saturday,sat|sunday,sun",
     days: "today|tomorrow|yesterday|day after tomorrow",
-    no_day: "last,past",
+    no_day: "last,past,before",
+    gone: "",
     of: "of",
     within: "in",
     units: "years,year,yrs,yr|months,month|weeks,week,wks,wk|days,day,d|hours,hour,hrs,hr,h|minutes,minute,mins,min,m|seconds,second,secs,sec,s",
-    yes: "yes,yeah,yep,yup,yea,sure,ok,okay,correct,right,certainly,definitely,absolutely,affirmative,indeed,of course,please do,go ahead,\
+    yes: "yes,yeah,yep,yup,yea,sure,ok,okay,correct,thats right,all right,alright,certainly,definitely,absolutely,affirmative,indeed,of course,please do,go ahead,\
           sounds good,no problem,no worries,no doubt,why not,true",
     no: "no,nope,nah,never,negative,incorrect,wrong,no way,of course not,absolutely not,definitely not,certainly not,no thanks,false",
     not: "not,dont,didnt,isnt,cant,wont,doesnt",
-    unsure: "dont know,not know,not sure,no idea,no clue,maybe,perhaps,right now,right away",
-    alone: ["1,y", "0,n"],
+    unsure: "dont know,not know,not sure,no idea,no clue,maybe,perhaps",
+    alone: ["1,y,right", "0,n"],
 };
 
 const DE: Words = Words {
@@ -85,6 +88,7 @@ const DE: Words = Words {
     weekdays: "montag|dienstag|mittwoch|donnerstag|freitag|samstag,sonnabend|sonntag",
     days: "heute|morgen|gestern|ubermorgen,uebermorgen",
     no_day: "letzten,letzter,letzte,vergangenen,guten",
+    gone: "",
     of: "",
     within: "in",
     units: "jahren,jahre,jahr|monaten,monate,monat|wochen,woche|tagen,tage,tag|stunden,stunde,std,h|minuten,minute,min,m|sekunden,sekunde,sek,s",
@@ -105,6 +109,7 @@ const ES: Words = Words {
     weekdays: "lunes|martes|miercoles|jueves|viernes|sabado|domingo",
     days: "hoy|manana|ayer|pasado manana",
     no_day: "la,esta,pasado",
+    gone: "pasado",
     of: "de",
     within: "en,dentro de",
     units: "anos,ano|meses,mes|semanas,semana|dias,dia,d|horas,hora,h|minutos,minuto,min,m|segundos,segundo,seg,s",
@@ -123,7 +128,8 @@ const FR: Words = Words {
     months: "janvier|fevrier|mars|avril|mai|juin|juillet|aout|septembre|octobre|novembre|decembre",
     weekdays: "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche",
     days: "aujourd hui|demain|hier|apres demain",
-    no_day: "",
+    no_day: "avant",
+    gone: "dernier",
     of: "",
     within: "dans",
     units: "ans,an,annees,annee|mois|semaines,semaine|jours,jour,j|heures,heure,h|minutes,minute,min,mn,m|secondes,seconde,sec,s",
@@ -143,7 +149,8 @@ const IT: Words = Words {
     months: "gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre",
     weekdays: "lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica",
     days: "oggi|domani|ieri|dopodomani",
-    no_day: "scorso,scorsa",
+    no_day: "altro",
+    gone: "scorso,scorsa",
     of: "",
     within: "tra,fra",
     units: "anni,anno|mesi,mese|settimane,settimana|giorni,giorno|ore,ora,h|minuti,minuto,min,m|secondi,secondo,sec,s",
@@ -164,6 +171,7 @@ const PT: Words = Words {
     weekdays: "segunda feira,segunda|terca feira,terca|quarta feira,quarta|quinta feira,quinta|sexta feira,sexta|sabado|domingo",
     days: "hoje|amanha|ontem|depois de amanha",
     no_day: "",
+    gone: "passado,passada",
     of: "de",
     within: "em,daqui a,dentro de",
     units: "anos,ano|meses,mes|semanas,semana|dias,dia,d|horas,hora,h|minutos,minuto,min,m|segundos,segundo,seg,s",
@@ -183,6 +191,7 @@ const NL: Words = Words {
     weekdays: "maandag|dinsdag|woensdag|donderdag|vrijdag|zaterdag|zondag",
     days: "vandaag|morgen|gisteren|overmorgen",
     no_day: "afgelopen,vorige,goede,goeden",
+    gone: "",
     of: "",
     within: "over",
     units: "jaren,jaar|maanden,maand|weken,week|dagen,dag|uren,uur,u,h|minuten,minuut,min,m|seconden,seconde,sec,s",

@@ -61,10 +61,7 @@ impl Pattern {
         let held = inside(&tree, group.unwrap_or("1"));
         let inner = held.and_then(|it| pattern.get(it.span().start.offset..it.span().end.offset));
         // Flags at the beginning are for all of the pattern.
-        let flags = match &tree {
-            Ast::Concat(parts) => parts.asts.first(),
-            _ => None,
-        };
+        let flags = if let Ast::Concat(parts) = &tree { parts.asts.first() } else { None };
         let flags = flags.filter(|it| matches!(it, Ast::Flags(_))).and_then(|it| pattern.get(..it.span().end.offset));
         let inner = inner.map(|it| flags.unwrap_or_default().to_owned() + it);
         Ok(Pattern { regex, inner, has_group: group.is_none() || held.is_some() })

@@ -55,12 +55,11 @@ pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
     while let Some(start) = rest.find(|it: char| it.is_ascii_digit()) {
         let (before, from) = rest.split_at(start);
         let run = run(from);
-        let (before, behind) = (before.trim_end_matches('('), from.get(run.len()..)?);
-        let is_plus = before.ends_with('+');
-        let before = before.trim_end_matches('+');
-        let is_whole = text.len() == rest.len() && before.is_empty() && behind.is_empty();
+        let (outside, behind) = (before.trim_end_matches(['(', '+']), from.get(run.len()..)?);
+        let is_plus = before.get(outside.len()..)?.contains('+');
+        let is_whole = text.len() == rest.len() && outside.is_empty() && behind.is_empty();
         // An order's number has letters around.
-        if !before.ends_with(char::is_alphanumeric)
+        if !outside.ends_with(char::is_alphanumeric)
             && !behind.starts_with(char::is_alphanumeric)
             && let Some(number) = international(run, is_plus, locale)
         {
@@ -160,7 +159,13 @@ mod tests {
 
     #[test]
     fn a_whole_text_is_told_from_a_part() {
-        for (text, whole) in [("+4930123456", true), ("(555) 123-4567", true), ("tel 5551234567", false), ("5551234567.", false)] {
+        for (text, whole) in [
+            ("+4930123456", true),
+            ("(555) 123-4567", true),
+            ("(+44) 20 7946 0958", true),
+            ("tel 5551234567", false),
+            ("5551234567.", false),
+        ] {
             assert_eq!(find(text, "en-US").map(|it| it.1), Some(whole), "{text}");
         }
     }

@@ -23,7 +23,7 @@ pub(super) fn first<'t, T>(text: &'t str, parse: impl Fn(Scan<'t>) -> Read<'t, T
 /// The positions at which a value may begin: not within a word or a number.
 fn starts(text: &str) -> impl Iterator<Item = Scan<'_>> {
     let all = text.char_indices().map(move |(at, _)| Scan { text, at });
-    all.filter(|it| it.next().is_some_and(|next| !next.is_whitespace()) && !(it.before().is_some_and(char::is_alphanumeric) && !it.ends()))
+    all.filter(|it| it.next().is_some_and(|next| !next.is_whitespace()) && (it.ends() || !it.before().is_some_and(char::is_alphanumeric)))
 }
 
 impl<'t> Scan<'t> {
@@ -49,7 +49,7 @@ impl<'t> Scan<'t> {
 
     /// The word before, folded.
     pub fn word_before(self) -> String {
-        let past = self.past().trim_end();
+        let past = self.past().trim_end().trim_end_matches('-');
         let start = past.char_indices().rev().take_while(|it| it.1.is_alphabetic()).last();
         folded(start.and_then(|it| past.get(it.0..)).unwrap_or_default())
     }
@@ -135,7 +135,9 @@ impl<'t> Scan<'t> {
 
     /// Which row of a table follows; rows are parted by `|`, the words for one row by `,`.
     pub fn row(self, table: &str) -> Read<'t, usize> {
-        let named = |row: &str| row.split(',').find_map(|it| self.words(it));
+        let (word, _) = self.word()?;
+        let begins = |it: &&str| it.strip_prefix(word.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+        let named = |row: &str| row.split(',').filter(begins).find_map(|it| self.words(it));
         table.split('|').enumerate().find_map(|(index, row)| named(row).map(|end| (index, end)))
     }
 }
