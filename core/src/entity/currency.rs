@@ -108,23 +108,17 @@ fn money<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Value> {
         amount.insert(0, '-');
     }
     let behind = currency(end.spaces(), locale).filter(|it| it.1.ends() || it.1.digits().is_some());
-    // What is more exact wins: "$5 CAD".
-    let (code, is_exact) = match (before, &behind) {
-        (Some((before, _)), Some((behind, next))) if is_plain_code(end.spaces(), *next) => {
-            end = *next;
-            (if before.is_empty() { before } else { behind.clone() }, false)
+    // A code is more exact than a sign: "$5 CAD".
+    let (code, is_behind) = match (before, behind) {
+        (before, Some((code, next))) if before.is_none() || is_code_between(end.spaces(), next) => {
+            end = next;
+            (code, true)
         }
-        (Some((before, _)), _) => (before, true),
-        (None, Some((behind, next))) => {
-            end = *next;
-            (behind.clone(), true)
-        }
-        (None, None) => return None,
+        (Some((code, _)), _) => (code, false),
+        (None, _) => return None,
     };
-    if is_exact
-        && behind.is_some()
-        && !amount.contains('.')
-        && let Some((cents, next)) = cents(end, locale)
+    if !amount.contains('.')
+        && let Some((cents, next)) = cents(end, locale, is_behind)
     {
         amount.push('.');
         amount.push_str(&cents);
@@ -134,7 +128,7 @@ fn money<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Value> {
 }
 
 /// Whether what was read is a code of three letters.
-fn is_plain_code(start: Scan<'_>, end: Scan<'_>) -> bool {
+fn is_code_between(start: Scan<'_>, end: Scan<'_>) -> bool {
     let read = start.rest().len() - end.rest().len();
     start.rest().get(..read).is_some_and(|it| is_code(&it.to_ascii_uppercase()))
 }
@@ -174,15 +168,15 @@ fn local(sign: &str, locale: &str) -> Option<String> {
     Some(code.to_owned())
 }
 
-/// Two digits behind a currency, or a number of cents.
-fn cents<'t>(at: Scan<'t>, locale: &str) -> Read<'t, String> {
+/// A number of cents, or two digits that end a text behind a currency.
+fn cents<'t>(at: Scan<'t>, locale: &str, is_behind: bool) -> Read<'t, String> {
     let at = at.spaces();
     let and = at.row(words(locale).and).map(|it| it.1.spaces());
     let (digits, end) = and.unwrap_or(at).digits()?;
     let named = end.spaces().row(CENTS).map(|it| it.1);
     let is_cents = digits.len() == 2 || digits.len() == 1 && named.is_some();
     // "5 dollars 20 people" has no cents.
-    let is_last = and.is_none() && end.ends() && !end.goes_on() && end.spaces().word().is_none();
+    let is_last = is_behind && and.is_none() && end.ends() && !end.goes_on() && end.spaces().word().is_none();
     let end = named.or(is_last.then_some(end))?;
     is_cents.then(|| (if digits.len() == 1 { "0".to_owned() + digits } else { digits.to_owned() }, end))
 }
@@ -234,6 +228,8 @@ mod tests {
             ("$0.50", "en", "0.50", "USD"),
             ("$.5", "en", "0.5", "USD"),
             ("five dollars", "en", "5", "USD"),
+            ("$5 and 20 cents", "en", "5.20", "USD"),
+            ("$5 20", "en", "5", "USD"),
             ("$2 million", "en", "2000000", "USD"),
             ("5 euro 50", "nl", "5.50", "EUR"),
             ("5 dollars and 5 cents", "en", "5.05", "USD"),

@@ -34,12 +34,20 @@ impl Place<'_> {
         if start.is_within_number() {
             return None;
         }
-        iso(start).or_else(|| self.numeric(start)).or_else(|| self.day_and_month(start)).or_else(|| self.later(start))
+        self.calendar(start).or_else(|| self.later(start))
     }
 
     fn in_words<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
         start.next().filter(|it| it.is_alphabetic())?;
-        self.relative(start).or_else(|| self.month_and_day(start)).or_else(|| self.span_of_days(start)).or_else(|| self.later(start))
+        self.relative(start).or_else(|| self.calendar(start)).or_else(|| self.span_of_days(start)).or_else(|| self.later(start))
+    }
+
+    /// A day of the calendar.
+    fn calendar<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
+        if start.digits().is_none() {
+            return self.month_and_day(start);
+        }
+        iso(start).or_else(|| self.numeric(start)).or_else(|| self.day_and_month(start))
     }
 
     /// `3/4`, `3.4.2026`, `3-4-26`
@@ -122,6 +130,12 @@ impl Place<'_> {
         let (weekday, end) = start.row(self.words.weekdays)?;
         // The first day of 1970 was a Thursday.
         let ahead = (weekday as i64 - (self.today + 3)).rem_euclid(7);
+        // "Wednesday, March 5": the calendar says it more exactly.
+        let behind = end.past_any(".,").spaces();
+        let behind = behind.row("the,den,dem,el,le,il,o").map_or(behind, |it| it.1.spaces());
+        if let Some(found) = self.calendar(behind) {
+            return Some(found);
+        }
         let is_gone = end.spaces().row(self.words.gone).is_some();
         (!is_gone).then_some((self.today + if ahead == 0 { 7 } else { ahead }, end))
     }
@@ -281,6 +295,9 @@ mod tests {
             ("amanhã", "pt", "2026-01-29"),
             ("Thursday", "en", "2026-01-29"),
             ("next wednesday", "en", "2026-02-04"),
+            ("Wednesday, March 5, 2025", "en", "2025-03-05"),
+            ("Mittwoch, den 5. März", "de", "2026-03-05"),
+            ("monday the 2nd", "en", "2026-02-02"),
             ("on tue", "en", "2026-02-03"),
             ("am Montag", "de", "2026-02-02"),
             ("sábado", "es", "2026-01-31"),

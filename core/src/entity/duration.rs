@@ -11,6 +11,9 @@ const LETTERS: [&str; 7] = ["Y", "M", "W", "D", "H", "M", "S"];
 const HOURS: usize = 4;
 const MINUTES: usize = 5;
 
+/// Parts of a unit that are not understood.
+const QUARTERS: &str = "quarter,quart,cuarto,quarto,kwartier,kwart,viertel";
+
 /// How many of each unit, as decimal texts.
 type Parts = [Option<String>; 7];
 
@@ -72,7 +75,8 @@ fn plain(digits: &str) -> String {
 fn spoken<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Parts> {
     // No span is negative.
     let before = start.past().strip_suffix(['-', '−']);
-    if before.is_some_and(|it| !it.ends_with(char::is_alphanumeric)) {
+    // "three quarters of an hour"
+    if before.is_some_and(|it| !it.ends_with(char::is_alphanumeric)) || start.word_before() == "of" {
         return None;
     }
     let words = words(locale);
@@ -96,7 +100,11 @@ fn spoken<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Parts> {
             next = behind;
         }
         end = Some(next);
-        at = after_and(next.past_any(","), words);
+        at = after_and(next.past_any(".,"), words);
+        let article = at.row(words.article).map_or(at, |it| it.1.spaces());
+        if article.row(QUARTERS).is_some() {
+            return None;
+        }
     }
     end.map(|end| (parts, end))
 }
@@ -149,8 +157,10 @@ fn after_and<'t>(at: Scan<'t>, words: &Words) -> Scan<'t> {
 
 /// Two digits of minutes behind the hours.
 fn bare_minutes(at: Scan<'_>) -> Read<'_, String> {
-    let (minutes, end) = at.digits()?;
-    let is_bare = end.ends() && !end.goes_on() && minutes.len() == 2 && minutes < "60";
+    let (minutes, end) = at.spaces().digits()?;
+    // "2 hours 15 people" has no minutes.
+    let is_last = at.digits().is_some() || end.spaces().word().is_none();
+    let is_bare = is_last && end.ends() && !end.goes_on() && minutes.len() == 2 && minutes < "60";
     is_bare.then(|| (plain(minutes), end))
 }
 
@@ -168,6 +178,9 @@ mod tests {
             ("1h30m", "en", "PT1H30M"),
             ("1h 30m", "en", "PT1H30M"),
             ("1h05", "fr", "PT1H5M"),
+            ("1h 30", "en", "PT1H30M"),
+            ("2 hours 15 people", "en", "PT2H"),
+            ("1 Std. 30 Min.", "de", "PT1H30M"),
             ("1 h 30 min", "fr", "PT1H30M"),
             ("2h", "en", "PT2H"),
             ("45s", "en", "PT45S"),
@@ -236,6 +249,8 @@ mod tests {
             "PT1D",
             "an apple",
             "3/4 hours",
+            "three quarters of an hour",
+            "an hour and a quarter",
             "P1D2D",
         ] {
             assert_eq!(find(text, "en"), None, "{text}");

@@ -71,6 +71,9 @@ fn value(plain: &str, exponent: &str) -> Option<Value> {
 
 /// A number with or without a sign, as a decimal text.
 pub(super) fn signed<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
+    if let Some((_, unsigned)) = start.row("minus,negative") {
+        return amount(unsigned.spaces(), locale).map(|it| ("-".to_owned() + &it.0, it.1));
+    }
     let unsigned = start.past_any("+-−");
     if unsigned.rest().len() == start.rest().len() {
         return amount(start, locale);
@@ -189,7 +192,19 @@ fn in_words<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
         end = Some(next);
         at = next.past_any(if ten.is_some() { "-" } else { "" }).spaces();
     }
-    end.filter(|it| it.ends()).map(|end| ((total + part).to_string(), end))
+    let mut end = end.filter(|it| it.ends())?;
+    let mut plain = (total + part).to_string();
+    // "five point two"
+    let mut next = end.spaces().words("point");
+    while let Some((word, behind)) = next.and_then(|it| it.spaces().word()) {
+        let Some(digit) = ONES.split(' ').take(10).position(|it| it == word) else { break };
+        if !plain.contains('.') {
+            plain.push('.');
+        }
+        plain.push_str(&digit.to_string());
+        (next, end) = (Some(behind), behind);
+    }
+    Some((plain, end))
 }
 
 #[cfg(test)]
@@ -230,6 +245,10 @@ mod tests {
             ("9007199254740993", "en", json!(9_007_199_254_740_993_i64)),
             ("123456789012345678901", "en", json!(123_456_789_012_345_680_000.0)),
             ("zero", "en", json!(0)),
+            ("minus five", "en", json!(-5)),
+            ("minus 5", "de", json!(-5)),
+            ("five point two five", "en", json!(5.25)),
+            ("five point", "en", json!(5)),
             ("Five please", "en", json!(5)),
             ("twenty-one", "en", json!(21)),
             ("ninety nine", "en", json!(99)),

@@ -23,7 +23,16 @@ pub(super) fn first<'t, T>(text: &'t str, parse: impl Fn(Scan<'t>) -> Read<'t, T
 /// The positions at which a value may begin: not within a word or a number.
 fn starts(text: &str) -> impl Iterator<Item = Scan<'_>> {
     let all = text.char_indices().map(move |(at, _)| Scan { text, at });
-    all.filter(|it| it.next().is_some_and(|next| !next.is_whitespace()) && (it.ends() || !it.before().is_some_and(char::is_alphanumeric)))
+    all.filter(|it| it.next().is_some_and(|next| !next.is_whitespace()) && (it.ends() || !it.before().is_some_and(is_inner)))
+}
+
+/// Whether a character is part of a word or a number.
+fn is_inner(character: char) -> bool {
+    character.is_alphanumeric() || is_accent(character)
+}
+
+fn is_accent(character: char) -> bool {
+    matches!(character, '\u{300}'..='\u{36f}')
 }
 
 impl<'t> Scan<'t> {
@@ -56,7 +65,7 @@ impl<'t> Scan<'t> {
 
     /// Whether no letter and no digit follows.
     pub fn ends(self) -> bool {
-        !self.next().is_some_and(char::is_alphanumeric)
+        !self.next().is_some_and(is_inner)
     }
 
     /// Whether a digit is before, or one and a sign that may join two parts of a number or a date.
@@ -112,7 +121,8 @@ impl<'t> Scan<'t> {
 
     /// A word, folded, and what follows it.
     pub fn word(self) -> Read<'t, String> {
-        let letters = |it: &char| it.is_alphabetic() || matches!(it, '\u{300}'..='\u{36f}');
+        self.next().filter(|it| it.is_alphabetic())?;
+        let letters = |it: &char| it.is_alphabetic() || is_accent(*it);
         let length = self.rest().chars().take_while(letters).map(char::len_utf8).sum();
         self.rest().get(..length).filter(|it| !it.is_empty()).map(|it| (folded(it), self.skip(length)))
     }

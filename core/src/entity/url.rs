@@ -26,14 +26,20 @@ fn bare(start: Scan<'_>) -> Read<'_, String> {
     if start.before().is_some_and(|it| "@.-_/".contains(it)) || !start.next()?.is_alphanumeric() {
         return None;
     }
-    let address = address(start.rest());
-    let host = address.split(['/', '?', '#', ':']).next().unwrap_or_default();
-    let is_host = is_domain(host) && host.chars().all(|it| it.is_alphanumeric() || it == '-' || it == '.');
-    // A colon is for the port, and what has an at sign behind is the first part of an e-mail address.
-    let port = address.get(host.len()..)?.strip_prefix(':');
-    let is_port = port.is_none_or(|it| it.starts_with(|it: char| it.is_ascii_digit()));
-    let is_cut = start.rest().get(address.len()..)?.starts_with('@');
-    (is_host && is_port && !is_cut).then(|| ("https://".to_owned() + address, start.skip(address.len())))
+    let text = start.rest();
+    let end = text.find(|it: char| !it.is_alphanumeric() && it != '-' && it != '.').unwrap_or(text.len());
+    let host = text.get(..end)?.trim_end_matches(['.', '-']);
+    let behind = text.get(host.len()..)?;
+    let mut ending = host.rsplit('.').next()?.chars();
+    // The end of a sentence without a space behind: "end.Next".
+    let is_sentence = ending.next().is_some_and(char::is_uppercase) && ending.next().is_some_and(char::is_lowercase);
+    // The first part of an e-mail address.
+    if !is_domain(host) || is_sentence || behind.starts_with(['@', '_', '+']) {
+        return None;
+    }
+    let is_port = behind.strip_prefix(':').is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()));
+    let address = if is_port || behind.starts_with(['/', '?', '#']) { address(text) } else { host };
+    Some(("https://".to_owned() + address, start.skip(address.len())))
 }
 
 /// What a text begins with, without the punctuation behind.
@@ -96,6 +102,7 @@ mod tests {
             "https://?",
             "ftp://x",
             "a..com",
+            "the end.Next one",
             "-a.com",
             "1.5",
             "one. two",
