@@ -51,7 +51,7 @@ mod tests {
                 "en-US",
                 "yes|Yes please!|Right.|yes right now|YEAH|sure|of course|ok.|true|1|y|that's right|no problem|yes, yes|why not",
                 "no|Nope|no thanks|NAH|false|0|n|of course not|no I don't|absolutely not|never",
-                "|yes and no|not sure|maybe|I don't know|I have 1 dog|not right|not right now|I want pizza|yesterday|nobody|why|right now|10|n/a",
+                "|yes and no|not sure|maybe|I don't know|I have 1 dog|not right|not right now|I want pizza|yesterday|nobody|right now|10",
             ),
             (
                 "de-DE",

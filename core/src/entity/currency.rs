@@ -48,8 +48,8 @@ const SIGNS: [(&str, &str); 28] = [
 ];
 
 /// Names, as rows.
-const NAMES: &str = "dollar,dollars,bucks,dolar,dolares,dollari,dollaro|euro,euros|pound,pounds,quid,pfund,libra,libras,livre,livres,sterlina,\
-                     sterline,pond|yen|rupee,rupees,rupie,rupien,rupias|franken,franc,francs,franchi|real,reais";
+const NAMES: &str = "dollar,dollars,bucks,dolar,dolares,dollari,dollaro|euro,euros|pound,pounds,quid,pfund,libra,libras,livre,livres,\
+                     sterlina,sterline,pond|yen|rupee,rupees,rupie,rupien,rupias|franken,franc,francs,franchi|real,reais";
 const NAMED: [&str; 7] = ["$", "EUR", "GBP", "JPY", "INR", "CHF", "BRL"];
 
 /// The hundredth part.

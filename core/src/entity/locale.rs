@@ -70,8 +70,10 @@ const EN: Words = Words {
     gone: "",
     of: "of",
     within: "in",
-    units: "years,year,yrs,yr|months,month|weeks,week,wks,wk|days,day,d|hours,hour,hrs,hr,h|minutes,minute,mins,min,m|seconds,second,secs,sec,s",
-    yes: "yes,yeah,yep,yup,yea,sure,ok,okay,correct,thats right,all right,alright,certainly,definitely,absolutely,affirmative,indeed,of course,please do,go ahead,\
+    units: "years,year,yrs,yr|months,month|weeks,week,wks,wk|days,day,d|hours,hour,hrs,hr,h|\
+            minutes,minute,mins,min,m|seconds,second,secs,sec,s",
+    yes: "yes,yeah,yep,yup,yea,sure,ok,okay,correct,thats right,all right,alright,certainly,definitely,absolutely,\
+          affirmative,indeed,of course,please do,go ahead,\
           sounds good,no problem,no worries,no doubt,why not,true",
     no: "no,nope,nah,never,negative,incorrect,wrong,no way,of course not,absolutely not,definitely not,certainly not,no thanks,false",
     not: "not,dont,didnt,isnt,cant,wont,doesnt",
@@ -91,7 +93,8 @@ const DE: Words = Words {
     gone: "",
     of: "",
     within: "in",
-    units: "jahren,jahre,jahr|monaten,monate,monat|wochen,woche|tagen,tage,tag|stunden,stunde,std,h|minuten,minute,min,m|sekunden,sekunde,sek,s",
+    units: "jahren,jahre,jahr|monaten,monate,monat|wochen,woche|tagen,tage,tag|stunden,stunde,std,h|\
+            minuten,minute,min,m|sekunden,sekunde,sek,s",
     yes: "ja,jawohl,jep,jo,klar,gerne,gern,sicher,ok,okay,richtig,stimmt,genau,korrekt,naturlich,selbstverstandlich,einverstanden,wahr,\
           auf jeden fall,kein problem,warum nicht",
     no: "nein,ne,nee,niemals,nie,falsch,auf keinen fall,lieber nicht,sicher nicht,naturlich nicht,stimmt nicht",

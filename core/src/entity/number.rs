@@ -163,7 +163,7 @@ fn in_words<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
     let mut is_scale = false;
     while let Some((mut word, mut next)) = at.word() {
         if is_scale && word == "and" {
-            let Some(behind) = next.spaces().word() else { break };
+            let Some(behind) = next.past_any("-").spaces().word() else { break };
             (word, next) = behind;
         }
         let one = ONES.split(' ').position(|it| it == word).map(|it| it as u64);
@@ -190,7 +190,7 @@ fn in_words<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
         }
         is_scale = factor.is_some();
         end = Some(next);
-        at = next.past_any(if ten.is_some() { "-" } else { "" }).spaces();
+        at = next.past_any("-").spaces();
     }
     let mut end = end.filter(|it| it.ends())?;
     let mut plain = (total + part).to_string();
@@ -256,6 +256,8 @@ mod tests {
             ("hundred", "en", json!(100)),
             ("three thousand four hundred and twelve", "en", json!(3412)),
             ("twelve hundred", "en", json!(1200)),
+            ("two-hundred-and-one", "en", json!(201)),
+            ("one-way", "en", json!(1)),
             ("two hundred thousand", "en", json!(200_000)),
             ("one million two thousand", "en", json!(1_002_000)),
             ("five and six", "en", json!(5)),

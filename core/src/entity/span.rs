@@ -151,3 +151,33 @@ impl<'t> Scan<'t> {
         table.split('|').enumerate().find_map(|(index, row)| named(row).map(|end| (index, end)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_begin_at_words_numbers_and_signs() {
+        let begin = |text| starts(text).map(|it| it.rest().chars().next().unwrap()).collect::<String>();
+        assert_eq!(begin("ab 12 c3 4d $5 e\u{301}f -g"), "a1c4$5e-g");
+        assert_eq!(begin("\u{301}\u{301} ü"), "\u{301}ü");
+    }
+
+    #[test]
+    fn words_are_read_from_a_table() {
+        let row = |text, table| Scan { text, at: 0 }.row(table).map(|it| (it.0, it.1.rest()));
+        assert_eq!(row("Aujourd’hui!", "demain|aujourd hui"), Some((1, "!")));
+        assert_eq!(row("day after  tomorrow", "day,days|day after tomorrow"), Some((0, " after  tomorrow")));
+        assert_eq!(row("après-demain", "jours|apres demain,hier"), Some((1, "")));
+        assert_eq!(row("hierher", "hier"), None);
+        assert_eq!((row("", "a|"), row("1", "a"), row("x", "")), (None, None, None));
+    }
+
+    #[test]
+    fn what_is_before_is_known() {
+        let at = |text: &'static str, at| Scan { text, at };
+        assert_eq!((at("avant-hier", 6).word_before(), at("1 hier", 2).word_before()), ("avant".to_owned(), String::new()));
+        assert!(at("1.5", 2).is_within_number() && at("15", 1).is_within_number() && !at("a.5", 2).is_within_number());
+        assert!(at("1-5", 1).goes_on() && !at("1-a", 1).goes_on());
+    }
+}
