@@ -14,6 +14,7 @@ mod container;
 mod defaults;
 mod disambiguation;
 mod extension;
+pub mod flow;
 mod guardrail;
 mod http_call;
 mod issue;
