@@ -43,6 +43,7 @@ pub mod config;
 mod entity;
 mod extension;
 mod fault;
+mod flow;
 mod intent;
 pub mod json;
 pub mod lint;

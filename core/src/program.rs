@@ -8,6 +8,7 @@ use crate::audit::Stage;
 use crate::config::Config;
 use crate::extension;
 use crate::fault::Fault;
+use crate::flow::{self, Walk};
 use crate::pipeline;
 use crate::session::Session;
 use crate::turn::{
@@ -91,7 +92,19 @@ fn start(input: TurnInput, config: Arc<Config>, mode: Mode) -> Result<(Turn, Sli
     if input.program != config.program() {
         return Err(TurnError::Program { asked: input.program, runs: config.program() });
     }
+    let program: fn(TurnInput, Door, Arc<Config>) -> Program = if config.flow.is_some() { flow_program } else { program };
     Turn::launch(input, config.hash().to_owned(), mode, |input, door| program(input, door, config))
+}
+
+fn flow_program(input: TurnInput, door: Door, config: Arc<Config>) -> Program {
+    Box::pin(async move {
+        let Some(flow) = config.flow.as_deref() else { return Outcome::lost(&input.conversation) };
+        let mut walk = Walk::open(input, flow, config.hash(), door.clone());
+        match door.unless_abandoned(flow::run(&mut walk)).await {
+            Ok(()) => walk.outcome(),
+            Err(why) => walk.abandoned(why),
+        }
+    })
 }
 
 fn program(input: TurnInput, door: Door, config: Arc<Config>) -> Program {
@@ -120,6 +133,7 @@ fn succeeded(session: Session) -> Outcome {
         payload: session.payload.clone(),
         context: Some(session.context.clone()),
         fault: None,
+        flow: None,
         session: session.after(),
         writes: writes(session.kept),
     }
@@ -139,6 +153,7 @@ impl Outcome {
             fault: Some(Fault::abandoned(Abandon::Lost, true).report()),
             writes: Vec::new(),
             session,
+            flow: None,
         }
     }
 }
@@ -167,6 +182,7 @@ fn failed(mut t: Turning<'_>, fault: &Fault) -> Outcome {
         payload: None,
         context: None,
         fault: Some(fault.report()),
+        flow: None,
         session: t.session.after(),
         writes: writes(t.session.kept),
     }

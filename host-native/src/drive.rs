@@ -99,7 +99,7 @@ impl Message {
     pub fn now(conversation: Option<String>, text: Option<String>, reset: bool, params: Map) -> Self {
         let names_conversation = conversation.is_some();
         let conversation = conversation.unwrap_or_else(|| Uuid::new_v4().to_string());
-        let event = UserEvent { text, reset, params };
+        let event = UserEvent { text, reset, params, flow: None };
         Message { conversation, event, received: Instant::now(), names_conversation, key: None, caller: None }
     }
 

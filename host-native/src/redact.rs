@@ -245,7 +245,7 @@ mod tests {
             "customer": {"name": "Ada", "iban": null}, "12345678": 1, "json": "{\"iban\":\"DE3\",\"x\":\"\\u0031234 5678\"}"
         });
         let mut event =
-            UserEvent { text: Some("it is 12345678.".into()), reset: false, params: params.as_object().cloned().unwrap_or_default() };
+            UserEvent { text: Some("it is 12345678.".into()), reset: false, params: params.as_object().cloned().unwrap_or_default(), flow: None };
         redaction.event(&mut event);
         assert_eq!(event.text.as_deref(), Some("it is [card]."));
         let expected = json!({

@@ -191,7 +191,7 @@ fn rescue(journal: &Journal, config: &Arc<Config>) -> Result<Again, TurnError> {
 fn audit_of(notice: &Notice) -> Option<(&str, &Value)> {
     match &notice.body {
         NoticeBody::Audit { stage, payload } => Some((stage, payload)),
-        NoticeBody::Verbose(_) => None,
+        NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
     }
 }
 
@@ -223,6 +223,7 @@ fn stage(notice: &Notice) -> &str {
     match &notice.body {
         NoticeBody::Audit { stage, .. } => stage,
         NoticeBody::Verbose(verbose) => &verbose.determinant,
+        NoticeBody::Message { .. } => "MESSAGE",
     }
 }
 

@@ -47,7 +47,7 @@ impl Engine {
     #[wasm_bindgen(constructor)]
     pub fn new(pack: &str) -> Result<Engine, JsValue> {
         let pack = Pack::parse(pack).map_err(|error| thrown("NOT_A_PACK", &error.to_string()))?;
-        let (config, issues) = Config::compile(&pack.tables, &pack.settings);
+        let (config, issues) = pack.compile();
         Ok(Engine {
             config: Arc::new(config),
             issues,

@@ -41,7 +41,7 @@ impl Plain {
     /// # Errors
     /// When the configuration has issues, or a turn is no plain message.
     pub fn of(pack: &Pack) -> Result<Plain> {
-        let (config, issues) = Config::compile(&pack.tables, &pack.settings);
+        let (config, issues) = pack.compile();
         if let Some(issue) = issues.first() {
             bail!("the configuration has {} issues, the first at {}: {}", issues.len(), issue.path, issue.reason);
         }

@@ -76,6 +76,8 @@ pub use tool::{Arguments, Executor, SqlTemplate, Tool, Tools, tool_group};
 pub use tool_request::{Args, ToolRow, ToolRows};
 pub use verbose::{Occasion, StepMatch, Verbose, VerboseRows};
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::json::canon;
@@ -130,6 +132,8 @@ pub struct Config {
     pub planners: Planners,
     /// Progress messages by determinant.
     pub verbose: VerboseRows,
+    /// The flow document, when that is what runs.
+    pub flow: Option<Arc<flow::Flow>>,
     hash: String,
     source: Value,
 }
@@ -171,14 +175,28 @@ impl Config {
             responses: Responses::compile(tables, &scopes, profile, &mut issues),
             verbose: VerboseRows::compile(tables, &scopes, &mut issues),
             settings,
+            flow: None,
             hash: hash(&source),
             source,
         };
         (config, issues)
     }
 
+    /// Compiles a flow document.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn of_flow(document: &Value) -> Result<Config, String> {
+        let flow = flow::Flow::compile(document)?;
+        let (config, _) = Config::compile(&Tables::default(), &Value::Null);
+        Ok(Config { hash: flow::snapshot(document), source: json!({"flow": document}), flow: Some(Arc::new(flow)), ..config })
+    }
+
     /// Compiles a stored snapshot again.
     pub fn from_source(source: &Value) -> (Config, Vec<Issue>) {
+        if let Some(Ok(config)) = source.get("flow").map(Config::of_flow) {
+            return (config, Vec::new());
+        }
         let tables = source.get("tables").cloned().and_then(|it| serde_json::from_value(it).ok()).unwrap_or_default();
         Config::compile(&tables, source.get("settings").unwrap_or(&Value::Null))
     }
@@ -195,7 +213,7 @@ impl Config {
 
     /// What a user's message runs.
     pub fn program(&self) -> ProgramRef {
-        self.settings.profile.program
+        if self.flow.is_some() { ProgramRef::Flow } else { self.settings.profile.program }
     }
 
     /// Why no turn can run, when a policy row cannot be compiled.

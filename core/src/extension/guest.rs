@@ -135,6 +135,8 @@ async fn perform(t: &mut Turning<'_>, extension: &Extension, wish: Wish) -> Resu
                 max_bytes: HTTP_BYTES,
                 key: None,
                 breaker: None,
+                secrets: Vec::new(),
+                sign: None,
             };
             t.door.perform(request).await.map(Reply::Http)
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Conversations;
-use crate::turn::{Map, Millis, ProgramRef, TurnInput, UserEvent, uuid_text};
+use crate::turn::{FlowInput, Map, Millis, ProgramRef, TurnInput, UserEvent, uuid_text};
 
 /// A message as a runner or the page sends it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct Message {
     pub at: Millis,
     /// Seed of ids.
     pub seed: u64,
+    /// What happens to a flow session, in place of a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowInput>,
 }
 
 impl Message {
@@ -41,6 +44,7 @@ impl Message {
             input_params: member("inputParams").map_or(Some(Map::new()), |it| it.as_object().cloned())?,
             at,
             seed,
+            flow: None,
         })
     }
 
@@ -59,7 +63,10 @@ impl Message {
             at: self.at,
             seed: self.seed,
             program,
-            event: UserEvent { text: self.message, reset: self.reset, params: self.input_params },
+            event: match self.flow {
+                Some(FlowInput { event, version }) => UserEvent::of_flow(event, version),
+                None => UserEvent { text: self.message, reset: self.reset, params: self.input_params, flow: None },
+            },
         }
     }
 }

@@ -7,6 +7,7 @@ mod answer;
 mod check;
 mod conversations;
 mod extension;
+mod flow_turn;
 mod message;
 mod script_turn;
 mod scripted;
@@ -30,7 +31,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::config::Tables;
+use crate::config::{Config, Issue, Tables};
 use crate::turn::{Map, Millis};
 
 /// The time of a pack's first turn, 2026-01-01T09:00:00Z; each further turn is a minute later.
@@ -72,6 +73,9 @@ pub struct Pack {
     /// The modules of the extensions by their SHA-256.
     #[serde(skip)]
     pub modules: BTreeMap<String, Vec<u8>>,
+    /// Flow documents; a pack that has one and no tables plays it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<Value>,
     /// The conversation.
     #[serde(default)]
     pub turns: Vec<PackTurn>,
@@ -153,16 +157,31 @@ impl Pack {
         Ok(pack)
     }
 
+    /// Compiles what the pack plays: its flow document, or its tables.
+    pub fn compile(&self) -> (Config, Vec<Issue>) {
+        let flow = self.documents.iter().find(|it| it.get("doc").and_then(Value::as_str) == Some("conversation_flow"));
+        let Some(document) = flow.filter(|_| self.tables.0.is_empty()) else { return Config::compile(&self.tables, &self.settings) };
+        Config::of_flow(document).map_or_else(
+            |reason| {
+                let (config, mut issues) = Config::compile(&self.tables, &self.settings);
+                issues.push(Issue::error("documents", reason, "correct the document"));
+                (config, issues)
+            },
+            |config| (config, Vec::new()),
+        )
+    }
+
     /// The message of a turn, with the pack's clock and seed; `None` when the turn is no plain message.
     pub fn message(&self, index: usize) -> Option<Message> {
         let turn = self.turns.get(index)?;
-        let request = turn.request.as_ref()?;
-        if !request.method.eq_ignore_ascii_case("POST") || request.path != "/api/v1/conversation/message" {
-            return None;
-        }
+        let request = turn.request.as_ref().filter(|it| it.method.eq_ignore_ascii_case("POST"))?;
         let number = u64::try_from(index).ok()?;
         let of_index = FIRST_TURN_AT + BETWEEN_TURNS * Millis::try_from(index).ok()?;
-        Message::of_body(&request.body, turn.at.unwrap_or(of_index), number + 1)
+        let (at, seed) = (turn.at.unwrap_or(of_index), number + 1);
+        if request.path == "/api/v1/conversation/message" {
+            return Message::of_body(&request.body, at, seed);
+        }
+        flow_turn::message(&request.path, &request.body, turn.conversation.as_deref(), at, seed)
     }
 }
 

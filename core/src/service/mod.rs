@@ -2,7 +2,7 @@
 
 mod fill;
 
-pub use fill::Filled;
+pub use fill::{Filled, form_body as form};
 
 use serde_json::{Value, json};
 
@@ -107,6 +107,8 @@ fn request(t: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, a
         max_bytes: policy.max_response_bytes,
         key: None,
         breaker,
+        secrets: Vec::new(),
+        sign: None,
     })
 }
 

@@ -77,6 +77,7 @@ fn name(caller: &HttpCaller) -> String {
         HttpCaller::Tool(code) => ("tool", code),
         HttpCaller::Task(name) => ("task", name),
         HttpCaller::Extension(name) => ("extension", name),
+        HttpCaller::Node(place) => ("node", place),
     };
     format!("{kind} {}", name.trim().to_uppercase())
 }
@@ -129,6 +130,8 @@ mod tests {
             class: Class::Read,
             idempotent: false,
             key: None,
+            secrets: Vec::new(),
+            sign: None,
             breaker: Some(Breaker { threshold, open_ms: 1000, retries }),
         }
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::flow_rows::{FlowEvent, SessionState};
 use super::rows::{ConversationRow, Exchange, MemoryRow, Write};
 use super::{Map, Millis};
 
@@ -13,10 +14,12 @@ pub enum ProgramRef {
     PipelineV2,
     /// The table-driven pipeline, version 1.
     PipelineV1,
+    /// A flow document.
+    Flow,
 }
 
 /// Something that a user did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct UserEvent {
     /// The message; absent when the client sent none.
     pub text: Option<String>,
@@ -26,6 +29,27 @@ pub struct UserEvent {
     /// The client's `inputParams`.
     #[serde(default)]
     pub params: Map,
+    /// What happens to a flow session, in place of all that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Box<FlowInput>>,
+}
+
+/// What happens to a flow session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlowInput {
+    /// What happens.
+    pub event: FlowEvent,
+    /// The published version; absent for the draft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+}
+
+impl UserEvent {
+    /// What happens to a flow session.
+    pub fn of_flow(event: FlowEvent, version: Option<u32>) -> UserEvent {
+        let text = if let FlowEvent::Message { text, .. } = &event { Some(text.clone()) } else { None };
+        UserEvent { text, reset: false, params: Map::new(), flow: Some(Box::new(FlowInput { event, version })) }
+    }
 }
 
 /// What the host loaded for a conversation.
@@ -45,6 +69,9 @@ pub struct Loaded {
     /// What is remembered of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryRow>,
+    /// The flow session; absent for a new one and for conversations of the pipeline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Box<SessionState>>,
 }
 
 impl Loaded {
@@ -62,6 +89,7 @@ impl Loaded {
                     self.memory = None;
                     self.turns_since_reset = 1;
                 }
+                Write::Flow(state) => self.flow = Some(state.clone()),
                 Write::LlmCall(_) => {}
             }
         }

@@ -8,6 +8,7 @@ mod breaker;
 mod door;
 mod effect;
 mod error;
+mod flow_rows;
 mod input;
 mod journal;
 mod notice;
@@ -22,14 +23,18 @@ pub use breaker::{Admission, Breakers};
 pub use door::{Door, View};
 pub use effect::{Answer, Class, Completion, Effect, EffectId, Operation};
 pub use error::{Diverged, EffectError, EffectErrorKind, TurnError};
-pub use input::{Loaded, ProgramRef, TurnInput, UserEvent};
+pub use flow_rows::{
+    Awaiting, AwaitingKind, Counters, FlowEvent, FlowOutput, FlowUsage, Frame, FrameKind, Resume, Said, SessionState, SessionStatus, Timer,
+    TurnStatus,
+};
+pub use input::{FlowInput, Loaded, ProgramRef, TurnInput, UserEvent};
 pub use journal::{Entry, Header, Journal, PROTOCOL};
 pub use notice::{Level, Notice, NoticeBody, VerboseNotice};
 pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
 pub use request::{
     Breaker, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,
-    HttpRequest, LlmMode, LlmReply, LlmRequest, PURPOSES, Patch, Publication, Reply, Request, Retries, STUB, SecretHeader, SleepRequest,
-    SqlReply, SqlRequest, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
+    HttpRequest, LlmMode, LlmReply, LlmRequest, PURPOSES, Patch, Publication, Reply, Request, Retries, STUB, SecretAt,
+    SecretHeader, SecretPart, Signature, SleepRequest, SqlReply, SqlRequest, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
 };
 pub use rng::{Rng, uuid_text};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};
@@ -269,7 +274,7 @@ mod tests {
             at: 0,
             seed: 1,
             program: ProgramRef::PipelineV2,
-            event: UserEvent { text: None, reset: false, params: Map::new() },
+            event: UserEvent::default(),
             session: Loaded::default(),
         }
     }

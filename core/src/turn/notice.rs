@@ -30,6 +30,11 @@ pub enum NoticeBody {
     },
     /// A progress message for the user, chosen from `ce_verbose`.
     Verbose(Box<VerboseNotice>),
+    /// A message of a flow for the user.
+    Message {
+        /// The message.
+        message: Value,
+    },
 }
 
 /// How serious a progress message is.

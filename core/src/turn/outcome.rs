@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Map;
+use super::flow_rows::FlowOutput;
 use super::notice::{Notice, NoticeBody};
 use super::rows::Write;
 use crate::json::canon;
@@ -27,6 +28,9 @@ pub struct Outcome {
     pub writes: Vec<Write>,
     /// The session after the turn.
     pub session: SessionAfter,
+    /// What a flow session answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Box<FlowOutput>>,
 }
 
 /// What carries over to the next turn.
@@ -76,6 +80,9 @@ pub struct FaultReport {
 impl Outcome {
     /// The body of the answer to `POST /api/v1/conversation/message`. (`spec/data-and-api.md` 9.1)
     pub fn response(&self) -> Value {
+        if let Some(flow) = &self.flow {
+            return self.flow_response(flow);
+        }
         let Some(fault) = &self.fault else {
             return json!({
                 "conversationId": self.conversation_id,
@@ -100,6 +107,14 @@ impl Outcome {
             "errorCode": fault.code,
             "recoverable": fault.recoverable,
             "message": fault.message,
+        })
+    }
+
+    /// What the turn of a flow session answers. (`convoship-http.md` 4)
+    fn flow_response(&self, flow: &FlowOutput) -> Value {
+        let FlowOutput { turn, status, messages, awaiting, debug } = flow;
+        json!({
+            "session_id": self.conversation_id, "turn": turn, "status": status, "messages": messages, "awaiting": awaiting, "debug": debug,
         })
     }
 }
@@ -135,6 +150,10 @@ pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
                 hash.value(&notice.seq);
                 hash.value(verbose);
             }
+            NoticeBody::Message { message } => {
+                hash.value(&notice.seq);
+                hash.json(message);
+            }
         }
     }
     hash.finish()
@@ -169,6 +188,7 @@ mod tests {
             fault: None,
             writes: vec![Write::Conversation(row), Write::History(history)],
             session,
+            flow: None,
         };
         (outcome, vec![audit(0, "USER_INPUT"), audit(1, "PIPELINE_TIMING")])
     }

@@ -133,6 +133,8 @@ pub enum Write {
     LlmCall(LlmCallRow),
     /// What is remembered, in the place of what was remembered before.
     Memory(MemoryRow),
+    /// The whole state of a flow session.
+    Flow(Box<super::SessionState>),
     /// Earlier history is not loaded any more, though its rows stay, and what was remembered goes.
     Reset,
 }

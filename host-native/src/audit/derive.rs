@@ -47,7 +47,7 @@ pub fn rows(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Derived
     let untold = slice.notices.iter().skip(usize::try_from(stored.audited).unwrap_or(0));
     let audits = untold.filter_map(|notice| match &notice.body {
         NoticeBody::Audit { stage, payload } => Some((notice.at, stage, payload)),
-        NoticeBody::Verbose(_) => None,
+        NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
     });
     let row = |(audit_id, (at, stage, payload)): (i64, (Millis, &String, _))| DerivedRow {
         audit_id,

@@ -60,7 +60,7 @@ pub fn within(input: &TurnInput, notices: &[Notice], metas: &BTreeMap<u32, Map>)
             let payload = payload_with(payload.clone(), stage, &input.conversation, &clock::iso_text(notice.at), meta);
             Notice { body: NoticeBody::Audit { stage: stage.clone(), payload: Value::Object(payload) }, ..notice.clone() }
         }
-        NoticeBody::Audit { .. } | NoticeBody::Verbose(_) => notice.clone(),
+        NoticeBody::Audit { .. } | NoticeBody::Verbose(_) | NoticeBody::Message { .. } => notice.clone(),
     };
     notices.iter().map(with).collect()
 }
@@ -101,7 +101,7 @@ fn trace(stored: &StoredTurn, config: &Arc<Config>) -> Vec<Traced> {
             let meta = sent_with(metas.remove(&notice.seq)?, sent);
             Some(Traced { stage, at: notice.at, meta })
         }
-        NoticeBody::Verbose(_) => None,
+        NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
     };
     slice.notices.into_iter().filter_map(audit).collect()
 }

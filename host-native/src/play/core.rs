@@ -63,7 +63,7 @@ pub struct CorePlayer {
 impl CorePlayer {
     /// Compiles the pack's configuration.
     pub fn new(pack: &Pack, suspend: Suspend) -> CorePlayer {
-        let (config, issues) = Config::compile(&pack.tables, &pack.settings);
+        let (config, issues) = pack.compile();
         CorePlayer {
             config: Arc::new(config),
             issues,
@@ -208,6 +208,14 @@ impl Run {
 fn response(outcome: &Outcome) -> Value {
     let mut body = outcome.response();
     parse_context(&mut body);
+    if outcome.flow.is_some() {
+        // What the checks of every talk read.
+        body["intent"] = json!(outcome.intent);
+        body["state"] = json!(outcome.state);
+        body["payload"] = json!(outcome.payload);
+        body["vars"] = json!(outcome.session.context);
+        body["errorCode"] = Value::Null;
+    }
     body
 }
 
@@ -221,7 +229,7 @@ pub(super) fn parse_context(body: &mut Value) {
 fn audit_row(notice: &Notice) -> Option<(String, Value)> {
     match &notice.body {
         NoticeBody::Audit { stage, payload } => Some((stage.clone(), payload.clone())),
-        NoticeBody::Verbose(_) => None,
+        NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
     }
 }
 

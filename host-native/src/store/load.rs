@@ -32,7 +32,7 @@ pub async fn conversation(pool: &Pool, id: &str, history: usize, key: Option<&st
     let memory = memory(row.maybe("memory")?);
     let conversation = conversation_row(id, &row)?;
     let history = if conversation.is_some() { exchanges(row.maybe("history")?, history) } else { Vec::new() };
-    let session = Loaded { conversation, history, turns, turns_since_reset, memory };
+    let session = Loaded { conversation, history, turns, turns_since_reset, memory, flow: None };
     Ok(Found { session, sent: row.int("sent")? > 0, open: row.int("open")? > 0 })
 }
 

@@ -48,6 +48,7 @@ fn notice(wire: &mut String, turn: &str, notice: &Notice, total: Millis) {
             let payload = Cow::Owned(json!({"verbose": verbose}));
             Envelope { event_type: "VERBOSE", verbose: Some(verbose), ..audit("VERBOSE", notice.at, payload) }
         }
+        NoticeBody::Message { message } => Envelope { event_type: "MESSAGE", ..audit("MESSAGE", notice.at, Cow::Borrowed(message)) },
     };
     write(wire, Some((turn, notice.seq)), envelope.stage, &envelope);
 }

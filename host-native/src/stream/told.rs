@@ -122,7 +122,7 @@ mod tests {
             at: 0,
             seed: 1,
             program: ProgramRef::PipelineV2,
-            event: UserEvent { text: None, reset: false, params: Map::new() },
+            event: UserEvent::default(),
             session: Loaded::default(),
         }
     }

@@ -65,7 +65,7 @@ impl Rows {
     fn of_reply(&self, run: &Run, is: impl Fn(&Row) -> bool) -> bool {
         let audited = run.notices.iter().rev().find_map(|it| match &it.body {
             NoticeBody::Audit { stage, payload } if stage == "ASSISTANT_OUTPUT" => Some(payload["responseId"].as_i64()),
-            NoticeBody::Audit { .. } | NoticeBody::Verbose(_) => None,
+            NoticeBody::Audit { .. } | NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
         });
         self.replies.iter().any(|it| audited.is_none_or(|id| id == Some(it.id)) && is(it))
     }

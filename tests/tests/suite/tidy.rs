@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 24] = [
+const LAYERS: [(&str, u32); 25] = [
     ("text", 0),
     ("json", 1),
     ("turn", 2),
@@ -29,6 +29,7 @@ const LAYERS: [(&str, u32); 24] = [
     ("intent", 13),
     ("agent", 13),
     ("respond", 13),
+    ("flow", 14),
     ("pipeline", 14),
     ("program", 15),
 ];

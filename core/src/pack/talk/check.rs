@@ -4,7 +4,7 @@ use super::super::{Check, PackCheck, PackError};
 use super::line::{Line, json};
 
 /// Where a path may begin: members of the answer, and what the turn left.
-const ROOTS: [&str; 13] = [
+const ROOTS: [&str; 18] = [
     "conversationId",
     "intent",
     "state",
@@ -14,6 +14,11 @@ const ROOTS: [&str; 13] = [
     "errorCode",
     "recoverable",
     "message",
+    "status",
+    "messages",
+    "awaiting",
+    "debug",
+    "vars",
     "params",
     "row",
     "calls",

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::{PackError, PackRequest};
 use super::line::{self, Line};
-use super::time;
+use super::{flow, time};
 use crate::turn::{Map, Millis, Rng, uuid_text};
 
 /// A message as written.
@@ -18,7 +18,7 @@ pub(super) struct Message {
 }
 
 /// Reads what follows `>`: `@label`, `+45m`, then text or a JSON object.
-pub(super) fn read(line: &Line<'_>) -> Result<Message, PackError> {
+pub(super) fn read(line: &Line<'_>, assistant: Option<&str>) -> Result<Message, PackError> {
     let mut rest = *line;
     let mut conversation = "main".to_owned();
     if rest.text.starts_with('@') {
@@ -34,6 +34,9 @@ pub(super) fn read(line: &Line<'_>) -> Result<Message, PackError> {
             return Err(word.error("this is no time that passes; write +45m (ms, s, m, h, d), or the message as a JSON object"));
         }
         rest = if wait.is_some() { after } else { rest };
+    }
+    if let Some(assistant) = assistant {
+        return Ok(Message { request: flow::request(&rest, assistant)?, conversation, wait });
     }
     let body = body(&rest, &conversation)?;
     let request = PackRequest { method: "POST".to_owned(), path: "/api/v1/conversation/message".to_owned(), body, content_type: None };

@@ -5,6 +5,7 @@
 
 mod answer;
 mod check;
+mod flow;
 mod line;
 mod message;
 mod time;
@@ -24,6 +25,8 @@ struct Header<'t> {
     name: Option<&'t str>,
     at: Option<Millis>,
     config: Option<Line<'t>>,
+    /// The assistant, when a flow is played.
+    assistant: Option<&'t str>,
     settings: Vec<(Line<'t>, Value)>,
 }
 
@@ -62,7 +65,7 @@ impl Pack {
 
 /// Begins a turn, a minute after the one before it or as long as it says.
 fn turn(said: &Line<'_>, header: &Header<'_>, clock: &mut Option<Millis>) -> Result<PackTurn, PackError> {
-    let message = message::read(said)?;
+    let message = message::read(said, header.assistant)?;
     let start = header.at.unwrap_or(FIRST_TURN_AT);
     let at = match (*clock, message.wait) {
         (Some(before), wait) => before.saturating_add(wait.unwrap_or(BETWEEN_TURNS)),
@@ -112,10 +115,14 @@ impl<'t> Header<'t> {
                 rest.required("the file of the pack")?;
                 self.config = Some(rest);
             }
+            "program" if rest.text.starts_with("flow") => {
+                let (_, id) = rest.word();
+                self.assistant = Some(id.required("the id of the assistant")?);
+            }
             "program" => {
                 let profile = rest.text.strip_prefix("pipeline").map(str::trim_start).filter(|it| ["", "v1", "v2"].contains(it));
                 let profile =
-                    profile.ok_or_else(|| rest.error("this is no program that can be played; write pipeline v1 or pipeline v2"))?;
+                    profile.ok_or_else(|| rest.error("this is no program that can be played; write pipeline v1, pipeline v2 or flow ID"))?;
                 if !profile.is_empty() {
                     self.settings.push((Line { text: "pipeline.profile", ..rest }, Value::from(profile)));
                 }

@@ -92,7 +92,7 @@ impl Listener {
     pub fn new() -> Listener {
         let streams = Arc::new(Streams::default());
         let subscription = streams.subscribe("c");
-        let event = UserEvent { text: None, reset: false, params: Map::new() };
+        let event = UserEvent::default();
         let (turn, conversation, program) = ("t".to_owned(), "c".to_owned(), ProgramRef::PipelineV2);
         let input = TurnInput { turn, conversation, at: 0, seed: 1, program, event, session: Loaded::default() };
         let request = Request::Llm(call("response_text", LlmMode::Text));

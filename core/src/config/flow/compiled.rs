@@ -1,0 +1,173 @@
+//! A document ready to walk: what it names is found by its name.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::document::{Condition, Document, EdgeCondition, EdgeForm, EntityForm, FlowTool, GraphForm, IntentForm, Node, NodeKind};
+use crate::entity::Entity;
+use crate::text::expr::Expr;
+use crate::text::phrase::Phrase;
+
+/// A compiled document.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    /// The document.
+    pub document: Document,
+    /// Graphs by their id.
+    graphs: BTreeMap<String, Graph>,
+    /// Entities by their id.
+    entities: BTreeMap<String, Option<Entity>>,
+    /// Phrases of the intents, in their order.
+    pub phrases: Vec<IntentPhrases>,
+    /// Patterns of small talk, in their order.
+    pub talk: Vec<Vec<Phrase>>,
+}
+
+/// A compiled graph.
+#[derive(Debug, Clone)]
+pub struct Graph {
+    at: usize,
+    nodes: BTreeMap<String, usize>,
+    /// Edges by node and port, in the order in which they are looked at.
+    edges: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
+}
+
+/// What an intent is recognised by.
+#[derive(Debug, Clone)]
+pub struct IntentPhrases {
+    /// What users say.
+    pub said: Vec<Phrase>,
+    /// What they say when they do not want it.
+    pub not: Vec<Phrase>,
+}
+
+/// A graph of a document with its index.
+#[derive(Debug, Clone, Copy)]
+pub struct GraphRef<'f> {
+    /// The graph.
+    pub form: &'f GraphForm,
+    index: &'f Graph,
+}
+
+impl Flow {
+    /// Compiles a document. What is wrong within it is left to publishing, as long as it can be read at all.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn compile(source: &Value) -> Result<Flow, String> {
+        let mut document = Document::deserialize(source).map_err(|it| it.to_string())?;
+        document.graphs.iter_mut().for_each(two_ways);
+        let locale = document.default_locale.clone();
+        let phrases = |texts: &[String]| texts.iter().map(|it| Phrase::of(it, &locale)).collect::<Vec<_>>();
+        let of_intent = |it: &IntentForm| IntentPhrases { said: phrases(&it.phrases), not: phrases(&it.negative_phrases) };
+        Ok(Flow {
+            graphs: document.graphs.iter().enumerate().map(|(at, it)| (it.id.clone(), Graph::of(at, it))).collect(),
+            entities: document.entities.iter().map(|it| (it.id.clone(), entity(it))).collect(),
+            phrases: document.intents.iter().map(of_intent).collect(),
+            talk: document.small_talk.iter().map(|it| phrases(&it.patterns)).collect(),
+            document,
+        })
+    }
+
+    /// A graph by its id.
+    pub fn graph(&self, id: &str) -> Option<GraphRef<'_>> {
+        let index = self.graphs.get(id)?;
+        Some(GraphRef { form: self.document.graphs.get(index.at)?, index })
+    }
+
+    /// A node by its graph and id.
+    pub fn node(&self, graph: &str, id: &str) -> Option<&Node> {
+        self.graph(graph)?.node(id)
+    }
+
+    /// An intent by its id.
+    pub fn intent(&self, id: &str) -> Option<&IntentForm> {
+        self.document.intents.iter().find(|it| it.id == id)
+    }
+
+    /// A system type, or an entity of the document that can be used.
+    pub fn entity(&self, name: &str) -> Option<Entity> {
+        Entity::system(name).or_else(|| self.entities.get(name).cloned().flatten())
+    }
+
+    /// A tool of the document.
+    pub fn tool(&self, id: &str) -> Option<&FlowTool> {
+        self.document.tools.iter().find(|it| it.id == id)
+    }
+}
+
+impl<'f> GraphRef<'f> {
+    /// A node by its id.
+    pub fn node(&self, id: &str) -> Option<&'f Node> {
+        self.form.nodes.get(*self.index.nodes.get(id)?)
+    }
+
+    /// The edges that leave a port, in the order in which they are looked at: by priority, and those that are default last.
+    pub fn edges(&self, node: &str, port: &str) -> impl Iterator<Item = &'f EdgeForm> + use<'f> {
+        let (form, index) = (self.form, self.index);
+        let at = index.edges.get(node).and_then(|ports| ports.get(port));
+        at.into_iter().flatten().filter_map(move |it| form.edges.get(*it))
+    }
+
+    /// Whether an edge leaves a port.
+    pub fn wired(&self, node: &str, port: &str) -> bool {
+        self.edges(node, port).next().is_some()
+    }
+
+    /// The ports of a node that edges leave.
+    pub fn ports(&self, node: &str) -> impl Iterator<Item = &'f str> + use<'f> {
+        let index = self.index;
+        index.edges.get(node).into_iter().flat_map(|it| it.keys().map(String::as_str))
+    }
+}
+
+impl Graph {
+    fn of(at: usize, form: &GraphForm) -> Graph {
+        let mut edges: BTreeMap<String, BTreeMap<String, Vec<usize>>> = BTreeMap::new();
+        for (at, edge) in form.edges.iter().enumerate() {
+            edges.entry(edge.source.clone()).or_default().entry(edge.source_port.clone()).or_default().push(at);
+        }
+        let order = |at: &usize| form.edges.get(*at).map(|it| (it.is_default(), it.priority));
+        edges.values_mut().flat_map(BTreeMap::values_mut).for_each(|it| it.sort_by_key(order));
+        Graph { at, nodes: form.nodes.iter().enumerate().map(|(at, it)| (it.id.clone(), at)).collect(), edges }
+    }
+}
+
+impl EdgeForm {
+    /// Whether it is taken when no other is.
+    pub fn is_default(&self) -> bool {
+        let always = |it: &EdgeCondition| it.expr.compiled.as_ref().is_ok_and(Expr::is_default);
+        self.condition.as_ref().is_none_or(always)
+    }
+}
+
+fn entity(form: &EntityForm) -> Option<Entity> {
+    if form.kind == "list" {
+        let entries: Vec<_> = form.entries.iter().map(|it| (it.value.clone(), it.synonyms.clone())).collect();
+        return Some(Entity::list(&entries, form.fuzzy.max_edits));
+    }
+    Entity::patterns(&form.patterns, form.group.as_deref()).ok()
+}
+
+/// Decisions may have ports `yes` and `no`: they are edges of `out` with the condition and its negation.
+fn two_ways(graph: &mut GraphForm) {
+    for node in graph.nodes.iter().filter(|it| matches!(it.kind, NodeKind::Decision)) {
+        let of_port = |edge: &EdgeForm, port: &str| edge.source == node.id && edge.source_port == port;
+        let conditions = ["yes", "no"].map(|port| {
+            graph.edges.iter().find(|it| of_port(it, port)).and_then(|it| it.condition.as_ref()).map(|it| it.expr.source.clone())
+        });
+        for (at, port) in ["yes", "no"].into_iter().enumerate() {
+            let other = conditions.get(1 - at).cloned().flatten();
+            for edge in graph.edges.iter_mut().filter(|it| it.source == node.id && it.source_port == port) {
+                "out".clone_into(&mut edge.source_port);
+                if edge.condition.is_none() {
+                    let negated = other.as_ref().map(|it| format!("!({it})")).map(|source| Condition { compiled: Expr::parse(&source), source });
+                    // What cannot be negated is what is left.
+                    edge.condition = negated.filter(|it| it.compiled.is_ok()).map(|expr| EdgeCondition { expr });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Texts, templates and conditions of a document. One that does not parse is kept as it is written: drafts may hold it.
+
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
+
+use crate::text::braces::{Braces, Tree, Wrong as BadTemplate};
+use crate::text::expr::{Expr, Wrong as BadExpr};
+
+/// A template.
+#[derive(Debug, Clone)]
+pub struct Template {
+    /// As it is written.
+    pub source: String,
+    /// Compiled, or what is wrong with it.
+    pub compiled: Result<Braces, BadTemplate>,
+}
+
+/// An expression.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    /// As it is written.
+    pub source: String,
+    /// Compiled, or what is wrong with it.
+    pub compiled: Result<Expr, BadExpr>,
+}
+
+/// An expression that makes a value.
+#[derive(Debug, Clone)]
+pub struct Formula(pub Condition);
+
+/// A JSON value whose texts are templates.
+#[derive(Debug, Clone)]
+pub struct Filling {
+    /// As it is written.
+    pub source: Value,
+    /// Compiled, or where something is wrong with it and what.
+    pub compiled: Result<Tree, (String, BadTemplate)>,
+}
+
+/// A text in variants, for every locale and channel or for each its own.
+#[derive(Debug, Clone, Default)]
+pub struct LocalizedText {
+    /// The keys with their variants; a plain text stands under `default`.
+    pub of: Vec<(String, Vec<Template>)>,
+}
+
+impl LocalizedText {
+    /// The variants for a channel and a locale: those of the channel, the locale, its language, the document's own locale, the default.
+    pub fn variants(&self, channel: &str, locale: &str, default_locale: &str) -> &[Template] {
+        let find = |wanted: &dyn Fn(&str) -> bool| self.of.iter().find(|it| wanted(&it.0)).map(|it| it.1.as_slice());
+        let language = |it: &str| it.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
+        find(&|it| it.strip_prefix("channel:") == Some(channel))
+            .or_else(|| find(&|it| it.eq_ignore_ascii_case(locale)))
+            .or_else(|| find(&|it| it.eq_ignore_ascii_case(&language(locale))))
+            .or_else(|| find(&|it| it.eq_ignore_ascii_case(default_locale)))
+            .or_else(|| find(&|it| it == "default"))
+            .unwrap_or_default()
+    }
+
+    /// All templates in it.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+        self.of.iter().flat_map(|it| &it.1)
+    }
+
+    /// Whether nothing would be said.
+    pub fn is_blank(&self) -> bool {
+        self.templates().all(|it| it.source.trim().is_empty())
+    }
+}
+
+impl From<String> for Template {
+    fn from(source: String) -> Self {
+        Template { compiled: Braces::parse(&source), source }
+    }
+}
+
+impl<'de> Deserialize<'de> for Template {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Template::from)
+    }
+}
+
+impl<'de> Deserialize<'de> for Condition {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let source = String::deserialize(deserializer)?;
+        Ok(Condition { compiled: Expr::parse(&source), source })
+    }
+}
+
+impl<'de> Deserialize<'de> for Formula {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let source = String::deserialize(deserializer)?;
+        Ok(Formula(Condition { compiled: Expr::parse_value(&source), source }))
+    }
+}
+
+impl<'de> Deserialize<'de> for Filling {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let source = Value::deserialize(deserializer)?;
+        Ok(Filling { compiled: Tree::parse(&source), source })
+    }
+}
+
+impl<'de> Deserialize<'de> for LocalizedText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wrong = || D::Error::custom("a text is a string, a list of variants, or an object of them by locale");
+        let variants = |value: Value| match value {
+            Value::String(text) => Some(vec![Template::from(text)]),
+            Value::Array(texts) => texts.into_iter().map(|it| Some(Template::from(it.as_str()?.to_owned()))).collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+        };
+        let of = match Value::deserialize(deserializer)? {
+            Value::Object(members) => members.into_iter().map(|(key, value)| Some((key, variants(value)?))).collect::<Option<Vec<_>>>(),
+            other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+                variants(other).map(|it| vec![("default".to_owned(), it)])
+            }
+        };
+        of.map(|of| LocalizedText { of }).ok_or_else(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_text_is_looked_up_by_channel_then_locale_then_language() {
+        let text: LocalizedText = serde_json::from_value(
+            json!({"default": "d", "de": "de", "de-AT": ["at1", "at2"], "channel:sms": "sms", "fr-FR": "fr"}),
+        )
+        .unwrap();
+        let first = |channel: &str, locale: &str, own: &str| text.variants(channel, locale, own)[0].source.clone();
+        assert_eq!(first("sms", "de-AT", "en"), "sms");
+        assert_eq!(first("web", "de-at", "en"), "at1");
+        assert_eq!(first("web", "de-CH", "en"), "de");
+        assert_eq!(first("web", "it", "fr-FR"), "fr");
+        assert_eq!(first("web", "it", "en"), "d");
+        assert_eq!(text.variants("web", "de-AT", "en").len(), 2);
+        assert!(serde_json::from_value::<LocalizedText>(json!(7)).is_err());
+    }
+}

@@ -1,0 +1,86 @@
+//! What a channel can show, and what becomes of blocks that it cannot.
+
+use serde_json::{Value, json};
+
+/// What a channel can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Channel {
+    pub buttons: bool,
+    pub carousels: bool,
+    pub cards: bool,
+}
+
+/// Channels of text alone.
+const PLAIN: [&str; 6] = ["sms", "voice", "phone", "text", "email", "ivr"];
+
+/// Channels with buttons and without cards side by side.
+const BUTTONS: [&str; 4] = ["whatsapp", "telegram", "messenger", "slack"];
+
+impl Channel {
+    /// By its name; a name that is not known is a channel that shows everything.
+    pub fn of(name: &str) -> Channel {
+        if PLAIN.contains(&name) {
+            return Channel { buttons: false, carousels: false, cards: false };
+        }
+        Channel { buttons: true, carousels: !BUTTONS.contains(&name), cards: true }
+    }
+
+    /// The blocks as the channel can show them.
+    pub fn lowered(self, blocks: Vec<Value>) -> Vec<Value> {
+        blocks.into_iter().flat_map(|it| self.lower(it)).collect()
+    }
+
+    fn lower(self, block: Value) -> Vec<Value> {
+        let kind = block.get("kind").and_then(Value::as_str).unwrap_or_default();
+        match kind {
+            "carousel" if !self.carousels => {
+                let cards = block.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
+                cards.into_iter().flat_map(|card| self.lower(with_kind(card, "card"))).collect()
+            }
+            "card" if !self.cards => vec![json!({"kind": "text", "text": plain(&block, self)})],
+            "buttons" if !self.buttons => vec![json!({"kind": "text", "text": plain(&block, self)})],
+            "list" if !self.cards => vec![json!({"kind": "text", "text": plain(&block, self)})],
+            _ => vec![block],
+        }
+    }
+
+    /// The plain text of blocks.
+    pub fn text(self, blocks: &[Value]) -> String {
+        let texts: Vec<String> = blocks.iter().map(|it| plain(it, self)).filter(|it| !it.is_empty()).collect();
+        texts.join("\n")
+    }
+}
+
+fn with_kind(mut block: Value, kind: &str) -> Value {
+    if let Some(block) = block.as_object_mut() {
+        block.insert("kind".to_owned(), json!(kind));
+    }
+    block
+}
+
+fn plain(block: &Value, channel: Channel) -> String {
+    let member = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let items = |name: &str| block.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut lines = match member("kind").as_str() {
+        "text" => vec![member("text")],
+        "buttons" => vec![member("text")],
+        "card" => vec![member("title"), member("subtitle")],
+        "carousel" => items("items").iter().map(|it| plain(&with_kind(it.clone(), "card"), channel)).collect(),
+        "list" => {
+            let entry = |it: &Value| {
+                let part = |name: &str| it.get(name).and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned);
+                let words: Vec<String> = [part("title"), part("subtitle")].into_iter().flatten().collect();
+                format!("- {}", words.join(": "))
+            };
+            [member("title")].into_iter().chain(items("items").iter().map(entry)).collect()
+        }
+        "media" => vec![if member("alt").is_empty() { member("url") } else { member("alt") }],
+        _ => Vec::new(),
+    };
+    if !channel.buttons {
+        let label = |it: &Value| it.get("label").and_then(Value::as_str).unwrap_or_default().to_owned();
+        lines.extend(items("buttons").iter().enumerate().map(|(at, it)| format!("{}. {}", at + 1, label(it))));
+    }
+    lines.retain(|it| !it.is_empty());
+    lines.join("\n")
+}

@@ -1,0 +1,68 @@
+//! The end of a turn: what is answered and what is stored.
+
+use serde_json::{Value, json};
+
+use super::Walk;
+use crate::turn::{FlowOutput, Map, Outcome, Payload, PayloadKind, SessionAfter, SessionStatus, TurnStatus, Write};
+
+/// Bytes that a session may have.
+const LARGEST: usize = 256 * 1024;
+
+/// The outcome of a turn as it stands.
+pub(super) fn outcome(mut walk: Walk<'_>) -> Outcome {
+    walk.set_timers();
+    // A session that has grown too large stays as it was before the turn.
+    let fits = serde_json::to_string(&walk.state).is_ok_and(|it| it.len() <= LARGEST);
+    if !fits {
+        walk.warn("state_too_large", json!({}));
+        walk.said.clear();
+        walk.gives_up("state_too_large");
+    }
+    let status = match walk.state.status {
+        SessionStatus::Active => TurnStatus::AwaitingInput,
+        SessionStatus::HandedOff => TurnStatus::HandedOff,
+        SessionStatus::Completed | SessionStatus::Abandoned => TurnStatus::Completed,
+        SessionStatus::Failed => TurnStatus::Failed,
+    };
+    let now = walk.door.now();
+    let nodes: Vec<Value> = walk.steps.iter().map(|it| it.shown(now)).collect();
+    let debug = json!({
+        "matched_intent": walk.debug.matched,
+        "nodes": nodes,
+        "effects": walk.debug.effects,
+        "variables_changed": walk.debug.changed,
+        "warnings": walk.debug.warnings,
+        "usage": walk.state.usage,
+        "stop_reason": if walk.stop.is_empty() { Value::Null } else { json!(walk.stop) },
+        "effective_agent_provider": walk.debug.provider,
+        "effective_agent_model": walk.debug.model,
+    });
+    let texts: Vec<&str> = walk.said.iter().filter_map(|it| it.get("text")?.as_str()).collect();
+    let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
+    let frame = walk.frame();
+    let place = frame.map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default();
+    let intent = walk.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let session =
+        SessionAfter { intent: intent.clone(), state: place.clone(), context: walk.state.vars.clone(), params: Map::new() };
+    let output = FlowOutput {
+        turn: walk.state.turn,
+        status,
+        messages: std::mem::take(&mut walk.said),
+        awaiting: walk.state.awaiting.clone(),
+        debug,
+    };
+    let mut writes = std::mem::take(&mut walk.kept);
+    let conversation_id = walk.state.session_id.clone();
+    writes.extend(fits.then(|| Write::Flow(Box::new(walk.state))));
+    Outcome {
+        conversation_id,
+        intent,
+        state: place,
+        payload: Some(payload),
+        context: None,
+        fault: None,
+        writes,
+        session,
+        flow: Some(Box::new(output)),
+    }
+}

@@ -1,0 +1,18 @@
+//! What happens when a turn enters too many nodes. (`convoship.md` 12.1)
+
+use serde_json::json;
+
+use super::Walk;
+
+/// Nodes that the trace names.
+const LAST: usize = 16;
+
+impl Walk<'_> {
+    /// Stops the turn; variables stay.
+    pub(super) fn step_limit(&mut self) {
+        let from = self.steps.len().saturating_sub(LAST);
+        let last: Vec<String> = self.steps.iter().skip(from).map(|it| format!("{}/{}", it.graph, it.id)).collect();
+        self.warn("guard.step_limit", json!({"steps": self.steps.len(), "last": last}));
+        self.gives_up("step_limit");
+    }
+}

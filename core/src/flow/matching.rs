@@ -1,0 +1,261 @@
+//! Which intent the user means. (`convoship.md` 5)
+
+use serde_json::{Value, json};
+
+use super::Walk;
+use crate::config::flow::document::{AfterTalk, IntentForm};
+use crate::text::phrase::Phrase;
+
+/// How sure a model has to be of an intent that it has doubted before. (ruling 12)
+const AGAINST_DOUBT: f64 = 0.8;
+
+/// Phrases that a model is shown of an intent.
+const EXAMPLES: usize = 5;
+
+/// Intents that a model is shown.
+const CANDIDATES: usize = 40;
+
+/// A matched intent.
+#[derive(Debug, Clone)]
+pub(super) struct Match<'c> {
+    pub intent: &'c IntentForm,
+    pub source: &'static str,
+    pub confidence: f64,
+    pub phrase: Option<&'c str>,
+    pub slots: Value,
+}
+
+/// What came between a question and its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interrupt {
+    /// An intent; its graph is the innermost now.
+    Pushed,
+    /// Small talk, which has been answered.
+    Talked,
+    /// Small talk that ends the session.
+    Ended,
+    /// Nothing.
+    No,
+}
+
+/// What the message comes to where nothing is waited for.
+pub(super) enum Meant<'c> {
+    /// An intent.
+    Intent(Match<'c>),
+    /// Small talk; it has been answered.
+    Talk,
+    /// Nothing that is known.
+    Nothing,
+}
+
+impl<'c> Walk<'c> {
+    /// What the message comes to where nothing is waited for.
+    pub(super) async fn meant(&mut self) -> Meant<'c> {
+        let said = self.uttered_phrase();
+        if self.small_talk(&said) {
+            return Meant::Talk;
+        }
+        let mut doubted = None;
+        if let Some(hit) = self.by_phrase(&said, &|_| true) {
+            match self.verified(hit, &said).await {
+                Ok(hit) => return self.matched(hit),
+                Err(intent) => doubted = Some(intent),
+            }
+        }
+        match self.by_model(&said, doubted).await {
+            Some(hit) => self.matched(hit),
+            None => Meant::Nothing,
+        }
+    }
+
+    /// What comes between a question and its answer: small talk, or an intent that may.
+    pub(super) async fn interrupt(&mut self) -> Interrupt {
+        let said = self.uttered_phrase();
+        if self.small_talk(&said) {
+            return if self.state.status == crate::turn::SessionStatus::Completed { Interrupt::Ended } else { Interrupt::Talked };
+        }
+        let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let Some(hit) = self.by_phrase(&said, &|it| it.interrupts && it.id != active) else { return Interrupt::No };
+        let Ok(hit) = self.verified(hit, &said).await else { return Interrupt::No };
+        self.tell(&hit);
+        if self.begin_intent(&hit) { Interrupt::Pushed } else { Interrupt::No }
+    }
+
+    fn uttered_phrase(&self) -> Phrase {
+        Phrase::of(&self.uttered(), &self.flow.document.default_locale)
+    }
+
+    /// Answers small talk; says whether it was.
+    fn small_talk(&mut self, said: &Phrase) -> bool {
+        let flow = self.flow;
+        let scored = flow.document.small_talk.iter().zip(&flow.talk).enumerate().filter_map(|(at, (form, patterns))| {
+            let score = patterns.iter().map(|it| said.likeness(it)).fold(0.0, f64::max);
+            (score > 0.0 && score >= form.min_score).then_some((at, form, score))
+        });
+        // The first of equals.
+        let best = scored.fold(None, |best: Option<(usize, _, f64)>, next| match best {
+            Some(best) if best.2 >= next.2 => Some(best),
+            _ => Some(next),
+        });
+        let Some((_, form, score)) = best else { return false };
+        self.debug.matched = json!({"intent_id": null, "source": "small_talk", "confidence": score});
+        self.trace("intent.match", json!({"source": "small_talk", "small_talk": form.id, "confidence": score}));
+        let place = format!("small_talk/{}", form.id);
+        let count = form.responses.len();
+        let at = usize::try_from(self.chance(&place)).unwrap_or(0).checked_rem(count).unwrap_or(0);
+        if let Some(text) = form.responses.get(at) {
+            let text = self.localized(text, crate::config::flow::document::Selection::SeededRandom, &place);
+            self.say_plain(&text);
+        }
+        self.state.counters.fallbacks = 0;
+        if form.after == AfterTalk::EndSession {
+            self.completes();
+        }
+        true
+    }
+
+    /// The intent whose phrase the message has in it.
+    fn by_phrase(&self, said: &Phrase, may: &dyn Fn(&IntentForm) -> bool) -> Option<Match<'c>> {
+        let flow = self.flow;
+        let mut best: Option<(usize, f64, Match<'c>)> = None;
+        for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases) {
+            if !intent.enabled || intent.is_fallback || !may(intent) || phrases.not.iter().any(|it| said.hit(it).is_some()) {
+                continue;
+            }
+            for (text, phrase) in intent.phrases.iter().zip(&phrases.said) {
+                let Some((_, score)) = said.hit(phrase) else { continue };
+                let length = phrase.tokens().len();
+                let better = best.as_ref().is_none_or(|(best_length, best_score, it)| {
+                    (length, score, -intent.priority) > (*best_length, *best_score, -it.intent.priority)
+                });
+                if better {
+                    let hit = Match { intent, source: "phrase", confidence: score, phrase: Some(text), slots: Value::Null };
+                    best = Some((length, score, hit));
+                }
+            }
+        }
+        best.map(|it| it.2)
+    }
+
+    /// Lets a model look at what a phrase has matched; an intent that it rejects is the error. No answer is no objection.
+    async fn verified(&mut self, hit: Match<'c>, said: &Phrase) -> Result<Match<'c>, &'c str> {
+        let exact = hit.phrase.is_some_and(|it| Phrase::of(it, &self.flow.document.default_locale).tokens() == said.tokens());
+        if !self.settings().llm_verify || exact {
+            return Ok(hit);
+        }
+        let phrases: Vec<&String> = hit.intent.phrases.iter().take(EXAMPLES).collect();
+        let system = "A keyword search has matched a user's message with an intent of an assistant. Decide whether the message \
+                      really asks for that intent. Answer with JSON: {\"match\": true or false, \"confidence\": 0 to 1}.";
+        let user = json!({
+            "message": self.uttered(), "intent": hit.intent.name, "description": hit.intent.description, "phrases": phrases,
+        });
+        let schema = json!({
+            "type": "object", "required": ["match"],
+            "properties": {"match": {"type": "boolean"}, "confidence": {"type": "number"}},
+        });
+        let Some(reply) = self.ask_json("intent_verify", system, &user, schema).await else { return Ok(hit) };
+        match reply.get("match").and_then(Value::as_bool) {
+            Some(false) => {
+                self.trace("intent.rejected", json!({"intent": hit.intent.id}));
+                Err(&hit.intent.id)
+            }
+            Some(true) => {
+                let confidence = reply.get("confidence").and_then(Value::as_f64).unwrap_or(hit.confidence);
+                Ok(Match { source: "phrase_verified", confidence, ..hit })
+            }
+            // A reply that cannot be used is none.
+            None => Ok(hit),
+        }
+    }
+
+    /// Lets a model choose among the intents.
+    async fn by_model(&mut self, said: &Phrase, doubted: Option<&str>) -> Option<Match<'c>> {
+        if !self.settings().llm_match || said.tokens().is_empty() {
+            return None;
+        }
+        let candidates = self.candidates(said);
+        if candidates.is_empty() {
+            return None;
+        }
+        let shown: Vec<Value> = candidates
+            .iter()
+            .map(|it| json!({"id": it.id, "name": it.name, "description": it.description, "phrases": it.phrases.iter().take(EXAMPLES).collect::<Vec<_>>()}))
+            .collect();
+        let system = "Choose the intent of an assistant that a user's message asks for, or null when none fits. Answer with JSON: \
+                      {\"intent_id\": id or null, \"confidence\": 0 to 1, \"slots\": {}}. Slots hold values of the message by the \
+                      name of their variable.";
+        let ids: Vec<Value> = candidates.iter().map(|it| json!(it.id)).chain([Value::Null]).collect();
+        let schema = json!({
+            "type": "object", "required": ["intent_id"],
+            "properties": {"intent_id": {"enum": ids}, "confidence": {"type": "number"}, "slots": {"type": "object"}},
+        });
+        let user = json!({"message": self.uttered(), "intents": shown});
+        let reply = self.ask_json("intent_match", system, &user, schema).await?;
+        let id = reply.get("intent_id")?.as_str()?;
+        let intent = candidates.into_iter().find(|it| it.id == id)?;
+        let confidence = reply.get("confidence").and_then(Value::as_f64).unwrap_or(0.0);
+        let least = if doubted == Some(id) { AGAINST_DOUBT } else { 0.0 };
+        if confidence < self.settings().intent_min_confidence.max(least) {
+            self.trace("intent.unsure", json!({"intent": id, "confidence": confidence}));
+            return None;
+        }
+        let slots = reply.get("slots").cloned().unwrap_or_default();
+        Some(Match { intent, source: "llm", confidence, phrase: None, slots })
+    }
+
+    /// The intents that a model is shown: all, or those that share most words with the message.
+    fn candidates(&self, said: &Phrase) -> Vec<&'c IntentForm> {
+        let flow = self.flow;
+        let mut found: Vec<(usize, &IntentForm)> = Vec::new();
+        for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases).filter(|it| it.0.enabled && !it.0.is_fallback) {
+            let shared = |it: &Phrase| it.tokens().iter().filter(|it| said.tokens().contains(it)).count();
+            let name = Phrase::of(&format!("{} {}", intent.name, intent.description), &flow.document.default_locale);
+            found.push((phrases.said.iter().chain([&name]).map(shared).max().unwrap_or(0), intent));
+        }
+        if found.len() > CANDIDATES {
+            found.sort_by_key(|it| std::cmp::Reverse(it.0));
+            found.truncate(CANDIDATES);
+        }
+        found.into_iter().map(|it| it.1).collect()
+    }
+
+    fn matched(&mut self, hit: Match<'c>) -> Meant<'c> {
+        self.state.counters.fallbacks = 0;
+        self.tell(&hit);
+        Meant::Intent(hit)
+    }
+
+    fn tell(&mut self, hit: &Match<'c>) {
+        self.debug.matched = json!({"intent_id": hit.intent.id, "source": hit.source, "confidence": hit.confidence});
+        let (source, phrase) = (hit.source, hit.phrase);
+        let data = json!({"intent_id": hit.intent.id, "source": source, "confidence": hit.confidence, "matched_phrase": phrase, "slots": hit.slots});
+        self.trace("intent.match", data);
+    }
+
+    /// Begins the graph of a matched intent.
+    pub(super) fn begin_intent(&mut self, hit: &Match<'c>) -> bool {
+        let last = json!({"id": hit.intent.id, "confidence": hit.confidence, "source": hit.source, "text": self.uttered()});
+        let depth = self.depth();
+        if !self.push_intent(&hit.intent.id, &hit.intent.graph) {
+            return false;
+        }
+        self.state.counters.fallbacks = 0;
+        self.state.vars.insert("_last_intent".to_owned(), last);
+        self.trigger = Some(super::Trigger { text: self.uttered(), depth, seen: Vec::new() });
+        self.take_hints(hit);
+        true
+    }
+
+    /// Values that a model has found in the message are hints: each has to be one of its type.
+    fn take_hints(&mut self, hit: &Match<'c>) {
+        let Some(slots) = hit.slots.as_object() else { return };
+        for parameter in &hit.intent.parameters {
+            let given = slots.get(&parameter.variable.to_string()).filter(|it| !it.is_null());
+            let entity = self.flow.entity(&parameter.entity);
+            if let Some(value) = given.zip(entity).and_then(|(it, entity)| entity.accept(it, self.heard())) {
+                // One that the variable cannot take is asked for.
+                let _ = self.write(&parameter.variable, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The walker: one event of a session walks its document until somebody has to say something. (`convoship.md` 4–8)
+
+mod channel;
+mod end;
+mod fail;
+mod frames;
+mod limit;
+mod matching;
+mod model;
+mod node;
+mod orchestrate;
+mod press;
+mod scope;
+mod speak;
+mod template;
+mod timers;
+mod trace;
+mod variables;
+mod walk;
+
+use serde_json::{Value, json};
+
+use crate::config::flow::Flow;
+use crate::text::date::Date;
+use crate::turn::{
+    Abandon, Awaiting, Door, FlowEvent, FlowInput, Frame, FrameKind, Map, Outcome, SessionState, SessionStatus, TurnInput, Write,
+};
+
+/// A session in a turn. It never leaves the future of its turn.
+pub struct Walk<'c> {
+    /// The document.
+    flow: &'c Flow,
+    /// The session.
+    state: SessionState,
+    /// The way out.
+    door: Door,
+    /// What happens.
+    event: FlowEvent,
+    /// The published version; absent for the draft.
+    version: Option<u32>,
+    /// The number of the turn among all events of the session.
+    number: u64,
+    /// Nodes entered.
+    steps: Vec<trace::Step>,
+    /// Messages so far.
+    said: Vec<Value>,
+    /// What the debug part of the answer says.
+    debug: trace::Debug,
+    /// The message with which the intent began, as long as it is the turn's event, and the nodes that have looked for a value in it.
+    trigger: Option<Trigger>,
+    /// Fallback nodes of this turn, as `graph/node`.
+    fallbacks: Vec<String>,
+    /// Model calls for the log.
+    kept: Vec<Write>,
+    /// Why the turn stopped.
+    stop: &'static str,
+}
+
+/// The message with which an intent began.
+#[derive(Debug, Clone)]
+struct Trigger {
+    text: String,
+    /// How many frames there were below the intent's.
+    depth: usize,
+    seen: Vec<String>,
+}
+
+/// Runs an event to where somebody has to say something.
+pub async fn run(walk: &mut Walk<'_>) {
+    walk.orchestrate().await;
+}
+
+impl<'c> Walk<'c> {
+    /// Opens the session of a turn.
+    pub fn open(input: TurnInput, flow: &'c Flow, snapshot: &str, door: Door) -> Walk<'c> {
+        let FlowInput { event, version } = input.event.flow.map_or_else(
+            || FlowInput {
+                event: FlowEvent::Message { text: input.event.text.unwrap_or_default(), attachments: Vec::new(), event_id: None },
+                version: None,
+            },
+            |it| *it,
+        );
+        let at = Date::of_millis(input.at).exact();
+        let mut state = input.session.flow.map_or_else(|| begin(flow, snapshot, &input.conversation, &event, &at), |it| *it);
+        state.seq += 1;
+        state.last_event_at = at;
+        if matches!(event, FlowEvent::Message { .. } | FlowEvent::Button { .. }) {
+            state.turn += 1;
+        }
+        let number = state.seq;
+        Walk {
+            flow,
+            state,
+            door,
+            event,
+            version,
+            number,
+            steps: Vec::new(),
+            said: Vec::new(),
+            debug: trace::Debug::default(),
+            trigger: None,
+            fallbacks: Vec::new(),
+            kept: Vec::new(),
+            stop: "",
+        }
+    }
+
+    fn frame(&self) -> Option<&Frame> {
+        self.state.stack.last()
+    }
+
+    fn settings(&self) -> &'c crate::config::flow::document::FlowSettings {
+        &self.flow.document.settings
+    }
+
+    fn wait(&mut self, awaiting: Awaiting) {
+        self.trace("await", json!({"kind": awaiting.kind, "node": awaiting.node}));
+        self.state.awaiting = Some(awaiting);
+    }
+
+    /// The end of the turn.
+    pub fn outcome(self) -> Outcome {
+        end::outcome(self)
+    }
+
+    /// The end of a turn that the host gave up.
+    pub fn abandoned(mut self, why: Abandon) -> Outcome {
+        self.gives_up(match why {
+            Abandon::Timeout => "turn_timeout",
+            Abandon::Lost => "turn_lost",
+        });
+        end::outcome(self)
+    }
+}
+
+/// A session that begins.
+fn begin(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str) -> SessionState {
+    let (params, locale, channel, user) = match event {
+        FlowEvent::Start { params, locale, channel, user } => (params.clone(), locale.clone(), channel.clone(), user.clone()),
+        FlowEvent::Message { .. }
+        | FlowEvent::Button { .. }
+        | FlowEvent::Timer { .. }
+        | FlowEvent::Approval { .. }
+        | FlowEvent::End { .. } => (Map::new(), None, None, None),
+    };
+    let mut vars = Map::new();
+    for variable in &flow.document.variables {
+        if let Some(default) = &variable.default {
+            // A declared path has no lists on its way that could be too short.
+            let _ = variable.name.put(&mut vars, default.clone());
+        }
+    }
+    vars.extend(params.into_iter().filter(|it| !it.0.starts_with('_')));
+    let root = flow.graph(&flow.document.root);
+    let frame = root.map(|it| Frame {
+        graph: it.form.id.clone(),
+        node: it.form.entry.clone(),
+        kind: FrameKind::Root,
+        intent_id: None,
+        locals: None,
+        return_map: std::collections::BTreeMap::new(),
+        return_to: None,
+        resume: None,
+    });
+    SessionState {
+        schema_version: "1.0".to_owned(),
+        session_id: session.to_owned(),
+        workspace_id: String::new(),
+        program: "assistant".to_owned(),
+        snapshot: format!("sha256:{snapshot}"),
+        channel: channel.unwrap_or_else(|| "web".to_owned()),
+        locale: locale.unwrap_or_else(|| flow.document.default_locale.clone()),
+        user,
+        status: SessionStatus::Active,
+        turn: 0,
+        seq: 0,
+        vars,
+        stack: frame.into_iter().collect(),
+        awaiting: None,
+        counters: crate::turn::Counters::default(),
+        usage: crate::turn::FlowUsage::default(),
+        history: Vec::new(),
+        handoff: None,
+        timers: Vec::new(),
+        rng: String::new(),
+        created_at: at.to_owned(),
+        last_event_at: String::new(),
+    }
+}

@@ -1,0 +1,100 @@
+//! Calls of models by the walker, for matching and extraction.
+
+use serde_json::{Value, json};
+
+use super::Walk;
+use crate::config::flow::document::EntityData;
+use crate::entity::Entity;
+use crate::turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Write};
+
+impl Walk<'_> {
+    /// Asks for a JSON object; nothing when there is none, for whatever reason.
+    pub(super) async fn ask_json(&mut self, purpose: &str, system: &str, user: &Value, schema: Value) -> Option<Value> {
+        let request = LlmRequest {
+            purpose: purpose.to_owned(),
+            mode: LlmMode::Json,
+            system: system.to_owned(),
+            user: readable(user),
+            hint: None,
+            schema: Some(schema),
+            context: json!({}),
+            user_text: self.said_text().trim().to_owned(),
+        };
+        let reply = self.ask_model(request, 1).await.ok()?;
+        let value: Option<Value> = serde_json::from_str(crate::llm::unfenced(&reply.text)).ok();
+        let value = value.filter(Value::is_object);
+        if value.is_none() {
+            self.warn("llm.invalid", json!({"purpose": purpose}));
+        }
+        value
+    }
+
+    /// Asks a model, counts and logs the call.
+    pub(super) async fn ask_model(&mut self, request: LlmRequest, attempt: u32) -> Result<LlmReply, EffectError> {
+        let mut row = log_row(self, &request);
+        let purpose = request.purpose.clone();
+        let outcome = self.door.perform(request).await;
+        row.created_at = self.door.now();
+        self.state.usage.llm_calls += 1;
+        match &outcome {
+            Ok(reply) => {
+                row.success = true;
+                row.response_text = Some(reply.text.clone());
+                row.provider.clone_from(&reply.provider);
+                row.model.clone_from(&reply.model);
+                if let Some(usage) = reply.usage {
+                    row.input_tokens = Some(usage.input_tokens);
+                    row.output_tokens = Some(usage.output_tokens);
+                    row.cost_micros = usage.cost_micros;
+                    self.state.usage.input_tokens += usage.input_tokens;
+                    self.state.usage.output_tokens += usage.output_tokens;
+                    // A millionth of a unit is a hundred millionths of its cent.
+                    self.state.usage.cost_microcents += usage.cost_micros.unwrap_or(0).saturating_mul(100);
+                }
+                self.note_effect("llm.generate", Some(&purpose), "ok", attempt);
+            }
+            Err(error) => {
+                row.error_message = Some(error.message.clone());
+                self.note_effect("llm.generate", Some(&purpose), "error", attempt);
+                self.warn("llm.failed", json!({"purpose": purpose, "kind": error.kind}));
+            }
+        }
+        self.kept.push(Write::LlmCall(row));
+        outcome
+    }
+
+    /// Lets a model look for a value; what it finds has to be one of the type.
+    pub(super) async fn extract_by_model(&mut self, data: &EntityData, entity: &Entity) -> Option<Value> {
+        let system = "Find the value that a user's message gives for a question. Answer with JSON: {\"value\": the value or null}.";
+        let question = data.prompt.templates().next().map(|it| it.source.clone()).unwrap_or_default();
+        let user = json!({"message": self.said_text(), "question": question, "type": data.entity, "variable": data.variable.to_string()});
+        let schema = json!({"type": "object", "required": ["value"], "properties": {"value": {}}});
+        let reply = self.ask_json("extract", system, &user, schema).await?;
+        entity.accept(reply.get("value")?, self.heard())
+    }
+}
+
+/// Names and values, one a line: the message stands as it was typed.
+fn readable(user: &Value) -> String {
+    let line = |(name, value): (&String, &Value)| format!("{name}: {}", crate::text::plain_text(value));
+    user.as_object().into_iter().flatten().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn log_row(walk: &Walk<'_>, request: &LlmRequest) -> LlmCallRow {
+    let frame = walk.frame();
+    LlmCallRow {
+        intent_code: walk.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or("UNKNOWN").to_owned(),
+        state_code: frame.map_or_else(|| "UNKNOWN".to_owned(), |it| format!("{}/{}", it.graph, it.node)),
+        provider: crate::config::UNKNOWN.to_owned(),
+        model: crate::config::UNKNOWN.to_owned(),
+        prompt_text: format!("[system] {}\n\n[user] {}", request.system, request.user_prompt()),
+        user_context: request.context.to_string(),
+        response_text: None,
+        success: false,
+        error_message: None,
+        created_at: 0,
+        input_tokens: None,
+        output_tokens: None,
+        cost_micros: None,
+    }
+}

@@ -1,0 +1,68 @@
+//! What the nodes do, a file each.
+
+mod entity;
+mod intent;
+mod message;
+mod service;
+mod set;
+mod start_end;
+mod subflow;
+mod validate;
+mod wire;
+
+use super::Walk;
+use super::fail::Failure;
+use super::walk::Next;
+use crate::config::flow::document::{Node, NodeKind};
+use crate::turn::AwaitingKind;
+
+impl<'c> Walk<'c> {
+    /// Enters a node.
+    pub(super) async fn enter(&mut self, node: &'c Node) -> Next {
+        match &node.kind {
+            NodeKind::Start(data) => self.start(data),
+            NodeKind::End(data) => self.end(data),
+            NodeKind::Intent(data) => self.intent(node, data).await,
+            NodeKind::Message(data) => self.message(node, data),
+            NodeKind::Entity(data) => self.entity(node, data).await,
+            NodeKind::Decision | NodeKind::Router | NodeKind::Fallback(_) => Next::Port("out".to_owned()),
+            NodeKind::Service(data) => self.service(node, data).await,
+            NodeKind::Set(data) => self.set(data),
+            NodeKind::Subflow(data) => self.subflow(node, data),
+            NodeKind::InstructionAgent(_) | NodeKind::Unavailable => {
+                Next::Fail(Failure::new("unavailable", format!("nodes of the type '{}' cannot run yet", node.type_name)))
+            }
+        }
+    }
+
+    /// Gives the event to the node that waits for it.
+    pub(super) async fn deliver(&mut self, node: &'c Node) -> Next {
+        let Some(awaiting) = self.state.awaiting.take() else { return Next::Stay };
+        match (&node.kind, awaiting.kind) {
+            (NodeKind::Message(data), _) => self.message_answered(node, data, awaiting).await,
+            (NodeKind::Entity(data), _) => self.entity_answered(node, data, awaiting).await,
+            (NodeKind::Intent(data), AwaitingKind::Entity) => self.parameter_answered(node, data, awaiting).await,
+            // The document has changed below the session.
+            _ => Next::Fail(Failure::new("not_waiting", "the node does not wait for anything")),
+        }
+    }
+
+    /// Asks again what a node waits for.
+    pub(super) fn ask_again(&mut self, node: &'c Node) -> Next {
+        match &node.kind {
+            NodeKind::Message(data) => self.message_again(node, data),
+            NodeKind::Entity(data) => self.entity_again(node, data),
+            NodeKind::Intent(data) => self.parameter_again(node, data),
+            NodeKind::Start(_)
+            | NodeKind::End(_)
+            | NodeKind::Decision
+            | NodeKind::Router
+            | NodeKind::Service(_)
+            | NodeKind::Set(_)
+            | NodeKind::Fallback(_)
+            | NodeKind::Subflow(_)
+            | NodeKind::InstructionAgent(_)
+            | NodeKind::Unavailable => Next::Stay,
+        }
+    }
+}

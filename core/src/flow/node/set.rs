@@ -1,0 +1,89 @@
+//! `set`: changes variables, all of them or none. (`convoship.md` 4.8)
+
+use serde_json::{Value, json};
+
+use super::super::Walk;
+use super::super::fail::Failure;
+use super::super::walk::Next;
+use crate::config::flow::document::{Assign, AssignOp, SetData};
+use crate::text::decimal;
+use crate::turn::Map;
+
+impl<'c> Walk<'c> {
+    pub(super) fn set(&mut self, data: &'c SetData) -> Next {
+        let vars = self.state.vars.clone();
+        let locals = self.frame().and_then(|it| it.locals.clone());
+        let changed = self.debug.changed.len();
+        for assign in &data.assign {
+            if let Err(failure) = self.assign(assign) {
+                self.state.vars = vars;
+                if let Some(frame) = self.state.stack.last_mut() {
+                    frame.locals = locals;
+                }
+                self.debug.changed.truncate(changed);
+                return Next::Fail(failure);
+            }
+        }
+        Next::Port("out".to_owned())
+    }
+
+    fn assign(&mut self, assign: &'c Assign) -> Result<(), Failure> {
+        let path = &assign.variable;
+        let mismatch = |reason: String| Failure::new("type_mismatch", reason);
+        if assign.op == AssignOp::Unset {
+            return self.unset(path).map_err(|it| mismatch(it.0));
+        }
+        let given = self.given(assign)?;
+        let before = self.variable(path).cloned().filter(|it| !it.is_null());
+        let value = match assign.op {
+            AssignOp::Set | AssignOp::Unset => given.unwrap_or(Value::Null),
+            AssignOp::Increment => {
+                let wrong = || mismatch(format!("'{path}' is no number that could grow"));
+                let number = |it: &Value| decimal::number_of(it);
+                let by = given.map_or_else(|| Some(1.into()), |it| number(&it)).ok_or_else(wrong)?;
+                let from = before.map_or_else(|| Some(0.into()), |it| number(&it)).ok_or_else(wrong)?;
+                sum(&from, &by).map(Value::Number).ok_or_else(wrong)?
+            }
+            AssignOp::Append => match before.unwrap_or_else(|| json!([])) {
+                Value::Array(mut items) => {
+                    items.push(given.unwrap_or(Value::Null));
+                    Value::Array(items)
+                }
+                _ => return Err(mismatch(format!("'{path}' is no list that could grow"))),
+            },
+            AssignOp::Merge => match (before.unwrap_or_else(|| json!({})), given) {
+                (Value::Object(mut members), Some(Value::Object(more))) => {
+                    members.extend(more);
+                    Value::Object(members)
+                }
+                _ => return Err(mismatch(format!("only an object can be merged into '{path}'"))),
+            },
+        };
+        self.write(path, value).map_err(|it| mismatch(it.0))
+    }
+
+    /// The value that an assignment gives.
+    fn given(&mut self, assign: &'c Assign) -> Result<Option<Value>, Failure> {
+        if let Some(formula) = &assign.expr {
+            let valued = match &formula.0.compiled {
+                Ok(expr) => expr.value(&self.scope()).map_err(|it| it.0),
+                Err(wrong) => Err(wrong.message.clone()),
+            };
+            let value = valued.map_err(|reason| {
+                self.warn("expr.error", json!({"expr": formula.0.source, "reason": reason}));
+                Failure::new("expr_error", reason)
+            })?;
+            return Ok(Some(value.unwrap_or(Value::Null)));
+        }
+        Ok(assign.value.as_ref().map(|it| self.filled(it, Map::new())))
+    }
+}
+
+fn sum(from: &serde_json::Number, by: &serde_json::Number) -> Option<serde_json::Number> {
+    if let (Some(from), Some(by)) = (from.as_i64(), by.as_i64())
+        && let Some(sum) = from.checked_add(by)
+    {
+        return Some(sum.into());
+    }
+    decimal::tidy(from.as_f64()? + by.as_f64()?)
+}

@@ -1,0 +1,67 @@
+//! `subflow`: runs another graph. (`convoship.md` 4.11)
+
+use serde_json::{Value, json};
+
+use super::super::Walk;
+use super::super::fail::Failure;
+use super::super::frames::object;
+use super::super::walk::Next;
+use crate::config::flow::document::{CallMode, Node, SubflowData};
+use crate::turn::{FrameKind, Map};
+
+impl<'c> Walk<'c> {
+    pub(super) fn subflow(&mut self, node: &'c Node, data: &'c SubflowData) -> Next {
+        let Some(callee) = self.flow.graph(&data.graph) else {
+            return Next::Fail(Failure::new("graph_missing", format!("there is no graph '{}'", data.graph)));
+        };
+        if data.mode == CallMode::Call && self.depth() > self.settings().max_call_depth {
+            return Next::Fail(Failure::new("call_depth", format!("graphs call each other more than {} deep", self.settings().max_call_depth)));
+        }
+        let inputs = data.inputs.as_ref().map(|it| object(self.filled(it, Map::new()))).unwrap_or_default();
+        let missing = callee.form.params.iter().find(|it| it.required && it.default.is_none() && given(&inputs, it.name.first()).is_none());
+        if let Some(param) = missing {
+            return Next::Fail(Failure::new("param_missing", format!("the graph '{}' needs '{}'", data.graph, param.name)));
+        }
+        let keeps = !callee.form.params.is_empty() || !callee.form.returns.is_empty();
+        let locals = keeps.then(|| {
+            let value = |it: &crate::config::flow::document::Param| {
+                let value = given(&inputs, it.name.first()).cloned().or_else(|| it.default.clone());
+                Some((it.name.first().to_owned(), value?))
+            };
+            callee.form.params.iter().filter_map(value).collect::<Map>()
+        });
+        if !keeps {
+            for (name, value) in &inputs {
+                if let Ok(path) = crate::text::path::Path::parse(name) {
+                    // What the variable cannot be stays as it was.
+                    let _ = self.write(&path, value.clone());
+                }
+            }
+        }
+        self.trace("subflow", json!({"graph": data.graph, "mode": if data.mode == CallMode::Call { "call" } else { "goto" }}));
+        match data.mode {
+            CallMode::Call => {
+                self.push(&data.graph, FrameKind::Subflow);
+                if let Some(frame) = self.state.stack.last_mut() {
+                    frame.return_to = Some(node.id.clone());
+                    frame.return_map = data.outputs.iter().map(|(name, path)| (name.clone(), path.to_string())).collect();
+                    frame.locals = locals;
+                }
+            }
+            // The callee takes over what the frame is and where it leads. (ruling 37)
+            CallMode::Goto => {
+                self.note_port("goto");
+                if let Some(frame) = self.state.stack.last_mut() {
+                    data.graph.clone_into(&mut frame.graph);
+                    callee.form.entry.clone_into(&mut frame.node);
+                    frame.locals = locals;
+                }
+            }
+        }
+        Next::Entered
+    }
+}
+
+fn given<'i>(inputs: &'i Map, name: &str) -> Option<&'i Value> {
+    inputs.get(name).filter(|it| !it.is_null())
+}

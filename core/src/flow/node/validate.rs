@@ -1,0 +1,78 @@
+//! Rules that a value has to keep. (`convoship.md` 4.4 step 7)
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use crate::config::flow::document::Validation;
+use crate::text::decimal;
+use crate::text::regex::Regex;
+
+/// Whether a value breaks a rule, its condition left aside.
+pub(super) fn breach(rule: &Validation, value: &Value) -> bool {
+    let beyond = |bound: &Option<Value>, wrong: Ordering| bound.as_ref().and_then(|it| compare(value, it)).is_some_and(|it| it == wrong);
+    let length = value.as_str().map(|it| it.chars().count());
+    beyond(&rule.min, Ordering::Less)
+        || beyond(&rule.max, Ordering::Greater)
+        || rule.min_length.zip(length).is_some_and(|(least, length)| length < least)
+        || rule.max_length.zip(length).is_some_and(|(most, length)| length > most)
+        || rule.pattern.as_ref().zip(value.as_str()).is_some_and(|(pattern, text)| !matches(pattern, text))
+}
+
+/// A pattern that does not compile lets nothing through: publishing refuses it.
+fn matches(pattern: &str, text: &str) -> bool {
+    Regex::linear(pattern).is_ok_and(|it| it.find(text).unwrap_or(false))
+}
+
+/// How a value stands to a bound of its kind.
+fn compare(value: &Value, bound: &Value) -> Option<Ordering> {
+    let amount = |it: &Value| decimal::number_of(it.get("amount").unwrap_or(it)).and_then(|it| it.as_f64());
+    if let (Some(value), Some(bound)) = (amount(value), amount(bound)) {
+        return value.partial_cmp(&bound);
+    }
+    let (value, bound) = (value.as_str()?, bound.as_str()?);
+    match (seconds(value), seconds(bound)) {
+        (Some(value), Some(bound)) => value.partial_cmp(&bound),
+        // Dates are ordered as their texts are.
+        _ => Some(value.cmp(bound)),
+    }
+}
+
+/// The length of an ISO 8601 duration; a month is 30 days and a year 365.
+fn seconds(text: &str) -> Option<f64> {
+    let rest = text.strip_prefix('P')?;
+    let (days, time) = rest.split_once('T').unwrap_or((rest, ""));
+    let sum = |text: &str, units: &[(char, f64)]| -> Option<f64> {
+        let mut total = 0.0;
+        for part in text.split_inclusive(|it: char| it.is_ascii_alphabetic()) {
+            let unit = part.chars().last()?;
+            let number: f64 = part.trim_end_matches(unit).parse().ok()?;
+            total += number * units.iter().find(|it| it.0 == unit)?.1;
+        }
+        Some(total)
+    };
+    let days = sum(days, &[('Y', 31_536_000.0), ('M', 2_592_000.0), ('W', 604_800.0), ('D', 86_400.0)])?;
+    Some(days + sum(time, &[('H', 3600.0), ('M', 60.0), ('S', 1.0)])?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn breaks(rule: Value, value: Value) -> bool {
+        breach(&serde_json::from_value(rule).unwrap(), &value)
+    }
+
+    #[test]
+    fn bounds_are_compared_by_kind() {
+        assert!(breaks(json!({"min": 5}), json!(4)) && !breaks(json!({"min": 5}), json!(5)));
+        assert!(breaks(json!({"max": "10"}), json!(11)));
+        assert!(breaks(json!({"max": 100}), json!({"amount": "100.01", "currency": "EUR"})));
+        assert!(breaks(json!({"min": "2026-02-01"}), json!("2026-01-31")));
+        assert!(breaks(json!({"max": "PT2H"}), json!("PT121M")) && !breaks(json!({"max": "PT2H"}), json!("PT0.5H")));
+        assert!(breaks(json!({"min_length": 3}), json!("añ")) && !breaks(json!({"max_length": 2}), json!("añ")));
+        assert!(breaks(json!({"pattern": "^[A-Z]+$"}), json!("abc")) && !breaks(json!({"pattern": "^[A-Z]+$"}), json!("ABC")));
+        assert!(breaks(json!({"pattern": "("}), json!("x")));
+    }
+}

@@ -1,0 +1,151 @@
+//! What an event of a session comes to. (`convoship.md` 8)
+
+use serde_json::json;
+
+use super::Walk;
+use super::fail::Caught;
+use super::matching::Meant;
+use crate::config::flow::document::FallbackOn;
+use crate::turn::{FlowEvent, FrameKind, Resume, SessionStatus};
+
+/// Characters of a message that are read.
+const LONGEST: usize = 8000;
+
+/// What is said when a document does not say what.
+const NOT_UNDERSTOOD: &str = "Sorry, I did not understand that.";
+
+impl<'c> Walk<'c> {
+    /// Takes the event up.
+    pub(super) async fn orchestrate(&mut self) {
+        self.trace("event", json!({"event": event_name(&self.event)}));
+        if self.state.status != SessionStatus::Active {
+            self.trace("session.closed", json!({"status": self.state.status}));
+            return;
+        }
+        if self.state.stack.is_empty() {
+            self.state.status = SessionStatus::Failed;
+            self.stop = "root_missing";
+            self.say_error();
+            return;
+        }
+        match self.event.clone() {
+            FlowEvent::Start { .. } => self.starts().await,
+            FlowEvent::Message { text, .. } => {
+                let text = self.cut(text);
+                self.remember("user", text);
+                self.hears().await;
+            }
+            FlowEvent::Button { .. } => {
+                let text = self.uttered();
+                self.remember("user", text);
+                self.hears().await;
+            }
+            FlowEvent::Timer { timer_id } => self.timer(&timer_id).await,
+            FlowEvent::Approval { call_id, .. } => self.trace("approval.late", json!({"call_id": call_id})),
+            FlowEvent::End { .. } => self.completes(),
+        }
+    }
+
+    /// A message that is too long is cut.
+    fn cut(&mut self, text: String) -> String {
+        let Some((end, _)) = text.char_indices().nth(LONGEST) else { return text };
+        self.warn("text.cut", json!({"characters": LONGEST}));
+        let text = text.get(..end).unwrap_or_default().to_owned();
+        if let FlowEvent::Message { text: said, .. } = &mut self.event {
+            said.clone_from(&text);
+        }
+        text
+    }
+
+    /// The session begins: the welcome, then the root.
+    async fn starts(&mut self) {
+        let welcome = &self.flow.document.events.welcome;
+        if welcome.enabled {
+            if let Some(message) = &welcome.message {
+                self.say(message, "events.welcome");
+            }
+            if let Some(graph) = &welcome.graph {
+                if let Some(root) = self.state.stack.last_mut() {
+                    root.resume = Some(Resume::After);
+                }
+                if !self.push(graph, FrameKind::Event)
+                    && let Some(root) = self.state.stack.last_mut()
+                {
+                    root.resume = None;
+                }
+            }
+        }
+        self.walk().await;
+    }
+
+    /// The user says something.
+    async fn hears(&mut self) {
+        if self.state.awaiting.is_some() {
+            let Some(node) = self.node_now() else {
+                self.gives_up("no_node");
+                return;
+            };
+            let next = self.deliver(node).await;
+            if self.follow(node, next).await {
+                self.walk().await;
+            }
+            return;
+        }
+        match self.meant().await {
+            Meant::Intent(hit) => {
+                if self.begin_intent(&hit) {
+                    self.walk().await;
+                } else {
+                    self.gives_up("graph_missing");
+                }
+            }
+            Meant::Talk => {}
+            Meant::Nothing => self.falls_back().await,
+        }
+    }
+
+    /// No intent: the fallback's message, then its graph, its intent or its node.
+    async fn falls_back(&mut self) {
+        let said = self.said.len();
+        self.state.counters.fallbacks += 1;
+        self.debug.matched = json!({"intent_id": null, "source": "fallback", "confidence": 0.0});
+        self.trace("intent.match", json!({"intent_id": null, "source": "fallback", "count": self.state.counters.fallbacks}));
+        let settings = self.settings();
+        if self.state.counters.fallbacks > settings.fallback_limit
+            && let Some(graph) = &settings.fallback_limit_graph
+            && self.push(graph, FrameKind::Event)
+        {
+            self.walk().await;
+            return;
+        }
+        let event = &self.flow.document.events.fallback;
+        if event.enabled
+            && let Some(message) = &event.message
+        {
+            self.say(message, "events.fallback");
+        }
+        let intent = self.flow.document.intents.iter().find(|it| it.is_fallback && it.enabled);
+        let walks = match (&event.graph, intent) {
+            (Some(graph), _) if event.enabled => self.push(graph, FrameKind::Event),
+            (_, Some(intent)) => self.push_intent(&intent.id, &intent.graph),
+            (_, None) => self.fallback(&[FallbackOn::NoIntent]) == Caught::Yes,
+        };
+        if walks {
+            self.walk().await;
+        } else if self.said.len() == said {
+            // Nobody is met with silence.
+            self.say_plain(NOT_UNDERSTOOD);
+        }
+    }
+}
+
+fn event_name(event: &FlowEvent) -> &'static str {
+    match event {
+        FlowEvent::Start { .. } => "session.start",
+        FlowEvent::Message { .. } => "user.message",
+        FlowEvent::Button { .. } => "user.button",
+        FlowEvent::Timer { .. } => "timer.fired",
+        FlowEvent::Approval { .. } => "approval.decision",
+        FlowEvent::End { .. } => "session.end",
+    }
+}

@@ -1,0 +1,45 @@
+//! Buttons: which one the event presses.
+
+use serde_json::{Value, json};
+
+use super::Walk;
+use super::channel::Channel;
+use crate::text::phrase::folded;
+use crate::turn::FlowEvent;
+
+impl Walk<'_> {
+    /// The option that the event presses: by its id, or as its number or label where nothing can be pressed.
+    pub(super) fn pressed(&self, options: &[Value]) -> Option<Value> {
+        match &self.event {
+            FlowEvent::Button { button_id, .. } => options.iter().find(|it| it.get("id").and_then(Value::as_str) == Some(button_id)).cloned(),
+            FlowEvent::Message { text, .. } => {
+                let said = folded(text);
+                let label = |it: &&Value| it.get("label").and_then(Value::as_str).is_some_and(|it| folded(it) == said);
+                let by_number = || {
+                    let number: usize = said.trim_end_matches('.').parse().ok().filter(|_| !Channel::of(&self.state.channel).buttons)?;
+                    options.get(number.checked_sub(1)?)
+                };
+                by_number().or_else(|| options.iter().find(label)).cloned()
+            }
+            FlowEvent::Start { .. } | FlowEvent::Timer { .. } | FlowEvent::Approval { .. } | FlowEvent::End { .. } => None,
+        }
+    }
+
+    /// What is pressed by its number or label is an event of a button from here on.
+    pub(super) fn press(&mut self, option: &Value) {
+        let member = |name: &str| option.get(name).and_then(Value::as_str).map(str::to_owned);
+        let (button_id, label) = (member("id").unwrap_or_default(), member("label"));
+        let event_id = match &self.event {
+            FlowEvent::Message { event_id, .. } | FlowEvent::Button { event_id, .. } => event_id.clone(),
+            FlowEvent::Start { .. } | FlowEvent::Timer { .. } | FlowEvent::Approval { .. } | FlowEvent::End { .. } => None,
+        };
+        let value = option.get("value").cloned();
+        self.event = FlowEvent::Button { button_id, value, label, event_id };
+    }
+
+    /// Says a text with answers that the document does not have.
+    pub(super) fn say_with_options(&mut self, text: &str, options: &[Value]) -> Vec<Value> {
+        self.emit(vec![json!({"kind": "buttons", "text": text, "buttons": options})], None);
+        options.to_vec()
+    }
+}

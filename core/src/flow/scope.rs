@@ -1,0 +1,113 @@
+//! What templates and expressions of a session can name. (`convoship.md` 2.4)
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use super::Walk;
+use crate::text::date::Date;
+use crate::text::names::Names;
+use crate::text::path::{Path, follow};
+use crate::turn::{FlowEvent, Map};
+
+/// The names of a session, with those of a place.
+pub(super) struct Scope<'w, 'c> {
+    walk: &'w Walk<'c>,
+    /// Roots that only some places have: `args`, `item`, `index`, `value`.
+    here: Map,
+}
+
+impl<'c> Walk<'c> {
+    /// What can be named everywhere.
+    pub(super) fn scope(&self) -> Scope<'_, 'c> {
+        Scope { walk: self, here: Map::new() }
+    }
+
+    /// What can be named where there are more roots.
+    pub(super) fn scope_with(&self, here: Map) -> Scope<'_, 'c> {
+        Scope { walk: self, here }
+    }
+
+    /// What the user has said last.
+    pub(super) fn said_text(&self) -> &str {
+        match &self.event {
+            FlowEvent::Message { text, .. } => text,
+            FlowEvent::Start { .. }
+            | FlowEvent::Button { .. }
+            | FlowEvent::Timer { .. }
+            | FlowEvent::Approval { .. }
+            | FlowEvent::End { .. } => self.state.history.iter().rev().find(|it| it.role == "user").map_or("", |it| &it.text),
+        }
+    }
+
+    fn event_value(&self) -> Value {
+        let mut event = serde_json::to_value(&self.event).unwrap_or_default();
+        if let (FlowEvent::Button { button_id, value, label, .. }, Some(event)) = (&self.event, event.as_object_mut()) {
+            event.insert("button".to_owned(), json!({"id": button_id, "value": value, "label": label}));
+            event.insert("text".to_owned(), json!(label));
+        }
+        event
+    }
+
+    fn system_value(&self, name: &str) -> Option<Value> {
+        Some(match name {
+            "now" => json!(Date::of_millis(self.door.now()).exact()),
+            "locale" => json!(self.state.locale),
+            "channel" => json!(self.state.channel),
+            "session_id" => json!(self.state.session_id),
+            "turn" => json!(self.state.turn),
+            "assistant" => json!(self.flow.document.id),
+            "version" => self.version.map_or_else(|| json!("draft"), |it| json!(it)),
+            _ => return None,
+        })
+    }
+
+    fn intent_value(&self) -> Option<Value> {
+        let mut last = self.state.vars.get("_last_intent")?.clone();
+        let name = last.get("id").and_then(Value::as_str).and_then(|it| self.flow.intent(it)).map(|it| it.name.clone());
+        last.as_object_mut()?.insert("name".to_owned(), json!(name));
+        Some(last)
+    }
+}
+
+impl Names for Scope<'_, '_> {
+    fn value(&self, path: &Path) -> Option<Cow<'_, Value>> {
+        let walk = self.walk;
+        let rest = || path.rest();
+        let within = |value: Value| path.parts().get(1..).and_then(|it| follow(&value, it)).cloned().map(Cow::Owned);
+        if let Some(value) = self.here.get(path.first()) {
+            return path.parts().get(1..).and_then(|it| follow(value, it)).map(Cow::Borrowed);
+        }
+        match path.first() {
+            "session" => match rest() {
+                Some(path) => walk.variable(&path).map(Cow::Borrowed),
+                None => path.parts().len().eq(&1).then(|| Cow::Owned(Value::Object(walk.state.vars.clone()))),
+            },
+            "event" => within(walk.event_value()),
+            "system" => walk.system_value(rest()?.first()).map(Cow::Owned),
+            "user" => path.parts().get(1..).and_then(|it| follow(walk.state.user.as_ref()?, it)).map(Cow::Borrowed),
+            "intent" => within(walk.intent_value()?),
+            _ => walk.variable(path).map(Cow::Borrowed),
+        }
+    }
+
+    fn said(&self) -> &str {
+        self.walk.said_text()
+    }
+
+    fn now(&self) -> i64 {
+        self.walk.door.now()
+    }
+
+    fn locale(&self) -> &str {
+        &self.walk.state.locale
+    }
+}
+
+impl Walk<'_> {
+    /// A variable: of the frame where it keeps it to itself, else of the session.
+    pub(super) fn variable(&self, path: &Path) -> Option<&Value> {
+        let locals = self.frame().and_then(|it| it.locals.as_ref());
+        locals.and_then(|it| path.find(it)).or_else(|| path.find(&self.state.vars))
+    }
+}

@@ -1,0 +1,203 @@
+//! Messages: their blocks rendered, lowered to what the channel can show, and told. (`convoship.md` 4.3)
+
+use serde_json::{Value, json};
+
+use super::Walk;
+use super::channel::Channel;
+use crate::config::flow::document::{Block, Button, Card, LocalizedText, MessageData, Selection, Template};
+use crate::turn::{Map, NoticeBody, Said};
+
+/// Entries of the history that are kept.
+const HISTORY: usize = 50;
+
+/// Bytes that a message may have.
+const LARGEST: usize = 32 * 1024;
+
+/// What is said when a document does not say what.
+const ERROR_MESSAGE: &str = "Something went wrong. Please try again.";
+
+impl Walk<'_> {
+    /// Says a text; a blank one is not said.
+    pub(super) fn say(&mut self, text: &LocalizedText, place: &str) {
+        let text = self.localized(text, Selection::First, place);
+        if !text.is_empty() {
+            self.emit(vec![json!({"kind": "text", "text": text})], None);
+        }
+    }
+
+    /// Says a text that is what it is.
+    pub(super) fn say_plain(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.emit(vec![json!({"kind": "text", "text": text})], None);
+        }
+    }
+
+    /// Says that something went wrong, as the document wants it said.
+    pub(super) fn say_error(&mut self) {
+        let said = self.said.len();
+        if let Some(text) = self.settings().error_message.as_ref() {
+            self.say(text, "settings");
+        }
+        if self.said.len() == said {
+            self.say_plain(ERROR_MESSAGE);
+        }
+    }
+
+    /// Asks something, with answers to press.
+    pub(super) fn ask(&mut self, text: &LocalizedText, buttons: &[Button], place: &str) -> Vec<Value> {
+        let text = self.localized(text, Selection::First, place);
+        let options: Vec<Value> = buttons.iter().map(|it| self.button(it, &Map::new())).collect();
+        let block = match options.is_empty() {
+            true if text.is_empty() => return options,
+            true => json!({"kind": "text", "text": text}),
+            false => json!({"kind": "buttons", "text": text, "buttons": options}),
+        };
+        self.emit(vec![block], None);
+        options
+    }
+
+    /// Says a message; returns what can be pressed.
+    pub(super) fn say_message(&mut self, data: &MessageData, place: &str) -> Vec<Value> {
+        let mut blocks = Vec::new();
+        for (at, block) in data.blocks.iter().enumerate() {
+            let rendered = self.block(block, data.selection, &format!("{place}#{at}"));
+            blocks.push(rendered);
+        }
+        let buttons = |it: &Value| it.get("buttons").and_then(Value::as_array).cloned().unwrap_or_default();
+        let of_cards = |it: &Value| it.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
+        let mut options = Vec::new();
+        for block in &blocks {
+            options.extend(buttons(block));
+            of_cards(block).iter().for_each(|it| options.extend(buttons(it)));
+        }
+        self.emit(blocks, data.typing_ms);
+        options
+    }
+
+    fn block(&mut self, block: &Block, selection: Selection, place: &str) -> Value {
+        match block {
+            Block::Text { text } => json!({"kind": "text", "text": self.localized(text, selection, place)}),
+            Block::Buttons { text, buttons } => {
+                let text = text.as_ref().map(|it| self.localized(it, selection, place)).unwrap_or_default();
+                let buttons: Vec<Value> = buttons.iter().map(|it| self.button(it, &Map::new())).collect();
+                json!({"kind": "buttons", "text": text, "buttons": buttons})
+            }
+            Block::Card(card) => {
+                let mut shown = self.card(card, &Map::new());
+                shown.insert("kind".to_owned(), json!("card"));
+                Value::Object(shown)
+            }
+            Block::Carousel { items, items_from } => {
+                let cards: Vec<Value> = match items_from {
+                    None => items.iter().map(|it| Value::Object(self.card(it, &Map::new()))).collect(),
+                    Some(path) => {
+                        let elements = self.elements(path, items.is_empty());
+                        let form = items.first().cloned().unwrap_or_else(Card::of_item);
+                        elements.iter().map(|here| Value::Object(self.card(&form, here))).collect()
+                    }
+                };
+                json!({"kind": "carousel", "items": cards})
+            }
+            Block::List { title, items, items_from } => {
+                let title = title.as_ref().map(|it| self.text(it));
+                let items: Vec<Value> = match items_from {
+                    None => items.iter().map(|it| self.list_item(it, &Map::new())).collect(),
+                    Some(path) => {
+                        let elements = self.elements(path, items.is_empty());
+                        let form = items.first().cloned().unwrap_or_else(|| Card::of_item().into_item());
+                        elements.iter().map(|here| self.list_item(&form, here)).collect()
+                    }
+                };
+                with(json!({"kind": "list", "items": items}), "title", title)
+            }
+            Block::Media { media, url, alt } => {
+                let (url, alt) = (self.text(url), alt.as_ref().map(|it| self.text(it)));
+                with(json!({"kind": "media", "media": media, "url": url}), "alt", alt)
+            }
+            Block::Custom { schema, payload } => {
+                json!({"kind": "custom", "schema": schema, "payload": self.filled(payload, Map::new())})
+            }
+        }
+    }
+
+    /// The elements of a list, each with its roots; `titled` makes a title of one that is no object.
+    fn elements(&self, path: &crate::text::path::Path, titled: bool) -> Vec<Map> {
+        let items = self.variable(path).and_then(Value::as_array).cloned().unwrap_or_default();
+        let shown = |item: Value| if titled && !item.is_object() { json!({"title": item}) } else { item };
+        let here = |(at, item): (usize, Value)| Map::from_iter([("item".to_owned(), shown(item)), ("index".to_owned(), json!(at))]);
+        items.into_iter().take(50).enumerate().map(here).collect()
+    }
+
+    fn card(&mut self, card: &Card, here: &Map) -> Map {
+        let mut shown = Map::new();
+        shown.insert("title".to_owned(), json!(self.text_with(&card.title, here.clone())));
+        for (name, template) in [("subtitle", &card.subtitle), ("image_url", &card.image_url)] {
+            if let Some(template) = template {
+                shown.insert(name.to_owned(), json!(self.text_with(template, here.clone())));
+            }
+        }
+        if !card.buttons.is_empty() {
+            let buttons: Vec<Value> = card.buttons.iter().map(|it| self.button(it, here)).collect();
+            shown.insert("buttons".to_owned(), Value::Array(buttons));
+        }
+        shown
+    }
+
+    fn list_item(&mut self, item: &crate::config::flow::document::ListItem, here: &Map) -> Value {
+        let shown = json!({"title": self.text_with(&item.title, here.clone())});
+        let subtitle = item.subtitle.as_ref().map(|it| self.text_with(it, here.clone()));
+        let value = item.value.as_ref().map(|it| self.filled(it, here.clone()));
+        with(with(shown, "subtitle", subtitle), "value", value)
+    }
+
+    fn button(&mut self, button: &Button, here: &Map) -> Value {
+        let shown = json!({"id": button.id, "label": self.text_with(&button.label, here.clone())});
+        let url = button.url.as_ref().map(|it: &Template| self.text_with(it, here.clone()));
+        with(with(shown, "value", button.value.clone()), "url", url)
+    }
+
+    /// Tells a message.
+    pub(super) fn emit(&mut self, blocks: Vec<Value>, typing_ms: Option<u64>) {
+        let channel = Channel::of(&self.state.channel);
+        let blocks = channel.lowered(blocks);
+        let mut text = channel.text(&blocks);
+        let mut message = json!({
+            "id": format!("{}.{}", self.number, self.said.len() + 1),
+            "node": self.frame().map(|it| it.node.clone()),
+            "text": text,
+            "blocks": blocks,
+            "locale": self.state.locale,
+            "final": true,
+            "role": "bot",
+        });
+        if let (Some(ms), Some(message)) = (typing_ms, message.as_object_mut()) {
+            message.insert("typing_ms".to_owned(), json!(ms));
+        }
+        if message.to_string().len() > LARGEST {
+            self.warn("message_too_large", json!({"bytes": message.to_string().len()}));
+            text = crate::text::shortened(&text, LARGEST / 8);
+            message = json!({
+                "id": message.get("id"), "node": message.get("node"), "text": text, "blocks": [{"kind": "text", "text": text}],
+                "locale": self.state.locale, "final": true, "role": "bot",
+            });
+        }
+        self.door.notice(NoticeBody::Message { message: message.clone() });
+        self.said.push(message);
+        self.remember("bot", text);
+    }
+
+    /// Keeps what was said.
+    pub(super) fn remember(&mut self, role: &str, text: String) {
+        let turn = self.state.turn;
+        self.state.history.push(Said { role: role.to_owned(), text, turn });
+        let spare = self.state.history.len().saturating_sub(HISTORY);
+        self.state.history.drain(..spare);
+    }
+}
+
+fn with(mut value: Value, name: &str, member: Option<impl Into<Value>>) -> Value {
+    if let (Some(member), Some(value)) = (member, value.as_object_mut()) {
+        value.insert(name.to_owned(), member.into());
+    }
+    value
+}

@@ -1,0 +1,112 @@
+//! Timers: for users who do not answer, and for sessions that nobody comes back to.
+
+use serde_json::json;
+
+use super::Walk;
+use super::walk::Next;
+use crate::config::flow::document::{AfterTalk, NodeKind};
+use crate::text::date::Date;
+use crate::turn::{AwaitingKind, FrameKind, SessionStatus, Timer};
+
+/// The timer of an answer that does not come.
+const NO_INPUT: &str = "no_input";
+
+/// The timer of a session that nobody comes back to.
+const SESSION: &str = "session";
+
+impl<'c> Walk<'c> {
+    /// Sets the timers that run until the next event.
+    pub(super) fn set_timers(&mut self) {
+        self.state.timers.clear();
+        if self.state.status != SessionStatus::Active {
+            return;
+        }
+        let now = self.door.now();
+        let due = |ms: u64| Date::of_millis(now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX))).exact();
+        let timer = |name: &str, ms: u64| Timer { id: name.to_owned(), due: due(ms), purpose: name.to_owned() };
+        let mut timers = Vec::new();
+        if let Some(ms) = self.no_input_ms() {
+            timers.push(timer(NO_INPUT, ms));
+        }
+        timers.push(timer(SESSION, self.settings().session_timeout_s.saturating_mul(1000)));
+        self.state.timers = timers;
+    }
+
+    /// For how long an answer is waited for; nothing when for ever.
+    fn no_input_ms(&self) -> Option<u64> {
+        let awaiting = self.state.awaiting.as_ref()?;
+        if awaiting.kind == AwaitingKind::Approval || awaiting.no_input_count > self.flow.document.events.no_input.max_times {
+            return None;
+        }
+        let of_node = match &self.node_now()?.kind {
+            NodeKind::Entity(data) => data.no_input_ms,
+            _ => None,
+        };
+        let of_settings = self.settings().no_input_timeout_s.saturating_mul(1000);
+        of_node.or(Some(of_settings)).filter(|it| *it > 0)
+    }
+
+    /// The time of a timer has come.
+    pub(super) async fn timer(&mut self, id: &str) {
+        if !self.state.timers.iter().any(|it| it.id == id) {
+            self.trace("timer.late", json!({"timer": id}));
+            return;
+        }
+        match id {
+            SESSION => {
+                self.trace("session.abandoned", json!({}));
+                self.state.status = SessionStatus::Abandoned;
+                self.state.awaiting = None;
+            }
+            NO_INPUT => self.no_input().await,
+            _ => self.trace("timer.unknown", json!({"timer": id})),
+        }
+    }
+
+    /// Nobody has answered.
+    async fn no_input(&mut self) {
+        let Some(node) = self.node_now() else { return };
+        self.state.counters.no_input += 1;
+        self.trace("no_input", json!({"count": self.state.counters.no_input}));
+        if self.graph().is_some_and(|it| it.wired(&node.id, NO_INPUT)) {
+            self.state.awaiting = None;
+            if self.leave(node, NO_INPUT) {
+                self.walk().await;
+            }
+            return;
+        }
+        let event = &self.flow.document.events.no_input;
+        let Some(awaiting) = self.state.awaiting.as_mut() else { return };
+        awaiting.no_input_count += 1;
+        let count = awaiting.no_input_count;
+        if count > event.max_times {
+            match event.then {
+                AfterTalk::EndSession => self.completes(),
+                AfterTalk::Continue => {}
+            }
+            return;
+        }
+        if let Some(graph) = event.graph.as_ref().filter(|_| event.enabled) {
+            if let Some(message) = &event.message {
+                self.say(message, "events.no_input");
+            }
+            if let Some(frame) = self.state.stack.last_mut() {
+                frame.resume = Some(crate::turn::Resume::Reenter);
+            }
+            self.state.awaiting = None;
+            if self.push(graph, FrameKind::Event) {
+                self.walk().await;
+            }
+            return;
+        }
+        match event.message.as_ref().filter(|_| event.enabled) {
+            Some(message) => self.say(message, "events.no_input"),
+            None => {
+                if let Next::Wait(mut awaiting) = self.ask_again(node) {
+                    awaiting.no_input_count = count;
+                    self.state.awaiting = Some(awaiting);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What is told of a turn: trace events, the nodes that were entered, warnings.
+
+use serde_json::{Value, json};
+
+use super::Walk;
+use crate::turn::{Millis, NoticeBody};
+
+/// An entry of a node.
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub graph: String,
+    pub id: String,
+    pub name: String,
+    pub kind: String,
+    pub port: Option<String>,
+    pub at: Millis,
+    pub left: Option<Millis>,
+}
+
+/// What the debug part of an answer says beside the steps.
+#[derive(Debug, Clone, Default)]
+pub struct Debug {
+    pub matched: Value,
+    pub effects: Vec<Value>,
+    pub changed: Vec<String>,
+    pub warnings: Vec<&'static str>,
+    /// Who answered for an agent, and with which model.
+    pub provider: Value,
+    pub model: Value,
+}
+
+impl Walk<'_> {
+    /// Tells what happened.
+    pub(super) fn trace(&self, kind: &str, mut data: Value) {
+        if let (Some(frame), Some(data)) = (self.frame(), data.as_object_mut()) {
+            data.entry("graph").or_insert_with(|| json!(frame.graph));
+            data.entry("node").or_insert_with(|| json!(frame.node));
+        }
+        self.door.notice(NoticeBody::Audit { stage: kind.to_owned(), payload: data });
+    }
+
+    /// Tells what is doubtful, by its code.
+    pub(super) fn warn(&mut self, code: &'static str, data: Value) {
+        self.debug.warnings.push(code);
+        self.trace(code, data);
+    }
+
+    /// Notes an effect with its outcome.
+    pub(super) fn note_effect(&mut self, kind: &str, purpose: Option<&str>, outcome: &str, attempt: u32) {
+        let mut effect = json!({"kind": kind, "outcome": outcome, "attempt": attempt});
+        if let (Some(purpose), Some(effect)) = (purpose, effect.as_object_mut()) {
+            effect.insert("purpose".to_owned(), json!(purpose));
+        }
+        self.debug.effects.push(effect);
+    }
+
+    /// Notes by which port the node that was entered last was left.
+    pub(super) fn note_port(&mut self, port: &str) {
+        let now = self.door.now();
+        if let Some(step) = self.steps.last_mut()
+            && step.port.is_none()
+        {
+            step.port = Some(port.to_owned());
+            step.left = Some(now);
+        }
+    }
+}
+
+impl Step {
+    /// As the answer shows it.
+    pub fn shown(&self, now: Millis) -> Value {
+        let ms = self.left.unwrap_or(now) - self.at;
+        json!({"id": self.id, "name": self.name, "type": self.kind, "graph": self.graph, "ms": ms, "port": self.port})
+    }
+}

@@ -1,0 +1,114 @@
+//! Variables: who may write them, and what they have to be.
+
+use serde_json::{Value, json};
+
+use super::Walk;
+use crate::config::flow::document::ValueType;
+use crate::text::decimal;
+use crate::text::path::Path;
+
+/// Why a variable was not written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NotWritten(pub String);
+
+impl Walk<'_> {
+    /// Writes a variable: to the frame where it keeps it to itself, else to the session.
+    pub(super) fn write(&mut self, path: &Path, value: Value) -> Result<(), NotWritten> {
+        if path.first().starts_with('_') {
+            return Err(NotWritten(format!("'{path}' is reserved")));
+        }
+        let value = self.declared(path, value)?;
+        let local = self.local_names().contains(&path.first());
+        let place = match self.state.stack.last_mut().and_then(|it| it.locals.as_mut()).filter(|_| local) {
+            Some(locals) => locals,
+            None => &mut self.state.vars,
+        };
+        path.put(place, value).map_err(NotWritten)?;
+        self.changed(path);
+        Ok(())
+    }
+
+    /// Takes a variable away.
+    pub(super) fn unset(&mut self, path: &Path) -> Result<(), NotWritten> {
+        if path.first().starts_with('_') {
+            return Err(NotWritten(format!("'{path}' is reserved")));
+        }
+        let local = self.local_names().contains(&path.first());
+        match self.state.stack.last_mut().and_then(|it| it.locals.as_mut()).filter(|_| local) {
+            Some(locals) => path.remove(locals),
+            None => path.remove(&mut self.state.vars),
+        }
+        self.changed(path);
+        Ok(())
+    }
+
+    fn changed(&mut self, path: &Path) {
+        let name = path.to_string();
+        if !self.debug.changed.contains(&name) {
+            self.debug.changed.push(name);
+        }
+    }
+
+    /// The value as the declaration of the variable wants it.
+    fn declared(&self, path: &Path, value: Value) -> Result<Value, NotWritten> {
+        let Some(kind) = self.flow.document.variables.iter().find(|it| it.name == *path).map(|it| it.kind) else { return Ok(value) };
+        coerced(value, kind).map_err(|value| NotWritten(format!("'{path}' has to be {}, not {}", kind.name(), kind_of(&value))))
+    }
+
+    /// Whether a variable stays out of logs.
+    pub(super) fn is_redacted(&self, path: &Path) -> bool {
+        self.flow.document.variables.iter().any(|it| it.redact && (path.within(&it.name) || it.name.within(path)))
+    }
+}
+
+/// A value as a type; the value again when it cannot be.
+pub(super) fn coerced(value: Value, kind: ValueType) -> Result<Value, Value> {
+    let fits = match kind {
+        ValueType::Any => true,
+        ValueType::String => value.is_string(),
+        ValueType::Number => value.is_number(),
+        ValueType::Boolean => value.is_boolean(),
+        ValueType::Array => value.is_array(),
+        ValueType::Object => value.is_object(),
+    };
+    // Nothing is nothing in every type.
+    if fits || value.is_null() {
+        return Ok(value);
+    }
+    let coerced = match (kind, &value) {
+        (ValueType::String, Value::Number(_) | Value::Bool(_)) => Some(json!(crate::text::plain_text(&value))),
+        (ValueType::Number, Value::String(text)) => decimal::looks_like(text).map(Value::Number),
+        (ValueType::Boolean, Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" => Some(json!(true)),
+            "false" => Some(json!(false)),
+            _ => None,
+        },
+        _ => None,
+    };
+    coerced.ok_or(value)
+}
+
+impl ValueType {
+    /// As documents spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ValueType::String => "a string",
+            ValueType::Number => "a number",
+            ValueType::Boolean => "a boolean",
+            ValueType::Array => "an array",
+            ValueType::Object => "an object",
+            ValueType::Any => "anything",
+        }
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,222 @@
+//! The loop: nodes are entered and left until somebody has to say something. (`convoship.md` 6)
+
+use serde_json::json;
+
+use super::Walk;
+use super::fail::Failure;
+use super::trace::Step;
+use crate::config::flow::document::{EdgeForm, Node, NodeKind};
+use crate::turn::{Awaiting, FrameKind, Map, Resume};
+
+/// What follows a node.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// It is left by a port.
+    Port(String),
+    /// It waits.
+    Wait(Awaiting),
+    /// It failed.
+    Fail(Failure),
+    /// Its graph ends.
+    Return(Ending),
+    /// Another graph has been begun.
+    Entered,
+    /// The frame below goes on as it is.
+    Stay,
+}
+
+/// How a graph ends.
+#[derive(Debug, Default)]
+pub(super) struct Ending {
+    /// The port of the caller.
+    pub exit: String,
+    /// What it returns.
+    pub returned: Map,
+    /// Whether the session ends; what the kind of the graph says when absent.
+    pub end_session: Option<bool>,
+}
+
+/// What an edge search found.
+enum Edge<'c> {
+    To(&'c str),
+    None,
+}
+
+impl<'c> Walk<'c> {
+    /// Walks from the node of the innermost frame.
+    pub(super) async fn walk(&mut self) {
+        loop {
+            let Some(node) = self.node_now() else {
+                self.gives_up("no_node");
+                return;
+            };
+            if !self.count(node) {
+                return;
+            }
+            let next = if node.disabled { Next::Port(node.default_port().to_owned()) } else { self.enter(node).await };
+            if !self.follow(node, next).await {
+                return;
+            }
+        }
+    }
+
+    /// The node at which the innermost frame stands.
+    pub(super) fn node_now(&self) -> Option<&'c Node> {
+        self.graph()?.node(&self.frame()?.node)
+    }
+
+    /// Counts an entry; says whether the turn may go on.
+    fn count(&mut self, node: &'c Node) -> bool {
+        let graph = self.frame().map(|it| it.graph.clone()).unwrap_or_default();
+        self.step(&graph, &node.id, &node.name, &node.type_name)
+    }
+
+    /// Counts the entry of a node, real or made of a parameter.
+    pub(super) fn step(&mut self, graph: &str, id: &str, name: &str, kind: &str) -> bool {
+        let most = usize::try_from(self.settings().max_steps_per_turn).unwrap_or(64).min(64);
+        if self.steps.len() >= most {
+            self.step_limit();
+            return false;
+        }
+        let place = format!("{graph}/{id}");
+        self.trace("node.enter", json!({"graph": graph, "node": id, "name": name, "type": kind}));
+        *self.state.counters.visits.entry(place).or_default() += 1;
+        self.steps.push(Step {
+            graph: graph.to_owned(),
+            id: id.to_owned(),
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            port: None,
+            at: self.door.now(),
+            left: None,
+        });
+        true
+    }
+
+    /// Does what follows a node; says whether the walk goes on.
+    pub(super) async fn follow(&mut self, node: &'c Node, next: Next) -> bool {
+        match next {
+            Next::Port(port) => self.leave(node, &port),
+            Next::Wait(awaiting) => {
+                self.wait(awaiting);
+                false
+            }
+            Next::Fail(failure) => self.fails(node, failure),
+            Next::Return(ending) => self.returns(ending).await,
+            Next::Entered => true,
+            Next::Stay => false,
+        }
+    }
+
+    /// Leaves a node by a port.
+    pub(super) fn leave(&mut self, node: &'c Node, port: &str) -> bool {
+        let found = match node.kind {
+            NodeKind::Decision | NodeKind::Router => self.branch(node),
+            NodeKind::Start(_)
+            | NodeKind::End(_)
+            | NodeKind::Intent(_)
+            | NodeKind::Message(_)
+            | NodeKind::Entity(_)
+            | NodeKind::Service(_)
+            | NodeKind::Set(_)
+            | NodeKind::Fallback(_)
+            | NodeKind::Subflow(_)
+            | NodeKind::InstructionAgent(_)
+            | NodeKind::Unavailable => {
+                self.note_port(port);
+                self.edge(node, port)
+            }
+        };
+        match found {
+            Edge::To(target) => {
+                self.trace("edge", json!({"node": node.id, "target": target}));
+                if let Some(frame) = self.state.stack.last_mut() {
+                    target.clone_into(&mut frame.node);
+                }
+                true
+            }
+            Edge::None => self.no_edge(node, port),
+        }
+    }
+
+    fn edge(&self, node: &Node, port: &str) -> Edge<'c> {
+        self.graph().and_then(|it| it.edges(&node.id, port).next()).map_or(Edge::None, |it| Edge::To(&it.target))
+    }
+
+    /// The first edge that holds, those that are default last; then the port `else`.
+    fn branch(&mut self, node: &'c Node) -> Edge<'c> {
+        let edges: Vec<&'c EdgeForm> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, "out")).collect();
+        for edge in edges {
+            let holds = edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.holds(&it.expr, Map::new()));
+            if holds {
+                self.note_port("out");
+                self.trace("route", json!({"node": node.id, "edge": edge.id, "label": edge.condition.as_ref().map(|it| &it.expr.source)}));
+                return Edge::To(&edge.target);
+            }
+        }
+        self.note_port("else");
+        self.edge(node, "else")
+    }
+
+    /// A graph has ended.
+    pub(super) async fn returns(&mut self, ending: Ending) -> bool {
+        let Some(frame) = self.frame() else { return false };
+        let kind = frame.kind;
+        self.trace("graph.end", json!({"graph": frame.graph, "exit": ending.exit}));
+        let is_root = kind == FrameKind::Root;
+        if ending.end_session == Some(true) || (is_root && ending.end_session != Some(false)) {
+            self.completes();
+            return false;
+        }
+        if is_root {
+            return false;
+        }
+        let Some(frame) = self.pop(&ending.returned) else { return false };
+        if kind == FrameKind::Subflow && frame.return_to.is_some() {
+            let Some(node) = self.node_now() else { return false };
+            return self.back_from(node, &ending.exit);
+        }
+        self.resume_below().await
+    }
+
+    /// The caller goes on behind its call, by the port of the exit.
+    fn back_from(&mut self, node: &'c Node, exit: &str) -> bool {
+        let port = match self.graph().is_some_and(|it| it.wired(&node.id, exit)) {
+            true => exit,
+            false if exit == "out" => "out",
+            false => {
+                self.warn("exit.unwired", json!({"node": node.id, "exit": exit}));
+                "out"
+            }
+        };
+        if let Some(step) = self.steps.iter_mut().rev().find(|it| it.id == node.id && it.port.is_none()) {
+            step.port = Some(port.to_owned());
+        }
+        self.leave(node, port)
+    }
+
+    /// The frame that is innermost now goes on as it was left.
+    pub(super) async fn resume_below(&mut self) -> bool {
+        let resumes = self.state.stack.last_mut().and_then(|it| it.resume.take());
+        match (resumes, self.node_now()) {
+            (Some(Resume::Reenter), Some(node)) => {
+                self.trace("resume", json!({"node": node.id}));
+                let next = self.ask_again(node);
+                Box::pin(self.follow(node, next)).await
+            }
+            // A graph of an event has run before the root begins.
+            (Some(Resume::After), _) => true,
+            (Some(Resume::Reenter) | None, _) => false,
+        }
+    }
+
+    /// The session has come to its end.
+    pub(super) fn completes(&mut self) {
+        self.trace("session.completed", json!({}));
+        self.state.status = crate::turn::SessionStatus::Completed;
+        self.state.stack.truncate(1);
+        self.state.awaiting = None;
+        self.state.timers.clear();
+        self.name_active();
+    }
+}

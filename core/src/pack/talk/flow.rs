@@ -1,0 +1,32 @@
+//! `>` lines of flow talks: what the user says, or an event: `/start`, `/press ID`, `/timer ID`, `/end`, `/approve ID`, `/reject ID`.
+
+use serde_json::{Value, json};
+
+use super::super::{PackError, PackRequest};
+use super::line::{self, Line};
+
+/// The request of an event; the id of the session stands there as `${SESSION}`.
+pub(super) fn request(line: &Line<'_>, assistant: &str) -> Result<PackRequest, PackError> {
+    let (word, rest) = line.word();
+    let id = |what: &str| rest.required(what);
+    let sessions = format!("/v1/runtime/assistants/{assistant}/sessions");
+    let body = match word.text {
+        "/start" => {
+            let body = if rest.text.is_empty() { json!({}) } else { line::json(&rest, "what a session begins with is a JSON object")? };
+            return Ok(post(sessions, body));
+        }
+        "/press" => json!({"type": "user.button", "button_id": id("the id of the button")?}),
+        "/timer" => json!({"type": "timer.fired", "timer_id": id("the id of the timer")?}),
+        "/end" => json!({"type": "session.end"}),
+        "/approve" | "/reject" => {
+            json!({"type": "approval.decision", "call_id": id("the id of the call")?, "approved": word.text == "/approve"})
+        }
+        _ if line.text.starts_with('{') => line::json(line, "an event that begins with { is its JSON object")?,
+        _ => json!({"type": "user.message", "text": line.text}),
+    };
+    Ok(post(format!("{sessions}/${{SESSION}}/turns"), body))
+}
+
+fn post(path: String, body: Value) -> PackRequest {
+    PackRequest { method: "POST".to_owned(), path, body, content_type: None }
+}
