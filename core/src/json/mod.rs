@@ -2,6 +2,7 @@
 
 pub mod canon;
 pub mod diff;
+pub mod jcs;
 pub mod path;
 pub mod schema;
 
