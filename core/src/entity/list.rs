@@ -164,7 +164,7 @@ fn run_edits(said: &[Vec<char>], wanted: &[Vec<char>], most: usize) -> Option<us
 }
 
 /// Letters to insert, to leave out, to replace, and neighbours to swap (Damerau-Levenshtein, each place once).
-fn edits(left: &[char], right: &[char]) -> usize {
+pub(crate) fn edits(left: &[char], right: &[char]) -> usize {
     let mut older: Vec<usize> = Vec::new();
     let mut old: Vec<usize> = (0..=right.len()).collect();
     let mut before = None;

@@ -16,6 +16,7 @@ mod system;
 mod url;
 
 pub use self::list::List;
+pub(crate) use self::list::edits;
 pub use self::pattern::Patterns;
 pub use self::system::System;
 use serde_json::Value;

@@ -2,14 +2,16 @@
 
 mod compiled;
 pub mod document;
+mod form;
+mod import;
 mod issue;
+mod schema;
+mod shape;
+mod snapshot;
 
 pub use compiled::{Flow, GraphRef, IntentPhrases};
+pub use form::form;
+pub use import::imported;
 pub use issue::{DocumentIssue, Weight};
-
-/// Placeholder until merged.
-pub fn snapshot(source: &serde_json::Value) -> String {
-    let mut hasher = crate::json::canon::Hasher::default();
-    hasher.json(source);
-    hasher.finish()
-}
+pub use schema::schema;
+pub use snapshot::snapshot;

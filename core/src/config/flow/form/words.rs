@@ -1,0 +1,86 @@
+//! What shapes and values are called in messages.
+
+use serde_json::Value;
+
+use super::super::shape::{ANY_LENGTH, LEAST, MOST, Shape};
+use crate::entity::edits;
+
+/// Letters of a text that a message shows.
+const SHOWN: usize = 40;
+
+/// What a value has to be.
+pub(super) fn words(shape: &Shape) -> String {
+    match shape {
+        Shape::Any => "a value".to_owned(),
+        Shape::Free | Shape::Map(_) | Shape::Object(_) | Shape::Tagged(_) => "an object".to_owned(),
+        Shape::Texts(_) => "an object of texts by locale".to_owned(),
+        Shape::Bool => "true or false".to_owned(),
+        Shape::Text(0, ANY_LENGTH) => "a text".to_owned(),
+        Shape::Text(0, max) => format!("a text of at most {max} characters"),
+        Shape::Text(_, ANY_LENGTH) => "a text that is not empty".to_owned(),
+        Shape::Text(min, max) => format!("a text of {min} to {max} characters"),
+        Shape::Spelt(pattern) => pattern.words().to_owned(),
+        Shape::Const(text, _) => format!("'{text}'"),
+        Shape::Enum(allowed) => one_of(allowed.iter().copied()),
+        Shape::Integer(min, max) => range("a whole number", *min, *max),
+        Shape::Number(min, max) => range("a number", *min, *max),
+        Shape::List(list) => match (list.min, list.max) {
+            (0, ANY_LENGTH) => "a list".to_owned(),
+            (0, max) => format!("a list of at most {max} items"),
+            (_, ANY_LENGTH) => "a list that is not empty".to_owned(),
+            (min, max) => format!("a list of {min} to {max} items"),
+        },
+        Shape::AnyOf(shapes) => shapes.iter().map(words).collect::<Vec<_>>().join(" or "),
+        Shape::Coded(coded) => words(&coded.shape),
+        Shape::Named(definition) => words(&definition.shape),
+    }
+}
+
+fn range(what: &str, min: i32, max: i32) -> String {
+    match (min, max) {
+        (LEAST, MOST) => what.to_owned(),
+        (_, MOST) => format!("{what} from {min}"),
+        (LEAST, _) => format!("{what} up to {max}"),
+        _ => format!("{what} from {min} to {max}"),
+    }
+}
+
+/// `one of 'a', 'b'`.
+pub(super) fn one_of<'n>(allowed: impl Iterator<Item = &'n str>) -> String {
+    let quoted: Vec<String> = allowed.map(|it| format!("'{it}'")).collect();
+    match quoted.as_slice() {
+        [only] => only.clone(),
+        _ => format!("one of {}", quoted.join(", ")),
+    }
+}
+
+/// What a value is.
+pub(super) fn found(value: &Value) -> String {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => quoted(text),
+        Value::Array(items) if items.is_empty() => "an empty list".to_owned(),
+        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+/// A text in quotes, or how it begins.
+pub(super) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("'{}…', a text of {} characters", text.get(..end).unwrap_or_default(), text.chars().count()),
+        None => format!("'{text}'"),
+    }
+}
+
+/// The known name that a name looks like a slip of.
+pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    // A quarter of the letters, but always one, and two for names of words.
+    let most = if name.len() > 5 { 2 } else { 1 };
+    let letters: Vec<char> = name.chars().take(SHOWN).collect();
+    let near = known.filter(|it| it.len().abs_diff(name.len()) <= most).map(|it| {
+        let candidate: Vec<char> = it.chars().collect();
+        (edits(&letters, &candidate), it)
+    });
+    near.filter(|it| it.0 <= most).min_by_key(|it| it.0).map(|it| it.1)
+}

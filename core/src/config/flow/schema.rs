@@ -1,0 +1,152 @@
+//! The JSON Schema of flow documents, for editors and for whoever writes documents by a program.
+
+use serde_json::{Map, Value, json};
+
+use super::shape::{ANY_LENGTH, DOCUMENT, Definition, Field, LEAST, MOST, Shape, Tagged, WHOLE};
+use crate::json::members;
+
+/// The JSON Schema (2020-12) of flow documents. It takes what [`form`](super::form()) finds no error in, but for what a schema
+/// cannot say: ids that are there twice, keys of texts that are no locale, and the size of the whole.
+///
+/// Members that it does not name are allowed, because readers keep them.
+pub fn schema() -> Value {
+    let mut definitions = Map::new();
+    reference(&DOCUMENT, &mut definitions);
+    let Value::Object(document) = definitions.shift_remove(DOCUMENT.name).unwrap_or_default() else { return Value::Null };
+    let mut schema = Map::new();
+    schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("$id".to_owned(), json!("https://convengine.dev/schema/conversation-flow-1.0.json"));
+    schema.insert("title".to_owned(), json!(DOCUMENT.name));
+    schema.extend(document);
+    schema.insert("$defs".to_owned(), Value::Object(definitions));
+    Value::Object(schema)
+}
+
+/// Refers to a definition, which is added when it is not there yet.
+fn reference(definition: &Definition, definitions: &mut Map<String, Value>) -> Value {
+    if !definitions.contains_key(definition.name) {
+        // Its place is taken before those of its parts.
+        definitions.insert(definition.name.to_owned(), Value::Null);
+        let schema = of(&definition.shape, definitions);
+        definitions.insert(definition.name.to_owned(), schema);
+    }
+    json!({"$ref": format!("#/$defs/{}", definition.name)})
+}
+
+fn of(shape: &Shape, definitions: &mut Map<String, Value>) -> Value {
+    match shape {
+        Shape::Any => json!(true),
+        Shape::Free => json!({"type": "object"}),
+        Shape::Bool => json!({"type": "boolean"}),
+        Shape::Text(min, max) => lengths(json!({"type": "string"}), ["minLength", "maxLength"], *min, *max),
+        Shape::Spelt(pattern) => json!({"type": "string", "pattern": pattern.source()}),
+        Shape::Const(text, _) => json!({"const": text}),
+        Shape::Enum(allowed) => json!({"enum": allowed}),
+        Shape::Integer(min, max) => {
+            let min = if *min == LEAST { -WHOLE } else { i64::from(*min) };
+            let max = if *max == MOST { WHOLE } else { i64::from(*max) };
+            json!({"type": "integer", "minimum": min, "maximum": max})
+        }
+        Shape::Number(min, max) => {
+            let schema = json!({"type": "number"});
+            let schema = if *min == LEAST { schema } else { with(schema, "minimum", json!(min)) };
+            if *max == MOST { schema } else { with(schema, "maximum", json!(max)) }
+        }
+        Shape::List(list) => {
+            let schema = json!({"type": "array", "items": of(&list.item, definitions)});
+            lengths(schema, ["minItems", "maxItems"], list.min, list.max)
+        }
+        Shape::Map(member) => json!({"type": "object", "additionalProperties": of(member, definitions)}),
+        Shape::Texts(text) => json!({
+            "type": "object", "description": "texts by locale, 'channel:' and a name, or 'default'",
+            "required": ["default"], "additionalProperties": of(text, definitions)
+        }),
+        Shape::Object(fields) => object(None, fields, definitions),
+        Shape::Tagged(tagged) => kinds(tagged, definitions),
+        Shape::AnyOf(shapes) => json!({"anyOf": shapes.iter().map(|it| of(it, definitions)).collect::<Vec<_>>()}),
+        Shape::Coded(coded) => of(&coded.shape, definitions),
+        Shape::Named(definition) => reference(definition, definitions),
+    }
+}
+
+/// A schema with a keyword more.
+fn with(schema: Value, keyword: &str, value: Value) -> Value {
+    let mut schema = members(schema);
+    schema.insert(keyword.to_owned(), value);
+    Value::Object(schema)
+}
+
+fn lengths(schema: Value, [least, most]: [&str; 2], min: u32, max: u32) -> Value {
+    let schema = if min == 0 { schema } else { with(schema, least, json!(min)) };
+    if max == ANY_LENGTH { schema } else { with(schema, most, json!(max)) }
+}
+
+/// An object of fields, and of a tag with its schema.
+fn object(tag: Option<(&str, Value)>, fields: &[Field], definitions: &mut Map<String, Value>) -> Value {
+    let required = fields.iter().filter(|it| it.is_required).map(|it| it.name);
+    let required: Vec<&str> = tag.as_ref().map(|it| it.0).into_iter().chain(required).collect();
+    let mut properties: Map<String, Value> = tag.iter().map(|it| (it.0.to_owned(), it.1.clone())).collect();
+    for field in fields {
+        properties.insert(field.name.to_owned(), member(field, definitions));
+    }
+    let schema = json!({"type": "object", "properties": properties});
+    if required.is_empty() { schema } else { with(schema, "required", json!(required)) }
+}
+
+fn member(field: &Field, definitions: &mut Map<String, Value>) -> Value {
+    let schema = of(&field.shape, definitions);
+    match serde_json::from_str(field.default) {
+        Ok(default) => with(schema, "default", default),
+        Err(_) => schema,
+    }
+}
+
+/// What all kinds have, and beside it what each has.
+fn kinds(tagged: &Tagged, definitions: &mut Map<String, Value>) -> Value {
+    let names: Vec<&str> = tagged.kinds.iter().map(|it| it.0).collect();
+    let common = object(Some((tagged.tag, json!({"enum": names}))), tagged.common, definitions);
+    let kinds = tagged.kinds.iter().map(|(name, fields)| object(Some((tagged.tag, json!({"const": name}))), fields, definitions));
+    let kinds = kinds.collect();
+    with(common, "oneOf", kinds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_same_each_time_and_has_every_definition_once() {
+        let schema = schema();
+        assert_eq!(schema.to_string(), super::schema().to_string());
+        let names: Vec<&String> = schema["$defs"].as_object().unwrap().keys().collect();
+        assert_eq!(
+            names.iter().map(|it| it.as_str()).collect::<Vec<_>>(),
+            [
+                "Intent",
+                "LocalizedText",
+                "Template",
+                "EntityType",
+                "Tool",
+                "HttpRequest",
+                "OutputMap",
+                "Retry",
+                "SmallTalk",
+                "Events",
+                "Settings",
+                "VarDecl",
+                "Graph",
+                "Param",
+                "Edge",
+                "Node",
+                "Block",
+                "Button",
+                "Validation"
+            ]
+        );
+        assert_eq!(schema["properties"]["settings"]["$ref"], "#/$defs/Settings");
+        assert_eq!(
+            schema["$defs"]["Settings"]["properties"]["fallback_limit"],
+            json!({"type": "integer", "minimum": 1, "maximum": WHOLE, "default": 3})
+        );
+    }
+}

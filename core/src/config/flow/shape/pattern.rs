@@ -1,0 +1,136 @@
+//! Spellings: as a pattern for the schema, as a function for the check, and as words for the author.
+
+/// A spelling that texts may have to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::config::flow) enum Pattern {
+    Id,
+    /// The path of a variable.
+    Path,
+    JsonPath,
+    /// The name of a secret.
+    Secret,
+    /// A name that is shown.
+    Name,
+    /// A language tag.
+    Locale,
+}
+
+impl Pattern {
+    /// The pattern, in the dialect of JSON Schema.
+    pub fn source(self) -> &'static str {
+        match self {
+            Pattern::Id => "^[A-Za-z][A-Za-z0-9_.-]{0,63}$",
+            Pattern::Path => r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+|\[[0-9]+\])*$",
+            Pattern::JsonPath => r"^\$",
+            Pattern::Secret => "^[A-Z][A-Z0-9_]{0,63}$",
+            Pattern::Name => r"\S",
+            Pattern::Locale => concat!(
+                "^[A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?",
+                "(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(-[A-WY-Za-wy-z0-9](-[A-Za-z0-9]{2,8})+)*(-[Xx](-[A-Za-z0-9]{1,8})+)?$"
+            ),
+        }
+    }
+
+    /// The code of the rule that another spelling breaks.
+    pub fn code(self) -> &'static str {
+        match self {
+            Pattern::Id | Pattern::Path | Pattern::JsonPath | Pattern::Secret => "D001",
+            Pattern::Name => "D009",
+            Pattern::Locale => "D007",
+        }
+    }
+
+    /// What it is, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Pattern::Id => "an id: a letter, then at most 63 letters, digits, '_', '.' or '-'",
+            Pattern::Path => "the path of a variable, as 'account.kind' or 'items[0]'",
+            Pattern::JsonPath => "a JSONPath, which begins with '$'",
+            Pattern::Secret => "the name of a secret: a capital, then at most 63 capitals, digits or '_'",
+            Pattern::Name => "a name that is not blank",
+            Pattern::Locale => "a language tag, as 'en' or 'en-US'",
+        }
+    }
+
+    /// Whether a text is spelt so.
+    pub fn fits(self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        let starts = |first: fn(&u8) -> bool, others: fn(&u8) -> bool| {
+            bytes.split_first().is_some_and(|(head, rest)| first(head) && rest.len() < 64 && rest.iter().all(others))
+        };
+        match self {
+            Pattern::Id => starts(u8::is_ascii_alphabetic, |it| it.is_ascii_alphanumeric() || b"_.-".contains(it)),
+            Pattern::Secret => starts(u8::is_ascii_uppercase, |it| it.is_ascii_uppercase() || it.is_ascii_digit() || *it == b'_'),
+            Pattern::Path => bytes.first().is_some_and(u8::is_ascii_alphabetic) && text.split('.').all(is_step),
+            Pattern::JsonPath => text.starts_with('$'),
+            Pattern::Name => !text.trim().is_empty(),
+            Pattern::Locale => is_locale(text),
+        }
+    }
+}
+
+/// Whether it is a name with any number of indices behind it.
+fn is_step(text: &str) -> bool {
+    let mut parts = text.split('[');
+    let name = parts.next().unwrap_or_default();
+    let is_index = |it: &str| it.strip_suffix(']').is_some_and(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()));
+    !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_') && parts.all(is_index)
+}
+
+/// Whether a text is a well-formed language tag. (RFC 5646, with the languages of two and three letters)
+fn is_locale(text: &str) -> bool {
+    // The place within the tag: language, extended language, script, region, variant, extension, private use.
+    let mut place = 0;
+    // Subtags that an extension has, or the extended language.
+    let mut count = 0;
+    let mut subtags = text.split('-');
+    let first = subtags.next().unwrap_or_default();
+    let is_first = matches!(first.len(), 2 | 3) && first.bytes().all(|it| it.is_ascii_alphabetic());
+    let rest = subtags.all(|it| {
+        let is_letters = it.bytes().all(|it| it.is_ascii_alphabetic());
+        let starts_with_digit = it.starts_with(|it: char| it.is_ascii_digit());
+        let next = match it.len() {
+            _ if it.bytes().any(|it| !it.is_ascii_alphanumeric()) => return false,
+            1..=8 if place == 6 => 6,
+            1 if place == 5 && count == 0 => return false,
+            1 if it.eq_ignore_ascii_case("x") => 6,
+            1 => 5,
+            2..=8 if place == 5 => 5,
+            3 if place < 2 && is_letters && count < 3 => 1,
+            4 if place < 2 && is_letters => 2,
+            2 if place < 3 && is_letters => 3,
+            3 if place < 3 && it.bytes().all(|it| it.is_ascii_digit()) => 3,
+            5..=8 => 4,
+            4 if starts_with_digit => 4,
+            _ => return false,
+        };
+        count = if it.len() == 1 && place != 6 { 0 } else { count + 1 };
+        place = next;
+        true
+    });
+    is_first && rest && !(place >= 5 && count == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::regex::Regex;
+
+    const ALL: [Pattern; 6] = [Pattern::Id, Pattern::Path, Pattern::JsonPath, Pattern::Secret, Pattern::Name, Pattern::Locale];
+
+    #[test]
+    fn the_function_says_what_the_pattern_says() {
+        let long = "A".repeat(64);
+        let longer = "A".repeat(65);
+        let texts = "|a|A|9a|a.b|a..b|a.b[0]|a[0][1].c|a[]|a[x]|a[0|a]0|.a|a.|_a|a_b-c.d|a b|ä|aä|$|$.a|x$| |\t\n|\u{a0}|A_1|a_1|A-1|\
+            en|en-US|en_US|EN-us|e|engl|english|zh-Hant-TW|zh-cmn-Hans-CN|de-1996|de-CH-1996|sl-rozaj-biske|es-419|en-a-bbb-x-a-ccc|en-x|\
+            en-u|en-u-co-phonebk|en-x-a|en-x-abcdefghi|en--US|en-|-en|en-US-|zh-aaa-bbb-ccc-ddd|zh-aaa-bbb-ccc-Hant|en-419-US|en-a-b-cc|\
+            en-US-Latn|en-abcd-abcd|en-1a|en-12|en-1abc|en-abcde-US|en-x-x-x|en-a-1|en-a-aa-b|en-a-aa-b-bb|hi-IN-u-nu-latn-x-y|en-ü\n|en\n";
+        for text in texts.split('|').chain([long.as_str(), longer.as_str()]) {
+            for pattern in ALL {
+                let regex = Regex::new(&format!("(?-i:{})", pattern.source())).unwrap();
+                assert_eq!(pattern.fits(text), regex.find(text).unwrap(), "{pattern:?} {text:?}");
+            }
+        }
+    }
+}
