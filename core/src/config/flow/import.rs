@@ -1,0 +1,129 @@
+//! Takes in what canvases export. (`convoship.md` 2.1)
+
+use serde_json::{Map, Value};
+
+/// The members by which a canvas says how it shows a node.
+const OF_NODES: [&str; 26] = [
+    "width",
+    "height",
+    "initialWidth",
+    "initialHeight",
+    "measured",
+    "handles",
+    "selected",
+    "dragging",
+    "resizing",
+    "positionAbsolute",
+    "sourcePosition",
+    "targetPosition",
+    "draggable",
+    "selectable",
+    "connectable",
+    "deletable",
+    "focusable",
+    "dragHandle",
+    "extent",
+    "expandParent",
+    "hidden",
+    "zIndex",
+    "style",
+    "className",
+    "ariaLabel",
+    "origin",
+];
+
+/// The members by which a canvas says how it shows an edge.
+const OF_EDGES: [&str; 20] = [
+    "type",
+    "animated",
+    "style",
+    "className",
+    "selected",
+    "selectable",
+    "deletable",
+    "focusable",
+    "reconnectable",
+    "updatable",
+    "hidden",
+    "zIndex",
+    "interactionWidth",
+    "pathOptions",
+    "markerStart",
+    "markerEnd",
+    "labelStyle",
+    "labelShowBg",
+    "labelBgStyle",
+    "ariaLabel",
+];
+
+/// Canvas names of members of edges.
+const ALIASES: [(&str, &str); 2] = [("sourceHandle", "source_port"), ("targetHandle", "target_port")];
+
+/// A document in our own words: ports and names of nodes where a canvas has them elsewhere, and without what is only about
+/// how the canvas looks. A member of our own wins over its alias; what is unknown stays.
+pub fn imported(mut source: Value) -> Value {
+    let graphs = source.get_mut("graphs").and_then(Value::as_array_mut).into_iter().flatten();
+    for graph in graphs {
+        objects(graph, "nodes").for_each(node);
+        objects(graph, "edges").for_each(edge);
+    }
+    source
+}
+
+fn objects<'v>(graph: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut Map<String, Value>> {
+    graph.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+fn node(node: &mut Map<String, Value>) {
+    node.retain(|name, _| !OF_NODES.contains(&name.as_str()));
+    if node.contains_key("name") {
+        return;
+    }
+    let data = node.get_mut("data").and_then(Value::as_object_mut);
+    if let Some(label) = data.filter(|it| it.get("label").is_some_and(Value::is_string)).and_then(|it| it.shift_remove("label")) {
+        node.insert("name".to_owned(), label);
+    }
+}
+
+fn edge(edge: &mut Map<String, Value>) {
+    edge.retain(|name, _| !OF_EDGES.contains(&name.as_str()));
+    for (alias, name) in ALIASES {
+        if let Some(port) = edge.shift_remove(alias).filter(|it| !it.is_null()) {
+            edge.entry(name).or_insert(port);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_a_canvas_exports_becomes_ours() {
+        let exported = json!({"graphs": [{"nodes": [
+            {"id": "a", "type": "message", "data": {"label": "Greet", "blocks": []}, "position": {"x": 1, "y": 2}, "width": 10, "height": 5,
+                "selected": true, "dragging": false, "positionAbsolute": {"x": 1, "y": 2}, "own": 1},
+            {"id": "b", "type": "end", "name": "End", "data": {"label": "kept"}},
+            {"id": "c", "type": "end", "data": {"label": 5}}, null
+        ], "edges": [
+            {"id": "e", "source": "a", "sourceHandle": "btn:x", "target": "b", "targetHandle": null, "type": "smoothstep", "animated": true,
+                "style": {}, "selected": false, "markerEnd": {"type": "arrow"}, "own": 1},
+            {"id": "f", "source": "a", "sourceHandle": "yes", "source_port": "no", "target": "b", "targetHandle": "in"}
+        ]}, {}, 5]});
+        let expected = json!({"graphs": [{"nodes": [
+            {"id": "a", "type": "message", "name": "Greet", "data": {"blocks": []}, "position": {"x": 1, "y": 2}, "own": 1},
+            {"id": "b", "type": "end", "name": "End", "data": {"label": "kept"}},
+            {"id": "c", "type": "end", "data": {"label": 5}}, null
+        ], "edges": [
+            {"id": "e", "source": "a", "source_port": "btn:x", "target": "b", "own": 1},
+            {"id": "f", "source": "a", "source_port": "no", "target": "b", "target_port": "in"}
+        ]}, {}, 5]});
+        assert_eq!(imported(exported), expected);
+        for other in [json!(null), json!({"graphs": 1}), json!([1])] {
+            assert_eq!(imported(other.clone()), other);
+        }
+        let bank: Value = serde_json::from_str(include_str!("../../../../tests/packs/flow/bank_assistant.flow.json")).unwrap();
+        assert_eq!(imported(bank.clone()), bank);
+    }
+}
