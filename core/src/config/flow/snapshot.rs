@@ -1,0 +1,51 @@
+//! The hash by which a version of a document is known. (`convoship.md` 2.1)
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::json::jcs;
+
+/// The hash of what a document does: neither its `meta` nor the places of its nodes on the canvas are part of it.
+pub fn snapshot(source: &Value) -> String {
+    let mut document = source.clone();
+    if let Some(members) = document.as_object_mut() {
+        members.shift_remove("meta");
+    }
+    let graphs = document.get_mut("graphs").and_then(Value::as_array_mut).into_iter().flatten();
+    let nodes = graphs.filter_map(|it| it.get_mut("nodes")?.as_array_mut()).flatten();
+    for node in nodes.filter_map(Value::as_object_mut) {
+        node.shift_remove("position");
+    }
+    let hash = Sha256::digest(jcs::text(&document).as_bytes());
+    hash.iter().fold("sha256:".to_owned(), |text, it| text + &format!("{it:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const BANK: &str = include_str!("../../../../tests/packs/flow/bank_assistant.flow.json");
+
+    #[test]
+    fn it_is_the_hash_of_the_canonical_text() {
+        let hash = snapshot(&json!({"name": "é", "n": 1.0, "meta": {"by": "me"}}));
+        assert_eq!(hash, "sha256:d8eecabfaf4ccceee4cd9ca1603c82985478e3248498791871ab6c7edf7128d0");
+    }
+
+    #[test]
+    fn moving_a_node_changes_nothing_and_renaming_it_does() {
+        let document: Value = serde_json::from_str(BANK).unwrap();
+        let mut moved = document.clone();
+        moved["graphs"][1]["nodes"][2]["position"] = json!({"x": 1, "y": 2});
+        moved["meta"] = json!({"author": "me"});
+        assert_eq!(snapshot(&moved), snapshot(&document));
+        moved["graphs"][1]["nodes"][2]["name"] = json!("Which one");
+        assert_ne!(snapshot(&moved), snapshot(&document));
+        // Only places of nodes are left out.
+        let (mut one, mut other) = (document.clone(), document);
+        one["graphs"][0]["nodes"][0]["data"] = json!({"init": {"position": 1, "meta": 1}});
+        other["graphs"][0]["nodes"][0]["data"] = json!({"init": {"position": 2, "meta": 1}});
+        assert_ne!(snapshot(&one), snapshot(&other));
+    }
+}
