@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::super::issue::DocumentIssue;
 use super::super::shape::{Field, Keys, LEAST, List, MOST, Pattern, Role, Shape, Tagged, WHOLE};
 use super::place::Place;
-use super::words::{found, nearest, one_of, quoted, words};
+use super::words::{found, listed, nearest, one_of, quoted, words};
 
 /// How many issues of a weight are told of.
 const MANY: usize = 1000;
@@ -196,12 +196,14 @@ impl<'v> Checker<'v> {
                 });
             }
         }
+        if self.warnings >= MANY {
+            return;
+        }
         let has = |locale: &&str| texts.contains_key(*locale) || locale.split('-').next().is_some_and(|it| texts.contains_key(it));
         let missing: Vec<&str> = self.locales.iter().copied().filter(|it| !has(it)).collect();
         if !missing.is_empty() {
             self.warning(|| {
-                let list = one_of(missing.iter().copied());
-                let list = list.strip_prefix("one of ").unwrap_or(&list);
+                let list = listed(missing.into_iter());
                 place.warning("D008", format!("{} has no text for {list}", place.title())).fix(format!("add a text for {list}"))
             });
         }

@@ -47,11 +47,13 @@ fn range(what: &str, min: i32, max: i32) -> String {
 
 /// `one of 'a', 'b'`.
 pub(super) fn one_of<'n>(allowed: impl Iterator<Item = &'n str>) -> String {
-    let quoted: Vec<String> = allowed.map(|it| format!("'{it}'")).collect();
-    match quoted.as_slice() {
-        [only] => only.clone(),
-        _ => format!("one of {}", quoted.join(", ")),
-    }
+    let names = listed(allowed);
+    if names.contains(", ") { format!("one of {names}") } else { names }
+}
+
+/// `'a', 'b'`.
+pub(super) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    names.map(|it| format!("'{it}'")).collect::<Vec<_>>().join(", ")
 }
 
 /// What a value is.
@@ -75,7 +77,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// The known name that a name looks like a slip of.
 pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // A quarter of the letters, but always one, and two for names of words.
+    // A short name with two other letters is another name.
     let most = if name.len() > 5 { 2 } else { 1 };
     let letters: Vec<char> = name.chars().take(SHOWN).collect();
     let near = known.filter(|it| it.len().abs_diff(name.len()) <= most).map(|it| {
