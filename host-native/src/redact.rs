@@ -244,8 +244,12 @@ mod tests {
             "n": 12345678, "list": ["a 1234 5678 b", 7], "iban": {"of": "DE1"}, "deep": {"IBAN": "DE2"}, "name": "stays",
             "customer": {"name": "Ada", "iban": null}, "12345678": 1, "json": "{\"iban\":\"DE3\",\"x\":\"\\u0031234 5678\"}"
         });
-        let mut event =
-            UserEvent { text: Some("it is 12345678.".into()), reset: false, params: params.as_object().cloned().unwrap_or_default(), flow: None };
+        let mut event = UserEvent {
+            text: Some("it is 12345678.".into()),
+            reset: false,
+            params: params.as_object().cloned().unwrap_or_default(),
+            flow: None,
+        };
         redaction.event(&mut event);
         assert_eq!(event.text.as_deref(), Some("it is [card]."));
         let expected = json!({

@@ -189,7 +189,8 @@ impl Config {
     pub fn of_flow(document: &Value) -> Result<Config, String> {
         let flow = flow::Flow::compile(document)?;
         let (config, _) = Config::compile(&Tables::default(), &Value::Null);
-        Ok(Config { hash: flow::snapshot(document), source: json!({"flow": document}), flow: Some(Arc::new(flow)), ..config })
+        let hash = flow::snapshot(document).trim_start_matches("sha256:").to_owned();
+        Ok(Config { hash, source: json!({"flow": document}), flow: Some(Arc::new(flow)), ..config })
     }
 
     /// Compiles a stored snapshot again.

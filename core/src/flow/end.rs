@@ -42,8 +42,7 @@ pub(super) fn outcome(mut walk: Walk<'_>) -> Outcome {
     let frame = walk.frame();
     let place = frame.map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default();
     let intent = walk.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let session =
-        SessionAfter { intent: intent.clone(), state: place.clone(), context: walk.state.vars.clone(), params: Map::new() };
+    let session = SessionAfter { intent: intent.clone(), state: place.clone(), context: walk.state.vars.clone(), params: Map::new() };
     let output = FlowOutput {
         turn: walk.state.turn,
         status,

@@ -11,7 +11,9 @@ impl Walk<'_> {
     /// The option that the event presses: by its id, or as its number or label where nothing can be pressed.
     pub(super) fn pressed(&self, options: &[Value]) -> Option<Value> {
         match &self.event {
-            FlowEvent::Button { button_id, .. } => options.iter().find(|it| it.get("id").and_then(Value::as_str) == Some(button_id)).cloned(),
+            FlowEvent::Button { button_id, .. } => {
+                options.iter().find(|it| it.get("id").and_then(Value::as_str) == Some(button_id)).cloned()
+            }
             FlowEvent::Message { text, .. } => {
                 let said = folded(text);
                 let label = |it: &&Value| it.get("label").and_then(Value::as_str).is_some_and(|it| folded(it) == said);

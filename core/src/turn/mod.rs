@@ -33,8 +33,8 @@ pub use notice::{Level, Notice, NoticeBody, VerboseNotice};
 pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
 pub use request::{
     Breaker, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,
-    HttpRequest, LlmMode, LlmReply, LlmRequest, PURPOSES, Patch, Publication, Reply, Request, Retries, STUB, SecretAt,
-    SecretHeader, SecretPart, Signature, SleepRequest, SqlReply, SqlRequest, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
+    HttpRequest, LlmMode, LlmReply, LlmRequest, PURPOSES, Patch, Publication, Reply, Request, Retries, STUB, SecretAt, SecretHeader,
+    SecretPart, Signature, SleepRequest, SqlReply, SqlRequest, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
 };
 pub use rng::{Rng, uuid_text};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::document::{Condition, Document, EdgeCondition, EdgeForm, EntityForm, FlowTool, GraphForm, IntentForm, Node, NodeKind};
 use crate::entity::Entity;
+use crate::text::decimal;
 use crate::text::expr::Expr;
 use crate::text::phrase::Phrase;
 
@@ -57,7 +58,7 @@ impl Flow {
     /// # Errors
     /// Why it cannot be read.
     pub fn compile(source: &Value) -> Result<Flow, String> {
-        let mut document = Document::deserialize(source).map_err(|it| it.to_string())?;
+        let mut document = Document::deserialize(whole(source.clone())).map_err(|it| it.to_string())?;
         document.graphs.iter_mut().for_each(two_ways);
         let locale = document.default_locale.clone();
         let phrases = |texts: &[String]| texts.iter().map(|it| Phrase::of(it, &locale)).collect::<Vec<_>>();
@@ -143,6 +144,16 @@ impl EdgeForm {
     }
 }
 
+/// A document in which `2.0` is the integer 2, as JSON Schema has it.
+fn whole(value: Value) -> Value {
+    match value {
+        Value::Number(number) => Value::Number(number.as_f64().filter(|_| number.is_f64()).and_then(decimal::tidy).unwrap_or(number)),
+        Value::Array(items) => items.into_iter().map(whole).collect(),
+        Value::Object(members) => members.into_iter().map(|(name, value)| (name, whole(value))).collect(),
+        other @ (Value::Null | Value::Bool(_) | Value::String(_)) => other,
+    }
+}
+
 fn entity(form: &EntityForm) -> Option<Entity> {
     if form.kind == "list" {
         let entries: Vec<_> = form.entries.iter().map(|it| (it.value.clone(), it.synonyms.clone())).collect();
@@ -163,7 +174,8 @@ fn two_ways(graph: &mut GraphForm) {
             for edge in graph.edges.iter_mut().filter(|it| it.source == node.id && it.source_port == port) {
                 "out".clone_into(&mut edge.source_port);
                 if edge.condition.is_none() {
-                    let negated = other.as_ref().map(|it| format!("!({it})")).map(|source| Condition { compiled: Expr::parse(&source), source });
+                    let negated =
+                        other.as_ref().map(|it| format!("!({it})")).map(|source| Condition { compiled: Expr::parse(&source), source });
                     // What cannot be negated is what is left.
                     edge.condition = negated.filter(|it| it.compiled.is_ok()).map(|expr| EdgeCondition { expr });
                 }

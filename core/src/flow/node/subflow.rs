@@ -15,7 +15,10 @@ impl<'c> Walk<'c> {
             return Next::Fail(Failure::new("graph_missing", format!("there is no graph '{}'", data.graph)));
         };
         if data.mode == CallMode::Call && self.depth() > self.settings().max_call_depth {
-            return Next::Fail(Failure::new("call_depth", format!("graphs call each other more than {} deep", self.settings().max_call_depth)));
+            return Next::Fail(Failure::new(
+                "call_depth",
+                format!("graphs call each other more than {} deep", self.settings().max_call_depth),
+            ));
         }
         let inputs = data.inputs.as_ref().map(|it| object(self.filled(it, Map::new()))).unwrap_or_default();
         let missing = callee.form.params.iter().find(|it| it.required && it.default.is_none() && given(&inputs, it.name.first()).is_none());

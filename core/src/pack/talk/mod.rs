@@ -121,8 +121,8 @@ impl<'t> Header<'t> {
             }
             "program" => {
                 let profile = rest.text.strip_prefix("pipeline").map(str::trim_start).filter(|it| ["", "v1", "v2"].contains(it));
-                let profile =
-                    profile.ok_or_else(|| rest.error("this is no program that can be played; write pipeline v1, pipeline v2 or flow ID"))?;
+                let profile = profile
+                    .ok_or_else(|| rest.error("this is no program that can be played; write pipeline v1, pipeline v2 or flow ID"))?;
                 if !profile.is_empty() {
                     self.settings.push((Line { text: "pipeline.profile", ..rest }, Value::from(profile)));
                 }
