@@ -43,6 +43,7 @@ pub mod config;
 mod entity;
 mod extension;
 mod fault;
+#[cfg(feature = "flow")]
 mod flow;
 mod intent;
 pub mod json;

@@ -8,6 +8,7 @@ use crate::audit::Stage;
 use crate::config::Config;
 use crate::extension;
 use crate::fault::Fault;
+#[cfg(feature = "flow")]
 use crate::flow::{self, Walk};
 use crate::pipeline;
 use crate::session::Session;
@@ -92,10 +93,12 @@ fn start(input: TurnInput, config: Arc<Config>, mode: Mode) -> Result<(Turn, Sli
     if input.program != config.program() {
         return Err(TurnError::Program { asked: input.program, runs: config.program() });
     }
+    #[cfg(feature = "flow")]
     let program: fn(TurnInput, Door, Arc<Config>) -> Program = if config.flow.is_some() { flow_program } else { program };
     Turn::launch(input, config.hash().to_owned(), mode, |input, door| program(input, door, config))
 }
 
+#[cfg(feature = "flow")]
 fn flow_program(input: TurnInput, door: Door, config: Arc<Config>) -> Program {
     Box::pin(async move {
         let Some(flow) = config.flow.as_deref() else { return Outcome::lost(&input.conversation) };

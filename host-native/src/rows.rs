@@ -51,7 +51,7 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
             Write::History(row) => rows.history(conversation, row),
             // Whoever derives the audit rows of a turn derives its calls.
             Write::LlmCall(_) if kept > 0 => {}
-            Write::Flow(_) => {}
+            Write::Flow { .. } => {}
             Write::LlmCall(row) => rows.llm_call(conversation, row),
             Write::Memory(row) => rows.memory(conversation, row),
             Write::Reset => reset = true,

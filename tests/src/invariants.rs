@@ -190,7 +190,7 @@ fn failure_leaves_the_row(scene: &Scene<'_>) -> Option<String> {
     let is_reset = outcome.writes.iter().any(|it| matches!(it, Write::Reset));
     for write in &outcome.writes {
         match write {
-            Write::LlmCall(_) | Write::Flow(_) | Write::Reset => {}
+            Write::LlmCall(_) | Write::Flow { .. } | Write::Reset => {}
             Write::History(_) => return Some("it leaves a row of the history".to_owned()),
             Write::Memory(_) => return Some("it leaves a summary".to_owned()),
             Write::Conversation(row) => match loaded {

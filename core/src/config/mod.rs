@@ -195,6 +195,7 @@ impl Config {
 
     /// Compiles a stored snapshot again.
     pub fn from_source(source: &Value) -> (Config, Vec<Issue>) {
+        #[cfg(feature = "flow")]
         if let Some(Ok(config)) = source.get("flow").map(Config::of_flow) {
             return (config, Vec::new());
         }

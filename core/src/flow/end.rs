@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::Walk;
-use crate::turn::{FlowOutput, Map, Outcome, Payload, PayloadKind, SessionAfter, SessionStatus, TurnStatus, Write};
+use crate::flow::state::{SessionStatus, TurnStatus};
+use crate::turn::{Map, Outcome, Payload, PayloadKind, SessionAfter, Write};
 
 /// Bytes that a session may have.
 const LARGEST: usize = 256 * 1024;
@@ -43,16 +44,13 @@ pub(super) fn outcome(mut walk: Walk<'_>) -> Outcome {
     let place = frame.map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default();
     let intent = walk.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let session = SessionAfter { intent: intent.clone(), state: place.clone(), context: walk.state.vars.clone(), params: Map::new() };
-    let output = FlowOutput {
-        turn: walk.state.turn,
-        status,
-        messages: std::mem::take(&mut walk.said),
-        awaiting: walk.state.awaiting.clone(),
-        debug,
-    };
+    let output = json!({
+        "session_id": walk.state.session_id, "turn": walk.state.turn, "status": status, "messages": walk.said,
+        "awaiting": walk.state.awaiting, "debug": debug,
+    });
     let mut writes = std::mem::take(&mut walk.kept);
     let conversation_id = walk.state.session_id.clone();
-    writes.extend(fits.then(|| Write::Flow(Box::new(walk.state))));
+    writes.extend(fits.then(|| Write::Flow { state: Box::new(serde_json::to_value(&walk.state).unwrap_or_default()) }));
     Outcome {
         conversation_id,
         intent,

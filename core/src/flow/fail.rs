@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Walk;
 use crate::config::flow::document::{FallbackOn, Node, NodeKind, OnError};
-use crate::turn::FrameKind;
+use crate::flow::state::FrameKind;
 
 /// Why a node failed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::Walk;
 use crate::config::flow::GraphRef;
+use crate::flow::state::{Frame, FrameKind, Resume};
 use crate::text::path::Path;
-use crate::turn::{Frame, FrameKind, Map, Resume};
+use crate::turn::Map;
 
 /// How deep intents may come between each other.
 const INTERRUPTS: usize = 4;

@@ -72,7 +72,7 @@ impl<'c> Walk<'c> {
     pub(super) async fn interrupt(&mut self) -> Interrupt {
         let said = self.uttered_phrase();
         if self.small_talk(&said) {
-            return if self.state.status == crate::turn::SessionStatus::Completed { Interrupt::Ended } else { Interrupt::Talked };
+            return if self.state.status == crate::flow::state::SessionStatus::Completed { Interrupt::Ended } else { Interrupt::Talked };
         }
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
         let Some(hit) = self.by_phrase(&said, &|it| it.interrupts && it.id != active) else { return Interrupt::No };

@@ -12,6 +12,7 @@ mod orchestrate;
 mod press;
 mod scope;
 mod speak;
+mod state;
 mod template;
 mod timers;
 mod trace;
@@ -21,10 +22,9 @@ mod walk;
 use serde_json::{Value, json};
 
 use crate::config::flow::Flow;
+use crate::flow::state::{Awaiting, Counters, FlowEvent, FlowUsage, Frame, FrameKind, SessionState, SessionStatus};
 use crate::text::date::Date;
-use crate::turn::{
-    Abandon, Awaiting, Door, FlowEvent, FlowInput, Frame, FrameKind, Map, Outcome, SessionState, SessionStatus, TurnInput, Write,
-};
+use crate::turn::{Abandon, Door, FlowInput, Map, Outcome, TurnInput, Write};
 
 /// A session in a turn. It never leaves the future of its turn.
 pub struct Walk<'c> {
@@ -73,15 +73,14 @@ pub async fn run(walk: &mut Walk<'_>) {
 impl<'c> Walk<'c> {
     /// Opens the session of a turn.
     pub fn open(input: TurnInput, flow: &'c Flow, snapshot: &str, door: Door) -> Walk<'c> {
-        let FlowInput { event, version } = input.event.flow.map_or_else(
-            || FlowInput {
-                event: FlowEvent::Message { text: input.event.text.unwrap_or_default(), attachments: Vec::new(), event_id: None },
-                version: None,
-            },
-            |it| *it,
-        );
+        let said = |text: Option<String>| FlowEvent::Message { text: text.unwrap_or_default(), attachments: Vec::new(), event_id: None };
+        let (event, version) = match input.event.flow.map(|it| *it) {
+            Some(FlowInput { event, version }) => (serde_json::from_value(event).unwrap_or_else(|_| said(input.event.text)), version),
+            None => (said(input.event.text), None),
+        };
         let at = Date::of_millis(input.at).exact();
-        let mut state = input.session.flow.map_or_else(|| begin(flow, snapshot, &input.conversation, &event, &at), |it| *it);
+        let stored = input.session.flow.and_then(|it| serde_json::from_value(*it).ok());
+        let mut state = stored.unwrap_or_else(|| begin(flow, snapshot, &input.conversation, &event, &at));
         state.seq += 1;
         state.last_event_at = at;
         if matches!(event, FlowEvent::Message { .. } | FlowEvent::Button { .. }) {
@@ -177,8 +176,8 @@ fn begin(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str
         vars,
         stack: frame.into_iter().collect(),
         awaiting: None,
-        counters: crate::turn::Counters::default(),
-        usage: crate::turn::FlowUsage::default(),
+        counters: Counters::default(),
+        usage: FlowUsage::default(),
         history: Vec::new(),
         handoff: None,
         timers: Vec::new(),

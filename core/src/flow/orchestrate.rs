@@ -6,7 +6,7 @@ use super::Walk;
 use super::fail::Caught;
 use super::matching::Meant;
 use crate::config::flow::document::FallbackOn;
-use crate::turn::{FlowEvent, FrameKind, Resume, SessionStatus};
+use crate::flow::state::{FlowEvent, FrameKind, Resume, SessionStatus};
 
 /// Characters of a message that are read.
 const LONGEST: usize = 8000;

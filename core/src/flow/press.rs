@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::Walk;
 use super::channel::Channel;
+use crate::flow::state::FlowEvent;
 use crate::text::phrase::folded;
-use crate::turn::FlowEvent;
 
 impl Walk<'_> {
     /// The option that the event presses: by its id, or as its number or label where nothing can be pressed.

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::Walk;
+use crate::flow::state::FlowEvent;
 use crate::text::date::Date;
 use crate::text::names::Names;
 use crate::text::path::{Path, follow};
-use crate::turn::{FlowEvent, Map};
+use crate::turn::Map;
 
 /// The names of a session, with those of a place.
 pub(super) struct Scope<'w, 'c> {

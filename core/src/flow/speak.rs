@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::Walk;
 use super::channel::Channel;
 use crate::config::flow::document::{Block, Button, Card, LocalizedText, MessageData, Selection, Template};
-use crate::turn::{Map, NoticeBody, Said};
+use crate::flow::state::Said;
+use crate::turn::{Map, NoticeBody};
 
 /// Entries of the history that are kept.
 const HISTORY: usize = 50;

@@ -5,8 +5,8 @@ use serde_json::json;
 use super::Walk;
 use super::walk::Next;
 use crate::config::flow::document::{AfterTalk, NodeKind};
+use crate::flow::state::{AwaitingKind, FrameKind, SessionStatus, Timer};
 use crate::text::date::Date;
-use crate::turn::{AwaitingKind, FrameKind, SessionStatus, Timer};
 
 /// The timer of an answer that does not come.
 const NO_INPUT: &str = "no_input";
@@ -91,7 +91,7 @@ impl<'c> Walk<'c> {
                 self.say(message, "events.no_input");
             }
             if let Some(frame) = self.state.stack.last_mut() {
-                frame.resume = Some(crate::turn::Resume::Reenter);
+                frame.resume = Some(crate::flow::state::Resume::Reenter);
             }
             self.state.awaiting = None;
             if self.push(graph, FrameKind::Event) {

@@ -6,7 +6,8 @@ use super::Walk;
 use super::fail::Failure;
 use super::trace::Step;
 use crate::config::flow::document::{EdgeForm, Node, NodeKind};
-use crate::turn::{Awaiting, FrameKind, Map, Resume};
+use crate::flow::state::{Awaiting, FrameKind, Resume};
+use crate::turn::Map;
 
 /// What follows a node.
 #[derive(Debug)]
@@ -213,7 +214,7 @@ impl<'c> Walk<'c> {
     /// The session has come to its end.
     pub(super) fn completes(&mut self) {
         self.trace("session.completed", json!({}));
-        self.state.status = crate::turn::SessionStatus::Completed;
+        self.state.status = crate::flow::state::SessionStatus::Completed;
         self.state.stack.truncate(1);
         self.state.awaiting = None;
         self.state.timers.clear();

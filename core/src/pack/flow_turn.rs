@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Message, conversation_of};
-use crate::turn::{FlowEvent, FlowInput, Map, Millis};
+use crate::turn::{FlowInput, Map, Millis};
 
 /// Where sessions of an assistant's draft begin.
 const SESSIONS: &str = "/v1/runtime/assistants/";
@@ -12,8 +12,8 @@ const SESSIONS: &str = "/v1/runtime/assistants/";
 pub(super) fn message(path: &str, body: &Value, label: Option<&str>, at: Millis, seed: u64) -> Option<Message> {
     let (_, rest) = path.strip_prefix(SESSIONS)?.split_once('/')?;
     let event = match rest.split('/').collect::<Vec<_>>().as_slice() {
-        ["sessions"] => start(body)?,
-        ["sessions", _, "turns"] => serde_json::from_value(body.clone()).ok()?,
+        ["sessions"] => start(body),
+        ["sessions", _, "turns"] => body.get("type")?.as_str().map(|_| body.clone())?,
         _ => return None,
     };
     Some(Message {
@@ -27,8 +27,8 @@ pub(super) fn message(path: &str, body: &Value, label: Option<&str>, at: Millis,
     })
 }
 
-fn start(body: &Value) -> Option<FlowEvent> {
+fn start(body: &Value) -> Value {
     let mut event = body.as_object().cloned().unwrap_or_default();
     event.insert("type".to_owned(), Value::from("session.start"));
-    serde_json::from_value(Value::Object(event)).ok()
+    Value::Object(event)
 }

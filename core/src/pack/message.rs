@@ -64,7 +64,7 @@ impl Message {
             seed: self.seed,
             program,
             event: match self.flow {
-                Some(FlowInput { event, version }) => UserEvent::of_flow(event, version),
+                Some(input) => UserEvent::of_flow(input),
                 None => UserEvent { text: self.message, reset: self.reset, params: self.input_params, flow: None },
             },
         }

@@ -159,6 +159,14 @@ impl Pack {
 
     /// Compiles what the pack plays: its flow document, or its tables.
     pub fn compile(&self) -> (Config, Vec<Issue>) {
+        #[cfg(not(feature = "flow"))]
+        return Config::compile(&self.tables, &self.settings);
+        #[cfg(feature = "flow")]
+        self.compile_flow()
+    }
+
+    #[cfg(feature = "flow")]
+    fn compile_flow(&self) -> (Config, Vec<Issue>) {
         let flow = self.documents.iter().find(|it| it.get("doc").and_then(Value::as_str) == Some("conversation_flow"));
         let Some(document) = flow.filter(|_| self.tables.0.is_empty()) else { return Config::compile(&self.tables, &self.settings) };
         Config::of_flow(document).map_or_else(

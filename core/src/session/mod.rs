@@ -254,7 +254,7 @@ impl Session {
     pub fn row_so_far(&self) -> ConversationRow {
         let kept = self.kept.iter().rev().find_map(|it| match it {
             Write::Conversation(row) => Some(row),
-            Write::History(_) | Write::LlmCall(_) | Write::Memory(_) | Write::Flow(_) | Write::Reset => None,
+            Write::History(_) | Write::LlmCall(_) | Write::Memory(_) | Write::Flow { .. } | Write::Reset => None,
         });
         kept.unwrap_or(&self.stored).clone()
     }

@@ -1,8 +1,8 @@
 //! What a turn starts from.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::flow_rows::{FlowEvent, SessionState};
 use super::rows::{ConversationRow, Exchange, MemoryRow, Write};
 use super::{Map, Millis};
 
@@ -37,8 +37,8 @@ pub struct UserEvent {
 /// What happens to a flow session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FlowInput {
-    /// What happens.
-    pub event: FlowEvent,
+    /// What happens, as its program reads it.
+    pub event: Value,
     /// The published version; absent for the draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
@@ -46,9 +46,9 @@ pub struct FlowInput {
 
 impl UserEvent {
     /// What happens to a flow session.
-    pub fn of_flow(event: FlowEvent, version: Option<u32>) -> UserEvent {
-        let text = if let FlowEvent::Message { text, .. } = &event { Some(text.clone()) } else { None };
-        UserEvent { text, reset: false, params: Map::new(), flow: Some(Box::new(FlowInput { event, version })) }
+    pub fn of_flow(input: FlowInput) -> UserEvent {
+        let text = input.event.get("text").and_then(Value::as_str).map(str::to_owned);
+        UserEvent { text, reset: false, params: Map::new(), flow: Some(Box::new(input)) }
     }
 }
 
@@ -71,7 +71,7 @@ pub struct Loaded {
     pub memory: Option<MemoryRow>,
     /// The flow session; absent for a new one and for conversations of the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flow: Option<Box<SessionState>>,
+    pub flow: Option<Box<Value>>,
 }
 
 impl Loaded {
@@ -89,7 +89,7 @@ impl Loaded {
                     self.memory = None;
                     self.turns_since_reset = 1;
                 }
-                Write::Flow(state) => self.flow = Some(state.clone()),
+                Write::Flow { state } => self.flow = Some(state.clone()),
                 Write::LlmCall(_) => {}
             }
         }

@@ -8,7 +8,6 @@ mod breaker;
 mod door;
 mod effect;
 mod error;
-mod flow_rows;
 mod input;
 mod journal;
 mod notice;
@@ -23,10 +22,6 @@ pub use breaker::{Admission, Breakers};
 pub use door::{Door, View};
 pub use effect::{Answer, Class, Completion, Effect, EffectId, Operation};
 pub use error::{Diverged, EffectError, EffectErrorKind, TurnError};
-pub use flow_rows::{
-    Awaiting, AwaitingKind, Counters, FlowEvent, FlowOutput, FlowUsage, Frame, FrameKind, Resume, Said, SessionState, SessionStatus, Timer,
-    TurnStatus,
-};
 pub use input::{FlowInput, Loaded, ProgramRef, TurnInput, UserEvent};
 pub use journal::{Entry, Header, Journal, PROTOCOL};
 pub use notice::{Level, Notice, NoticeBody, VerboseNotice};

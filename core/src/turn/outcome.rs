@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Map;
-use super::flow_rows::FlowOutput;
 use super::notice::{Notice, NoticeBody};
 use super::rows::Write;
 use crate::json::canon;
@@ -30,7 +29,7 @@ pub struct Outcome {
     pub session: SessionAfter,
     /// What a flow session answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flow: Option<Box<FlowOutput>>,
+    pub flow: Option<Box<Value>>,
 }
 
 /// What carries over to the next turn.
@@ -81,7 +80,7 @@ impl Outcome {
     /// The body of the answer to `POST /api/v1/conversation/message`. (`spec/data-and-api.md` 9.1)
     pub fn response(&self) -> Value {
         if let Some(flow) = &self.flow {
-            return self.flow_response(flow);
+            return flow.as_ref().clone();
         }
         let Some(fault) = &self.fault else {
             return json!({
@@ -107,14 +106,6 @@ impl Outcome {
             "errorCode": fault.code,
             "recoverable": fault.recoverable,
             "message": fault.message,
-        })
-    }
-
-    /// What the turn of a flow session answers. (`convoship-http.md` 4)
-    fn flow_response(&self, flow: &FlowOutput) -> Value {
-        let FlowOutput { turn, status, messages, awaiting, debug } = flow;
-        json!({
-            "session_id": self.conversation_id, "turn": turn, "status": status, "messages": messages, "awaiting": awaiting, "debug": debug,
         })
     }
 }

@@ -134,7 +134,10 @@ pub enum Write {
     /// What is remembered, in the place of what was remembered before.
     Memory(MemoryRow),
     /// The whole state of a flow session.
-    Flow(Box<super::SessionState>),
+    Flow {
+        /// The state, as its program reads it.
+        state: Box<serde_json::Value>,
+    },
     /// Earlier history is not loaded any more, though its rows stay, and what was remembered goes.
     Reset,
 }

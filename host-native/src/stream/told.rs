@@ -112,7 +112,7 @@ pub(super) fn closing(outcome: &Outcome) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use convengine_core::turn::{Loaded, Map, NoticeBody, ProgramRef, UserEvent};
+    use convengine_core::turn::{Loaded, NoticeBody, ProgramRef, UserEvent};
     use std::task::{Context, Poll, Waker};
 
     fn input() -> TurnInput {

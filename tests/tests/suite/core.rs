@@ -113,7 +113,7 @@ fn only_what_survives(outcome: &Outcome, whole: &Journal, answered: usize, place
             }
             turn::Write::LlmCall(_) => calls += 1,
             turn::Write::Reset => {}
-            turn::Write::History(_) | turn::Write::Memory(_) => panic!("{place}: {write:?}"),
+            turn::Write::History(_) | turn::Write::Memory(_) | turn::Write::Flow { .. } => panic!("{place}: {write:?}"),
         }
     }
     let is_call = |it: &&turn::Entry| it.request.as_ref().is_some_and(|it| it["kind"] == "llm");

@@ -9,7 +9,8 @@ use super::super::walk::Next;
 use super::validate::breach;
 use crate::config::flow::document::{Ask, EntityData, LocalizedText, Node, Template};
 use crate::entity::{Entity, Found, Said};
-use crate::turn::{Awaiting, AwaitingKind, FlowEvent, Map};
+use crate::flow::state::{Awaiting, AwaitingKind, FlowEvent};
+use crate::turn::Map;
 
 /// What became of a slot.
 #[derive(Debug)]

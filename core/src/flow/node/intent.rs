@@ -7,7 +7,7 @@ use super::super::fail::Failure;
 use super::super::walk::Next;
 use super::entity::Filled;
 use crate::config::flow::document::{Ask, EntityData, EntityForParameter, IntentData, Node, NodeKind};
-use crate::turn::Awaiting;
+use crate::flow::state::Awaiting;
 
 /// Invalid answers after which a parameter is given up.
 const ATTEMPTS: u32 = 3;

@@ -6,7 +6,7 @@ use super::super::Walk;
 use super::super::matching::Interrupt;
 use super::super::walk::Next;
 use crate::config::flow::document::{Await, MessageData, Node};
-use crate::turn::{Awaiting, AwaitingKind};
+use crate::flow::state::{Awaiting, AwaitingKind};
 
 impl<'c> Walk<'c> {
     pub(super) fn message(&mut self, node: &'c Node, data: &'c MessageData) -> Next {

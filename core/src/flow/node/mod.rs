@@ -14,7 +14,7 @@ use super::Walk;
 use super::fail::Failure;
 use super::walk::Next;
 use crate::config::flow::document::{Node, NodeKind};
-use crate::turn::AwaitingKind;
+use crate::flow::state::AwaitingKind;
 
 impl<'c> Walk<'c> {
     /// Enters a node.

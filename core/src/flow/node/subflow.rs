@@ -7,7 +7,8 @@ use super::super::fail::Failure;
 use super::super::frames::object;
 use super::super::walk::Next;
 use crate::config::flow::document::{CallMode, Node, SubflowData};
-use crate::turn::{FrameKind, Map};
+use crate::flow::state::FrameKind;
+use crate::turn::Map;
 
 impl<'c> Walk<'c> {
     pub(super) fn subflow(&mut self, node: &'c Node, data: &'c SubflowData) -> Next {

@@ -147,6 +147,8 @@ fn get(url: impl Into<String>) -> HttpRequest {
         idempotent: false,
         key: None,
         breaker: None,
+        secrets: Vec::new(),
+        sign: None,
     }
 }
 

@@ -13,8 +13,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use convengine_core::turn::{
-    Answer, Class, Effect, EffectError, EffectId, LlmMode, LlmReply, LlmRequest, Loaded, Map, ProgramRef, Reply, Request, TurnInput,
-    UserEvent,
+    Answer, Class, Effect, EffectError, EffectId, LlmMode, LlmReply, LlmRequest, Loaded, ProgramRef, Reply, Request, TurnInput, UserEvent,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;

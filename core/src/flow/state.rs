@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Map;
+use crate::turn::Map;
 
 /// What happens to a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -323,19 +323,4 @@ pub enum TurnStatus {
     Completed,
     /// The session cannot go on.
     Failed,
-}
-
-/// What a turn of a session answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FlowOutput {
-    /// The turn's number.
-    pub turn: u32,
-    /// How it ended.
-    pub status: TurnStatus,
-    /// What is shown, in its order.
-    pub messages: Vec<Value>,
-    /// What is waited for.
-    pub awaiting: Option<Awaiting>,
-    /// How it came about.
-    pub debug: Value,
 }
