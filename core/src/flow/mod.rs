@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::config::flow::Flow;
 use crate::flow::state::{Awaiting, Counters, FlowEvent, FlowUsage, Frame, FrameKind, SessionState, SessionStatus};
 use crate::text::date::Date;
-use crate::turn::{Abandon, Door, FlowInput, Map, Outcome, TurnInput, Write};
+use crate::turn::{Abandon, Door, Map, Outcome, TurnInput, Write};
 
 /// A session in a turn. It never leaves the future of its turn.
 pub struct Walk<'c> {
@@ -37,7 +37,7 @@ pub struct Walk<'c> {
     /// What happens.
     event: FlowEvent,
     /// The published version; absent for the draft.
-    version: Option<u32>,
+    version: Option<u64>,
     /// The number of the turn among all events of the session.
     number: u64,
     /// Nodes entered.
@@ -74,10 +74,9 @@ impl<'c> Walk<'c> {
     /// Opens the session of a turn.
     pub fn open(input: TurnInput, flow: &'c Flow, snapshot: &str, door: Door) -> Walk<'c> {
         let said = |text: Option<String>| FlowEvent::Message { text: text.unwrap_or_default(), attachments: Vec::new(), event_id: None };
-        let (event, version) = match input.event.flow.map(|it| *it) {
-            Some(FlowInput { event, version }) => (serde_json::from_value(event).unwrap_or_else(|_| said(input.event.text)), version),
-            None => (said(input.event.text), None),
-        };
+        let given = input.event.flow.map(|it| *it).unwrap_or_default();
+        let version = given.get("version").and_then(Value::as_u64);
+        let event = serde_json::from_value(given).unwrap_or_else(|_| said(input.event.text));
         let at = Date::of_millis(input.at).exact();
         let stored = input.session.flow.and_then(|it| serde_json::from_value(*it).ok());
         let mut state = stored.unwrap_or_else(|| begin(flow, snapshot, &input.conversation, &event, &at));

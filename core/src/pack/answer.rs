@@ -33,7 +33,6 @@ impl Asked {
                 HttpCaller::Tool(code) => Some(Asked::Tool(code.clone())),
                 HttpCaller::Task(name) => Some(Asked::Task(name.clone())),
                 HttpCaller::Extension(_) => None,
-                HttpCaller::Node(place) => Some(Asked::Tool(place.clone())),
             },
             Request::Sql(request) => Some(Asked::Tool(request.tool_code.clone())),
             Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => None,

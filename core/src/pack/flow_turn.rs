@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Message, conversation_of};
-use crate::turn::{FlowInput, Map, Millis};
+use crate::turn::{Map, Millis};
 
 /// Where sessions of an assistant's draft begin.
 const SESSIONS: &str = "/v1/runtime/assistants/";
@@ -23,7 +23,7 @@ pub(super) fn message(path: &str, body: &Value, label: Option<&str>, at: Millis,
         input_params: Map::new(),
         at,
         seed,
-        flow: Some(FlowInput { event, version: None }),
+        flow: Some(event),
     })
 }
 

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Conversations;
-use crate::turn::{FlowInput, Map, Millis, ProgramRef, TurnInput, UserEvent, uuid_text};
+use crate::turn::{Map, Millis, ProgramRef, TurnInput, UserEvent, uuid_text};
 
 /// A message as a runner or the page sends it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// The conversation; a new one when absent.
     #[serde(default)]
@@ -27,7 +27,7 @@ pub struct Message {
     pub seed: u64,
     /// What happens to a flow session, in place of a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flow: Option<FlowInput>,
+    pub flow: Option<Value>,
 }
 
 impl Message {
@@ -64,7 +64,7 @@ impl Message {
             seed: self.seed,
             program,
             event: match self.flow {
-                Some(input) => UserEvent::of_flow(input),
+                Some(event) => UserEvent::of_flow(event),
                 None => UserEvent { text: self.message, reset: self.reset, params: self.input_params, flow: None },
             },
         }

@@ -7,6 +7,7 @@ mod answer;
 mod check;
 mod conversations;
 mod extension;
+#[cfg(feature = "flow")]
 mod flow_turn;
 mod message;
 mod script_turn;
@@ -189,6 +190,9 @@ impl Pack {
         if request.path == "/api/v1/conversation/message" {
             return Message::of_body(&request.body, at, seed);
         }
+        #[cfg(not(feature = "flow"))]
+        return None;
+        #[cfg(feature = "flow")]
         flow_turn::message(&request.path, &request.body, turn.conversation.as_deref(), at, seed)
     }
 }

@@ -69,7 +69,6 @@ impl StandIns {
                 let by_caller = match &request.caller {
                     HttpCaller::Tool(code) => self.has_script(code),
                     HttpCaller::Task(name) => self.tasks.contains_key(name),
-                    HttpCaller::Node(place) => self.has_script(place),
                     HttpCaller::Extension(_) => false,
                 };
                 by_caller || request.url.starts_with(STUB)
@@ -119,7 +118,7 @@ impl StandIns {
     /// Answers a call of a service, when its tool or task has a script, or when it goes to `${STUB}`.
     pub fn http(&self, request: &HttpRequest) -> Option<Answer> {
         let scripted = match &request.caller {
-            HttpCaller::Tool(code) | HttpCaller::Node(code) => self.text_of_tool(code),
+            HttpCaller::Tool(code) => self.text_of_tool(code),
             HttpCaller::Task(name) => {
                 self.tasks.get(name).map(|it| it.get("error").map_or_else(|| Ok(it.to_string()), |it| Err(error(it))))
             }

@@ -77,7 +77,6 @@ fn name(caller: &HttpCaller) -> String {
         HttpCaller::Tool(code) => ("tool", code),
         HttpCaller::Task(name) => ("task", name),
         HttpCaller::Extension(name) => ("extension", name),
-        HttpCaller::Node(place) => ("node", place),
     };
     format!("{kind} {}", name.trim().to_uppercase())
 }

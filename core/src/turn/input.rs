@@ -29,26 +29,16 @@ pub struct UserEvent {
     /// The client's `inputParams`.
     #[serde(default)]
     pub params: Map,
-    /// What happens to a flow session, in place of all that.
+    /// What happens to a flow session, as its program reads it, in place of all that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flow: Option<Box<FlowInput>>,
-}
-
-/// What happens to a flow session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FlowInput {
-    /// What happens, as its program reads it.
-    pub event: Value,
-    /// The published version; absent for the draft.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<u32>,
+    pub flow: Option<Box<Value>>,
 }
 
 impl UserEvent {
-    /// What happens to a flow session.
-    pub fn of_flow(input: FlowInput) -> UserEvent {
-        let text = input.event.get("text").and_then(Value::as_str).map(str::to_owned);
-        UserEvent { text, reset: false, params: Map::new(), flow: Some(Box::new(input)) }
+    /// What happens to a flow session: the event, and the `version` on which it runs when that is published.
+    pub fn of_flow(event: Value) -> UserEvent {
+        let text = event.get("text").and_then(Value::as_str).map(str::to_owned);
+        UserEvent { text, reset: false, params: Map::new(), flow: Some(Box::new(event)) }
     }
 }
 

@@ -22,14 +22,14 @@ pub use breaker::{Admission, Breakers};
 pub use door::{Door, View};
 pub use effect::{Answer, Class, Completion, Effect, EffectId, Operation};
 pub use error::{Diverged, EffectError, EffectErrorKind, TurnError};
-pub use input::{FlowInput, Loaded, ProgramRef, TurnInput, UserEvent};
+pub use input::{Loaded, ProgramRef, TurnInput, UserEvent};
 pub use journal::{Entry, Header, Journal, PROTOCOL};
 pub use notice::{Level, Notice, NoticeBody, VerboseNotice};
 pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
 pub use request::{
     Breaker, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,
-    HttpRequest, LlmMode, LlmReply, LlmRequest, PURPOSES, Patch, Publication, Reply, Request, Retries, STUB, SecretAt, SecretHeader,
-    SecretPart, Signature, SleepRequest, SqlReply, SqlRequest, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
+    HttpRequest, LlmMode, LlmReply, LlmRequest, PURPOSES, Patch, Publication, Reply, Request, Retries, STUB, SecretHeader, SleepRequest,
+    SqlReply, SqlRequest, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
 };
 pub use rng::{Rng, uuid_text};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted};
-use convengine_core::turn::{Completion, Map, Turn};
+use convengine_core::turn::{Completion, Turn};
 
 /// Says one thing after the other; returns what is answered, with where the conversation then stands.
 fn talk(pack: &Pack, said: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
@@ -18,7 +18,7 @@ fn talk(pack: &Pack, said: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
     for (seed, text) in (1_u32..).zip(said) {
         let at = 1_767_258_000_000 + i64::from(seed) * 60_000;
         let (conversation_id, message) = (Some("0f2a7c51-6b1d-4f0e-9a55-2f6f1f3d8c10".to_owned()), Some((*text).to_owned()));
-        let message = Message { conversation_id, message, reset: false, input_params: Map::new(), at, seed: seed.into() };
+        let message = Message { conversation_id, message, at, seed: seed.into(), ..Message::default() };
         let (mut turn, mut slice) = Turn::start(message.input(&conversations, config.program()), Arc::clone(&config))?;
         let outcome = loop {
             if let Some(outcome) = slice.end.take() {

@@ -101,7 +101,6 @@ fn named(request: &Request, asked: Option<(&str, &str)>) -> Named {
             HttpCaller::Tool(code) => of_tool(code, SpanKind::Client),
             HttpCaller::Task(task) => other(format!("task {}", plain(task)), SpanKind::Client),
             HttpCaller::Extension(name) => other(format!("extension {}", plain(name)), SpanKind::Client),
-            HttpCaller::Node(place) => other(format!("node {}", plain(place)), SpanKind::Client),
         },
         Request::Task(request) => other(format!("task {}", plain(&request.task)), SpanKind::Internal),
         Request::Extension(request) => other(format!("extension {}", plain(&request.extension)), SpanKind::Internal),

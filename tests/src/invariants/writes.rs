@@ -142,6 +142,6 @@ fn is_idempotent(config: &Config, it: &Answered) -> bool {
             let tool = config.tools.find(code, place("intent"), place("state"));
             matches!(tool.map(|it| &it.executor), Some(Executor::Http(call)) if call.idempotent)
         }
-        HttpCaller::Extension(_) | HttpCaller::Node(_) => false,
+        HttpCaller::Extension(_) => false,
     }
 }

@@ -7,7 +7,7 @@ use super::super::fail::Failure;
 use super::service::arguments;
 use crate::config::flow::document::{FlowTool, Node, RequestForm, Retry, ServiceData};
 use crate::text::braces::{Place, Rendered, Sealed};
-use crate::turn::{Class, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretAt, SecretPart};
+use crate::turn::{Class, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader};
 
 /// Milliseconds that a service has where nothing else is said.
 const TIMEOUT_MS: u32 = 10_000;
@@ -38,7 +38,7 @@ pub(super) fn call<'c>(walk: &mut Walk<'c>, node: &'c Node, data: &'c ServiceDat
     let args = data.args.as_ref().map(|it| walk.filled(it, Map::new())).unwrap_or_default();
     let caller = match tool {
         Some(tool) => HttpCaller::Tool(tool.id.clone()),
-        None => HttpCaller::Node(walk.place(node)),
+        None => HttpCaller::Tool(walk.place(node)),
     };
     let mut request = request(walk, form, caller, args)?;
     let given = data.effect_class.or_else(|| tool.and_then(|it| it.effect_class));
@@ -63,7 +63,7 @@ pub(super) fn call<'c>(walk: &mut Walk<'c>, node: &'c Node, data: &'c ServiceDat
         request.idempotent = own_key.is_some();
     }
     if let Some(secret) = tool.and_then(|it| it.signing_secret.clone()) {
-        request.sign = Some(crate::turn::Signature { header: SIGNATURE.to_owned(), secret });
+        request.sign = Some(SecretHeader { header: SIGNATURE.to_owned(), prefix: "sha256=".to_owned(), secret });
     }
     // Rulings 3 and 4: reads are tried three times, writes once; a write is tried again only with its author's own key.
     let attempts = match retry {
@@ -79,20 +79,20 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, args: Va
     let here = arguments(args);
     let mut secrets = Vec::new();
     let mut url = sealed(walk, &form.url, Place::Url, &here, true)?;
-    note(&mut secrets, SecretPart::Url, &url);
+    note(&mut secrets, "url", &url);
     for (name, value) in &form.query {
         url.text.push(if url.text.contains('?') { '&' } else { '?' });
         url.text.push_str(name);
         url.text.push('=');
         let value = sealed(walk, value, Place::Url, &here, false)?;
         let from = url.text.len();
-        secrets.extend(value.secrets.iter().map(|(at, secret)| SecretAt { part: SecretPart::Url, at: from + at, secret: secret.clone() }));
+        secrets.extend(value.secrets.iter().map(|(at, secret)| format!("url {} {secret}", from + at)));
         url.text.push_str(&value.text);
     }
     let mut headers = Vec::new();
     for (name, value) in &form.headers {
         let value = sealed(walk, value, Place::Header, &here, true)?;
-        note(&mut secrets, SecretPart::Header(headers.len()), &value);
+        note(&mut secrets, &headers.len().to_string(), &value);
         headers.push((name.clone(), value.text));
     }
     let mut body = None;
@@ -100,7 +100,7 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, args: Va
         && form.body_type.as_deref() != Some("none")
     {
         let (sealed, kind) = walk.body(filling, form.body_type.as_deref(), &here);
-        note(&mut secrets, SecretPart::Body, &sealed);
+        note(&mut secrets, "body", &sealed);
         if !headers.iter().any(|it: &(String, String)| it.0.eq_ignore_ascii_case("content-type")) {
             headers.push(("Content-Type".to_owned(), kind.to_owned()));
         }
@@ -125,8 +125,8 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, args: Va
     })
 }
 
-fn note(secrets: &mut Vec<SecretAt>, part: SecretPart, sealed: &Sealed) {
-    secrets.extend(sealed.secrets.iter().map(|(at, secret)| SecretAt { part, at: *at, secret: secret.clone() }));
+fn note(secrets: &mut Vec<String>, part: &str, sealed: &Sealed) {
+    secrets.extend(sealed.secrets.iter().map(|(at, secret)| format!("{part} {at} {secret}")));
 }
 
 /// A part of a request; a name that is not defined fails the address and the headers.

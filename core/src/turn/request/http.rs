@@ -42,58 +42,25 @@ pub struct HttpRequest {
     /// What guards the service against calls that fail anyway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaker: Option<Breaker>,
-    /// Where `[secret:NAME]` stands for what only the host knows.
+    /// Where `[secret:NAME]` stands for what only the host knows, as `url 17 NAME`, `body 9 NAME` or, with the position of a header,
+    /// `0 7 NAME`: the part, the byte at which the marker begins, and the secret. The host writes it as the part needs it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub secrets: Vec<SecretAt>,
-    /// What the host signs the body with.
+    pub secrets: Vec<String>,
+    /// The header for a signature of the body, the HMAC-SHA-256 in hexadecimal behind its prefix, and the secret that signs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sign: Option<Signature>,
-}
-
-/// A place in a request where a secret goes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SecretAt {
-    /// In which part.
-    pub part: SecretPart,
-    /// At which byte its marker begins.
-    pub at: usize,
-    /// The name of the secret.
-    pub secret: String,
-}
-
-/// A part of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SecretPart {
-    /// The address; the secret is percent-encoded.
-    Url,
-    /// The value of a header, by its position.
-    Header(usize),
-    /// The body; in JSON the secret is escaped as in a text.
-    Body,
-}
-
-/// How a request is signed: `sha256=` and the HMAC-SHA-256 of its body in hexadecimal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Signature {
-    /// The header.
-    pub header: String,
-    /// The name of the secret.
-    pub secret: String,
+    pub sign: Option<SecretHeader>,
 }
 
 /// Who calls a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HttpCaller {
-    /// A tool, by its code.
+    /// A tool, by its code; a node of a flow that calls a service itself, as `graph/node`.
     Tool(String),
     /// A task, as `bean:method`.
     Task(String),
     /// An extension, by its name.
     Extension(String),
-    /// A node of a flow, as `graph/node`.
-    Node(String),
 }
 
 /// A header with a secret that the host knows by name.

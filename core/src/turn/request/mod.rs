@@ -13,7 +13,7 @@ mod tool;
 pub use container::{ContainerReply, ContainerRequest};
 pub use embed::{EmbedReply, EmbedRequest};
 pub use extension::{ExtensionReply, ExtensionRequest};
-pub use http::{Breaker, HttpCaller, HttpReply, HttpRequest, Retries, STUB, SecretAt, SecretHeader, SecretPart, Signature};
+pub use http::{Breaker, HttpCaller, HttpReply, HttpRequest, Retries, STUB, SecretHeader};
 pub use llm::{LlmMode, LlmReply, LlmRequest, PURPOSES, Usage};
 pub use sleep::SleepRequest;
 pub use sql::{SqlReply, SqlRequest};
