@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::document::{Condition, Document, EdgeCondition, EdgeForm, EntityForm, FlowTool, GraphForm, IntentForm, Node, NodeKind};
 use crate::entity::Entity;
-use crate::text::decimal;
 use crate::text::expr::Expr;
 use crate::text::phrase::Phrase;
+
+/// What refuses a draft: what has it cannot be read. (`convoship-http.md` 2)
+pub const REFUSED: [&str; 5] = ["D001", "D002", "D004", "D005", "D006"];
 
 /// A compiled document.
 #[derive(Debug, Clone)]
@@ -58,7 +59,11 @@ impl Flow {
     /// # Errors
     /// Why it cannot be read.
     pub fn compile(source: &Value) -> Result<Flow, String> {
-        let mut document = Document::deserialize(whole(source.clone())).map_err(|it| it.to_string())?;
+        let refused = super::form(source).into_iter().find(|it| REFUSED.contains(&it.code));
+        if let Some(issue) = refused {
+            return Err(issue.to_string());
+        }
+        let mut document = Document::read(source);
         document.graphs.iter_mut().for_each(two_ways);
         let locale = document.default_locale.clone();
         let phrases = |texts: &[String]| texts.iter().map(|it| Phrase::of(it, &locale)).collect::<Vec<_>>();
@@ -141,16 +146,6 @@ impl EdgeForm {
     pub fn is_default(&self) -> bool {
         let always = |it: &EdgeCondition| it.expr.compiled.as_ref().is_ok_and(Expr::is_default);
         self.condition.as_ref().is_none_or(always)
-    }
-}
-
-/// A document in which `2.0` is the integer 2, as JSON Schema has it.
-fn whole(value: Value) -> Value {
-    match value {
-        Value::Number(number) => Value::Number(number.as_f64().filter(|_| number.is_f64()).and_then(decimal::tidy).unwrap_or(number)),
-        Value::Array(items) => items.into_iter().map(whole).collect(),
-        Value::Object(members) => members.into_iter().map(|(name, value)| (name, whole(value))).collect(),
-        other @ (Value::Null | Value::Bool(_) | Value::String(_)) => other,
     }
 }
 

@@ -9,7 +9,7 @@ mod schema;
 mod shape;
 mod snapshot;
 
-pub use compiled::{Flow, GraphRef, IntentPhrases};
+pub use compiled::{Flow, GraphRef, IntentPhrases, REFUSED};
 pub use form::form;
 pub use import::imported;
 pub use issue::{DocumentIssue, Weight};

@@ -61,7 +61,7 @@ mod tests {
     use serde_json::json;
 
     fn breaks(rule: Value, value: Value) -> bool {
-        breach(&serde_json::from_value(rule).unwrap(), &value)
+        breach(&Validation::of(&rule), &value)
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! Blocks and buttons of messages.
 
-use serde::Deserialize;
 use serde_json::Value;
 
+use super::read::Of;
 use super::text::{Filling, LocalizedText, Template};
 use crate::text::path::Path;
 
 /// A part of a message.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[derive(Debug, Clone)]
 pub enum Block {
     /// Text.
     Text {
@@ -27,7 +26,6 @@ pub enum Block {
     /// Cards side by side.
     Carousel {
         /// The cards; with `items_from` each element of a list makes one of the first.
-        #[serde(default)]
         items: Vec<Card>,
         /// The list.
         items_from: Option<Path>,
@@ -37,7 +35,6 @@ pub enum Block {
         /// What stands above it.
         title: Option<Template>,
         /// Its entries; with `items_from` each element of a list makes one of the first.
-        #[serde(default)]
         items: Vec<ListItem>,
         /// The list.
         items_from: Option<Path>,
@@ -61,7 +58,7 @@ pub enum Block {
 }
 
 /// A card.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Card {
     /// Its title.
     pub title: Template,
@@ -70,12 +67,11 @@ pub struct Card {
     /// Its picture.
     pub image_url: Option<Template>,
     /// Its buttons.
-    #[serde(default)]
     pub buttons: Vec<Button>,
 }
 
 /// An entry of a list.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct ListItem {
     /// Its title.
     pub title: Template,
@@ -86,7 +82,7 @@ pub struct ListItem {
 }
 
 /// A button.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Button {
     /// Its id.
     pub id: String,
@@ -99,6 +95,24 @@ pub struct Button {
 }
 
 impl Block {
+    /// Reads a block; nothing of a kind that is not known.
+    pub(super) fn read(of: Of<'_>) -> Option<Block> {
+        Some(match of.text("kind")? {
+            "text" => Block::Text { text: of.localized("text").unwrap_or_default() },
+            "buttons" => Block::Buttons { text: of.localized("text"), buttons: of.list("buttons", Button::read) },
+            "card" => Block::Card(Card::read(of)),
+            "carousel" => Block::Carousel { items: of.list("items", Card::read), items_from: of.path("items_from") },
+            "list" => {
+                Block::List { title: of.template("title"), items: of.list("items", ListItem::read), items_from: of.path("items_from") }
+            }
+            "media" => {
+                Block::Media { media: of.string("media"), url: of.template("url").unwrap_or_default(), alt: of.template("alt") }
+            }
+            "custom" => Block::Custom { schema: of.string("schema"), payload: of.filling("payload").unwrap_or_default() },
+            _ => return None,
+        })
+    }
+
     /// The buttons of the block.
     pub fn buttons(&self) -> Vec<&Button> {
         match self {
@@ -110,6 +124,15 @@ impl Block {
 }
 
 impl Card {
+    fn read(of: Of<'_>) -> Card {
+        Card {
+            title: of.template("title").unwrap_or_default(),
+            subtitle: of.template("subtitle"),
+            image_url: of.template("image_url"),
+            buttons: of.list("buttons", Button::read),
+        }
+    }
+
     /// What shows an element of a list when the document does not say how.
     pub fn of_item() -> Card {
         Card { title: Template::from("{{ item.title }}".to_owned()), subtitle: None, image_url: None, buttons: Vec::new() }
@@ -118,5 +141,18 @@ impl Card {
     /// The same as an entry of a list.
     pub fn into_item(self) -> ListItem {
         ListItem { title: self.title, subtitle: self.subtitle, value: None }
+    }
+}
+
+impl ListItem {
+    fn read(of: Of<'_>) -> ListItem {
+        ListItem { title: of.template("title").unwrap_or_default(), subtitle: of.template("subtitle"), value: of.filling("value") }
+    }
+}
+
+impl Button {
+    pub(super) fn read(of: Of<'_>) -> Button {
+        let label = of.template("label").unwrap_or_default();
+        Button { id: of.string("id"), label, value: of.value("value").cloned(), url: of.template("url") }
     }
 }

@@ -1,17 +1,16 @@
 //! Nodes: one kind each, with its data.
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::message::{Block, Button};
+use super::read::{self, Of};
 use super::service::ServiceData;
 use super::text::{Condition, Filling, Formula, LocalizedText, Template};
 use crate::text::path::Path;
 use crate::turn::Map;
 
 /// A node of a graph.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "RawNode")]
+#[derive(Debug, Clone)]
 pub struct Node {
     /// Its id.
     pub id: String,
@@ -27,24 +26,8 @@ pub struct Node {
     pub on_error: OnError,
 }
 
-#[derive(Deserialize)]
-struct RawNode {
-    id: String,
-    #[serde(rename = "type")]
-    type_name: String,
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    data: Value,
-    #[serde(default)]
-    disabled: bool,
-    #[serde(default)]
-    on_error: OnError,
-}
-
 /// What follows when a node fails. (`convoship.md` 2.3)
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnError {
     /// Its failure port, or a fallback.
     #[default]
@@ -87,18 +70,16 @@ pub enum NodeKind {
 }
 
 /// Data of `start`.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub struct StartData {
     /// Variables that are written where they are not defined.
-    #[serde(default)]
     pub init: Map,
 }
 
 /// Data of `end`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct EndData {
     /// The port of the caller.
-    #[serde(default = "out")]
     pub exit: String,
     /// What is said at the end.
     pub final_message: Option<LocalizedText>,
@@ -109,15 +90,14 @@ pub struct EndData {
 }
 
 /// Data of `intent`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct IntentData {
     /// The intent.
     pub intent_id: String,
 }
 
 /// How one of several variants is chosen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Selection {
     /// The first.
     #[default]
@@ -129,8 +109,7 @@ pub enum Selection {
 }
 
 /// What a message waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Await {
     /// Nothing.
     None,
@@ -141,22 +120,20 @@ pub enum Await {
 }
 
 /// Data of `message`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct MessageData {
     /// What is said.
     pub blocks: Vec<Block>,
     /// Which of the variants.
-    #[serde(default)]
     pub selection: Selection,
     /// What it waits for.
-    #[serde(rename = "await")]
     pub waits: Option<Await>,
     /// For how long typing is shown, in milliseconds.
     pub typing_ms: Option<u64>,
 }
 
 /// A rule that a value has to keep.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub struct Validation {
     /// The least value.
     pub min: Option<Value>,
@@ -175,58 +152,44 @@ pub struct Validation {
 }
 
 /// Data of `entity`; a parameter of an intent is one as well.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct EntityData {
     /// Where the value goes.
     pub variable: Path,
     /// A system type or an entity of the document.
     pub entity: String,
     /// What is asked.
-    #[serde(default)]
     pub prompt: LocalizedText,
     /// What is asked again.
-    #[serde(default)]
     pub reprompt: Vec<LocalizedText>,
     /// How many invalid answers end it.
-    #[serde(default = "three")]
     pub max_attempts: u32,
     /// Whether it fails then.
-    #[serde(default = "yes")]
     pub required: bool,
     /// The value that it has otherwise.
-    #[serde(default)]
     pub default: Value,
     /// Whether it is asked when there is a value.
-    #[serde(default)]
     pub ask: Ask,
     /// Whether the message that began the intent may hold it.
-    #[serde(default = "yes")]
     pub prefill_from_trigger: bool,
     /// What the value has to keep.
-    #[serde(default)]
     pub validation: Vec<Validation>,
     /// Answers to press.
-    #[serde(default)]
     pub buttons: Vec<Button>,
     /// Whether a model may look for it.
-    #[serde(default)]
     pub llm_extract: bool,
     /// Whether another intent may come between.
-    #[serde(default = "yes")]
     pub interruptible: bool,
     /// Whether the user has to confirm it.
-    #[serde(default)]
     pub confirm: bool,
     /// Whether it stays out of logs.
-    #[serde(default)]
     pub redact: bool,
     /// Milliseconds until nobody has answered.
     pub no_input_ms: Option<u64>,
 }
 
 /// When a value is asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ask {
     /// When there is none.
     #[default]
@@ -236,19 +199,18 @@ pub enum Ask {
 }
 
 /// Data of `set`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct SetData {
     /// What is changed, in this order.
     pub assign: Vec<Assign>,
 }
 
 /// A change of a variable.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Assign {
     /// The variable.
     pub variable: Path,
     /// How it changes.
-    #[serde(default)]
     pub op: AssignOp,
     /// The value.
     pub value: Option<Filling>,
@@ -257,8 +219,7 @@ pub struct Assign {
 }
 
 /// How a variable changes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AssignOp {
     /// It becomes the value.
     #[default]
@@ -274,16 +235,14 @@ pub enum AssignOp {
 }
 
 /// Data of `fallback`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct FallbackData {
     /// What it is for.
-    #[serde(rename = "match", default)]
     pub on: FallbackOn,
 }
 
 /// What a fallback is for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FallbackOn {
     /// No edge leads on.
     NoEdge,
@@ -297,23 +256,20 @@ pub enum FallbackOn {
 }
 
 /// Data of `subflow`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct SubflowData {
     /// The graph.
     pub graph: String,
     /// Whether it takes the place of this one.
-    #[serde(default)]
     pub mode: CallMode,
     /// Its parameters.
     pub inputs: Option<Filling>,
     /// Variables that take what it returns.
-    #[serde(default)]
     pub outputs: std::collections::BTreeMap<String, Path>,
 }
 
 /// How a graph is entered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CallMode {
     /// It returns.
     #[default]
@@ -323,36 +279,32 @@ pub enum CallMode {
 }
 
 /// Data of `instruction_agent`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct AgentData {
     /// What the model is to do.
     pub instructions: Template,
     /// The tools that it may call.
-    #[serde(default)]
     pub tools: Vec<AgentTool>,
     /// The alias of the model.
     pub model: Option<String>,
     /// How freely it writes.
     pub temperature: Option<f64>,
     /// Calls of the model in a turn.
-    #[serde(default = "eight")]
     pub max_steps: u32,
     /// What is said first.
     pub greeting: Option<LocalizedText>,
     /// When it is done.
     pub exit_when: Option<Condition>,
     /// Messages of the user.
-    #[serde(default = "twenty")]
     pub max_turns: u32,
     /// What it remembers.
-    #[serde(default)]
     pub memory: AgentMemory,
     /// What it leaves.
     pub output: Option<AgentOutput>,
 }
 
 /// A tool of an agent.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct AgentTool {
     /// The tool.
     pub tool: String,
@@ -361,8 +313,7 @@ pub struct AgentTool {
 }
 
 /// When a person has to say yes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approval {
     /// Never.
     Never,
@@ -373,8 +324,7 @@ pub enum Approval {
 }
 
 /// What an agent remembers.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone)]
 pub struct AgentMemory {
     /// Messages that are kept.
     pub max_messages: usize,
@@ -384,15 +334,8 @@ pub struct AgentMemory {
     pub reset: MemoryReset,
 }
 
-impl Default for AgentMemory {
-    fn default() -> Self {
-        AgentMemory { max_messages: 40, max_chars: 24_000, reset: MemoryReset::OnEnter }
-    }
-}
-
 /// When an agent forgets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryReset {
     /// Never.
     Never,
@@ -403,7 +346,7 @@ pub enum MemoryReset {
 }
 
 /// What an agent leaves.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct AgentOutput {
     /// Where it goes.
     pub variable: Path,
@@ -411,33 +354,152 @@ pub struct AgentOutput {
     pub schema: Option<Value>,
 }
 
-impl TryFrom<RawNode> for Node {
-    type Error = String;
-
-    fn try_from(raw: RawNode) -> Result<Node, String> {
-        let RawNode { id, type_name, name, data, disabled, on_error } = raw;
-        let kind = kind(&type_name, data).map_err(|error| format!("the node '{id}' cannot be read: {error}"))?;
-        Ok(Node { id, name, type_name, kind, disabled, on_error })
+impl Node {
+    pub(super) fn read(of: Of<'_>) -> Node {
+        let type_name = of.string("type");
+        let data = of.part("data");
+        Node {
+            id: of.string("id"),
+            name: of.string("name"),
+            kind: NodeKind::read(&type_name, data),
+            type_name,
+            disabled: of.flag("disabled", false),
+            on_error: of.word("on_error", &[("continue", OnError::Continue), ("stop", OnError::Stop)]).unwrap_or_default(),
+        }
     }
 }
 
-fn kind(type_name: &str, data: Value) -> Result<NodeKind, serde_json::Error> {
-    let data = if data.is_null() { Value::Object(Map::new()) } else { data };
-    Ok(match type_name {
-        "start" => NodeKind::Start(serde_json::from_value(data)?),
-        "end" => NodeKind::End(serde_json::from_value(data)?),
-        "intent" => NodeKind::Intent(serde_json::from_value(data)?),
-        "message" => NodeKind::Message(serde_json::from_value(data)?),
-        "entity" => NodeKind::Entity(serde_json::from_value(data)?),
-        "decision" => NodeKind::Decision,
-        "router" => NodeKind::Router,
-        "service" => NodeKind::Service(serde_json::from_value(data)?),
-        "set" => NodeKind::Set(serde_json::from_value(data)?),
-        "fallback" => NodeKind::Fallback(serde_json::from_value(data)?),
-        "subflow" => NodeKind::Subflow(serde_json::from_value(data)?),
-        "instruction_agent" => NodeKind::InstructionAgent(serde_json::from_value(data)?),
-        _ => NodeKind::Unavailable,
-    })
+impl NodeKind {
+    fn read(type_name: &str, of: Of<'_>) -> NodeKind {
+        match type_name {
+            "start" => NodeKind::Start(StartData { init: of.map("init") }),
+            "end" => NodeKind::End(EndData {
+                exit: of.string_or("exit", "out"),
+                final_message: of.localized("final_message"),
+                end_session: of.value("end_session").and_then(Value::as_bool),
+                outputs: of.filling("outputs"),
+            }),
+            "intent" => NodeKind::Intent(IntentData { intent_id: of.string("intent_id") }),
+            "message" => NodeKind::Message(MessageData {
+                blocks: of.list("blocks", Block::read).into_iter().flatten().collect(),
+                selection: of
+                    .word("selection", &[("sequence", Selection::Sequence), ("seeded_random", Selection::SeededRandom)])
+                    .unwrap_or_default(),
+                waits: of.word("await", &[("none", Await::None), ("button", Await::Button), ("any", Await::Any)]),
+                typing_ms: of.count("typing_ms"),
+            }),
+            "entity" => NodeKind::Entity(Box::new(EntityData::read(of))),
+            "decision" => NodeKind::Decision,
+            "router" => NodeKind::Router,
+            "service" => NodeKind::Service(Box::new(ServiceData::read(of))),
+            "set" => NodeKind::Set(SetData { assign: of.list("assign", Assign::read) }),
+            "fallback" => NodeKind::Fallback(FallbackData { on: FallbackOn::read(of) }),
+            "subflow" => NodeKind::Subflow(SubflowData {
+                graph: of.string("graph"),
+                mode: of.word("mode", &[("goto", CallMode::Goto)]).unwrap_or_default(),
+                inputs: of.filling("inputs"),
+                outputs: of.members("outputs").map(|(name, it)| (name.clone(), read::path(it.as_str().unwrap_or_default()))).collect(),
+            }),
+            "instruction_agent" => NodeKind::InstructionAgent(Box::new(AgentData::read(of))),
+            _ => NodeKind::Unavailable,
+        }
+    }
+}
+
+impl EntityData {
+    fn read(of: Of<'_>) -> EntityData {
+        EntityData {
+            variable: read::path(of.text("variable").unwrap_or_default()),
+            entity: of.string("entity"),
+            prompt: of.localized("prompt").unwrap_or_default(),
+            reprompt: of.list("reprompt", |it| LocalizedText::from(it.0)),
+            max_attempts: of.small("max_attempts").unwrap_or(3),
+            required: of.flag("required", true),
+            default: of.value("default").cloned().unwrap_or_default(),
+            ask: of.word("ask", &[("always", Ask::Always)]).unwrap_or_default(),
+            prefill_from_trigger: of.flag("prefill_from_trigger", true),
+            validation: of.list("validation", Validation::read),
+            buttons: of.list("buttons", Button::read),
+            llm_extract: of.flag("llm_extract", false),
+            interruptible: of.flag("interruptible", true),
+            confirm: of.flag("confirm", false),
+            redact: of.flag("redact", false),
+            no_input_ms: of.count("no_input_ms"),
+        }
+    }
+}
+
+impl Validation {
+    /// Reads a rule.
+    pub fn of(value: &Value) -> Validation {
+        Validation::read(Of(value))
+    }
+
+    fn read(of: Of<'_>) -> Validation {
+        let length = |name: &str| of.count(name).map(|it| usize::try_from(it).unwrap_or(usize::MAX));
+        Validation {
+            min: of.value("min").cloned(),
+            max: of.value("max").cloned(),
+            min_length: length("min_length"),
+            max_length: length("max_length"),
+            pattern: of.maybe("pattern"),
+            expr: of.text("expr").map(Condition::from),
+            message: of.localized("message"),
+        }
+    }
+}
+
+impl Assign {
+    fn read(of: Of<'_>) -> Assign {
+        let words = [
+            ("unset", AssignOp::Unset),
+            ("increment", AssignOp::Increment),
+            ("append", AssignOp::Append),
+            ("merge", AssignOp::Merge),
+        ];
+        Assign {
+            variable: read::path(of.text("variable").unwrap_or_default()),
+            op: of.word("op", &words).unwrap_or_default(),
+            // Null is a value here.
+            value: of.0.get("value").map(|it| Filling::from(it.clone())),
+            expr: of.text("expr").map(Formula::from),
+        }
+    }
+}
+
+impl FallbackOn {
+    fn read(of: Of<'_>) -> FallbackOn {
+        let words = [("no_edge", FallbackOn::NoEdge), ("error", FallbackOn::Error), ("no_intent", FallbackOn::NoIntent)];
+        of.word("match", &words).unwrap_or_default()
+    }
+}
+
+impl AgentData {
+    fn read(of: Of<'_>) -> AgentData {
+        let approvals = [("never", Approval::Never), ("always", Approval::Always), ("write", Approval::Write)];
+        let resets = [("never", MemoryReset::Never), ("on_exit", MemoryReset::OnExit)];
+        let memory = of.part("memory");
+        let size = |name: &str, usual: usize| memory.count(name).map_or(usual, |it| usize::try_from(it).unwrap_or(usize::MAX));
+        AgentData {
+            instructions: of.template("instructions").unwrap_or_default(),
+            tools: of.list("tools", |it| AgentTool { tool: it.string("tool"), approval: it.word("approval", &approvals) }),
+            model: of.maybe("model"),
+            temperature: of.real("temperature"),
+            max_steps: of.small("max_steps").unwrap_or(8),
+            greeting: of.localized("greeting"),
+            exit_when: of.text("exit_when").map(Condition::from),
+            max_turns: of.small("max_turns").unwrap_or(20),
+            memory: AgentMemory {
+                max_messages: size("max_messages", 40),
+                max_chars: size("max_chars", 24_000),
+                reset: memory.word("reset", &resets).unwrap_or(MemoryReset::OnEnter),
+            },
+            output: of.object("output").map(|it| AgentOutput {
+                variable: read::path(it.text("variable").unwrap_or_default()),
+                schema: it.value("schema").cloned(),
+            }),
+        }
+    }
 }
 
 impl Node {
@@ -471,24 +533,4 @@ impl Node {
             (NodeKind::Start(_) | NodeKind::End(_) | NodeKind::Message(_) | NodeKind::Fallback(_), _) => None,
         }
     }
-}
-
-fn out() -> String {
-    "out".to_owned()
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn three() -> u32 {
-    3
-}
-
-fn eight() -> u32 {
-    8
-}
-
-fn twenty() -> u32 {
-    20
 }

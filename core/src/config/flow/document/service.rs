@@ -1,24 +1,25 @@
 //! Tools, and the calls of services.
 
-use serde::Deserialize;
 use serde_json::Value;
 
+use super::read::Of;
 use super::text::{Filling, Template};
 use crate::text::path::Path;
-use crate::turn::{Class, Map};
+use crate::turn::Class;
+
+/// Bytes that an answer may have where nothing else is said.
+const MAX_RESPONSE_BYTES: u32 = 262_144;
 
 /// A request of a service.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct RequestForm {
     /// `GET`, `POST`, …
     pub method: String,
     /// Where it goes.
     pub url: Template,
     /// What is added to the address, in its order.
-    #[serde(default, deserialize_with = "templates")]
     pub query: Vec<(String, Template)>,
     /// Headers, in their order.
-    #[serde(default, deserialize_with = "templates")]
     pub headers: Vec<(String, Template)>,
     /// What is sent.
     pub body: Option<Filling>,
@@ -27,7 +28,7 @@ pub struct RequestForm {
 }
 
 /// What of an answer becomes a variable.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct OutputMap {
     /// JSON path in the answer.
     pub path: String,
@@ -36,16 +37,13 @@ pub struct OutputMap {
     /// What it is when nothing is found.
     pub default: Option<Value>,
     /// Whether the call fails then.
-    #[serde(default)]
     pub required: bool,
     /// What it has to be.
-    #[serde(rename = "type")]
     pub kind: Option<ValueType>,
 }
 
 /// The type of a variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueType {
     /// Text.
     String,
@@ -62,8 +60,7 @@ pub enum ValueType {
 }
 
 /// How often and when a call is tried again.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Retry {
     /// How often it is tried in all.
     pub max_attempts: u32,
@@ -85,14 +82,13 @@ impl Default for Retry {
 }
 
 /// A tool of the document.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct FlowTool {
     /// Its id.
     pub id: String,
     /// Its name.
     pub name: String,
     /// What a model is told of it.
-    #[serde(default)]
     pub description: String,
     /// `http`, `webhook`, `function`, `mcp` or `noop`.
     pub kind: String,
@@ -101,7 +97,6 @@ pub struct FlowTool {
     /// What is asked.
     pub request: Option<RequestForm>,
     /// What of the answer becomes variables.
-    #[serde(default)]
     pub outputs: Vec<OutputMap>,
     /// Milliseconds for an attempt.
     pub timeout_ms: Option<u32>,
@@ -110,50 +105,134 @@ pub struct FlowTool {
     /// What repeating it does; by its method when it does not say.
     pub effect_class: Option<Class>,
     /// The secrets that it may use.
-    #[serde(default)]
     pub secrets: Vec<String>,
     /// The secret that signs its calls.
     pub signing_secret: Option<String>,
     /// Whether a person has to say yes.
-    #[serde(default)]
     pub sensitive: bool,
 }
 
 /// The data of a service node.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct ServiceData {
     /// A tool of the document.
     pub tool_id: Option<String>,
     /// Or what is asked.
     pub request: Option<RequestForm>,
     /// What the tool's templates know as `args`.
-    #[serde(default)]
     pub args: Option<Filling>,
     /// What of the answer becomes variables, beside the tool's.
-    #[serde(default)]
     pub outputs: Vec<OutputMap>,
     /// Milliseconds for an attempt.
     pub timeout_ms: Option<u32>,
     /// How often it is tried.
     pub retry: Option<Retry>,
     /// Statuses of a success; 200 to 299 when there are none.
-    #[serde(default)]
     pub success: Vec<u16>,
     /// The key of a write.
     pub idempotency_key: Option<Template>,
     /// Bytes that an answer may have.
-    #[serde(default = "max_response_bytes")]
     pub max_response_bytes: u32,
     /// What repeating it does.
     pub effect_class: Option<Class>,
 }
 
-fn max_response_bytes() -> u32 {
-    262_144
+impl RequestForm {
+    fn read(of: Of<'_>) -> RequestForm {
+        let templates = |name: &str| {
+            let text = |value: &Value| Template::from(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            of.members(name).map(|(name, value)| (name.clone(), text(value))).collect()
+        };
+        RequestForm {
+            method: of.string_or("method", "GET"),
+            url: of.template("url").unwrap_or_default(),
+            query: templates("query"),
+            headers: templates("headers"),
+            body: of.filling("body"),
+            body_type: of.maybe("body_type"),
+        }
+    }
 }
 
-fn templates<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, Template)>, D::Error> {
-    let members = Map::deserialize(deserializer)?;
-    let text = |value: Value| Template::from(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-    Ok(members.into_iter().map(|(name, value)| (name, text(value))).collect())
+impl OutputMap {
+    fn read(of: Of<'_>) -> OutputMap {
+        OutputMap {
+            path: of.string("path"),
+            variable: super::read::path(of.text("variable").unwrap_or_default()),
+            default: of.0.get("default").cloned(),
+            required: of.flag("required", false),
+            kind: ValueType::read(of),
+        }
+    }
+}
+
+impl ValueType {
+    pub(super) fn read(of: Of<'_>) -> Option<ValueType> {
+        of.word(
+            "type",
+            &[
+                ("string", ValueType::String),
+                ("number", ValueType::Number),
+                ("boolean", ValueType::Boolean),
+                ("array", ValueType::Array),
+                ("object", ValueType::Object),
+                ("any", ValueType::Any),
+            ],
+        )
+    }
+}
+
+impl Retry {
+    fn read(of: Of<'_>) -> Retry {
+        let usual = Retry::default();
+        Retry {
+            max_attempts: of.small("max_attempts").unwrap_or(usual.max_attempts),
+            initial_ms: of.count("initial_ms").unwrap_or(usual.initial_ms),
+            multiplier: of.real("multiplier").unwrap_or(usual.multiplier),
+            max_ms: of.count("max_ms").unwrap_or(usual.max_ms),
+            on: of.value("on").and_then(Value::as_array).cloned().unwrap_or(usual.on),
+        }
+    }
+}
+
+fn class(of: Of<'_>) -> Option<Class> {
+    of.word("effect_class", &[("read", Class::Read), ("write", Class::Write), ("irreversible", Class::Irreversible)])
+}
+
+impl FlowTool {
+    pub(super) fn read(of: Of<'_>) -> FlowTool {
+        FlowTool {
+            id: of.string("id"),
+            name: of.string("name"),
+            description: of.string("description"),
+            kind: of.string("kind"),
+            input_schema: of.value("input_schema").cloned(),
+            request: of.object("request").map(RequestForm::read),
+            outputs: of.list("outputs", OutputMap::read),
+            timeout_ms: of.small("timeout_ms"),
+            retry: of.object("retry").map(Retry::read),
+            effect_class: class(of),
+            secrets: of.strings("secrets"),
+            signing_secret: of.maybe("signing_secret"),
+            sensitive: of.flag("sensitive", false),
+        }
+    }
+}
+
+impl ServiceData {
+    pub(super) fn read(of: Of<'_>) -> ServiceData {
+        let status = |it: Of<'_>| it.0.as_u64().and_then(|it| u16::try_from(it).ok()).unwrap_or(0);
+        ServiceData {
+            tool_id: of.maybe("tool_id"),
+            request: of.object("request").map(RequestForm::read),
+            args: of.filling("args"),
+            outputs: of.list("outputs", OutputMap::read),
+            timeout_ms: of.small("timeout_ms"),
+            retry: of.object("retry").map(Retry::read),
+            success: of.list("success", status),
+            idempotency_key: of.template("idempotency_key"),
+            max_response_bytes: of.small("max_response_bytes").unwrap_or(MAX_RESPONSE_BYTES),
+            effect_class: class(of),
+        }
+    }
 }
