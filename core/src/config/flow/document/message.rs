@@ -105,9 +105,7 @@ impl Block {
             "list" => {
                 Block::List { title: of.template("title"), items: of.list("items", ListItem::read), items_from: of.path("items_from") }
             }
-            "media" => {
-                Block::Media { media: of.string("media"), url: of.template("url").unwrap_or_default(), alt: of.template("alt") }
-            }
+            "media" => Block::Media { media: of.string("media"), url: of.template("url").unwrap_or_default(), alt: of.template("alt") },
             "custom" => Block::Custom { schema: of.string("schema"), payload: of.filling("payload").unwrap_or_default() },
             _ => return None,
         })

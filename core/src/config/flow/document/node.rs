@@ -451,12 +451,8 @@ impl Validation {
 
 impl Assign {
     fn read(of: Of<'_>) -> Assign {
-        let words = [
-            ("unset", AssignOp::Unset),
-            ("increment", AssignOp::Increment),
-            ("append", AssignOp::Append),
-            ("merge", AssignOp::Merge),
-        ];
+        let words =
+            [("unset", AssignOp::Unset), ("increment", AssignOp::Increment), ("append", AssignOp::Append), ("merge", AssignOp::Merge)];
         Assign {
             variable: read::path(of.text("variable").unwrap_or_default()),
             op: of.word("op", &words).unwrap_or_default(),

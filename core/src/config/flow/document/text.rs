@@ -123,9 +123,7 @@ mod tests {
 
     #[test]
     fn a_text_is_looked_up_by_channel_then_locale_then_language() {
-        let text: LocalizedText =
-            serde_json::from_value(json!({"default": "d", "de": "de", "de-AT": ["at1", "at2"], "channel:sms": "sms", "fr-FR": "fr"}))
-                .unwrap();
+        let text = LocalizedText::from(&json!({"default": "d", "de": "de", "de-AT": ["at1", "at2"], "channel:sms": "sms", "fr-FR": "fr"}));
         let first = |channel: &str, locale: &str, own: &str| text.variants(channel, locale, own)[0].source.clone();
         assert_eq!(first("sms", "de-AT", "en"), "sms");
         assert_eq!(first("web", "de-at", "en"), "at1");
