@@ -1,28 +1,52 @@
 //! Secrets by reference: read from environment or file, handed out by name, struck out of everything that comes back.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::fmt;
-use std::ops::Range;
+mod spelling;
+mod view;
 
-use aho_corasick::{AhoCorasick, MatchKind};
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde_json::Value;
 
+use spelling::spellings;
+use view::View;
+
+/// How often a text may be escaped anew, as JSON within JSON is.
+const NESTED: usize = 4;
+
 /// Secrets by name. Neither printing nor logging shows their values.
+///
+/// Those of the settings stay as they are; those that are stored may be replaced while the server runs.
 #[derive(Default)]
 pub struct Secrets {
-    values: BTreeMap<String, String>,
+    configured: BTreeMap<String, String>,
+    now: RwLock<Arc<Known>>,
+}
+
+/// What is known at a moment.
+#[derive(Default)]
+struct Known {
+    stored: BTreeMap<String, String>,
+    /// What was stored and is not any more: an answer to a call that was made with it may still come.
+    former: Vec<(String, String)>,
     /// Finds each spelling of each value; absent while there is none.
-    finder: Option<(AhoCorasick, Vec<String>)>,
+    finder: Option<AhoCorasick>,
+    marks: Vec<String>,
     spellings: Vec<String>,
 }
 
+/// How many former values are struck out, the newest.
+const FORMER: usize = 64;
+
+/// Bytes of spellings up to which the finder may be built for speed; beyond, it would take too much memory.
+const FAST: usize = 64 * 1024;
+
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.values.keys()).finish()
+        f.debug_set().entries(self.names()).finish()
     }
 }
 
@@ -48,29 +72,44 @@ impl Secrets {
 
     /// Takes up a secret that came another way, such as the key of a model.
     pub fn know(&mut self, name: &str, value: &str) {
-        self.values.insert(name.to_owned(), value.to_owned());
-        let mut patterns = Vec::new();
-        let mut marks = Vec::new();
-        for (name, value) in &self.values {
-            for spelling in spellings(value) {
-                patterns.push(spelling);
-                marks.push(format!("[secret {name}]"));
-            }
-        }
-        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
-        self.finder = finder.map(|it| (it, marks));
-        self.spellings = patterns;
+        self.configured.insert(name.to_owned(), value.to_owned());
+        let known = self.now();
+        self.put(Known::of(&self.configured, known.stored.clone(), known.former.clone()));
+    }
+
+    /// Takes the secrets that are stored, all of them, in place of those that were. One of the settings wins over one of its name.
+    pub fn store(&self, stored: BTreeMap<String, String>) {
+        let known = self.now();
+        let gone = known.stored.iter().filter(|it| stored.get(it.0) != Some(it.1));
+        let mut former = known.former.clone();
+        former.extend(gone.map(|(name, value)| (name.clone(), value.clone())));
+        former.drain(..former.len().saturating_sub(FORMER));
+        self.put(Known::of(&self.configured, stored, former));
     }
 
     /// The value of a secret.
-    pub fn value(&self, name: &str) -> Option<&str> {
-        self.values.get(name).map(String::as_str)
+    pub fn value(&self, name: &str) -> Option<String> {
+        self.configured.get(name).cloned().or_else(|| self.now().stored.get(name).cloned())
+    }
+
+    /// The names of all secrets that have a value.
+    pub fn names(&self) -> BTreeSet<String> {
+        self.configured.keys().chain(self.now().stored.keys()).cloned().collect()
+    }
+
+    fn now(&self) -> Arc<Known> {
+        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn put(&self, known: Known) {
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
     }
 
     /// A text with every secret in it replaced by its name.
     pub fn scrub<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let Some((finder, marks)) = &self.finder else { return Cow::Borrowed(text) };
-        let mut scrubbed = if finder.is_match(text) { Cow::Owned(finder.replace_all(text, marks)) } else { Cow::Borrowed(text) };
+        let known = self.now();
+        let Some(finder) = &known.finder else { return Cow::Borrowed(text) };
+        let mut scrubbed = if finder.is_match(text) { Cow::Owned(finder.replace_all(text, &known.marks)) } else { Cow::Borrowed(text) };
         // Writers of JSON escape what they like: what is read later must not be a secret either, nor JSON within JSON.
         if !scrubbed.contains('\\') {
             return scrubbed;
@@ -83,7 +122,7 @@ impl Secrets {
             if !found.is_empty() {
                 let mut text = scrubbed.into_owned();
                 for (range, pattern) in found.into_iter().rev() {
-                    text.replace_range(range, marks.get(pattern.as_usize()).map_or("", String::as_str));
+                    text.replace_range(range, known.marks.get(pattern.as_usize()).map_or("", String::as_str));
                 }
                 scrubbed = Cow::Owned(text);
                 view = View::of(&scrubbed);
@@ -94,11 +133,12 @@ impl Secrets {
 
     /// How much of a text that goes on can be scrubbed by itself: no secret reaches from there into what is still to come.
     pub fn settled(&self, text: &str) -> usize {
-        let Some((finder, _)) = &self.finder else { return text.len() };
-        let from = text.len().saturating_sub(self.longest());
+        let known = self.now();
+        let Some(finder) = &known.finder else { return text.len() };
+        let from = text.len().saturating_sub(finder.max_pattern_len());
         // Only what a secret may begin with is held back: readers are not to wait for a text that cannot be one.
         let begins =
-            |at: &usize| text.get(*at..).is_some_and(|rest| self.spellings.iter().any(|it| it.len() > rest.len() && it.starts_with(rest)));
+            |at: &usize| text.get(*at..).is_some_and(|rest| known.spellings.iter().any(|it| it.len() > rest.len() && it.starts_with(rest)));
         let end = (from..text.len()).find(begins).unwrap_or(text.len());
         // A secret that has come in whole stays in one piece.
         finder.find_iter(text).find(|it| it.start() < end && it.end() > end).map_or(end, |it| it.start())
@@ -106,67 +146,37 @@ impl Secrets {
 
     /// The longest spelling of a secret in bytes: what of a stream has to be held back until it is known how it goes on.
     pub fn longest(&self) -> usize {
-        self.finder.as_ref().map_or(0, |it| it.0.max_pattern_len())
+        self.now().finder.as_ref().map_or(0, AhoCorasick::max_pattern_len)
     }
 }
 
-/// How often a text may be escaped anew, as JSON within JSON is.
-const NESTED: usize = 4;
-
-/// A text without its escapes, and where each of its bytes comes from.
-struct View {
-    text: String,
-    origins: Vec<usize>,
-}
-
-impl View {
-    fn of(text: &str) -> View {
-        View { text: text.to_owned(), origins: (0..=text.len()).collect() }
-    }
-
-    /// The text with the escapes of JSON taken off once; absent when there are none.
-    fn unescaped(&self) -> Option<View> {
-        let mut rest = self.text.as_str();
-        let mut view = View { text: String::with_capacity(rest.len()), origins: Vec::with_capacity(self.origins.len()) };
-        if !rest.contains('\\') {
-            return None;
-        }
-        while let Some(first) = rest.chars().next() {
-            let (decoded, length) = escape(rest).unwrap_or((first, first.len_utf8()));
-            let origin = self.origins.get(self.text.len() - rest.len()).copied().unwrap_or_default();
-            view.origins.extend(std::iter::repeat_n(origin, decoded.len_utf8()));
-            view.text.push(decoded);
-            rest = rest.get(length..).unwrap_or_default();
-        }
-        view.origins.push(self.origins.last().copied().unwrap_or_default());
-        Some(view)
-    }
-
-    /// Where bytes of this text stand in the one it was made of.
-    fn origin(&self, range: Range<usize>) -> Range<usize> {
-        let at = |it: usize| self.origins.get(it).copied().unwrap_or_default();
-        at(range.start)..at(range.end)
+impl Known {
+    fn of(configured: &BTreeMap<String, String>, stored: BTreeMap<String, String>, former: Vec<(String, String)>) -> Known {
+        let mut known = Known { stored, former, ..Known::default() };
+        let (mut marks, mut patterns) = (Vec::new(), Vec::new());
+        let mut add = |value: &str, mark: String| {
+            for spelling in spellings(value) {
+                patterns.push(spelling);
+                marks.push(mark.clone());
+            }
+        };
+        configured.iter().for_each(|(name, value)| add(value, format!("[secret {name}]")));
+        // What assistants see in its place has a form of its own. (`convoship-rulings.md` 43)
+        known.stored.iter().for_each(|(name, value)| add(value, format!("[secret:{name}]")));
+        known.former.iter().for_each(|(name, value)| add(value, format!("[secret:{name}]")));
+        let large = patterns.iter().map(String::len).sum::<usize>() > FAST;
+        let kind = large.then_some(AhoCorasickKind::ContiguousNFA);
+        known.finder = AhoCorasick::builder().kind(kind).match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
+        (known.marks, known.spellings) = (marks, patterns);
+        known
     }
 }
 
-/// The character that an escape at the beginning of a text stands for, and the length of the escape.
-fn escape(text: &str) -> Option<(char, usize)> {
-    let escaped = text.strip_prefix('\\')?;
-    let plain = match escaped.chars().next()? {
-        'u' => {
-            let code = u32::from_str_radix(escaped.get(1..5)?, 16).ok()?;
-            return char::from_u32(code).map(|it| (it, 6));
-        }
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        it @ ('"' | '\\' | '/' | '\'') => it,
-        _ => return None,
-    };
-    Some((plain, 2))
-}
-
-fn resolve(reference: &str) -> Result<String, String> {
+/// The value that a reference leads to.
+///
+/// # Errors
+/// What to write, or why it leads nowhere.
+pub fn resolve(reference: &str) -> Result<String, String> {
     let value = match reference.split_once(':') {
         Some(("env", variable)) => std::env::var(variable).map_err(|_| format!("the environment variable '{variable}' is not set")),
         Some(("file", path)) => std::fs::read_to_string(path).map_err(|it| format!("the file '{path}' cannot be read: {it}")),
@@ -176,74 +186,13 @@ fn resolve(reference: &str) -> Result<String, String> {
     if value.is_empty() { Err("the secret is empty".to_owned()) } else { Ok(value.to_owned()) }
 }
 
-/// What an address has to escape in its parts. (RFC 3986)
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-/// The percent signs of an address with small letters after them.
-fn lower_hex(encoded: &str) -> String {
-    let mut parts = encoded.split('%');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |mut text, part| {
-        let (hex, rest) = part.split_at_checked(2).unwrap_or((part, ""));
-        text.push('%');
-        text.push_str(&hex.to_lowercase());
-        text.push_str(rest);
-        text
-    })
-}
-
-/// What of a value stays the same in Base64 wherever it stands, with so many bytes `before` it in its group of three.
-fn within(value: &str, before: usize, engine: &impl Engine) -> Option<String> {
-    let mut bytes = vec![0; before];
-    bytes.extend(value.as_bytes());
-    let end = bytes.len() * 8 / 6;
-    let encoded = engine.encode(bytes);
-    let kept = encoded.get((before * 8).div_ceil(6)..end)?;
-    (kept.len() >= DISTINCT).then(|| kept.to_owned())
-}
-
-/// Characters below which a part of an encoded value may be anything.
-const DISTINCT: usize = 8;
-
-/// The ways in which a back-end may give a value back.
-fn spellings(value: &str) -> Vec<String> {
-    let json = Value::from(value).to_string();
-    let json = json.strip_prefix('"').and_then(|it| it.strip_suffix('"')).unwrap_or(value);
-    let percent = utf8_percent_encode(value, NON_ALPHANUMERIC).to_string();
-    let address = utf8_percent_encode(value, RESERVED).to_string();
-    let page = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
-    let mut all = vec![
-        value.to_owned(),
-        json.to_owned(),
-        // What some writers escape so that their JSON can stand in a page.
-        json.replace('/', "\\/"),
-        json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e"),
-        lower_hex(&percent),
-        lower_hex(&address),
-        // Forms write a space as a plus.
-        address.replace("%20", "+"),
-        percent,
-        address,
-        page.replace('\'', "&#39;"),
-        page.replace('\'', "&#x27;"),
-        page.replace('\'', "&#039;"),
-        page,
-        STANDARD.encode(value),
-        URL_SAFE_NO_PAD.encode(value),
-    ];
-    // In the middle of something longer that is encoded, such as a whole header.
-    for before in 0..3 {
-        all.extend([within(value, before, &STANDARD_NO_PAD), within(value, before, &URL_SAFE_NO_PAD)].into_iter().flatten());
-    }
-    all.sort();
-    all.dedup();
-    all
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use base64::Engine;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn a_secret_is_struck_out_in_every_spelling() {
@@ -327,5 +276,28 @@ mod tests {
         assert_eq!(Secrets::read(&tree, &mut problems).value("crm"), None);
         assert_eq!(problems.len(), 2);
         assert!(problems.iter().all(|it| !it.contains("hunter2")), "{problems:?}");
+    }
+
+    #[test]
+    fn stored_secrets_come_and_go_and_what_was_one_stays_struck_out() {
+        let stored = |all: &[(&str, &str)]| all.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect();
+        let mut secrets = Secrets::default();
+        secrets.know("CRM", "of-the-settings");
+        secrets.store(stored(&[("CRM", "of-the-database"), ("ERP", "first-value")]));
+        assert_eq!((secrets.value("CRM").as_deref(), secrets.value("ERP").as_deref()), (Some("of-the-settings"), Some("first-value")));
+        assert_eq!(secrets.scrub("of-the-settings of-the-database first-value"), "[secret CRM] [secret:CRM] [secret:ERP]");
+        secrets.store(stored(&[("ERP", "second-value")]));
+        assert_eq!(secrets.scrub("first-value second-value of-the-database"), "[secret:ERP] [secret:ERP] [secret:CRM]");
+        assert_eq!(secrets.settled("a second-va"), 2);
+        secrets.store(BTreeMap::new());
+        assert_eq!((secrets.value("ERP"), secrets.names().into_iter().collect::<Vec<_>>()), (None, vec!["CRM".to_owned()]));
+        assert_eq!(secrets.scrub("second-value"), "[secret:ERP]");
+        assert_eq!(format!("{secrets:?}"), r#"{"CRM"}"#);
+        for round in 0..=FORMER {
+            secrets.store(stored(&[("ERP", &format!("value-{round}-of-many"))]));
+        }
+        assert_eq!(secrets.scrub("second-value value-0-of-many"), "second-value [secret:ERP]", "the newest ones are kept");
+        secrets.store(stored(&[("ERP", &"long".repeat(2_000))]));
+        assert_eq!(secrets.scrub(&"long".repeat(2_000)), "[secret:ERP]");
     }
 }

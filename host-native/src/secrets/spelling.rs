@@ -1,0 +1,70 @@
+//! The ways in which a value is written.
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+
+/// What an address has to escape in its parts. (RFC 3986)
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The percent signs of an address with small letters after them.
+fn lower_hex(encoded: &str) -> String {
+    let mut parts = encoded.split('%');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |mut text, part| {
+        let (hex, rest) = part.split_at_checked(2).unwrap_or((part, ""));
+        text.push('%');
+        text.push_str(&hex.to_lowercase());
+        text.push_str(rest);
+        text
+    })
+}
+
+/// What of a value stays the same in Base64 wherever it stands, with so many bytes `before` it in its group of three.
+fn within(value: &str, before: usize, engine: &impl Engine) -> Option<String> {
+    let mut bytes = vec![0; before];
+    bytes.extend(value.as_bytes());
+    let end = bytes.len() * 8 / 6;
+    let encoded = engine.encode(bytes);
+    let kept = encoded.get((before * 8).div_ceil(6)..end)?;
+    (kept.len() >= DISTINCT).then(|| kept.to_owned())
+}
+
+/// Characters below which a part of an encoded value may be anything.
+const DISTINCT: usize = 8;
+
+/// The ways in which a back-end may give a value back.
+pub fn spellings(value: &str) -> Vec<String> {
+    let json = Value::from(value).to_string();
+    let json = json.strip_prefix('"').and_then(|it| it.strip_suffix('"')).unwrap_or(value);
+    let percent = utf8_percent_encode(value, NON_ALPHANUMERIC).to_string();
+    let address = utf8_percent_encode(value, RESERVED).to_string();
+    let page = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    let mut all = vec![
+        value.to_owned(),
+        json.to_owned(),
+        // What some writers escape so that their JSON can stand in a page.
+        json.replace('/', "\\/"),
+        json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e"),
+        lower_hex(&percent),
+        lower_hex(&address),
+        // Forms write a space as a plus.
+        address.replace("%20", "+"),
+        percent,
+        address,
+        page.replace('\'', "&#39;"),
+        page.replace('\'', "&#x27;"),
+        page.replace('\'', "&#039;"),
+        page,
+        STANDARD.encode(value),
+        URL_SAFE_NO_PAD.encode(value),
+    ];
+    // In the middle of something longer that is encoded, such as a whole header.
+    for before in 0..3 {
+        all.extend([within(value, before, &STANDARD_NO_PAD), within(value, before, &URL_SAFE_NO_PAD)].into_iter().flatten());
+    }
+    all.sort();
+    all.dedup();
+    all
+}

@@ -1,0 +1,58 @@
+//! Texts as they read without the escapes of JSON.
+
+use std::ops::Range;
+
+/// A text without its escapes, and where each of its bytes comes from.
+pub struct View {
+    /// The text.
+    pub text: String,
+    origins: Vec<usize>,
+}
+
+impl View {
+    /// A text as it is.
+    pub fn of(text: &str) -> View {
+        View { text: text.to_owned(), origins: (0..=text.len()).collect() }
+    }
+
+    /// The text with the escapes of JSON taken off once; absent when there are none.
+    pub fn unescaped(&self) -> Option<View> {
+        let mut rest = self.text.as_str();
+        let mut view = View { text: String::with_capacity(rest.len()), origins: Vec::with_capacity(self.origins.len()) };
+        if !rest.contains('\\') {
+            return None;
+        }
+        while let Some(first) = rest.chars().next() {
+            let (decoded, length) = escape(rest).unwrap_or((first, first.len_utf8()));
+            let origin = self.origins.get(self.text.len() - rest.len()).copied().unwrap_or_default();
+            view.origins.extend(std::iter::repeat_n(origin, decoded.len_utf8()));
+            view.text.push(decoded);
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        view.origins.push(self.origins.last().copied().unwrap_or_default());
+        Some(view)
+    }
+
+    /// Where bytes of this text stand in the one it was made of.
+    pub fn origin(&self, range: Range<usize>) -> Range<usize> {
+        let at = |it: usize| self.origins.get(it).copied().unwrap_or_default();
+        at(range.start)..at(range.end)
+    }
+}
+
+/// The character that an escape at the beginning of a text stands for, and the length of the escape.
+fn escape(text: &str) -> Option<(char, usize)> {
+    let escaped = text.strip_prefix('\\')?;
+    let plain = match escaped.chars().next()? {
+        'u' => {
+            let code = u32::from_str_radix(escaped.get(1..5)?, 16).ok()?;
+            return char::from_u32(code).map(|it| (it, 6));
+        }
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        it @ ('"' | '\\' | '/' | '\'') => it,
+        _ => return None,
+    };
+    Some((plain, 2))
+}
