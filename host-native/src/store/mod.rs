@@ -4,6 +4,7 @@
 
 pub mod activation;
 pub mod api_key;
+pub mod assistant;
 pub mod audit;
 pub mod call_log;
 pub mod commit;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::database::{Connection, Statement, Value};
 
-const SQLITE: [&str; 9] = [
+const SQLITE: [&str; 10] = [
     include_str!("../../../migrations/sqlite/0001_control_tables.sql"),
     include_str!("../../../migrations/sqlite/0002_runtime_tables.sql"),
     include_str!("../../../migrations/sqlite/0003_turn_journal.sql"),
@@ -14,9 +14,10 @@ const SQLITE: [&str; 9] = [
     include_str!("../../../migrations/sqlite/0007_operations.sql"),
     include_str!("../../../migrations/sqlite/0009_access.sql"),
     include_str!("../../../migrations/sqlite/0010_activations.sql"),
+    include_str!("../../../migrations/sqlite/0011_assistants.sql"),
 ];
 
-const POSTGRES: [&str; 9] = [
+const POSTGRES: [&str; 10] = [
     include_str!("../../../migrations/postgres/0001_control_tables.sql"),
     include_str!("../../../migrations/postgres/0002_runtime_tables.sql"),
     include_str!("../../../migrations/postgres/0003_turn_journal.sql"),
@@ -26,6 +27,7 @@ const POSTGRES: [&str; 9] = [
     include_str!("../../../migrations/postgres/0007_operations.sql"),
     include_str!("../../../migrations/postgres/0009_access.sql"),
     include_str!("../../../migrations/postgres/0010_activations.sql"),
+    include_str!("../../../migrations/postgres/0011_assistants.sql"),
 ];
 
 /// Tables whose names look like those of the original and are ours to change. (`decisions.md` 5)
@@ -41,8 +43,8 @@ const OURS: [&str; 9] = [
     "ce_task",
 ];
 
-/// Without these no turn can be stored; the other tables are optional.
-const REQUIRED: [&str; 11] = [
+/// Without these no turn can be stored and no assistant be kept; the other tables are optional.
+const REQUIRED: [&str; 18] = [
     "ce_conversation",
     "ce_audit",
     "ce_conversation_history",
@@ -54,6 +56,13 @@ const REQUIRED: [&str; 11] = [
     "cv_api_key",
     "cv_spend",
     "cv_activation",
+    "cs_assistant",
+    "cs_version",
+    "cs_deployment",
+    "cs_secret",
+    "cs_usage_events",
+    "cs_session",
+    "cs_timer",
 ];
 
 /// The tables of a database.
@@ -144,7 +153,7 @@ fn is_index(statement: &str) -> bool {
 }
 
 fn is_ours(table: &str) -> bool {
-    table.starts_with("cv_") || OURS.contains(&table)
+    table.starts_with("cv_") || table.starts_with("cs_") || OURS.contains(&table)
 }
 
 /// Adds a column to a table of ours that was made by an earlier version.
@@ -197,13 +206,13 @@ mod tests {
             let statements: Vec<&str> =
                 migrations.iter().flat_map(|it| it.split_inclusive(";\n")).filter(|it| !it.trim().is_empty()).collect();
             let table = |it: &&'static str| table_of(it).or_else(|| column_of(it).map(|it| it.0));
-            assert!(statements.iter().all(|it| table(it).is_some_and(|table| ["ce_", "cv_"].contains(&&table[..3]))));
+            assert!(statements.iter().all(|it| table(it).is_some_and(|table| ["ce_", "cv_", "cs_"].contains(&&table[..3]))));
             assert!(statements.iter().filter_map(|it| column_of(it)).all(|it| is_ours(it.0)));
             found.push(statements.iter().filter_map(|it| table_of(it)).collect::<BTreeSet<&str>>());
         }
         // The words of documents are an index on PostgreSQL.
         found[0].remove("cv_document_index");
-        assert_eq!(found[0].len(), 59);
+        assert_eq!(found[0].len(), 66);
         assert_eq!(found[0], found[1]);
     }
 }

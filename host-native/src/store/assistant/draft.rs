@@ -1,0 +1,106 @@
+//! The documents that authors work on.
+
+use convengine_core::turn::Millis;
+
+use crate::store::database::{Pool, Row, Statement, Value};
+
+/// An assistant without its document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assistant {
+    /// Its id.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// How often its draft was saved.
+    pub revision: i64,
+    /// Its newest version; absent while nothing is published.
+    pub live_version: Option<i64>,
+}
+
+/// A document as it was saved last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// How often it was saved.
+    pub revision: i64,
+    /// The document as JSON.
+    pub document: String,
+}
+
+/// Saves a draft, of a new assistant or in place of the one that was; answers its revision.
+///
+/// # Errors
+/// What the database says.
+pub async fn save(pool: &Pool, id: &str, name: &str, document: &str, at: Millis) -> sqlx::Result<i64> {
+    let sql = Statement::both(
+        "insert into cs_assistant (id, name, revision, draft, updated_at) values ($1, $2, 1, $3, $4)
+         on conflict (id) do update set name = excluded.name, revision = cs_assistant.revision + 1, draft = excluded.draft,
+           updated_at = excluded.updated_at
+         returning revision",
+    );
+    let values = [Value::Text(id), Value::Text(name), Value::Text(document), Value::Int(at)];
+    pool.first(&sql, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("revision")
+}
+
+/// The draft of an assistant.
+///
+/// # Errors
+/// What the database says.
+pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Draft>> {
+    let sql = Statement::both("select revision, draft from cs_assistant where id = $1");
+    let row = pool.first(&sql, &[Value::Text(id)]).await?;
+    row.map(|it| Ok(Draft { revision: it.int("revision")?, document: it.text("draft")? })).transpose()
+}
+
+/// An assistant without its document.
+///
+/// # Errors
+/// What the database says.
+pub async fn about(pool: &Pool, id: &str) -> sqlx::Result<Option<Assistant>> {
+    let sql = Statement::both("select id, name, revision, live_version from cs_assistant where id = $1");
+    pool.first(&sql, &[Value::Text(id)]).await?.as_ref().map(assistant).transpose()
+}
+
+/// All assistants by their ids.
+///
+/// # Errors
+/// What the database says.
+pub async fn all(pool: &Pool) -> sqlx::Result<Vec<Assistant>> {
+    let sql = Statement::of(
+        "select id, name, revision, live_version from cs_assistant order by id",
+        "select id, name, revision, live_version from cs_assistant order by id collate \"C\"",
+    );
+    pool.all(&sql, &[]).await?.iter().map(assistant).collect()
+}
+
+fn assistant(row: &Row) -> sqlx::Result<Assistant> {
+    Ok(Assistant {
+        id: row.text("id")?,
+        name: row.text("name")?,
+        revision: row.int("revision")?,
+        live_version: row.maybe_int("live_version")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::each;
+
+    #[tokio::test]
+    async fn each_saving_is_a_revision() {
+        for database in each().await {
+            let pool = &database.pool;
+            assert_eq!(find(pool, "desk").await.expect("an answer"), None);
+            for (expected, document) in [(1, r#"{"z":1,"a":"it's"}"#), (2, r#"{"z":2}"#)] {
+                assert_eq!(save(pool, "desk", "Desk", document, 5).await.expect("saved"), expected);
+                let found = find(pool, "desk").await.expect("an answer").expect("a draft");
+                assert_eq!((found.revision, found.document.as_str()), (expected, document));
+            }
+            assert_eq!(save(pool, "Zoo", "Zoo", "{}", 6).await.expect("saved"), 1);
+            let all = all(pool).await.expect("assistants");
+            let shown: Vec<_> = all.iter().map(|it| (it.id.as_str(), it.revision, it.live_version)).collect();
+            assert_eq!(shown, [("Zoo", 1, None), ("desk", 2, None)]);
+            assert_eq!(about(pool, "Zoo").await.expect("an answer").as_ref(), all.first());
+        }
+    }
+}

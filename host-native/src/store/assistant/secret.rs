@@ -1,0 +1,94 @@
+//! The secrets that assistants name.
+
+use std::collections::BTreeMap;
+
+use convengine_core::turn::Millis;
+
+use crate::store::database::{Pool, Row, Statement, Value};
+
+/// A secret without its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// Its name.
+    pub name: String,
+    /// What of its value may be shown.
+    pub prefix: String,
+    /// When it got its value.
+    pub updated_at: Millis,
+}
+
+/// Keeps a secret that is not there yet; answers whether that is so.
+///
+/// # Errors
+/// What the database says.
+pub async fn insert(pool: &Pool, secret: &Secret, value: &str) -> sqlx::Result<bool> {
+    let sql =
+        Statement::both("insert into cs_secret (name, value, prefix, updated_at) values ($1, $2, $3, $4) on conflict (name) do nothing");
+    let values = [Value::Text(&secret.name), Value::Text(value), Value::Text(&secret.prefix), Value::Int(secret.updated_at)];
+    Ok(pool.run(&sql, &values).await? > 0)
+}
+
+/// Gives a secret another value; answers whether there is one of its name.
+///
+/// # Errors
+/// What the database says.
+pub async fn replace(pool: &Pool, secret: &Secret, value: &str) -> sqlx::Result<bool> {
+    let sql = Statement::both("update cs_secret set value = $2, prefix = $3, updated_at = $4 where name = $1");
+    let values = [Value::Text(&secret.name), Value::Text(value), Value::Text(&secret.prefix), Value::Int(secret.updated_at)];
+    Ok(pool.run(&sql, &values).await? > 0)
+}
+
+/// Lets go of a secret; answers whether there was one.
+///
+/// # Errors
+/// What the database says.
+pub async fn delete(pool: &Pool, name: &str) -> sqlx::Result<bool> {
+    let sql = Statement::both("delete from cs_secret where name = $1");
+    Ok(pool.run(&sql, &[Value::Text(name)]).await? > 0)
+}
+
+/// All secrets by their names, without their values.
+///
+/// # Errors
+/// What the database says.
+pub async fn all(pool: &Pool) -> sqlx::Result<Vec<Secret>> {
+    let sql = Statement::of(
+        "select name, prefix, updated_at from cs_secret order by name",
+        "select name, prefix, updated_at from cs_secret order by name collate \"C\"",
+    );
+    let secret = |it: &Row| Ok(Secret { name: it.text("name")?, prefix: it.text("prefix")?, updated_at: it.int("updated_at")? });
+    pool.all(&sql, &[]).await?.iter().map(secret).collect()
+}
+
+/// All values by their names.
+///
+/// # Errors
+/// What the database says.
+pub async fn values(pool: &Pool) -> sqlx::Result<BTreeMap<String, String>> {
+    let sql = Statement::both("select name, value from cs_secret");
+    pool.all(&sql, &[]).await?.iter().map(|it| Ok((it.text("name")?, it.text("value")?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::each;
+
+    #[tokio::test]
+    async fn secrets_are_kept_replaced_and_let_go() {
+        let secret = |name: &str, updated_at| Secret { name: name.to_owned(), prefix: "sk-".to_owned(), updated_at };
+        for database in each().await {
+            let pool = &database.pool;
+            assert!(!replace(pool, &secret("CRM", 1), "one").await.expect("an answer"));
+            assert!(insert(pool, &secret("CRM", 1), "one").await.expect("an answer"));
+            assert!(!insert(pool, &secret("CRM", 2), "two").await.expect("an answer"), "it is there");
+            assert!(replace(pool, &secret("CRM", 2), "t\"wo'").await.expect("an answer"));
+            assert!(insert(pool, &secret("API", 3), "three").await.expect("an answer"));
+            assert_eq!(all(pool).await.expect("secrets"), [secret("API", 3), secret("CRM", 2)]);
+            let expected = [("API", "three"), ("CRM", "t\"wo'")].map(|it| (it.0.to_owned(), it.1.to_owned()));
+            assert_eq!(values(pool).await.expect("values"), BTreeMap::from(expected));
+            assert!(delete(pool, "CRM").await.expect("an answer") && !delete(pool, "CRM").await.expect("an answer"));
+            assert_eq!(all(pool).await.expect("secrets").len(), 1);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What was published. A version never changes.
+
+use convengine_core::turn::Millis;
+
+use crate::store::database::{Connection, Pool, Row, Statement, Value};
+
+/// A version without its document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// Its number, from 1 on.
+    pub number: i64,
+    /// The hash of what of the document counts.
+    pub snapshot: String,
+    /// When it was published.
+    pub published_at: Millis,
+    /// Whether it is the newest one.
+    pub live: bool,
+}
+
+/// What is published.
+#[derive(Debug, Clone, Copy)]
+pub struct Published<'p> {
+    /// The assistant.
+    pub assistant: &'p str,
+    /// The revision of the draft that it is.
+    pub revision: i64,
+    /// The hash of what of the document counts.
+    pub snapshot: &'p str,
+    /// The document as JSON.
+    pub document: &'p str,
+}
+
+/// Makes a version of a draft, which is live from then on; answers its number. Nothing when the draft is of another revision now.
+///
+/// # Errors
+/// What the database says; nothing is published then.
+pub async fn publish(connection: &mut Connection, published: &Published<'_>, at: Millis) -> sqlx::Result<Option<i64>> {
+    connection.begin().await?;
+    let done = match next(connection, published).await {
+        Ok(Some(number)) => insert(connection, published, number, at).await.map(|()| Some(number)),
+        other => other,
+    };
+    match done {
+        Ok(Some(number)) => connection.commit().await.map(|()| Some(number)),
+        other => {
+            connection.rollback().await?;
+            other
+        }
+    }
+}
+
+/// Takes the next number; whoever publishes the same assistant waits for the end of the transaction.
+async fn next(connection: &mut Connection, published: &Published<'_>) -> sqlx::Result<Option<i64>> {
+    let sql = Statement::both(
+        "update cs_assistant set live_version = coalesce(live_version, 0) + 1 where id = $1 and revision = $2 returning live_version",
+    );
+    let values = [Value::Text(published.assistant), Value::Int(published.revision)];
+    connection.first(&sql, &values).await?.map(|it| it.int("live_version")).transpose()
+}
+
+async fn insert(connection: &mut Connection, published: &Published<'_>, number: i64, at: Millis) -> sqlx::Result<()> {
+    let sql =
+        Statement::both("insert into cs_version (assistant_id, version, snapshot, document, published_at) values ($1, $2, $3, $4, $5)");
+    let values = [
+        Value::Text(published.assistant),
+        Value::Int(number),
+        Value::Text(published.snapshot),
+        Value::Text(published.document),
+        Value::Int(at),
+    ];
+    connection.run(&sql, &values).await.map(|_| ())
+}
+
+/// The versions of an assistant, the newest first.
+///
+/// # Errors
+/// What the database says.
+pub async fn all(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Version>> {
+    let sql = Statement::both(
+        "select v.version, v.snapshot, v.published_at, v.version = a.live_version as live
+         from cs_version v join cs_assistant a on a.id = v.assistant_id where v.assistant_id = $1 order by v.version desc",
+    );
+    let version = |it: &Row| {
+        Ok(Version {
+            number: it.int("version")?,
+            snapshot: it.text("snapshot")?,
+            published_at: it.int("published_at")?,
+            live: it.flag("live")?,
+        })
+    };
+    pool.all(&sql, &[Value::Text(assistant)]).await?.iter().map(version).collect()
+}
+
+/// The document of a version as JSON.
+///
+/// # Errors
+/// What the database says.
+pub async fn document(pool: &Pool, assistant: &str, number: i64) -> sqlx::Result<Option<String>> {
+    let sql = Statement::both("select document from cs_version where assistant_id = $1 and version = $2");
+    let row = pool.first(&sql, &[Value::Text(assistant), Value::Int(number)]).await?;
+    row.map(|it| it.text("document")).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::assistant::draft;
+    use crate::store::testing::each;
+
+    #[tokio::test]
+    async fn a_version_is_of_the_revision_that_was_looked_at() {
+        for mut database in each().await {
+            draft::save(&database.pool, "desk", "Desk", "{}", 5).await.expect("saved");
+            let of = |assistant: &'static str, revision, document| Published { assistant, revision, snapshot: "sha256:a", document };
+            let connection = &mut database.connection;
+            assert_eq!(publish(connection, &of("desk", 2, "{}"), 6).await.expect("an answer"), None, "nobody has looked at it");
+            assert_eq!(publish(connection, &of("shop", 1, "{}"), 6).await.expect("an answer"), None);
+            for (number, document) in [(1, r#"{"a":1}"#), (2, r#"{"a":2}"#)] {
+                assert_eq!(publish(connection, &of("desk", 1, document), 6 + number).await.expect("published"), Some(number));
+                assert_eq!(document_of(&database.pool, number).await.as_deref(), Some(document));
+            }
+            assert_eq!(document_of(&database.pool, 3).await, None);
+            let all = all(&database.pool, "desk").await.expect("versions");
+            let shown: Vec<_> = all.iter().map(|it| (it.number, it.published_at, it.live)).collect();
+            assert_eq!(shown, [(2, 8, true), (1, 7, false)]);
+            assert_eq!(draft::about(&database.pool, "desk").await.expect("an answer").and_then(|it| it.live_version), Some(2));
+        }
+    }
+
+    async fn document_of(pool: &Pool, number: i64) -> Option<String> {
+        document(pool, "desk", number).await.expect("an answer")
+    }
+}
