@@ -234,6 +234,9 @@ fn tables_of_the_database_itself_are_refused() {
     {
         refuses(sql, &[Dialect::Postgres]);
     }
+    for sql in ["select hex(value) from cs_secret", "select * from t where a in (select value from \"CS_Secret\")", "table cs_deployment"] {
+        refuses(sql, &BOTH);
+    }
     accepts("select * from main.t", &[Dialect::Sqlite]);
     accepts("select * from sales.orders", &[Dialect::Postgres]);
 }
