@@ -29,6 +29,7 @@ use crate::access::rate::Limits;
 use crate::access::routes::Routes;
 use crate::access::scope::Scopes;
 use crate::access::tokens::Tokens;
+use crate::assistant::vault::Vault;
 use crate::configured::Current;
 use crate::drive::Host;
 use crate::exit::Failure;
@@ -40,8 +41,8 @@ use crate::gate::Gate;
 use crate::http::connection::Patient;
 use crate::http::document::{self, Document};
 use crate::http::{
-    audit, cache, conversation, conversations, error, feedback, health, journal, metrics, observed, privacy, schema, snapshots, stomp,
-    stream,
+    assistant, audit, cache, conversation, conversations, error, feedback, health, journal, metrics, observed, privacy, schema, snapshots,
+    stomp, stream,
 };
 use crate::observe::{self, Meter, Traces};
 use crate::settings::{Mode, Settings, Stomp};
@@ -82,7 +83,18 @@ pub fn routes(sse: bool, stomp: Option<&Stomp>) -> Routes {
         .told(Scopes::ADMIN, routes!(snapshots::activate))
         .told(Scopes::ADMIN, routes!(snapshots::rollback))
         .told(Scopes::ADMIN, routes!(privacy::delete))
-        .told(Scopes::ADMIN, routes!(privacy::forget));
+        .told(Scopes::ADMIN, routes!(privacy::forget))
+        .administered(routes!(assistant::flow::list))
+        .administered(routes!(assistant::flow::read))
+        .administered(routes!(assistant::flow::save))
+        .administered(routes!(assistant::versions::validate))
+        .administered(routes!(assistant::versions::publish))
+        .administered(routes!(assistant::versions::list))
+        .administered(routes!(assistant::versions::restore))
+        .administered(routes!(assistant::deployments::create))
+        .administered(routes!(assistant::secrets::keep))
+        .administered(routes!(assistant::secrets::list))
+        .administered(routes!(assistant::secrets::delete));
     let routes = if sse { routes.heard(routes!(stream::events)) } else { routes };
     stomp.into_iter().fold(routes, stomp::routes)
 }
@@ -116,7 +128,8 @@ async fn door(settings: &Settings, reach: Reach, hosts: Vec<(Settings, Arc<Host>
     };
     let listed = settings.security.origins.clone();
     let origins = listed.map_or_else(|| if local { Origins::Local } else { Origins::Listed(Vec::new()) }, Origins::Listed);
-    let mut door = Door { mode, routes: Vec::new(), tenants: BTreeMap::new(), tokens, origins };
+    let administrator = settings.administrator.clone();
+    let mut door = Door { mode, routes: Vec::new(), tenants: BTreeMap::new(), tokens, administrator, origins };
     for (settings, host) in hosts {
         let (router, routes) = routes(host.offers.sse(), host.offers.stomp()).into_parts();
         door.routes.extend(routes.into_iter().filter(|it| !door.routes.contains(it)).collect::<Vec<_>>());
@@ -158,6 +171,8 @@ pub async fn host(settings: &Settings, traces: Traces) -> Result<(Arc<Host>, Joi
     let mut connection = store::connect_ready(place).await?;
     let current = Current::start(&mut connection, place, &settings.tree).await?;
     let readers = store::readers(place).await?;
+    let vault = Vault::default();
+    vault.refresh(&readers, &settings.secrets).await.map_err(|it| store::unusable(place, &it))?;
     let (writer, writing) = Writer::start(connection, place.clone(), meter.clone());
     let host = Host {
         current,
@@ -172,6 +187,7 @@ pub async fn host(settings: &Settings, traces: Traces) -> Result<(Arc<Host>, Joi
         queries: Queries::at(settings.tool_database.as_ref().unwrap_or(&place.url))?,
         file_roots: Arc::clone(&settings.file_roots),
         secrets: Arc::clone(&settings.secrets),
+        vault,
         redaction: Arc::clone(&settings.redaction),
         turns: settings.turns,
         limits: Limits::new(settings.security.rates),

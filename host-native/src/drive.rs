@@ -13,6 +13,7 @@ use tracing::Instrument;
 use uuid::Uuid;
 
 use crate::access::rate::Limits;
+use crate::assistant::vault::Vault;
 use crate::clock;
 use crate::configured::{Configured, Current};
 use crate::crash;
@@ -55,6 +56,8 @@ pub struct Host {
     pub file_roots: Arc<Roots>,
     /// What may leave this server nowhere.
     pub secrets: Arc<Secrets>,
+    /// Keeps those of the database in step with it.
+    pub vault: Vault,
     /// What is struck out of everything that comes in.
     pub redaction: Arc<Redaction>,
     /// Who listens to turns.

@@ -1,4 +1,5 @@
-//! Takes the rows that another process has taken: an import, an activation or a refresh there is one here too.
+//! Takes the rows that another process has taken: an import, an activation or a refresh there is one here too, and a secret that is kept
+//! there is known here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use crate::configured::Refused;
 use crate::drive::Host;
 use crate::store::activation;
 
-/// How often the newest activation is looked at: one row by its key.
+/// How often the newest activation is looked at: one row by its key; and the names of the secrets.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Looks from now on.
@@ -24,6 +25,9 @@ pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
 }
 
 async fn look(host: &Host) {
+    if let Err(error) = host.vault.follow(&host.readers, &host.secrets).await {
+        tracing::debug!(%error, "the secrets of the database cannot be read");
+    }
     let newest = match activation::newest_of(&host.readers).await {
         Ok(newest) => newest.map_or(0, |it| it.number),
         Err(error) => {

@@ -5,6 +5,7 @@
 pub mod access;
 pub mod app;
 pub mod arguments;
+pub mod assistant;
 pub mod audit;
 pub mod clock;
 pub mod command;

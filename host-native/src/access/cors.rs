@@ -9,7 +9,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 /// How long browsers remember what they were told.
 const REMEMBERED: Duration = Duration::from_secs(3600);
 
-const METHODS: [Method; 4] = [Method::GET, Method::POST, Method::DELETE, Method::OPTIONS];
+const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS];
 
 const SENT: [HeaderName; 7] = [
     header::CONTENT_TYPE,

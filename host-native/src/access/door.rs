@@ -2,7 +2,7 @@
 //! Behind it a call sees one tenant and nothing of the others.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tower::ServiceExt;
 
+use super::administrator::{Administrator, is_local};
 use super::caller::Caller;
 use super::cors::Origins;
 use super::keys::{self, Keys};
@@ -38,6 +39,8 @@ pub struct Door {
     pub tenants: BTreeMap<Option<String>, Tenant>,
     /// Reads tokens, where the mode has them.
     pub tokens: Option<Tokens>,
+    /// Who keeps assistants, where they have a token.
+    pub administrator: Option<Administrator>,
     /// The pages that may call.
     pub origins: Origins,
 }
@@ -82,12 +85,12 @@ pub async fn enter(State(door): State<Arc<Door>>, request: Request) -> Response 
 async fn answer(door: &Door, route: &Route, mut request: Request) -> Response {
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let refused = |it: ApiError| it.into_response();
-    let known = match door.known(route, &method, &uri, request.headers()).await {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|it| it.0.ip());
+    let known = match door.known(route, &method, &uri, request.headers(), peer).await {
         Ok(known) => known,
         Err(refusal) => return refused(refusal),
     };
-    let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|it| it.0.ip().to_string());
-    let counted = known.caller.id().map(str::to_owned).or(address).unwrap_or_default();
+    let counted = known.caller.id().map(str::to_owned).or(peer.map(|it| it.to_string())).unwrap_or_default();
     let standing = match known.tenant.host.limits.caller(&counted, &uri) {
         Ok(standing) => standing,
         Err(refusal) => return refused(refusal),
@@ -102,10 +105,22 @@ async fn answer(door: &Door, route: &Route, mut request: Request) -> Response {
 
 impl Door {
     /// Who calls, when they may.
-    async fn known(&self, route: &Route, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Known<'_>, ApiError> {
+    async fn known(
+        &self,
+        route: &Route,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        peer: Option<IpAddr>,
+    ) -> Result<Known<'_>, ApiError> {
         if headers.contains_key(header::UPGRADE) && !self.origins.allow_socket(headers) {
             let message = "pages of this origin may not listen: add it to convengine.security.cors.allowed-origins";
             return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message));
+        }
+        if route.administers
+            && let Some(known) = self.administrator(uri, headers, peer)?
+        {
+            return Ok(known);
         }
         let mut said = InAddress::default();
         if route.in_address {
@@ -130,6 +145,30 @@ impl Door {
         let challenge = format!("Bearer realm=\"convengine\", error=\"insufficient_scope\", scope=\"{}\"", route.needs.text());
         challenged(&mut refused, &challenge);
         Err(refused)
+    }
+
+    /// Somebody who keeps assistants by a token, or from this machine where nobody has to say who they are; nothing where keys decide.
+    fn administrator(&self, uri: &Uri, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Option<Known<'_>>, ApiError> {
+        let caller = match &self.administrator {
+            Some(administrator) => match presented(headers) {
+                Some(text) if administrator.is(&text) => Caller::named("administrator"),
+                _ if !self.mode.is_none() => return Ok(None),
+                Some(_) => return Err(unauthorized(uri, Some("it is not that of convengine.admin-token"))),
+                None => return Err(unauthorized(uri, None)),
+            },
+            None if !self.mode.is_none() => return Ok(None),
+            // A page that somebody looks at on this machine calls from there, too.
+            None if is_local(peer, headers) && self.origins.allow_socket(headers) => Caller::default(),
+            None => {
+                let mut refused =
+                    ApiError::new(StatusCode::UNAUTHORIZED, uri, "this path answers its own machine alone: set convengine.admin-token");
+                challenged(&mut refused, "Bearer realm=\"convengine\"");
+                return Err(refused);
+            }
+        };
+        let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned);
+        let tenant = self.named(name, uri)?;
+        Ok(Some(Known { tenant, caller, scopes: Scopes::ADMIN }))
     }
 
     async fn by_key(&self, text: &str, uri: &Uri) -> Result<Known<'_>, ApiError> {
@@ -162,7 +201,7 @@ impl Door {
         Ok(Known { tenant, caller: Caller::named(&format!("token {}", claims.subject)), scopes: claims.scopes })
     }
 
-    /// The tenant of a name where nobody has to say who they are.
+    /// The tenant of a name where callers do not belong to one.
     fn named(&self, name: Option<String>, uri: &Uri) -> Result<&Tenant, ApiError> {
         if let Some(only) = self.tenants.get(&None) {
             return Ok(only);

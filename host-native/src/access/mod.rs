@@ -1,5 +1,6 @@
 //! Who may call what: everything that is decided before a call reaches the conversations of a tenant.
 
+pub mod administrator;
 pub mod caller;
 pub mod command;
 pub mod cors;

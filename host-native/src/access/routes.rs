@@ -24,6 +24,8 @@ pub struct Route {
     pub needs: Scopes,
     /// Whether who calls may be said in the address: browsers cannot send headers when they open a stream.
     pub in_address: bool,
+    /// Whether it is the administrator's: their token opens it, and where nobody has to say who they are it is for this machine alone.
+    pub administers: bool,
 }
 
 /// Routes with what they need, and what the document tells of them.
@@ -46,6 +48,15 @@ impl Routes {
         self.take(needs, false, handlers)
     }
 
+    /// Adds what handlers say with which an administrator keeps assistants.
+    #[must_use]
+    pub fn administered(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        let before = self.list.len();
+        self = self.take(Scopes::ADMIN, false, handlers);
+        self.list.iter_mut().skip(before).for_each(|it| it.administers = true);
+        self
+    }
+
     /// Adds what handlers say on which browsers listen.
     #[must_use]
     pub fn heard(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
@@ -54,7 +65,13 @@ impl Routes {
 
     fn take(mut self, needs: Scopes, in_address: bool, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
         let told = methods(&handlers.1);
-        self.list.extend(told.into_iter().map(|(method, path)| Route { method: Some(method), path, needs, in_address }));
+        self.list.extend(told.into_iter().map(|(method, path)| Route {
+            method: Some(method),
+            path,
+            needs,
+            in_address,
+            administers: false,
+        }));
         self.router = self.router.routes(handlers);
         self
     }
@@ -62,7 +79,7 @@ impl Routes {
     /// Adds a path on which browsers listen, with its methods, of which the document tells nothing.
     #[must_use]
     pub fn stream(mut self, path: &str, methods: MethodRouter<Arc<Host>>) -> Self {
-        self.list.push(Route { method: None, path: path.to_owned(), needs: Scopes::LISTEN, in_address: true });
+        self.list.push(Route { method: None, path: path.to_owned(), needs: Scopes::LISTEN, in_address: true, administers: false });
         self.router = self.router.route(path, methods);
         self
     }
@@ -126,7 +143,7 @@ mod tests {
     use super::*;
 
     fn route(method: Option<Method>, path: &str, needs: Scopes) -> Route {
-        Route { method, path: path.to_owned(), needs, in_address: false }
+        Route { method, path: path.to_owned(), needs, in_address: false, administers: false }
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub async fn refresh(State(host): State<Arc<Host>>, uri: Uri) -> Result<String, 
         Err(Refused::Database(error)) => Err(ApiError::of_database(&error, &uri)),
         Err(Refused::Errors(issues)) => {
             let message = "the rows have errors that were not there before: correct them and try again; turns run on as before";
-            Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).because(issues))
+            Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).because(&issues))
         }
     }
 }

@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
+use super::error::ASSISTANTS;
 use super::schemas;
 use crate::access::routes::{Route, find};
 use crate::settings::merge;
@@ -40,7 +41,7 @@ pub fn whole(told: OpenApi, routes: &[Route]) -> Value {
     for (path, item) in document.get_mut("paths").and_then(Value::as_object_mut).into_iter().flatten() {
         for (method, operation) in item.as_object_mut().into_iter().flatten().filter(|it| it.1.get("responses").is_some()) {
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap_or_default();
-            complete(operation, find(routes, &method, path));
+            complete(operation, path, find(routes, &method, path));
         }
     }
     merge(&mut document, base());
@@ -58,6 +59,7 @@ fn base() -> Value {
         },
         "tags": [
             {"name": "conversation", "description": "Messages and what becomes of them"},
+            {"name": "assistants", "description": "Flow documents and what they need"},
             {"name": "operations", "description": "For those who run the server"},
         ],
         "components": {
@@ -71,11 +73,12 @@ fn base() -> Value {
 }
 
 /// Adds what the operation has in common with all others: the scope in words, the refusals of those who guard it, and their form.
-fn complete(operation: &mut Value, route: Option<&Route>) {
+fn complete(operation: &mut Value, path: &str, route: Option<&Route>) {
     let Some(members) = operation.as_object_mut() else { return };
     if let Some(route) = route {
+        let instead = if route.administers { " The token of convengine.admin-token does as well." } else { "" };
         let said = members.get("description").and_then(Value::as_str).map(|it| format!("{it}\n\n")).unwrap_or_default();
-        members.insert("description".to_owned(), format!("{said}Scope: {}, where keys are asked for.", route.needs).into());
+        members.insert("description".to_owned(), format!("{said}Scope: {}, where keys are asked for.{instead}", route.needs).into());
         let scopes = route.needs.text();
         let by = |scheme: &str| scopes.split(' ').map(|it| json!({scheme: [it]})).collect::<Vec<_>>();
         members.insert("security".to_owned(), [by("bearer"), by("api_key")].concat().into());
@@ -91,7 +94,8 @@ fn complete(operation: &mut Value, route: Option<&Route>) {
     }
     for (_, answer) in responses.iter_mut().filter(|it| it.0.as_str() >= "400") {
         let Some(answer) = answer.as_object_mut() else { continue };
-        let refusal = json!({"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}});
+        let form = if path.starts_with(ASSISTANTS) { "AssistantRefusal" } else { "Refusal" };
+        let refusal = json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{form}")}}});
         answer.entry("content").or_insert(refusal);
     }
     for (_, answer) in responses.iter_mut() {

@@ -1,14 +1,17 @@
-//! The body of every answer that is not a success.
+//! The body of every answer that is not a success. Paths of assistants have a form of their own. (`convoship-http.md` 1)
 
 use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use convengine_core::config::Issue;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::clock;
 use crate::drive::Refusal;
 use crate::writer::CommitError;
+
+/// Where the paths of assistants begin.
+pub const ASSISTANTS: &str = "/v1/";
 
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
@@ -17,21 +20,54 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 pub struct ApiError {
     status: StatusCode,
     path: String,
+    code: Option<&'static str>,
     message: String,
-    issues: Vec<Issue>,
+    issues: Vec<Value>,
     headers: Box<HeaderMap>,
 }
 
 impl ApiError {
     /// Refuses a request; the message says what to do.
     pub fn new(status: StatusCode, uri: &Uri, message: impl Into<String>) -> Self {
-        ApiError { status, path: uri.path().to_owned(), message: message.into(), issues: Vec::new(), headers: Box::default() }
+        ApiError { status, path: uri.path().to_owned(), code: None, message: message.into(), issues: Vec::new(), headers: Box::default() }
     }
 
-    /// Adds what is wrong with a configuration.
+    /// Adds what is wrong with a configuration or a document.
     #[must_use]
-    pub fn because(self, issues: Vec<Issue>) -> Self {
-        ApiError { issues, ..self }
+    pub fn because<I: Serialize>(self, issues: &[I]) -> Self {
+        ApiError { issues: issues.iter().map(|it| json!(it)).collect(), ..self }
+    }
+
+    /// Gives it a code, which the paths of assistants show; without one it is the status in words.
+    #[must_use]
+    pub fn coded(self, code: &'static str) -> Self {
+        ApiError { code: Some(code), ..self }
+    }
+
+    /// Whether this is its code.
+    pub fn is_code(&self, code: &str) -> bool {
+        self.code == Some(code)
+    }
+
+    fn code(&self) -> String {
+        match (self.code, self.status) {
+            (Some(code), _) => code.to_owned(),
+            (None, StatusCode::TOO_MANY_REQUESTS) => "rate_limited".to_owned(),
+            (None, status) => status.canonical_reason().unwrap_or("error").to_lowercase().replace(' ', "_"),
+        }
+    }
+
+    fn body(&self) -> Value {
+        if self.path.starts_with(ASSISTANTS) {
+            return json!({"error": {"code": self.code(), "message": self.message}});
+        }
+        json!({
+            "timestamp": clock::iso_text(clock::now()),
+            "status": self.status.as_u16(),
+            "error": self.status.canonical_reason(),
+            "path": self.path,
+            "message": self.message,
+        })
     }
 
     /// The headers that go along.
@@ -75,13 +111,7 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut body = json!({
-            "timestamp": clock::iso_text(clock::now()),
-            "status": self.status.as_u16(),
-            "error": self.status.canonical_reason(),
-            "path": self.path,
-            "message": self.message,
-        });
+        let mut body = self.body();
         if let (Value::Object(members), false) = (&mut body, self.issues.is_empty()) {
             members.insert("issues".to_owned(), json!(self.issues));
         }

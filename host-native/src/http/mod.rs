@@ -1,5 +1,6 @@
 //! The HTTP surface.
 
+pub mod assistant;
 pub mod attachment;
 pub mod audit;
 pub mod cache;

@@ -23,7 +23,7 @@ const MOST: usize = 80 * 1024 * 1024;
 const LIMIT: usize = 2 * 1024 * 1024;
 
 /// How long of a body nothing may come.
-const SILENCE: Duration = Duration::from_secs(30);
+pub const SILENCE: Duration = Duration::from_secs(30);
 
 /// Levels of a client's parameters. They are stored within other JSON, and JSON is read 127 levels deep at most.
 const DEEPEST: usize = 64;
@@ -190,7 +190,7 @@ fn is_within(value: &Value, levels: usize) -> bool {
 }
 
 /// Whether the body says that it is JSON.
-fn sends_json(headers: &HeaderMap) -> bool {
+pub fn sends_json(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let media = media(content_type);
     media == "application/json" || (media.starts_with("application/") && media.ends_with("+json"))

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::assistant;
 use crate::settings::merge;
 
 /// All forms by name.
 pub fn all() -> Value {
-    json!({
+    let mut all = json!({
         "Message": message(),
         "Answer": answer(),
         "Feedback": feedback(),
@@ -23,24 +24,29 @@ pub fn all() -> Value {
         "Readiness": readiness(),
         "Refusal": refusal(),
         "Issue": issue(),
-    })
+    });
+    merge(&mut all, assistant::schemas::all());
+    all
 }
 
 /// An object with these members, all of which are there.
-fn object(properties: Value) -> Value {
+pub fn object(properties: Value) -> Value {
     let required: Vec<String> = properties.as_object().map(|it| it.keys().cloned().collect()).unwrap_or_default();
     json!({"type": "object", "properties": properties, "required": required})
 }
 
-fn text(description: &str) -> Value {
+/// A text.
+pub fn text(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }
 
-fn maybe_text(description: &str) -> Value {
+/// A text, or null.
+pub fn maybe_text(description: &str) -> Value {
     json!({"type": ["string", "null"], "description": description})
 }
 
-fn list(items: &Value) -> Value {
+/// A list of these.
+pub fn list(items: &Value) -> Value {
     json!({"type": "array", "items": items})
 }
 

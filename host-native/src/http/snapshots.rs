@@ -90,7 +90,7 @@ async fn put_back(host: &Host, uri: &Uri, wanted: &Wanted) -> Result<Json<Value>
         Err(Refusal::Unfit(lines)) => Err(refuse(StatusCode::UNPROCESSABLE_ENTITY, lines.join("; "))),
         Err(Refusal::Errors(issues)) => {
             let message = "the rows have errors that are not there now: everything stays as it is".to_owned();
-            Err(refuse(StatusCode::UNPROCESSABLE_ENTITY, message).because(issues))
+            Err(refuse(StatusCode::UNPROCESSABLE_ENTITY, message).because(&issues))
         }
         Err(Refusal::Database(error)) => Err(ApiError::of_database(&error, uri)),
     }

@@ -34,6 +34,7 @@ use convengine_core::config::settings::normalise;
 use convengine_core::config::{Config, Severity, Tables};
 use serde_json::{Map, Value};
 
+use crate::access::administrator::Administrator;
 use crate::arguments::Options;
 use crate::exit::Failure;
 use crate::redact::Redaction;
@@ -52,6 +53,8 @@ pub struct Settings {
     pub llm: Llm,
     /// Who may call.
     pub security: Security,
+    /// Who keeps assistants, where they have a token.
+    pub administrator: Option<Administrator>,
     /// Which streams the server offers.
     pub stream: Stream,
     /// Where data of containers comes from; absent when no service is set up.
@@ -107,6 +110,7 @@ impl Settings {
             put(&mut tree, set, &mut problems);
         }
         let tenants = tree.as_object_mut().and_then(|it| it.shift_remove("tenants")).unwrap_or_default();
+        let administrator = Administrator::take(&mut tree, &mut problems);
         let pick = |option: &Option<String>, file: Option<String>, default: &str| option.clone().or(file).unwrap_or(default.to_owned());
         let given = Given {
             database: pick(&options.database, file.database, "sqlite:convengine.db"),
@@ -114,6 +118,7 @@ impl Settings {
             llm: llm::words(&options.llm, file.llm),
         };
         let mut settings = Settings::of(tree.clone(), &given, &mut problems);
+        settings.administrator = administrator;
         if problems.is_empty() {
             settings.tenants = tenants::read(&tenants, &tree, &given, &mut problems);
         }
@@ -159,6 +164,7 @@ impl Settings {
             listen: given.listen.clone(),
             llm: Llm { words: given.llm.clone(), ..llm },
             security,
+            administrator: None,
             stream,
             turns,
             container_url,

@@ -36,6 +36,9 @@ pub(super) fn read(tenants: &Value, tree: &Value, given: &Given, problems: &mut 
             problems.push(format!("{path}.database: is that of the tenant '{}': give each its own", other.0));
             continue;
         }
+        if over.as_object_mut().is_some_and(|it| it.shift_remove("admin-token").is_some()) {
+            problems.push(format!("{path}.admin-token: is the same for all tenants: set convengine.admin-token"));
+        }
         let security = over.get("security").and_then(Value::as_object);
         for key in security.into_iter().flat_map(|it| it.keys()).filter(|it| !OWN_SECURITY.contains(&it.as_str())) {
             problems.push(format!("{path}.security.{key}: is the same for all tenants: set convengine.security.{key}"));
@@ -109,6 +112,7 @@ mod tests {
             (json!({"a": 5}), "convengine.tenants.a.database: is missing"),
             (json!({"a": {"database": "sqlite:x"}, "b": {"database": "sqlite:x"}}), "is that of the tenant 'a'"),
             (json!({"a": {"database": "sqlite:x", "security": {"mode": "none"}}}), "set convengine.security.mode"),
+            (json!({"a": {"database": "sqlite:x", "admin-token": "t"}}), "set convengine.admin-token"),
             (json!({"a": {"database": "sqlite:x", "turn": {"lease": 0}}}), "tenant a: convengine.turn.lease"),
             (json!(5), "convengine.tenants: a tenant needs a name"),
         ] {

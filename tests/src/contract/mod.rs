@@ -51,9 +51,13 @@ pub struct Operation {
 #[derive(Debug, Clone)]
 pub struct Document(Value);
 
+/// Where paths begin whose refusals have a form of their own.
+const ASSISTANTS: &str = "/v1/";
+
 /// Whether a refusal says what earlier calls have left: what is deleted is gone, and not every hash is one.
 fn depends(operation: &Operation, status: u16) -> bool {
-    status == 409 || status == 404 && (operation.method == "DELETE" || operation.path.contains("{hash}"))
+    let of_assistant = operation.path.starts_with(ASSISTANTS) && matches!(status, 404 | 422);
+    of_assistant || status == 409 || status == 404 && (operation.method == "DELETE" || operation.path.contains("{hash}"))
 }
 
 impl Document {
@@ -112,7 +116,7 @@ impl Document {
             if documented.is_none() && !elsewhere {
                 return Some("the status is not documented".to_owned());
             }
-            return self.refusal(reply, &content);
+            return self.refusal(&call.path, reply, &content);
         }
         let Some(documented) = documented else {
             let elsewhere = call.method != operation.method || call.wrong.as_deref().is_some_and(|it| it.starts_with("path"));
@@ -131,11 +135,14 @@ impl Document {
         }
     }
 
-    fn refusal(&self, reply: &Reply, content: &str) -> Option<String> {
+    fn refusal(&self, path: &str, reply: &Reply, content: &str) -> Option<String> {
         if content != "application/json" {
             return Some(format!("a refusal has the content type '{content}'"));
         }
         let told = serde_json::from_slice::<Value>(&reply.body).unwrap_or_default();
+        if path.starts_with(ASSISTANTS) {
+            return self.check(&json!({"$ref": "#/$defs/AssistantRefusal"}), &reply.body);
+        }
         if told["status"] != reply.status {
             return Some("a refusal tells of another status than its own".to_owned());
         }

@@ -158,7 +158,8 @@ fn the_document_tells_of_keys_scopes_and_refusals_sqlite() {
             assert_eq!(operation["security"].is_array(), guarded, "{method} {path}");
             assert_eq!(operation["description"].as_str().is_some_and(|it| it.contains("Scope: ")), guarded, "{method} {path}");
             for (status, response) in operation["responses"].as_object().unwrap() {
-                let refusal = &response["content"]["application/json"]["schema"]["$ref"] == "#/components/schemas/Refusal";
+                let form = if path.starts_with("/v1/") { "AssistantRefusal" } else { "Refusal" };
+                let refusal = response["content"]["application/json"]["schema"]["$ref"] == format!("#/components/schemas/{form}");
                 assert_eq!(refusal, status.as_str() >= "400", "{method} {path} {status}");
             }
             assert!(!operation["summary"].as_str().unwrap_or_default().is_empty(), "{method} {path} has no sentence");

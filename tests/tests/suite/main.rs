@@ -2,6 +2,7 @@
 
 mod access;
 mod accessibility;
+mod assistants;
 mod browser;
 mod budget;
 mod chat;

@@ -62,6 +62,14 @@ fn no_route_leads_from_one_tenant_to_another() {
     two.b.sql().run("update ce_response set exact_text = 'Only B says this.' where intent_code = 'ORDERS'");
     let (a, b) = (two.key("a", "admin"), two.key("b", "admin"));
     let server = two.serve(&KEYS);
+    for (method, path, body) in [
+        ("PUT", "/v1/agents/desk/flow", r#"{"id":"desk","name":"Only B has this desk"}"#),
+        ("POST", "/v1/agents/desk/publish", ""),
+        ("POST", "/v1/secrets", r#"{"name":"ONLY_B","value":"Only B knows"}"#),
+    ] {
+        let made = call(&server, method, path, &[("X-API-Key", &b)], body);
+        assert!((200..300).contains(&made.status), "{made:?}");
+    }
     assert_eq!(say(&server, &b, "my order of b")["payload"]["value"], "Only B says this.");
     // Each route is called as A, who knows the id of B's conversation.
     for (method, path, _, body) in ROUTES {
@@ -70,7 +78,10 @@ fn no_route_leads_from_one_tenant_to_another() {
         let answer = call(&server, method, path, &[("X-API-Key", &a)], body);
         assert!(two.b.sql().everything() == before, "{method} {path}: nothing of B is changed");
         let (own_text, text) = (own.text.clone(), answer.text.clone());
-        assert!(!text.contains("Only B") && !text.contains("order of b") && !text.contains("of_b"), "{method} {path}: {text}");
+        assert!(
+            !text.contains("Only B") && !text.contains("order of b") && !text.contains("of_b") && !text.contains("ONLY_B"),
+            "{method} {path}: {text}"
+        );
         match (method, path) {
             ("POST", MESSAGE) => {
                 assert_eq!(answer.json()["payload"]["value"], "Your order is on its way.");
@@ -110,6 +121,20 @@ fn no_route_leads_from_one_tenant_to_another() {
                 call(&server, "POST", "/api/v1/cache/refresh", &[("X-API-Key", &b)], "");
             }
             ("POST", "/api/v1/privacy/forget") => assert_eq!(answer.json(), json!({"forgotten": 0})),
+            ("GET", "/v1/agents") => assert_eq!((answer.json(), own_text.contains("Only B")), (json!({"agents": []}), true)),
+            ("GET", "/v1/agents/{agent}/flow" | "/v1/agents/{agent}/versions")
+            | ("POST", "/v1/agents/{agent}/flow/validate-publish" | "/v1/agents/{agent}/versions/{version}/restore") => {
+                assert_eq!((answer.status, own.status), (404, 200), "{method} {path}: it is not A's assistant");
+            }
+            ("POST", "/v1/agents/{agent}/publish" | "/v1/agents/{agent}/deployments") => {
+                assert_eq!((answer.status, own.status), (404, 201), "{method} {path}: it is not A's assistant");
+            }
+            ("PUT", "/v1/agents/{agent}/flow") => {
+                assert_eq!((&answer.json()["revision"], &own.json()["revision"]), (&json!(1), &json!(3)), "each has its own");
+            }
+            ("POST", "/v1/secrets") => assert_eq!((answer.status, own.status), (201, 201), "the name is new to each"),
+            ("GET", "/v1/secrets") => assert!(text.contains("CRM_KEY") && own_text.contains("ONLY_B"), "{text}"),
+            ("DELETE", "/v1/secrets/{name}") => assert_eq!((answer.status, own.status), (204, 204), "each has its own"),
             ("DELETE", "/api/v1/conversation/{id}") => assert_eq!((answer.status, own.status), (404, 200), "it is not A's conversation"),
             _ => panic!("{method} {path} has no row of its own here: say what another tenant must not get"),
         }

@@ -1,0 +1,102 @@
+//! The administrator of assistants: `convengine.admin-token`, and who may do without one. (`convoship-http.md` 1)
+
+use std::fmt;
+use std::net::IpAddr;
+
+use axum::http::HeaderMap;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::secrets::resolve;
+
+/// The header by which a proxy says for whom it asks.
+const FORWARDED: [&str; 2] = ["forwarded", "x-forwarded-for"];
+
+/// A token of which the hash is known and nothing else; printing does not show even that.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Administrator([u8; 32]);
+
+impl fmt::Debug for Administrator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[token]")
+    }
+}
+
+impl Administrator {
+    /// Takes the setting out of a normalised tree, so that it goes nowhere with it; it is the token, `env:VARIABLE` or `file:PATH`.
+    pub fn take(tree: &mut Value, problems: &mut Vec<String>) -> Option<Administrator> {
+        let given = match tree.as_object_mut()?.shift_remove("admin-token")? {
+            Value::Null => return None,
+            Value::String(text) => text,
+            Value::Number(number) => number.to_string(),
+            _ => {
+                // What was given is not shown: it may be the token.
+                problems.push("convengine.admin-token: is no text: write the token, env:VARIABLE or file:PATH".to_owned());
+                return None;
+            }
+        };
+        let given = given.trim();
+        if !given.starts_with("env:") && !given.starts_with("file:") {
+            return (!given.is_empty()).then(|| Administrator::of(given));
+        }
+        let resolved = resolve(given).map_err(|it| problems.push(format!("convengine.admin-token: {it}")));
+        resolved.ok().map(|it| Administrator::of(&it))
+    }
+
+    fn of(token: &str) -> Administrator {
+        Administrator(Sha256::digest(token.as_bytes()).into())
+    }
+
+    /// Whether a text is the token; it takes as long for every other one.
+    pub fn is(&self, text: &str) -> bool {
+        let other = Administrator::of(text);
+        self.0.iter().zip(other.0).fold(0, |differ, (one, other)| differ | (one ^ other)) == 0
+    }
+}
+
+/// Whether a call comes from this machine: from its own address, and not for somebody else.
+pub fn is_local(peer: Option<IpAddr>, headers: &HeaderMap) -> bool {
+    peer.is_some_and(|it| it.to_canonical().is_loopback()) && !FORWARDED.iter().any(|it| headers.contains_key(*it))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_taken_out_of_the_settings_and_not_shown() {
+        let take = |given: Value| {
+            let (mut tree, mut problems) = (json!({"admin-token": given, "input": {}}), Vec::new());
+            let found = Administrator::take(&mut tree, &mut problems);
+            assert_eq!(tree, json!({"input": {}}));
+            (found, problems)
+        };
+        let (found, problems) = take(json!(" let-me-in "));
+        let found = found.expect("a token");
+        assert!(found.is("let-me-in") && !found.is("let-me-i") && !found.is("") && problems.is_empty());
+        assert_eq!(format!("{found:?}"), "[token]");
+        assert!(take(json!(1234)).0.is_some_and(|it| it.is("1234")));
+        for nothing in [json!(""), json!(" "), Value::Null] {
+            assert_eq!(take(nothing), (None, Vec::new()));
+        }
+        for wrong in [json!(["hunter2"]), json!("env:CONVENGINE_NO_SUCH_TOKEN"), json!("file:/nowhere/at-all")] {
+            let (found, problems) = take(wrong);
+            assert!(found.is_none() && problems.len() == 1 && !problems[0].contains("hunter2"), "{problems:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_for_somebody_else_does_not_come_from_this_machine() {
+        let from = |text: &str| text.parse().ok();
+        let none = HeaderMap::new();
+        assert!(["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"].iter().all(|it| is_local(from(it), &none)));
+        assert!(["10.0.0.1", "::ffff:10.0.0.1", "fe80::1"].iter().all(|it| !is_local(from(it), &none)) && !is_local(None, &none));
+        for name in FORWARDED {
+            let headers = HeaderMap::from_iter([(axum::http::HeaderName::from_static(name), HeaderValue::from_static("192.0.2.1"))]);
+            assert!(!is_local(from("127.0.0.1"), &headers), "{name}");
+        }
+    }
+}

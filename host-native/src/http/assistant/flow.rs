@@ -1,0 +1,106 @@
+//! `/v1/agents`: the documents that authors work on.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use convengine_core::config::flow::DocumentIssue;
+use serde_json::{Value, json};
+
+use super::{body, named, no_assistant};
+use crate::assistant::check;
+use crate::clock;
+use crate::drive::Host;
+use crate::http::error::{ApiError, not_found};
+use crate::store::assistant::draft;
+
+/// The assistants.
+#[utoipa::path(
+    get,
+    path = "/v1/agents",
+    tag = "assistants",
+    responses(
+        (status = 200, description = "All of them, by their ids", body = ref("#/components/schemas/Assistants")),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
+    let all = draft::all(&host.readers).await.map_err(|it| ApiError::of_database(&it, &uri))?;
+    let one = |it: &draft::Assistant| json!({"id": it.id, "name": it.name, "revision": it.revision, "live_version": it.live_version});
+    Ok(Json(json!({"agents": all.iter().map(one).collect::<Vec<_>>()})))
+}
+
+/// The draft of an assistant, with everything that its author has written.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/flow",
+    tag = "assistants",
+    params(("agent" = String, Path, description = "The assistant")),
+    responses(
+        (status = 200, description = "The document", body = ref("#/components/schemas/Flow")),
+        (status = 404, description = "There is no such assistant"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
+    let id = named(id, &uri)?;
+    let found = draft::find(&host.readers, &id).await.map_err(|it| ApiError::of_database(&it, &uri))?;
+    let document = found.ok_or_else(|| no_assistant(&uri))?.document;
+    Ok(([(header::CONTENT_TYPE, "application/json")], document).into_response())
+}
+
+/// Saves a draft, which makes the assistant when there is none.
+#[utoipa::path(
+    put,
+    path = "/v1/agents/{agent}/flow",
+    tag = "assistants",
+    params(("agent" = String, Path, description = "The assistant")),
+    request_body = ref("#/components/schemas/Flow"),
+    responses(
+        (status = 200, description = "It is saved, with what is wrong with it", body = ref("#/components/schemas/Saved")),
+        (status = 400, description = "The body is not JSON"),
+        (status = 404, description = "The path cannot be read"),
+        (status = 408, description = "The body does not go on"),
+        (status = 415, description = "The body does not say that it is JSON"),
+        (status = 422, description = "It is no flow document, or of another id"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn save(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
+    let read = body::json(&uri, &headers, body, check::LARGEST).await;
+    let read = read.map_err(|it| if it.is_code("not_json") { it.because(&[unreadable()]) } else { it })?;
+    let document = read.ok_or_else(|| refused(&uri, &[check::too_large()]))?;
+    let issues = check::draft(&document);
+    if document.get("id").and_then(Value::as_str).is_some_and(|it| it != id) {
+        let message = format!("the document is of another assistant: give it the id '{id}', or put it to its own path");
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).coded("id_mismatch"));
+    }
+    if issues.iter().any(check::refuses) {
+        return Err(refused(&uri, &issues));
+    }
+    // What databases cannot keep in a column of its own is kept in the document.
+    let name = document.get("name").and_then(Value::as_str).unwrap_or_default().replace('\0', "\u{fffd}");
+    let saved = draft::save(&host.readers, &id, &name, &document.to_string(), clock::now()).await;
+    let revision = saved.map_err(|it| ApiError::of_database(&it, &uri))?;
+    Ok(Json(json!({"id": id, "revision": revision, "issues": issues})))
+}
+
+fn refused(uri: &Uri, issues: &[DocumentIssue]) -> ApiError {
+    let message = "the document cannot be kept: correct the errors among its issues";
+    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).coded("invalid_document").because(issues)
+}
+
+fn unreadable() -> DocumentIssue {
+    DocumentIssue::error("D001", "", "the document is not JSON").fix("send a flow document")
+}

@@ -1,0 +1,32 @@
+//! `/v1`: assistants and what their documents need. (`convoship-http.md` 1–3)
+
+pub mod body;
+pub mod deployments;
+pub mod flow;
+pub mod schemas;
+pub mod secrets;
+pub mod versions;
+
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
+use axum::http::{StatusCode, Uri};
+
+use super::error::ApiError;
+use crate::assistant::check::is_id;
+
+/// The assistant that a path names.
+///
+/// # Errors
+/// That there is none, for what can be no id.
+fn named(id: Result<Path<String>, PathRejection>, uri: &Uri) -> Result<String, ApiError> {
+    id.ok().map(|it| it.0).filter(|it| is_id(it)).ok_or_else(|| no_assistant(uri))
+}
+
+fn no_assistant(uri: &Uri) -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, uri, "there is no such assistant: put its flow document first")
+}
+
+/// The form of a number that versions have.
+fn number(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|it| *it > 0 && text.bytes().all(|it| it.is_ascii_digit()))
+}

@@ -1,0 +1,128 @@
+//! `/v1/secrets`: what documents name and nobody reads.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use convengine_core::turn::Map;
+use serde_json::{Value, json};
+
+use super::body;
+use crate::assistant::vault::{is_name, prefix};
+use crate::clock;
+use crate::drive::Host;
+use crate::http::error::ApiError;
+use crate::store::assistant::secret::{self, Secret};
+
+/// Bytes of a value.
+const LONGEST: usize = 8 * 1024;
+
+/// Keeps a secret, in place of the one that has its name.
+#[utoipa::path(
+    post,
+    path = "/v1/secrets",
+    tag = "assistants",
+    request_body = ref("#/components/schemas/NewSecret"),
+    responses(
+        (status = 200, description = "It has another value now", body = ref("#/components/schemas/KeptSecret")),
+        (status = 201, description = "It is kept", body = ref("#/components/schemas/KeptSecret")),
+        (status = 400, description = "The body is not JSON"),
+        (status = 408, description = "The body does not go on"),
+        (status = 413, description = "The body is too long"),
+        (status = 415, description = "The body does not say that it is JSON"),
+        (status = 422, description = "The name or the value is not right"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn keep(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let given = body::object(&uri, &headers, body).await?;
+    let (name, value) = read(&given).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).coded("invalid_secret"))?;
+    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
+    let secret = Secret { name: name.to_owned(), prefix: prefix(value), updated_at: clock::now() };
+    let mut replaced = secret::replace(&host.readers, &secret, value).await.map_err(database)?;
+    if !replaced && !secret::insert(&host.readers, &secret, value).await.map_err(database)? {
+        // Somebody else has kept one of this name just now.
+        replaced = secret::replace(&host.readers, &secret, value).await.map_err(database)?;
+    }
+    host.vault.refresh(&host.readers, &host.secrets).await.map_err(database)?;
+    let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, Json(json!({"name": secret.name, "prefix": secret.prefix}))))
+}
+
+/// The secrets by their names, without their values.
+#[utoipa::path(
+    get,
+    path = "/v1/secrets",
+    tag = "assistants",
+    responses(
+        (status = 200, description = "All of them", body = ref("#/components/schemas/KeptSecrets")),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
+    let all = secret::all(&host.readers).await.map_err(|it| ApiError::of_database(&it, &uri))?;
+    let one = |it: &Secret| json!({"name": it.name, "prefix": it.prefix, "updated_at": clock::iso_text(it.updated_at)});
+    Ok(Json(json!({"secrets": all.iter().map(one).collect::<Vec<_>>()})))
+}
+
+/// Lets go of a secret; what names it fails from then on.
+#[utoipa::path(
+    delete,
+    path = "/v1/secrets/{name}",
+    tag = "assistants",
+    params(("name" = String, Path, description = "The secret")),
+    responses(
+        (status = 204, description = "It is gone"),
+        (status = 404, description = "There is no such secret"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, name: Result<Path<String>, PathRejection>) -> Result<StatusCode, ApiError> {
+    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "there is no such secret: it may be gone already");
+    let name = name.ok().map(|it| it.0).filter(|it| is_name(it)).ok_or_else(unknown)?;
+    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
+    if !secret::delete(&host.readers, &name).await.map_err(database)? {
+        return Err(unknown());
+    }
+    host.vault.refresh(&host.readers, &host.secrets).await.map_err(database)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Name and value; what is wrong with the value is said without it.
+fn read(given: &Map) -> Result<(&str, &str), String> {
+    let text = |key: &str| given.get(key).and_then(Value::as_str);
+    let name = text("name").filter(|it| is_name(it));
+    let name = name.ok_or("the name cannot be that of a secret: use up to 64 capital letters, digits and '_', a letter first")?;
+    let value = text("value").filter(|it| !it.trim().is_empty()).ok_or("value is no text, or empty: send the value of the secret")?;
+    if value.contains('\0') || value.len() > LONGEST {
+        return Err(format!("the value has a NUL in it or is too long: send at most {LONGEST} bytes"));
+    }
+    Ok((name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_has_a_name_and_a_value_and_a_refusal_shows_neither() {
+        let given = |name: Value, value: Value| Map::from_iter([("name".to_owned(), name), ("value".to_owned(), value)]);
+        assert_eq!(read(&given(json!("CRM"), json!(" a b "))), Ok(("CRM", " a b ")));
+        for (name, value) in [
+            (json!("crm"), json!("hunter2")),
+            (json!("CRM"), json!(["hunter2"])),
+            (json!("CRM"), json!("hunter2\0")),
+            (json!("CRM"), json!("hunter2".repeat(2_000))),
+            (json!("CRM"), json!(" ")),
+            (json!(null), json!("hunter2")),
+        ] {
+            let given = given(name, value);
+            let reason = read(&given).expect_err("refused");
+            assert!(reason.contains("use") || reason.contains("send"), "{reason}");
+            assert!(!reason.contains("hunter2"), "{reason}");
+        }
+    }
+}

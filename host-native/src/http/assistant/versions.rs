@@ -1,0 +1,190 @@
+//! `/v1/agents/{agent}/publish` and what belongs to it: what was published, and the way back to it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+use convengine_core::config::flow::DocumentIssue;
+use serde_json::{Value, json};
+
+use super::{named, no_assistant, number};
+use crate::assistant::check::{self, Around};
+use crate::clock;
+use crate::drive::Host;
+use crate::http::error::{ApiError, not_found};
+use crate::store;
+use crate::store::assistant::draft;
+use crate::store::assistant::version::{self, Published};
+
+/// A draft that was looked at.
+struct Checked {
+    revision: i64,
+    document: Value,
+    text: String,
+    issues: Vec<DocumentIssue>,
+}
+
+/// Says what is wrong with the draft, as publishing it would, and changes nothing.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/flow/validate-publish",
+    tag = "assistants",
+    params(("agent" = String, Path, description = "The assistant")),
+    responses(
+        (status = 200, description = "Whether it could be published", body = ref("#/components/schemas/Validated")),
+        (status = 404, description = "There is no such assistant"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn validate(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
+    let checked = checked(&host, &uri, &named(id, &uri)?).await?;
+    let ok = !checked.issues.iter().any(DocumentIssue::is_error);
+    Ok(Json(json!({"ok": ok, "issues": checked.issues})))
+}
+
+/// Publishes the draft: it is the live version from then on.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/publish",
+    tag = "assistants",
+    params(("agent" = String, Path, description = "The assistant")),
+    responses(
+        (status = 201, description = "It is published", body = ref("#/components/schemas/Published")),
+        (status = 404, description = "There is no such assistant"),
+        (status = 409, description = "The draft was saved again meanwhile"),
+        (status = 422, description = "It has errors; the live version stays"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn publish(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let id = named(id, &uri)?;
+    let Checked { revision, document, text, issues } = checked(&host, &uri, &id).await?;
+    if issues.iter().any(DocumentIssue::is_error) {
+        let message = "the draft has errors: correct them, the live version stays";
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).coded("publish_blocked").because(&issues));
+    }
+    let snapshot = check::snapshot(&document);
+    let published = Published { assistant: &id, revision, snapshot: &snapshot, document: &text };
+    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
+    let mut connection = store::open(host.current.place(), false).await.map_err(database)?;
+    let number = version::publish(&mut connection, &published, clock::now()).await.map_err(database)?;
+    connection.close().await.map_err(database)?;
+    let Some(number) = number else {
+        let message = "the draft was saved again meanwhile: look at it and publish it again";
+        return Err(ApiError::new(StatusCode::CONFLICT, &uri, message).coded("draft_changed"));
+    };
+    Ok((StatusCode::CREATED, Json(json!({"version": number, "snapshot": snapshot, "issues": issues}))))
+}
+
+/// The versions of an assistant, the newest first.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/versions",
+    tag = "assistants",
+    params(("agent" = String, Path, description = "The assistant")),
+    responses(
+        (status = 200, description = "They, and which one is live", body = ref("#/components/schemas/Versions")),
+        (status = 404, description = "There is no such assistant"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn list(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
+    let id = named(id, &uri)?;
+    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
+    draft::about(&host.readers, &id).await.map_err(database)?.ok_or_else(|| no_assistant(&uri))?;
+    let all = version::all(&host.readers, &id).await.map_err(database)?;
+    let one = |it: &version::Version| {
+        let state = if it.live { "live" } else { "archived" };
+        json!({"version": it.number, "snapshot": it.snapshot, "state": state, "published_at": clock::iso_text(it.published_at)})
+    };
+    Ok(Json(json!({"versions": all.iter().map(one).collect::<Vec<_>>()})))
+}
+
+/// Makes a version the draft.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/versions/{version}/restore",
+    tag = "assistants",
+    params(
+        ("agent" = String, Path, description = "The assistant"),
+        ("version" = String, Path, description = "The number of the version"),
+    ),
+    responses(
+        (status = 200, description = "It is the draft now, as a new revision", body = ref("#/components/schemas/Restored")),
+        (status = 404, description = "There is no such assistant, or no such version"),
+        (status = 503, description = "The database does not answer"),
+    ),
+)]
+pub async fn restore(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let Ok(Path((id, wanted))) = path else { return Err(not_found(&uri)) };
+    let id = named(Ok(Path(id)), &uri)?;
+    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
+    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "there is no such version: ask for those that there are");
+    let number = number(&wanted).ok_or_else(unknown)?;
+    let text = version::document(&host.readers, &id, number).await.map_err(database)?.ok_or_else(unknown)?;
+    let document = document(&text, &uri)?;
+    let name = document.get("name").and_then(Value::as_str).unwrap_or_default().replace('\0', "\u{fffd}");
+    let revision = draft::save(&host.readers, &id, &name, &text, clock::now()).await.map_err(database)?;
+    Ok(Json(json!({"id": id, "revision": revision})))
+}
+
+/// The draft of an assistant, and what is wrong with it.
+async fn checked(host: &Host, uri: &Uri, id: &str) -> Result<Checked, ApiError> {
+    let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
+    let draft = draft::find(&host.readers, id).await.map_err(database)?.ok_or_else(|| no_assistant(uri))?;
+    // Another process may have taken up a secret just now.
+    host.vault.follow(&host.readers, &host.secrets).await.map_err(database)?;
+    let document = document(&draft.document, uri)?;
+    let around = Around { secrets: host.secrets.names(), targets: targets(host.current.settings()) };
+    let issues = check::publish(&document, &around);
+    Ok(Checked { revision: draft.revision, document, text: draft.document, issues })
+}
+
+/// A document that is kept.
+fn document(text: &str, uri: &Uri) -> Result<Value, ApiError> {
+    serde_json::from_str(text).map_err(|error| {
+        tracing::error!(%error, "a document that is kept cannot be read");
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, "the document that is kept cannot be read: put it again")
+    })
+}
+
+/// The local targets that documents may call: `convengine.outbound.allow`.
+fn targets(settings: &Value) -> Vec<String> {
+    let text = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+    let given = match settings.pointer("/outbound/allow") {
+        None | Some(Value::Null) => return Vec::new(),
+        Some(Value::Array(items)) => items.iter().map(text).collect::<Vec<_>>().join(","),
+        Some(other) => text(other),
+    };
+    given.split(',').map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_a_list_or_a_text_with_commas() {
+        assert_eq!(targets(&json!({"outbound": {"allow": "127.0.0.1:9, crm.local,"}})), ["127.0.0.1:9", "crm.local"]);
+        assert_eq!(targets(&json!({"outbound": {"allow": ["127.0.0.1:9", "crm.local"]}})), ["127.0.0.1:9", "crm.local"]);
+        assert_eq!(targets(&json!({})), [""; 0]);
+    }
+
+    #[test]
+    fn versions_have_numbers() {
+        assert_eq!(
+            [number("1"), number("12"), number("0"), number("+1"), number("-1"), number("x"), number("")],
+            [Some(1), Some(12), None, None, None, None, None]
+        );
+    }
+}

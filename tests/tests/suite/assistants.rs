@@ -1,0 +1,328 @@
+//! The administration of assistants over HTTP: documents, versions, deployments and secrets, and who may call.
+
+use serde_json::{Value, json};
+
+use crate::access::{ROUTES, WITH_KEYS, call, key, said};
+use crate::running::{ANYWHERE, Answer, Place, Server, WORDS_ALONE, one_line, orders, within};
+use crate::stream::ID;
+use crate::tools::{Service, desk};
+
+const FLOW: &str = "/v1/agents/desk/flow";
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+const TOKEN: &str = "an-administrators-token";
+const VALUE: &str = "hunter2/quite+\"secret\"";
+
+fn send(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
+    server.request(method, path, &[JSON], body.to_string())
+}
+
+fn post(server: &Server, path: &str) -> Answer {
+    send(server, "POST", path, &json!({}))
+}
+
+/// Status and code of a refusal.
+fn refused(answer: &Answer) -> (u16, String) {
+    assert!(!said(answer).is_empty(), "{answer:?}");
+    (answer.status, answer.json()["error"]["code"].as_str().unwrap_or_default().to_owned())
+}
+
+fn is(answer: &Answer, status: u16, code: &str) {
+    assert_eq!(refused(answer), (status, code.to_owned()), "{answer:?}");
+}
+
+fn codes(answer: &Answer) -> Vec<Value> {
+    answer.json()["issues"].as_array().into_iter().flatten().map(|it| it["code"].clone()).collect()
+}
+
+#[test]
+fn a_draft_is_kept_as_its_author_has_written_it() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    is(&server.get(FLOW), 404, "not_found");
+    assert_eq!(server.get("/v1/agents").json(), json!({"agents": []}));
+    let document = r#"{"zebra":{"z":1,"a":[1.0,null]},"id":"desk","name":"Desk","x-ray":"ü\u0000"}"#;
+    for revision in [1, 2] {
+        let saved = server.request("PUT", FLOW, &[JSON], document);
+        assert_eq!((saved.status, saved.json()), (200, json!({"id": "desk", "revision": revision, "issues": []})));
+    }
+    let read = server.get(FLOW);
+    assert_eq!((read.status, read.text.as_str(), read.header("content-type")), (200, document, "application/json"));
+    let unnamed = send(&server, "PUT", "/v1/agents/Zoo.1/flow", &json!({"id": "Zoo.1", "name": " "}));
+    assert_eq!((unnamed.status, &unnamed.json()["revision"], codes(&unnamed)), (200, &json!(1), vec![json!("D009")]));
+    let issue = &unnamed.json()["issues"][0];
+    for member in ["code", "severity", "path", "graph", "node", "name", "message"] {
+        assert!(issue.get(member).is_some(), "{member}: {issue}");
+    }
+    let all = json!({"agents": [
+        {"id": "Zoo.1", "name": " ", "revision": 1, "live_version": null},
+        {"id": "desk", "name": "Desk", "revision": 2, "live_version": null},
+    ]});
+    assert_eq!(server.get("/v1/agents").json(), all);
+    drop(server);
+    assert_eq!(place.serve(&WORDS_ALONE).get(FLOW).text, document, "it is in the database");
+}
+
+#[test]
+fn what_is_no_document_is_refused_and_changes_nothing() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    assert_eq!(send(&server, "PUT", FLOW, &json!({"id": "desk", "name": "Desk"})).status, 200);
+    let before = place.sql().everything();
+    is(&send(&server, "PUT", FLOW, &json!({"id": "shop", "name": "Shop"})), 422, "id_mismatch");
+    for (body, code) in [(json!([]), "D001"), (json!({"name": "Desk"}), "D001"), (json!({"id": "desk", "name": 5}), "D001")] {
+        let answer = send(&server, "PUT", FLOW, &body);
+        is(&answer, 422, "invalid_document");
+        assert_eq!(codes(&answer), [code], "{body}");
+    }
+    let large = json!({"id": "desk", "name": "Desk", "more": "x".repeat(4 << 20)});
+    let answer = send(&server, "PUT", FLOW, &large);
+    is(&answer, 422, "invalid_document");
+    assert_eq!(codes(&answer), ["D005"]);
+    for text in ["", "{", "{} {}", "'"] {
+        let answer = server.request("PUT", FLOW, &[JSON], text);
+        is(&answer, 400, "not_json");
+        assert_eq!(codes(&answer), ["D001"], "{text}");
+    }
+    is(&server.request("PUT", FLOW, &[], r#"{"id":"desk","name":"Desk"}"#), 415, "unsupported_media_type");
+    is(&send(&server, "PUT", "/v1/agents/1desk/flow", &json!({"id": "1desk", "name": "Desk"})), 422, "invalid_document");
+    is(&server.request("PATCH", FLOW, &[JSON], "{}"), 405, "method_not_allowed");
+    is(&server.get("/v1/nothing"), 404, "not_found");
+    for path in ["shop/flow", "shop/versions", "1desk/flow", "%00/flow", "%ff/flow"] {
+        is(&server.get(&format!("/v1/agents/{path}")), 404, "not_found");
+    }
+    for path in ["shop/flow/validate-publish", "shop/publish", "shop/versions/1/restore", "desk/versions/1/restore"] {
+        is(&post(&server, &format!("/v1/agents/{path}")), 404, "not_found");
+    }
+    assert!(place.sql().everything() == before, "nothing is changed");
+}
+
+#[test]
+fn versions_count_and_come_back() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    let put = |name: &str| send(&server, "PUT", FLOW, &json!({"name": name, "id": "desk"}));
+    let validate = || post(&server, "/v1/agents/desk/flow/validate-publish");
+    let publish = || post(&server, "/v1/agents/desk/publish");
+    let versions = || server.get("/v1/agents/desk/versions").json()["versions"].clone();
+    assert_eq!(put("One").status, 200);
+    let before = place.sql().everything();
+    assert_eq!((validate().status, validate().json()), (200, json!({"ok": true, "issues": []})));
+    assert!(place.sql().everything() == before, "it was only looked at");
+    assert_eq!((server.get("/v1/agents/desk/versions").status, versions()), (200, json!([])));
+    let first = publish();
+    assert_eq!((first.status, &first.json()["version"], &first.json()["issues"]), (201, &json!(1), &json!([])));
+    let snapshot = first.json()["snapshot"].clone();
+    assert!(snapshot.as_str().is_some_and(|it| it.strip_prefix("sha256:").is_some_and(|it| it.len() == 64)), "{snapshot}");
+    put("Two");
+    assert_eq!((&publish().json()["version"], server.get("/v1/agents").json()["agents"][0]["live_version"].clone()), (&json!(2), json!(2)));
+    // A draft with errors is kept, and what is live stays.
+    assert_eq!(put("").status, 200);
+    assert_eq!((&validate().json()["ok"], codes(&validate())), (&json!(false), vec![json!("D009")]));
+    is(&publish(), 422, "publish_blocked");
+    assert_eq!(codes(&publish()), ["D009"]);
+    let listed = versions();
+    let of = |it: &Value| (it["version"].clone(), it["state"].clone());
+    assert_eq!(listed.as_array().unwrap().iter().map(of).collect::<Vec<_>>(), [(json!(2), json!("live")), (json!(1), json!("archived"))]);
+    assert_eq!(listed[1]["snapshot"], snapshot);
+    assert!(listed[0]["published_at"].as_str().is_some_and(|it| it.ends_with('Z') && it.contains('T')), "{listed}");
+    let back = post(&server, "/v1/agents/desk/versions/1/restore");
+    assert_eq!((back.status, back.json()), (200, json!({"id": "desk", "revision": 4})));
+    assert_eq!(server.get(FLOW).text, r#"{"name":"One","id":"desk"}"#);
+    assert_eq!((versions(), server.get("/v1/agents").json()["agents"][0]["name"].clone()), (listed, json!("One")));
+    let third = publish().json();
+    assert_eq!((&third["version"], &third["snapshot"]), (&json!(3), &snapshot), "the same document");
+    for version in ["0", "4", "x", "-1", "99999999999999999999"] {
+        is(&post(&server, &format!("/v1/agents/desk/versions/{version}/restore")), 404, "not_found");
+    }
+}
+
+#[test]
+fn a_deployment_shows_its_token_once() {
+    let place = Place::with(&orders());
+    let server = place.serve(&WORDS_ALONE);
+    let path = "/v1/agents/desk/deployments";
+    let asked = json!({"name": "shop", "channel": "web", "origins": ["https://shop.example"], "debug": false});
+    is(&send(&server, "POST", path, &asked), 404, "not_found");
+    send(&server, "PUT", FLOW, &json!({"id": "desk", "name": "Desk"}));
+    is(&send(&server, "POST", path, &asked), 409, "not_published");
+    assert_eq!(post(&server, "/v1/agents/desk/publish").status, 201);
+    let made = send(&server, "POST", path, &asked);
+    let token = made.json()["token"].as_str().unwrap().to_owned();
+    assert_eq!((made.status, token.len(), token.starts_with("cdp_")), (201, 47, true), "{made:?}");
+    assert_eq!(made.json()["id"].as_str().map(str::len), Some(36));
+    assert_ne!(send(&server, "POST", path, &asked).json()["token"], json!(token));
+    for wrong in
+        [json!({}), json!({"name": "shop"}), json!({"name": "shop", "origins": ["shop.example"]}), json!({"name": 5, "origins": []})]
+    {
+        is(&send(&server, "POST", path, &wrong), 422, "invalid_deployment");
+    }
+    is(&server.request("POST", path, &[JSON], "{"), 400, "not_json");
+    let mut sql = place.sql();
+    assert_eq!(sql.texts("select origins from cs_deployment"), [r#"["https://shop.example"]"#; 2]);
+    assert!(!sql.everything().join("\n").contains(&token[4..]), "the token is kept nowhere");
+    assert!(!server.log().contains(&token[4..]));
+}
+
+#[test]
+fn no_route_and_no_log_shows_a_secret() {
+    let place = Place::with(&orders());
+    let server = place.start(place.command(&[&ANYWHERE[..], &WORDS_ALONE].concat()).env("RUST_LOG", "trace"));
+    let mut shown = Vec::new();
+    let mut keep = |name: &str, value: &str| {
+        let answer = send(&server, "POST", "/v1/secrets", &json!({"name": name, "value": value}));
+        shown.push(format!("{} {:?}", answer.text, answer.headers));
+        (answer.status, answer.json())
+    };
+    assert_eq!(keep("CRM_KEY", VALUE), (201, json!({"name": "CRM_KEY", "prefix": "hun"})));
+    assert_eq!(keep("CRM_KEY", &VALUE.replace("hun", "bun")), (200, json!({"name": "CRM_KEY", "prefix": "bun"})));
+    assert_eq!(keep("SHORT", "hunter2"), (201, json!({"name": "SHORT", "prefix": ""})));
+    for (name, value) in
+        [("crm", json!(VALUE)), ("", json!(VALUE)), ("A-B", json!(VALUE)), ("A", json!([VALUE])), ("A", json!(" ")), ("A", Value::Null)]
+    {
+        let answer = send(&server, "POST", "/v1/secrets", &json!({"name": name, "value": value}));
+        is(&answer, 422, "invalid_secret");
+        shown.push(answer.text);
+    }
+    let broken = server.request("POST", "/v1/secrets", &[JSON], format!("{{\"name\":\"A\",\"value\":{}", json!(VALUE)));
+    is(&broken, 400, "not_json");
+    shown.push(broken.text);
+    let listed = server.get("/v1/secrets").json();
+    let of = |it: &Value| (it["name"].clone(), it["prefix"].clone());
+    let listed_names: Vec<_> = listed["secrets"].as_array().unwrap().iter().map(of).collect();
+    assert_eq!(listed_names, [(json!("CRM_KEY"), json!("bun")), (json!("SHORT"), json!(""))]);
+    assert!(listed["secrets"][0]["updated_at"].as_str().is_some_and(|it| it.ends_with('Z')), "{listed}");
+    for (method, path, _, body) in ROUTES.iter().filter(|it| it.0 == "GET") {
+        let answer = call(&server, method, path, &[], body);
+        shown.push(format!("{} {:?}", answer.text, answer.headers));
+    }
+    for path in ["/openapi.json", "/readyz", "/metrics"] {
+        shown.push(server.get(path).text);
+    }
+    let delete = |name: &str| server.request("DELETE", &format!("/v1/secrets/{name}"), &[], "");
+    assert_eq!((delete("CRM_KEY").status, delete("CRM_KEY").status, delete("crm").status), (204, 404, 404));
+    assert_eq!(server.get("/v1/secrets").json()["secrets"].as_array().map(Vec::len), Some(1));
+    for exported in [place.run(&["export"]), place.run(&["snapshot", "list"])] {
+        shown.push(exported.out + &exported.err);
+    }
+    shown.push(server.log());
+    let found: Vec<&String> = shown.iter().filter(|it| it.contains("unter2")).collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// A server whose tools call a service with the secret `crm`, for which rows name one of the database.
+fn with_service(service: &Service) -> (Place, Server) {
+    let pack: Value =
+        serde_json::from_str(&desk(service.address).to_string().replace(r#""auth_ref":"crm""#, r#""auth_ref":"CRM_KEY""#)).unwrap();
+    let place = Place::with(&pack);
+    let network = format!("convengine.network.allow-private={}", service.address);
+    let server = place.start(place.command(&[&ANYWHERE[..], &WORDS_ALONE, &["--set", &network]].concat()).env("RUST_LOG", "trace"));
+    (place, server)
+}
+
+fn find(server: &Server) -> String {
+    let params = json!({"tool_request": {"tool_code": "crm.find", "args": {"name": "x"}}});
+    server.post(json!({"message": "go", "conversationId": ID, "inputParams": params}).to_string()).json().to_string()
+}
+
+#[test]
+fn a_stored_secret_signs_calls_and_is_struck_out_of_what_comes_back() {
+    let service = Service::start(&[]);
+    let (place, server) = with_service(&service);
+    let signed = || service.calls().last().map(|it| it.1["authorization"].to_str().unwrap().to_owned());
+    assert!(find(&server).contains("ERROR") && signed().is_none(), "there is no such secret yet");
+    for value in ["another-value", VALUE] {
+        send(&server, "POST", "/v1/secrets", &json!({"name": "CRM_KEY", "value": value}));
+        let answer = find(&server);
+        assert_eq!(signed(), Some(format!("Bearer {value}")));
+        assert!(answer.contains("[secret:CRM_KEY]") && !answer.contains(value), "{answer}");
+    }
+    drop(server);
+    // What was stored is there after a start, and one of the settings wins.
+    let network = format!("convengine.network.allow-private={}", service.address);
+    let arguments = ["--set", &network, "--set", "convengine.secrets.CRM_KEY=env:DESK_CRM"];
+    let server = place.serve(&[&WORDS_ALONE[..], &arguments[..2]].concat());
+    assert!(find(&server).contains("[secret:CRM_KEY]"));
+    assert_eq!(signed(), Some(format!("Bearer {VALUE}")));
+    drop(server);
+    let mut command = place.command(&[&ANYWHERE[..], &WORDS_ALONE, &arguments].concat());
+    let server = place.start(command.env("DESK_CRM", "that-of-the-settings"));
+    let answer = find(&server);
+    assert_eq!(signed().as_deref(), Some("Bearer that-of-the-settings"));
+    assert!(answer.contains("[secret CRM_KEY]") && !answer.contains("hunter2"), "the stored one is struck out, too: {answer}");
+    assert_eq!(server.request("DELETE", "/v1/secrets/CRM_KEY", &[], "").status, 204);
+    assert!(find(&server).contains("SUCCESS"), "that of the settings is still there");
+}
+
+#[test]
+fn a_secret_is_known_to_all_servers_of_a_database() {
+    let service = Service::start(&[]);
+    let (place, server) = with_service(&service);
+    if !place.is_postgres() {
+        return;
+    }
+    let other = place.serve(&WORDS_ALONE);
+    send(&other, "POST", "/v1/secrets", &json!({"name": "CRM_KEY", "value": VALUE}));
+    assert!(within(|| find(&server).contains("[secret:CRM_KEY]")));
+    other.request("DELETE", "/v1/secrets/CRM_KEY", &[], "");
+    assert!(within(|| find(&server).contains("ERROR")));
+}
+
+/// The administrator's routes.
+fn administered() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    ROUTES.into_iter().filter(|it| it.1.starts_with("/v1/")).map(|it| (it.0, it.1, it.3))
+}
+
+#[test]
+fn a_token_opens_these_routes_and_no_others() {
+    let place = Place::with(&orders());
+    let file = place.write("token", &format!("{TOKEN}\n"));
+    let literal = format!("convengine.admin-token={TOKEN}");
+    let (variable, from_file) = ("convengine.admin-token=env:DESK_ADMIN", format!("convengine.adminToken=file:{file}"));
+    for setting in [literal.as_str(), variable, &from_file] {
+        let mut command = place.command(&[&ANYWHERE[..], &WORDS_ALONE, &["--set", setting]].concat());
+        let server = place.start(command.env("DESK_ADMIN", TOKEN).env("RUST_LOG", "trace"));
+        for (method, path, body) in administered() {
+            for headers in [vec![], vec![("Authorization", "Bearer an-administrators-toke")], vec![("Authorization", "Basic x")]] {
+                let answer = call(&server, method, path, &headers, body);
+                is(&answer, 401, "unauthorized");
+                assert!(answer.header("www-authenticate").starts_with("Bearer realm=\"convengine\""), "{answer:?}");
+            }
+            let answer = call(&server, method, path, &[("Authorization", &format!("Bearer {TOKEN}"))], body);
+            assert!(![401, 403].contains(&answer.status), "{method} {path}: {answer:?}");
+        }
+        assert_eq!(server.get("/api/v1/conversation").status, 200, "nobody has to say who they are there");
+        assert!(!server.log().contains(TOKEN) && !server.get("/openapi.json").text.contains(TOKEN));
+    }
+    assert!(!place.sql().everything().join("\n").contains(TOKEN), "it is kept nowhere");
+    one_line(&place.run(&[&ANYWHERE[..], &["--set", "convengine.admin-token=env:NO_SUCH_TOKEN"]].concat()), 2, &["convengine.admin-token"]);
+}
+
+#[test]
+fn keys_with_the_scope_open_them_beside_the_token() {
+    let place = Place::with(&orders());
+    let (admin, reader) = (key(&place, &["--scope", "admin"]), key(&place, &["--scope", "read"]));
+    let literal = format!("convengine.admin-token={TOKEN}");
+    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &["--set", &literal]].concat());
+    let status = |token: &str, path: &str| server.request("GET", path, &[("Authorization", &format!("Bearer {token}"))], "").status;
+    assert_eq!([status(&admin, "/v1/agents"), status(&reader, "/v1/agents"), status(TOKEN, "/v1/agents")], [200, 403, 200]);
+    assert_eq!((status("cdp_x", "/v1/agents"), server.get("/v1/agents").status), (401, 401));
+    assert_eq!(
+        (status(TOKEN, "/api/v1/conversation"), status(&admin, "/api/v1/conversation")),
+        (401, 200),
+        "the token is for assistants alone"
+    );
+}
+
+#[test]
+fn without_a_token_this_machine_alone_is_answered() {
+    let place = Place::with(&orders());
+    let server = place.serve(&[&WORDS_ALONE[..], &["--set", "convengine.admin-token="]].concat());
+    assert_eq!(server.get("/v1/agents").status, 200);
+    // A page that somebody looks at, and a proxy that asks for somebody else.
+    for headers in [("Origin", "https://evil.example"), ("X-Forwarded-For", "192.0.2.1"), ("Forwarded", "for=192.0.2.1")] {
+        for (method, path, body) in administered() {
+            is(&call(&server, method, path, &[headers], body), 401, "unauthorized");
+        }
+    }
+    assert_eq!(server.request("GET", "/v1/agents", &[("Origin", "http://localhost:5173")], "").status, 200);
+}
