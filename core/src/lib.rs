@@ -36,6 +36,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+// A build for one family of configuration leaves out the other's program, not the helpers that only it would call.
+#![cfg_attr(not(all(feature = "tables", feature = "flow")), allow(dead_code, unused_imports))]
+
 mod action;
 mod agent;
 mod audit;
@@ -50,6 +53,7 @@ pub mod json;
 pub mod lint;
 mod llm;
 pub mod pack;
+#[cfg(feature = "tables")]
 mod pipeline;
 mod program;
 mod respond;

@@ -1,21 +1,17 @@
 //! Starts and restores turns: picks the program and closes it with an outcome.
 
+#[cfg(feature = "flow")]
+mod flow;
+#[cfg(feature = "tables")]
+mod tables;
+#[cfg(test)]
+mod whys;
+
 use std::sync::Arc;
 
-use serde_json::json;
-
-use crate::audit::Stage;
 use crate::config::Config;
-use crate::extension;
 use crate::fault::Fault;
-#[cfg(feature = "flow")]
-use crate::flow::{self, Walk};
-use crate::pipeline;
-use crate::session::Session;
-use crate::turn::{
-    Abandon, Door, Journal, Map, Mode, Outcome, Program, Rescued, SessionAfter, Slice, Turn, TurnError, TurnInput, Watch, Write,
-};
-use crate::turning::Turning;
+use crate::turn::{Abandon, Door, Journal, Map, Mode, Outcome, Program, Rescued, SessionAfter, Slice, Turn, TurnError, TurnInput, Watch};
 
 impl Turn {
     /// Starts a turn and runs it up to its first wait.
@@ -93,53 +89,24 @@ fn start(input: TurnInput, config: Arc<Config>, mode: Mode) -> Result<(Turn, Sli
     if input.program != config.program() {
         return Err(TurnError::Program { asked: input.program, runs: config.program() });
     }
-    #[cfg(feature = "flow")]
-    let program: fn(TurnInput, Door, Arc<Config>) -> Program = if config.flow.is_some() { flow_program } else { program };
+    let program = program(&config);
     Turn::launch(input, config.hash().to_owned(), mode, |input, door| program(input, door, config))
 }
 
-#[cfg(feature = "flow")]
-fn flow_program(input: TurnInput, door: Door, config: Arc<Config>) -> Program {
-    Box::pin(async move {
-        let Some(flow) = config.flow.as_deref() else { return Outcome::lost(&input.conversation) };
-        let mut walk = Walk::open(input, flow, config.hash(), door.clone());
-        match door.unless_abandoned(flow::run(&mut walk)).await {
-            Ok(()) => walk.outcome(),
-            Err(why) => walk.abandoned(why),
-        }
-    })
-}
+/// A program, ready to run a turn.
+type Run = fn(TurnInput, Door, Arc<Config>) -> Program;
 
-fn program(input: TurnInput, door: Door, config: Arc<Config>) -> Program {
-    Box::pin(async move {
-        let session = Session::open(input, config.settings.history_max_turns);
-        let mut t = Turning { config: &config, session, door };
-        let door = t.door.clone();
-        match door.unless_abandoned(run(&mut t)).await {
-            Ok(Ok(())) => succeeded(t.session),
-            Ok(Err(fault)) => failed(t, &fault),
-            Err(why) => abandoned(t, why),
-        }
-    })
-}
-
-async fn run(t: &mut Turning<'_>) -> Result<(), Fault> {
-    pipeline::run(t).await?;
-    extension::final_payload(t).await.map_err(|_| Fault::of_task())
-}
-
-fn succeeded(session: Session) -> Outcome {
-    Outcome {
-        conversation_id: session.conversation_id.clone(),
-        intent: session.intent.clone(),
-        state: session.state.clone(),
-        payload: session.payload.clone(),
-        context: Some(session.context.clone()),
-        fault: None,
-        flow: None,
-        session: session.after(),
-        writes: writes(session.kept),
+/// The program that a configuration is for.
+#[cfg_attr(not(feature = "flow"), allow(unused_variables))]
+fn program(config: &Config) -> Run {
+    #[cfg(feature = "flow")]
+    if config.flow.is_some() {
+        return flow::program;
     }
+    #[cfg(feature = "tables")]
+    return tables::program;
+    #[cfg(not(feature = "tables"))]
+    |input, _, _| Box::pin(async move { Outcome::lost(&input.conversation) })
 }
 
 impl Outcome {
@@ -160,42 +127,3 @@ impl Outcome {
         }
     }
 }
-
-/// An abandoned turn has failed where it stands.
-fn abandoned(t: Turning<'_>, why: Abandon) -> Outcome {
-    t.audit(Stage::TurnCancelled, |_| json!({"reason": why.name(), "step": t.door.step(), "openEffects": t.door.open_effects()}));
-    let fault = Fault::abandoned(why, t.door.wrote());
-    failed(t, &fault)
-}
-
-/// A failed turn leaves the conversation as it was, but for what has been said to be kept.
-fn failed(mut t: Turning<'_>, fault: &Fault) -> Outcome {
-    if let Some(count) = t.session.kept_on_failure {
-        let calls = t.session.kept.split_off(count).into_iter().filter(|it| matches!(it, Write::LlmCall(_)));
-        t.session.kept.extend(calls.collect::<Vec<Write>>());
-    }
-    t.audit(
-        Stage::EngineKnownFailure,
-        |_| json!({"errorCode": fault.code.name(), "message": fault.message, "recoverable": fault.recoverable}),
-    );
-    Outcome {
-        conversation_id: t.session.conversation_id.clone(),
-        intent: t.session.intent.clone(),
-        state: t.session.state.clone(),
-        payload: None,
-        context: None,
-        fault: Some(fault.report()),
-        flow: None,
-        session: t.session.after(),
-        writes: writes(t.session.kept),
-    }
-}
-
-/// Of several images of the conversation's row only the last is written, and first, because other rows refer to it.
-fn writes(kept: Vec<Write>) -> Vec<Write> {
-    let (mut rows, others): (Vec<Write>, Vec<Write>) = kept.into_iter().partition(|it| matches!(it, Write::Conversation(_)));
-    rows.pop().into_iter().chain(others).collect()
-}
-
-#[cfg(test)]
-mod whys;

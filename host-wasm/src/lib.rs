@@ -1,5 +1,7 @@
 //! The engine in the browser: one class over the core, driven by JavaScript inside a Worker.
 //!
+//! It is built twice, for control tables and for flow documents, so that a page loads the program that it runs.
+//!
 //! JSON crosses the boundary as text. Plain objects would lose the difference between `1` and `1.0`, and with it the promise
 //! that a turn has the same bytes here as on the server.
 
@@ -8,7 +10,10 @@ mod steps;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convengine_core::config::{Config, Issue, TextMatcher};
+#[cfg(feature = "tables")]
+use convengine_core::config::TextMatcher;
+use convengine_core::config::{Config, Issue};
+#[cfg(feature = "tables")]
 use convengine_core::lint;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_of};
 use convengine_core::turn::{
@@ -66,7 +71,10 @@ impl Engine {
 
     /// The configuration's issues, as a JSON list: those of compiling, then what works, but hardly as meant.
     pub fn issues(&self) -> Result<String, JsValue> {
+        #[cfg(feature = "tables")]
         let found = lint::check(&self.pack.tables, self.config.settings.profile, &self.issues);
+        #[cfg(not(feature = "tables"))]
+        let found: Vec<Issue> = Vec::new();
         text(&self.issues.iter().chain(&found).collect::<Vec<_>>())
     }
 
@@ -270,6 +278,7 @@ pub fn conversation_id(label: &str) -> String {
 
 /// Which texts of a JSON list a row's pattern finds: a JSON list of booleans, with `null` where that takes too many steps. The type is
 /// that of the row: `REGEX`, `EXACT`, `CONTAINS` or `STARTS_WITH`.
+#[cfg(feature = "tables")]
 #[wasm_bindgen]
 pub fn finds(rule_type: &str, pattern: &str, texts: &str) -> Result<String, JsValue> {
     let texts: Vec<String> = parse("list of texts", texts)?;

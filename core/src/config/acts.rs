@@ -66,7 +66,7 @@ impl Act {
 }
 
 /// A pair of prompts and the schema of the answer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ActPrompts {
     /// System prompt.
     pub system: Template,
@@ -77,7 +77,7 @@ pub struct ActPrompts {
 }
 
 /// Compiled words and prompts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Acts {
     /// Whole-text patterns, in the order in which they are tried.
     pub words: Vec<(Act, Regex)>,

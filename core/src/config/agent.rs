@@ -25,7 +25,7 @@ pub struct AllowedIntent {
 }
 
 /// The agent resolver's part of the configuration.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Agent {
     /// Enabled intents by priority.
     pub intents: Vec<AllowedIntent>,

@@ -6,7 +6,7 @@ use super::tables::ConfigRows;
 use crate::text::template::Template;
 
 /// Texts of the question.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Question {
     /// `QUESTION_TEMPLATE`.
     pub template: Template,

@@ -84,7 +84,7 @@ use crate::json::canon;
 use crate::turn::ProgramRef;
 
 /// An immutable compiled snapshot.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Config {
     /// `convengine.*` settings; a row of `ce_config` wins over the tree.
     pub settings: Settings,
@@ -188,9 +188,8 @@ impl Config {
     /// Why it cannot be read.
     pub fn of_flow(document: &Value) -> Result<Config, String> {
         let flow = flow::Flow::compile(document)?;
-        let (config, _) = Config::compile(&Tables::default(), &Value::Null);
         let hash = flow::snapshot(document).trim_start_matches("sha256:").to_owned();
-        Ok(Config { hash, source: json!({"flow": document}), flow: Some(Arc::new(flow)), ..config })
+        Ok(Config { hash, source: json!({"flow": document}), flow: Some(Arc::new(flow)), ..Config::default() })
     }
 
     /// Compiles a stored snapshot again.
@@ -199,8 +198,13 @@ impl Config {
         if let Some(Ok(config)) = source.get("flow").map(Config::of_flow) {
             return (config, Vec::new());
         }
-        let tables = source.get("tables").cloned().and_then(|it| serde_json::from_value(it).ok()).unwrap_or_default();
-        Config::compile(&tables, source.get("settings").unwrap_or(&Value::Null))
+        #[cfg(feature = "tables")]
+        {
+            let tables = source.get("tables").cloned().and_then(|it| serde_json::from_value(it).ok()).unwrap_or_default();
+            Config::compile(&tables, source.get("settings").unwrap_or(&Value::Null))
+        }
+        #[cfg(not(feature = "tables"))]
+        (Config::default(), Vec::new())
     }
 
     /// SHA-256 of the canonical source, in hexadecimal.

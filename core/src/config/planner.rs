@@ -11,7 +11,7 @@ use super::tables::{ConfigRows, Tables};
 use crate::text::template::Template;
 
 /// A planner's prompts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Planner {
     /// System and user prompt.
     pub prompts: PromptPair,
@@ -22,7 +22,7 @@ pub struct Planner {
 }
 
 /// Planner rows by scope.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Planners {
     rows: ByScope<Planner>,
     otherwise: Planner,

@@ -38,10 +38,7 @@ impl<'c> Walk<'c> {
         if awaiting.kind == AwaitingKind::Approval || awaiting.no_input_count > self.flow.document.events.no_input.max_times {
             return None;
         }
-        let of_node = match &self.node_now()?.kind {
-            NodeKind::Entity(data) => data.no_input_ms,
-            _ => None,
-        };
+        let of_node = if let NodeKind::Entity(data) = &self.node_now()?.kind { data.no_input_ms } else { None };
         let of_settings = self.settings().no_input_timeout_s.saturating_mul(1000);
         of_node.or(Some(of_settings)).filter(|it| *it > 0)
     }

@@ -160,24 +160,21 @@ impl Pack {
 
     /// Compiles what the pack plays: its flow document, or its tables.
     pub fn compile(&self) -> (Config, Vec<Issue>) {
-        #[cfg(not(feature = "flow"))]
-        return Config::compile(&self.tables, &self.settings);
         #[cfg(feature = "flow")]
-        self.compile_flow()
+        if let Some(document) = self.flow() {
+            let unreadable = |reason| (Config::default(), vec![Issue::error("documents", reason, "correct the document")]);
+            return Config::of_flow(document).map_or_else(unreadable, |config| (config, Vec::new()));
+        }
+        #[cfg(feature = "tables")]
+        return Config::compile(&self.tables, &self.settings);
+        #[cfg(not(feature = "tables"))]
+        (Config::default(), vec![Issue::error("documents", "there is no flow document", "add one")])
     }
 
-    #[cfg(feature = "flow")]
-    fn compile_flow(&self) -> (Config, Vec<Issue>) {
-        let flow = self.documents.iter().find(|it| it.get("doc").and_then(Value::as_str) == Some("conversation_flow"));
-        let Some(document) = flow.filter(|_| self.tables.0.is_empty()) else { return Config::compile(&self.tables, &self.settings) };
-        Config::of_flow(document).map_or_else(
-            |reason| {
-                let (config, mut issues) = Config::compile(&self.tables, &self.settings);
-                issues.push(Issue::error("documents", reason, "correct the document"));
-                (config, issues)
-            },
-            |config| (config, Vec::new()),
-        )
+    /// The flow document that the pack plays; one with rows plays those.
+    pub fn flow(&self) -> Option<&Value> {
+        let is_flow = |it: &&Value| it.get("doc").and_then(Value::as_str) == Some("conversation_flow");
+        self.documents.iter().find(is_flow).filter(|_| self.tables.0.is_empty())
     }
 
     /// The message of a turn, with the pack's clock and seed; `None` when the turn is no plain message.

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::project::Project;
-use crate::{sh, wasm};
+use crate::sh;
+use crate::wasm::{self, Family};
 
 /// What the package has, by name.
 const FILES: [&str; 8] =
@@ -35,7 +36,7 @@ pub fn assemble(project: &Project) -> Result<()> {
         copy(&source.join(name), &folder.join(name))?;
     }
     copy(&project.root.join("LICENSE"), &folder.join("LICENSE"))?;
-    let module = wasm::module(project);
+    let module = wasm::module(project, Family::Tables);
     copy(&module, &folder.join("convengine.wasm"))?;
     for (generated, name) in [("convengine_wasm.js", "convengine.js"), ("convengine_wasm.d.ts", "convengine.d.ts")] {
         fs::write(folder.join(name), renamed(&read(&module.with_file_name(generated))?))?;

@@ -12,8 +12,9 @@ use brotli::enc::BrotliEncoderParams;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::page;
 use crate::project::Project;
-use crate::{page, wasm};
+use crate::wasm::{self, Family};
 
 const PAGE: &str = "cargo xtask page";
 const SERVER: &str = "cargo build --release --package convengine-server";
@@ -43,7 +44,7 @@ pub fn page(project: &Project) -> Result<()> {
 
 /// Returns the engine's bytes as a browser downloads them; nothing when it is not built.
 pub fn engine_brotli(project: &Project) -> Result<Option<u64>> {
-    let Ok(engine) = fs::read(wasm::module(project)) else { return Ok(None) };
+    let Ok(engine) = fs::read(wasm::module(project, Family::Tables)) else { return Ok(None) };
     Ok(Some(brotli(&engine)?.try_into()?))
 }
 
@@ -59,14 +60,15 @@ fn figure(key: &'static str, what: &'static str, made_by: &'static str, bytes: O
 }
 
 fn page_figures(project: &Project) -> Result<Vec<Figure>> {
-    let engine = fs::read(wasm::module(project)).ok();
-    let engine = engine.as_deref();
+    let [engine, flow] = Family::ALL.map(|it| fs::read(wasm::module(project, it)).ok());
+    let (engine, flow) = (engine.as_deref(), flow.as_deref());
     let files = files_below(&page::folder(project)).unwrap_or_default();
     let page = |ending| compressed_together(&files, ending);
     let mut figures = vec![
         figure("engine_raw_bytes", "engine, raw", PAGE, engine.map(<[u8]>::len)),
         figure("engine_gzip_bytes", "engine, gzip", PAGE, engine.map(gzip).transpose()?),
         figure("engine_brotli_bytes", "engine, brotli", PAGE, engine.map(brotli).transpose()?),
+        figure("flow_engine_brotli_bytes", "engine of flows, brotli", PAGE, flow.map(brotli).transpose()?),
         figure("page_js_brotli_bytes", "page scripts, brotli", PAGE, page("js")?),
         figure("page_css_brotli_bytes", "page styles, brotli", PAGE, page("css")?),
         figure("page_html_brotli_bytes", "page documents, brotli", PAGE, page("html")?),

@@ -1,4 +1,4 @@
-//! The browser engine: compiled, bound to JavaScript, made small.
+//! The browser engines, one for each family of configurations: compiled, bound to JavaScript, made small.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
@@ -33,21 +33,58 @@ const PANICS: &str = "-Zunstable-options -Cpanic=immediate-abort -Zlocation-deta
 /// Belong to the active toolchain, and would bring parts of it into a build by another.
 const ACTIVE_ONLY: [&str; 4] = ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "LD_LIBRARY_PATH"];
 
-/// Builds the browser engine into the page's source folder.
+/// A family of configurations, which has an engine of its own: a page loads the one that it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Control tables.
+    Tables,
+    /// Flow documents.
+    Flow,
+}
+
+impl Family {
+    /// Both.
+    pub const ALL: [Family; 2] = [Family::Tables, Family::Flow];
+
+    /// The feature that compiles its program in.
+    fn feature(self) -> &'static str {
+        match self {
+            Family::Tables => "tables",
+            Family::Flow => "flow",
+        }
+    }
+
+    /// The folder of its module below the page's sources.
+    fn folder(self, project: &Project) -> PathBuf {
+        let name = match self {
+            Family::Tables => "src/wasm",
+            Family::Flow => "src/wasm-flow",
+        };
+        project.web_demo().join(name)
+    }
+}
+
+/// Builds the browser engines into the page's source folder.
 pub fn build(project: &Project) -> Result<()> {
     install::node_packages(project)?;
     let compiler = install::wasm_compiler(project)?;
-    sh::say("building the browser engine");
-    sh::run(&mut compile(project, &compiler, "convengine-wasm", &[]))?;
+    Family::ALL.into_iter().try_for_each(|family| engine(project, &compiler, family))
+}
+
+fn engine(project: &Project, compiler: &WasmCompiler, family: Family) -> Result<()> {
+    let feature = family.feature();
+    sh::say(&format!("building the browser engine of {feature}"));
+    let features = ["--no-default-features", "--features", feature];
+    sh::run(&mut compile(project, compiler, &[&["--package", "convengine-wasm"], &features[..]].concat(), &[]))?;
     let compiled = project.wasm_target().join(WASM_TARGET).join("wasm/convengine_wasm.wasm");
-    let stamp = project.wasm_target().join("engine.stamp");
-    if fs::read_to_string(&stamp).is_ok_and(|stamp| fingerprint(project, &compiled).is_ok_and(|now| now == stamp)) {
+    let stamp = project.wasm_target().join(format!("engine.{feature}.stamp"));
+    if fs::read_to_string(&stamp).is_ok_and(|stamp| fingerprint(project, &compiled, family).is_ok_and(|now| now == stamp)) {
         return Ok(());
     }
-    bind(&compiled, &folder(project))?;
-    sh::say("making the browser engine small");
-    sh::run(&mut optimise(project))?;
-    fs::write(&stamp, fingerprint(project, &compiled)?)?;
+    bind(&compiled, &family.folder(project))?;
+    sh::say("making it small");
+    sh::run(&mut optimise(project, family))?;
+    fs::write(&stamp, fingerprint(project, &compiled, family)?)?;
     Ok(())
 }
 
@@ -55,21 +92,17 @@ pub fn build(project: &Project) -> Result<()> {
 pub fn extension(project: &Project) -> Result<()> {
     let compiler = install::wasm_compiler(project)?;
     sh::say("building the extension");
-    sh::run(&mut compile(project, &compiler, "fee_check", &["-C", "strip=symbols"]))
+    sh::run(&mut compile(project, &compiler, &["--package", "fee_check"], &["-C", "strip=symbols"]))
 }
 
-/// Returns the finished module, as the page loads it.
-pub fn module(project: &Project) -> PathBuf {
-    folder(project).join("convengine_wasm_bg.wasm")
-}
-
-fn folder(project: &Project) -> PathBuf {
-    project.web_demo().join("src/wasm")
+/// Returns the finished module of a family, as the page loads it.
+pub fn module(project: &Project, family: Family) -> PathBuf {
+    family.folder(project).join("convengine_wasm_bg.wasm")
 }
 
 /// `last` goes to the compiler of the package itself.
-fn compile(project: &Project, compiler: &WasmCompiler, package: &str, last: &[&str]) -> Command {
-    let build = ["rustc", "--lib", "--target", WASM_TARGET, "--profile", "wasm", "--package", package];
+fn compile(project: &Project, compiler: &WasmCompiler, package: &[&str], last: &[&str]) -> Command {
+    let build = [&["rustc", "--lib", "--target", WASM_TARGET, "--profile", "wasm"], package].concat();
     let mut command = match compiler {
         WasmCompiler::Active => project.cargo(&build),
         WasmCompiler::Debian => debian_cargo(project, &build),
@@ -113,21 +146,26 @@ fn bind(compiled: &Path, folder: &Path) -> Result<()> {
         .context("cannot write the browser engine's bindings")
 }
 
-fn optimise(project: &Project) -> Command {
-    let module = module(project);
+fn optimise(project: &Project, family: Family) -> Command {
+    let module = module(project, family);
     let mut command = project.command(project.web_demo().join("node_modules/.bin/wasm-opt"));
     // More passes make the module smaller and its compressed form larger, which is what travels: they leave less that repeats.
-    command.args(["-O1", "--strip-target-features"]).args(FEATURES).arg(&module).arg("-o").arg(&module);
+    command
+        .args(["-O1", "--dae-optimizing", "--duplicate-function-elimination", "--strip-target-features"])
+        .args(FEATURES)
+        .arg(&module)
+        .arg("-o")
+        .arg(&module);
     command
 }
 
 /// Covers what binding and optimising read and what they wrote, so that a file changed by hand is written again.
-fn fingerprint(project: &Project, compiled: &Path) -> Result<String> {
-    let folder = folder(project);
+fn fingerprint(project: &Project, compiled: &Path, family: Family) -> Result<String> {
+    let folder = family.folder(project);
     let files = [
         compiled.to_path_buf(),
         project.web_demo().join("node_modules/binaryen/package.json"),
-        module(project),
+        module(project, family),
         folder.join("convengine_wasm.js"),
         folder.join("convengine_wasm.d.ts"),
     ];

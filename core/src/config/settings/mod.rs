@@ -54,6 +54,13 @@ pub struct Settings {
     pub strict: bool,
 }
 
+impl Default for Settings {
+    /// Everything as it is when nothing is said.
+    fn default() -> Settings {
+        Settings::read(&Value::Null, &super::Tables::default().config_rows(), &mut Vec::new())
+    }
+}
+
 impl Settings {
     pub(super) fn read(tree: &Value, rows: &ConfigRows, issues: &mut Vec<Issue>) -> Settings {
         let mut reader = Reader { tree, rows, issues, known: Vec::new() };

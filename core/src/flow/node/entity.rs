@@ -29,9 +29,9 @@ pub(super) enum Filled {
 const SLOT: &str = "_slot";
 
 impl<'c> Walk<'c> {
-    pub(super) async fn entity(&mut self, node: &'c Node, data: &'c EntityData) -> Next {
+    pub(super) fn entity(&mut self, node: &'c Node, data: &'c EntityData) -> Next {
         let id = node.id.clone();
-        let filled = self.fill(node, &id, data).await;
+        let filled = self.fill(node, &id, data);
         self.after(filled)
     }
 
@@ -55,7 +55,7 @@ impl<'c> Walk<'c> {
     }
 
     /// Enters a slot: keeps the value that there is, looks into the message that began the intent, or asks.
-    pub(super) async fn fill(&mut self, node: &'c Node, id: &str, data: &EntityData) -> Filled {
+    pub(super) fn fill(&mut self, node: &'c Node, id: &str, data: &EntityData) -> Filled {
         let Some(entity) = self.flow.entity(&data.entity) else {
             return Filled::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity)));
         };
@@ -106,7 +106,7 @@ impl<'c> Walk<'c> {
             return Filled::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity)));
         };
         if let Some(candidate) = self.state.vars.shift_remove(SLOT).and_then(|it| it.get("candidate").cloned()) {
-            return self.confirmed(node, id, data, awaiting, candidate).await;
+            return self.confirmed(node, id, data, &awaiting, candidate);
         }
         let found = match self.pressed(&awaiting.options) {
             Some(option) => {
@@ -172,7 +172,7 @@ impl<'c> Walk<'c> {
     }
 
     /// The user has said yes or no to a value.
-    async fn confirmed(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting, candidate: Value) -> Filled {
+    fn confirmed(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: &Awaiting, candidate: Value) -> Filled {
         let pressed = self.pressed(&awaiting.options).and_then(|it| it.get("value").cloned());
         let said = || Entity::system("@boolean").map(|it| it.extract(&self.uttered(), self.heard()));
         let agrees = pressed.or_else(|| said().and_then(|it| if let Found::One(value) = it { Some(value) } else { None }));

@@ -13,19 +13,19 @@ use crate::flow::state::Awaiting;
 const ATTEMPTS: u32 = 3;
 
 impl<'c> Walk<'c> {
-    pub(super) async fn intent(&mut self, node: &'c Node, data: &'c IntentData) -> Next {
-        self.parameters(node, data, 0).await
+    pub(super) fn intent(&mut self, node: &'c Node, data: &'c IntentData) -> Next {
+        self.parameters(node, data, 0)
     }
 
     /// Collects the parameters from one on.
-    async fn parameters(&mut self, node: &'c Node, data: &'c IntentData, from: usize) -> Next {
+    fn parameters(&mut self, node: &'c Node, data: &'c IntentData, from: usize) -> Next {
         for parameter in self.open_parameters(data).into_iter().skip(from) {
             let (id, slot) = (format!("{}#{}", node.id, parameter.variable), slot(parameter));
             let graph = self.frame().map(|it| it.graph.clone()).unwrap_or_default();
             if !self.step(&graph, &id, &parameter.variable.to_string(), "entity") {
                 return Next::Stay;
             }
-            match self.fill(node, &id, &slot).await {
+            match self.fill(node, &id, &slot) {
                 Filled::Done => self.note_port("out"),
                 Filled::Asked(awaiting) => return Next::Wait(awaiting),
                 Filled::Failed(failure) => return Next::Fail(failure),
@@ -41,7 +41,7 @@ impl<'c> Walk<'c> {
         };
         let id = format!("{}#{}", node.id, parameter.variable);
         match self.answered(node, &id, &slot(parameter), awaiting).await {
-            Filled::Done => self.parameters(node, data, at + 1).await,
+            Filled::Done => self.parameters(node, data, at + 1),
             Filled::Asked(awaiting) => Next::Wait(awaiting),
             Filled::Failed(failure) => Next::Fail(failure),
             Filled::Elsewhere(next) => next,

@@ -22,9 +22,9 @@ impl<'c> Walk<'c> {
         match &node.kind {
             NodeKind::Start(data) => self.start(data),
             NodeKind::End(data) => self.end(data),
-            NodeKind::Intent(data) => self.intent(node, data).await,
+            NodeKind::Intent(data) => self.intent(node, data),
             NodeKind::Message(data) => self.message(node, data),
-            NodeKind::Entity(data) => self.entity(node, data).await,
+            NodeKind::Entity(data) => self.entity(node, data),
             NodeKind::Decision | NodeKind::Router | NodeKind::Fallback(_) => Next::Port("out".to_owned()),
             NodeKind::Service(data) => self.service(node, data).await,
             NodeKind::Set(data) => self.set(data),

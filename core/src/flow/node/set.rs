@@ -44,13 +44,13 @@ impl<'c> Walk<'c> {
                 let from = before.map_or_else(|| Some(0.into()), |it| number(&it)).ok_or_else(wrong)?;
                 sum(&from, &by).map(Value::Number).ok_or_else(wrong)?
             }
-            AssignOp::Append => match before.unwrap_or_else(|| json!([])) {
-                Value::Array(mut items) => {
-                    items.push(given.unwrap_or(Value::Null));
-                    Value::Array(items)
-                }
-                _ => return Err(mismatch(format!("'{path}' is no list that could grow"))),
-            },
+            AssignOp::Append => {
+                let Value::Array(mut items) = before.unwrap_or_else(|| json!([])) else {
+                    return Err(mismatch(format!("'{path}' is no list that could grow")));
+                };
+                items.push(given.unwrap_or(Value::Null));
+                Value::Array(items)
+            }
             AssignOp::Merge => match (before.unwrap_or_else(|| json!({})), given) {
                 (Value::Object(mut members), Some(Value::Object(more))) => {
                     members.extend(more);

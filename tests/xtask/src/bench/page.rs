@@ -4,7 +4,8 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::{Aim, Bench, PACK};
-use crate::{install, page, sh, wasm};
+use crate::wasm::{self, Family};
+use crate::{install, page, sh};
 
 /// The sample that the page opens with.
 const SAMPLE: &str = "tests/packs/demo/loan.json";
@@ -18,7 +19,7 @@ impl Page {
         install::chromium()?;
         page::build(bench.project)?;
         sh::say("timing the page");
-        let (dist, module) = (page::folder(bench.project), wasm::module(bench.project));
+        let (dist, module) = (page::folder(bench.project), wasm::module(bench.project, Family::Tables));
         let engine = module.parent().context("the engine lies nowhere")?;
         let mut node = bench.project.command("node");
         node.arg("web-demo/test/bench.mjs").arg(dist).args([SAMPLE, PACK]).arg(engine).arg(rounds.to_string());

@@ -105,9 +105,9 @@ impl From<Value> for Filling {
 
 impl From<&Value> for LocalizedText {
     fn from(value: &Value) -> Self {
-        let variants = |value: &Value| match value {
-            Value::Array(texts) => texts.iter().filter_map(|it| Some(Template::from(it.as_str()?.to_owned()))).collect(),
-            other => other.as_str().map(|it| Template::from(it.to_owned())).into_iter().collect::<Vec<_>>(),
+        let variants = |value: &Value| {
+            let texts = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+            texts.iter().filter_map(|it| Some(Template::from(it.as_str()?.to_owned()))).collect::<Vec<_>>()
         };
         match value.as_object() {
             Some(members) => LocalizedText { of: members.iter().map(|(key, value)| (key.clone(), variants(value))).collect() },
