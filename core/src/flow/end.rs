@@ -40,8 +40,7 @@ pub(super) fn outcome(mut walk: Walk<'_>) -> Outcome {
     });
     let texts: Vec<&str> = walk.said.iter().filter_map(|it| it.get("text")?.as_str()).collect();
     let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
-    let frame = walk.frame();
-    let place = frame.map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default();
+    let place = walk.standing();
     let intent = walk.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let session = SessionAfter { intent: intent.clone(), state: place.clone(), context: walk.state.vars.clone(), params: Map::new() };
     let output = json!({

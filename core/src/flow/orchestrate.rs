@@ -85,7 +85,10 @@ impl<'c> Walk<'c> {
                 self.gives_up("no_node");
                 return;
             };
+            let place = self.standing();
+            self.look(&place, "before");
             let next = self.deliver(node).await;
+            self.look(&place, "after");
             if self.follow(node, next).await {
                 self.walk().await;
             }

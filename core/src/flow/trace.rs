@@ -39,6 +39,16 @@ impl Walk<'_> {
         self.door.notice(NoticeBody::Audit { stage: kind.to_owned(), payload: data });
     }
 
+    /// Shows the session at the edge of a node to those who look at how the turn came about.
+    pub(super) fn look(&self, place: &str, edge: &str) {
+        self.door.view(place, edge, || crate::json::members(serde_json::to_value(&self.state).unwrap_or_default()));
+    }
+
+    /// Where the innermost frame stands, as `graph/node`.
+    pub(super) fn standing(&self) -> String {
+        self.frame().map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default()
+    }
+
     /// Tells what is doubtful, by its code.
     pub(super) fn warn(&mut self, code: &'static str, data: Value) {
         self.debug.warnings.push(code);

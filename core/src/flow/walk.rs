@@ -54,7 +54,10 @@ impl<'c> Walk<'c> {
             if !self.count(node) {
                 return;
             }
+            let place = self.standing();
+            self.look(&place, "before");
             let next = if node.disabled { Next::Port(node.default_port().to_owned()) } else { self.enter(node).await };
+            self.look(&place, "after");
             if !self.follow(node, next).await {
                 return;
             }
