@@ -114,10 +114,11 @@ impl Secrets {
         if !scrubbed.contains('\\') {
             return scrubbed;
         }
-        let mut view = View::of(&scrubbed);
-        for _ in 0..NESTED {
+        let (mut view, mut depth) = (View::of(&scrubbed), 0);
+        while depth < NESTED {
             let Some(unescaped) = view.unescaped() else { break };
             view = unescaped;
+            depth += 1;
             let found: Vec<_> = finder.find_iter(&view.text).map(|it| (view.origin(it.start()..it.end()), it.pattern())).collect();
             if !found.is_empty() {
                 let mut text = scrubbed.into_owned();
@@ -125,7 +126,7 @@ impl Secrets {
                     text.replace_range(range, known.marks.get(pattern.as_usize()).map_or("", String::as_str));
                 }
                 scrubbed = Cow::Owned(text);
-                view = View::of(&scrubbed);
+                (view, depth) = (View::of(&scrubbed), 0);
             }
         }
         scrubbed

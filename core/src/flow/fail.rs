@@ -20,6 +20,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
+    /// A failure of the node at which the frame stands, at its first attempt.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Failure {
         Failure { code: code.into(), message: message.into(), attempt: 1, at: None }
     }

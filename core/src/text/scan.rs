@@ -13,6 +13,7 @@ pub(super) struct Scan<'s> {
 }
 
 impl<'s> Scan<'s> {
+    /// Reads a text from its beginning.
     pub fn new(source: &'s str) -> Scan<'s> {
         Scan { source, rest: source }
     }
@@ -35,6 +36,7 @@ impl<'s> Scan<'s> {
         format!("{found} at character {} was not expected; write {what}", self.at())
     }
 
+    /// Passes over white space.
     pub fn space(&mut self) {
         self.rest = self.rest.trim_start();
     }

@@ -6,7 +6,8 @@ use ipnet::IpNet;
 use reqwest::Url;
 use serde_json::Value;
 
-/// What `convengine.network.allow-private` lists; without it, only addresses of the public network may be called.
+/// What `convengine.network.allow-private` and `convengine.outbound.allow` list; without them, only addresses of the public network may
+/// be called.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Network(Vec<Allowed>);
 
@@ -26,20 +27,16 @@ enum Place {
 impl Network {
     /// Reads the setting from a normalised tree: a list, or a text with commas.
     pub fn read(tree: &Value, problems: &mut Vec<String>) -> Network {
-        let value = tree.pointer("/network/allow-private").unwrap_or(&Value::Null);
-        let entries: Vec<String> = match value {
-            Value::Null => Vec::new(),
-            Value::Array(list) => list.iter().map(text).collect(),
-            other => text(other).split(',').map(str::to_owned).collect(),
-        };
         let mut allowed = Vec::new();
-        for entry in entries.iter().map(|it| it.trim()).filter(|it| !it.is_empty()) {
-            match parse(entry) {
-                Some(one) => allowed.push(one),
-                None => problems.push(format!(
-                    "convengine.network.allow-private: '{entry}' is not understood: list a host, host:port, an address, address:port or \
-                     a network such as 10.1.0.0/16"
-                )),
+        for key in ["network.allow-private", "outbound.allow"] {
+            for entry in listed(tree, key) {
+                match parse(&entry) {
+                    Some(one) => allowed.push(one),
+                    None => problems.push(format!(
+                        "convengine.{key}: '{entry}' is not understood: list a host, host:port, an address, address:port or a network such \
+                         as 10.1.0.0/16"
+                    )),
+                }
             }
         }
         Network(allowed)
@@ -52,6 +49,16 @@ impl Network {
             Place::Net(net) => net.contains(&address.to_canonical()),
         })
     }
+}
+
+/// What a setting lists: as a list, or as a text with commas.
+pub fn listed(tree: &Value, key: &str) -> Vec<String> {
+    let entries: Vec<String> = match tree.pointer(&format!("/{}", key.replace('.', "/"))).unwrap_or(&Value::Null) {
+        Value::Null => Vec::new(),
+        Value::Array(list) => list.iter().map(text).collect(),
+        other => text(other).split(',').map(str::to_owned).collect(),
+    };
+    entries.iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
 }
 
 /// A host without the dot that ends a full name.

@@ -51,11 +51,11 @@ fn other_types() -> [Value; 6] {
     [json!({"a": [1]}), json!([["x"]]), json!(1.5), json!(-9_007_199_254_740_993_i64), json!("no such word"), json!("x".repeat(30_000))]
 }
 
-/// All ways to break an operation, from a call that keeps to it.
-pub fn calls(operation: &Operation, model: &Call, values: &mut Values<'_>) -> Vec<Call> {
+/// All ways to break an operation, from a call that keeps to it; `known` are the methods that its path has, which are no mistake.
+pub fn calls(operation: &Operation, known: &[String], model: &Call, values: &mut Values<'_>) -> Vec<Call> {
     let wrong = |what: String| Call { wrong: Some(what), ..model.clone() };
     let mut calls = Vec::new();
-    for method in METHODS.iter().filter(|it| **it != operation.method) {
+    for method in METHODS.iter().filter(|it| !known.iter().any(|known| known == *it)) {
         calls.push(Call { method: (*method).to_owned(), ..wrong(format!("method {method}")) });
     }
     let route = model.path.split('?').next().unwrap_or_default();

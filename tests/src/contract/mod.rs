@@ -85,8 +85,18 @@ impl Document {
         let mut values = Values::new(&self.0["components"]["schemas"], known, seed);
         let mut calls: Vec<Call> = (0..rounds).map(|_| valid(operation, &mut values)).collect();
         let model = valid(operation, &mut values);
-        calls.extend(broken::calls(operation, &model, &mut values));
+        calls.extend(broken::calls(operation, &self.methods(operation), &model, &mut values));
         calls
+    }
+
+    /// The methods of an operation's path. What only one of several that read can be asked for is tried with that one.
+    fn methods(&self, operation: &Operation) -> Vec<String> {
+        let of_path = self.0["paths"][&operation.path].as_object();
+        let mut methods: Vec<String> = of_path.into_iter().flatten().map(|it| it.0.to_uppercase()).collect();
+        if operation.method != "GET" && methods.iter().any(|it| it == "GET") {
+            methods.push("HEAD".to_owned());
+        }
+        methods
     }
 
     /// What an answer owes to the document; nothing when it keeps it.

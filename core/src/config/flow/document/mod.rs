@@ -1,18 +1,22 @@
 //! A flow document as the walker reads it. (`convoship.md` 3)
 
+mod agent;
 mod message;
 mod node;
 mod read;
 mod service;
+mod slot;
 mod text;
 mod whole;
 
+pub use agent::{AgentData, AgentMemory, AgentOutput, AgentTool, Approval, MemoryReset};
 pub use message::{Block, Button, Card, ListItem};
 pub use node::{
-    AgentData, AgentMemory, AgentOutput, AgentTool, Approval, Ask, Assign, AssignOp, Await, CallMode, EndData, EntityData, FallbackData,
-    FallbackOn, IntentData, MemoryReset, MessageData, Node, NodeKind, OnError, Selection, SetData, StartData, SubflowData, Validation,
+    Assign, AssignOp, Await, CallMode, EndData, FallbackData, FallbackOn, IntentData, MessageData, Node, NodeKind, OnError, Selection,
+    SetData, StartData, SubflowData,
 };
 pub use service::{FlowTool, OutputMap, RequestForm, Retry, ServiceData, ValueType};
+pub use slot::{Ask, EntityData, Validation};
 pub use text::{Condition, Filling, Formula, LocalizedText, Template};
 
 use serde_json::Value;

@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
-use super::message::{Block, Button};
+use super::agent::AgentData;
+use super::message::Block;
 use super::read::{self, Of};
 use super::service::ServiceData;
-use super::text::{Condition, Filling, Formula, LocalizedText, Template};
+use super::slot::EntityData;
+use super::text::{Condition, Filling, Formula, LocalizedText};
 use crate::text::path::Path;
 use crate::turn::Map;
 
@@ -132,72 +134,6 @@ pub struct MessageData {
     pub typing_ms: Option<u64>,
 }
 
-/// A rule that a value has to keep.
-#[derive(Debug, Clone, Default)]
-pub struct Validation {
-    /// The least value.
-    pub min: Option<Value>,
-    /// The greatest value.
-    pub max: Option<Value>,
-    /// The fewest characters.
-    pub min_length: Option<usize>,
-    /// The most characters.
-    pub max_length: Option<usize>,
-    /// A pattern.
-    pub pattern: Option<String>,
-    /// A condition on `value`.
-    pub expr: Option<Condition>,
-    /// What is said of a value that breaks it.
-    pub message: Option<LocalizedText>,
-}
-
-/// Data of `entity`; a parameter of an intent is one as well.
-#[derive(Debug, Clone)]
-pub struct EntityData {
-    /// Where the value goes.
-    pub variable: Path,
-    /// A system type or an entity of the document.
-    pub entity: String,
-    /// What is asked.
-    pub prompt: LocalizedText,
-    /// What is asked again.
-    pub reprompt: Vec<LocalizedText>,
-    /// How many invalid answers end it.
-    pub max_attempts: u32,
-    /// Whether it fails then.
-    pub required: bool,
-    /// The value that it has otherwise.
-    pub default: Value,
-    /// Whether it is asked when there is a value.
-    pub ask: Ask,
-    /// Whether the message that began the intent may hold it.
-    pub prefill_from_trigger: bool,
-    /// What the value has to keep.
-    pub validation: Vec<Validation>,
-    /// Answers to press.
-    pub buttons: Vec<Button>,
-    /// Whether a model may look for it.
-    pub llm_extract: bool,
-    /// Whether another intent may come between.
-    pub interruptible: bool,
-    /// Whether the user has to confirm it.
-    pub confirm: bool,
-    /// Whether it stays out of logs.
-    pub redact: bool,
-    /// Milliseconds until nobody has answered.
-    pub no_input_ms: Option<u64>,
-}
-
-/// When a value is asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Ask {
-    /// When there is none.
-    #[default]
-    IfEmpty,
-    /// Every time.
-    Always,
-}
-
 /// Data of `set`.
 #[derive(Debug, Clone)]
 pub struct SetData {
@@ -278,82 +214,6 @@ pub enum CallMode {
     Goto,
 }
 
-/// Data of `instruction_agent`.
-#[derive(Debug, Clone)]
-pub struct AgentData {
-    /// What the model is to do.
-    pub instructions: Template,
-    /// The tools that it may call.
-    pub tools: Vec<AgentTool>,
-    /// The alias of the model.
-    pub model: Option<String>,
-    /// How freely it writes.
-    pub temperature: Option<f64>,
-    /// Calls of the model in a turn.
-    pub max_steps: u32,
-    /// What is said first.
-    pub greeting: Option<LocalizedText>,
-    /// When it is done.
-    pub exit_when: Option<Condition>,
-    /// Messages of the user.
-    pub max_turns: u32,
-    /// What it remembers.
-    pub memory: AgentMemory,
-    /// What it leaves.
-    pub output: Option<AgentOutput>,
-}
-
-/// A tool of an agent.
-#[derive(Debug, Clone)]
-pub struct AgentTool {
-    /// The tool.
-    pub tool: String,
-    /// When a person has to say yes.
-    pub approval: Option<Approval>,
-}
-
-/// When a person has to say yes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Approval {
-    /// Never.
-    Never,
-    /// Before each call.
-    Always,
-    /// Before calls that do more than read.
-    Write,
-}
-
-/// What an agent remembers.
-#[derive(Debug, Clone)]
-pub struct AgentMemory {
-    /// Messages that are kept.
-    pub max_messages: usize,
-    /// Characters that are kept.
-    pub max_chars: usize,
-    /// When it forgets.
-    pub reset: MemoryReset,
-}
-
-/// When an agent forgets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemoryReset {
-    /// Never.
-    Never,
-    /// When it is entered.
-    OnEnter,
-    /// When it is left.
-    OnExit,
-}
-
-/// What an agent leaves.
-#[derive(Debug, Clone)]
-pub struct AgentOutput {
-    /// Where it goes.
-    pub variable: Path,
-    /// JSON Schema that it has to keep.
-    pub schema: Option<Value>,
-}
-
 impl Node {
     pub(super) fn read(of: Of<'_>) -> Node {
         let type_name = of.string("type");
@@ -406,49 +266,6 @@ impl NodeKind {
     }
 }
 
-impl EntityData {
-    fn read(of: Of<'_>) -> EntityData {
-        EntityData {
-            variable: read::path(of.text("variable").unwrap_or_default()),
-            entity: of.string("entity"),
-            prompt: of.localized("prompt").unwrap_or_default(),
-            reprompt: of.list("reprompt", |it| LocalizedText::from(it.0)),
-            max_attempts: of.small("max_attempts").unwrap_or(3),
-            required: of.flag("required", true),
-            default: of.value("default").cloned().unwrap_or_default(),
-            ask: of.word("ask", &[("always", Ask::Always)]).unwrap_or_default(),
-            prefill_from_trigger: of.flag("prefill_from_trigger", true),
-            validation: of.list("validation", Validation::read),
-            buttons: of.list("buttons", Button::read),
-            llm_extract: of.flag("llm_extract", false),
-            interruptible: of.flag("interruptible", true),
-            confirm: of.flag("confirm", false),
-            redact: of.flag("redact", false),
-            no_input_ms: of.count("no_input_ms"),
-        }
-    }
-}
-
-impl Validation {
-    /// Reads a rule.
-    pub fn of(value: &Value) -> Validation {
-        Validation::read(Of(value))
-    }
-
-    fn read(of: Of<'_>) -> Validation {
-        let length = |name: &str| of.count(name).map(|it| usize::try_from(it).unwrap_or(usize::MAX));
-        Validation {
-            min: of.value("min").cloned(),
-            max: of.value("max").cloned(),
-            min_length: length("min_length"),
-            max_length: length("max_length"),
-            pattern: of.maybe("pattern"),
-            expr: of.text("expr").map(Condition::from),
-            message: of.localized("message"),
-        }
-    }
-}
-
 impl Assign {
     fn read(of: Of<'_>) -> Assign {
         let words =
@@ -467,34 +284,6 @@ impl FallbackOn {
     fn read(of: Of<'_>) -> FallbackOn {
         let words = [("no_edge", FallbackOn::NoEdge), ("error", FallbackOn::Error), ("no_intent", FallbackOn::NoIntent)];
         of.word("match", &words).unwrap_or_default()
-    }
-}
-
-impl AgentData {
-    fn read(of: Of<'_>) -> AgentData {
-        let approvals = [("never", Approval::Never), ("always", Approval::Always), ("write", Approval::Write)];
-        let resets = [("never", MemoryReset::Never), ("on_exit", MemoryReset::OnExit)];
-        let memory = of.part("memory");
-        let size = |name: &str, usual: usize| memory.count(name).map_or(usual, |it| usize::try_from(it).unwrap_or(usize::MAX));
-        AgentData {
-            instructions: of.template("instructions").unwrap_or_default(),
-            tools: of.list("tools", |it| AgentTool { tool: it.string("tool"), approval: it.word("approval", &approvals) }),
-            model: of.maybe("model"),
-            temperature: of.real("temperature"),
-            max_steps: of.small("max_steps").unwrap_or(8),
-            greeting: of.localized("greeting"),
-            exit_when: of.text("exit_when").map(Condition::from),
-            max_turns: of.small("max_turns").unwrap_or(20),
-            memory: AgentMemory {
-                max_messages: size("max_messages", 40),
-                max_chars: size("max_chars", 24_000),
-                reset: memory.word("reset", &resets).unwrap_or(MemoryReset::OnEnter),
-            },
-            output: of.object("output").map(|it| AgentOutput {
-                variable: read::path(it.text("variable").unwrap_or_default()),
-                schema: it.value("schema").cloned(),
-            }),
-        }
     }
 }
 
