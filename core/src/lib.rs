@@ -47,7 +47,7 @@ mod entity;
 mod extension;
 mod fault;
 #[cfg(feature = "flow")]
-mod flow;
+pub mod flow;
 mod intent;
 pub mod json;
 pub mod lint;

@@ -12,7 +12,7 @@ use axum::serve::ListenerExt;
 use axum::{Extension, Router};
 use futures_util::future::join_all;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
@@ -29,6 +29,8 @@ use crate::access::rate::Limits;
 use crate::access::routes::Routes;
 use crate::access::scope::Scopes;
 use crate::access::tokens::Tokens;
+use crate::assistant::flows::Flows;
+use crate::assistant::timers;
 use crate::assistant::vault::Vault;
 use crate::configured::Current;
 use crate::drive::Host;
@@ -94,7 +96,15 @@ pub fn routes(sse: bool, stomp: Option<&Stomp>) -> Routes {
         .administered(routes!(assistant::deployments::create))
         .administered(routes!(assistant::secrets::keep))
         .administered(routes!(assistant::secrets::list))
-        .administered(routes!(assistant::secrets::delete));
+        .administered(routes!(assistant::secrets::delete))
+        .administered(routes!(assistant::runtime::simulator::start))
+        .administered(routes!(assistant::runtime::simulator::turn))
+        .administered(routes!(assistant::runtime::approvals::decide))
+        .administered(routes!(assistant::runtime::look::state))
+        .administered(routes!(assistant::runtime::look::trace))
+        .administered(routes!(assistant::runtime::look::replay))
+        .deployed(routes!(assistant::runtime::public::start))
+        .deployed(routes!(assistant::runtime::public::turn));
     let routes = if sse { routes.heard(routes!(stream::events)) } else { routes };
     stomp.into_iter().fold(routes, stomp::routes)
 }
@@ -111,7 +121,7 @@ pub fn router(door: Arc<Door>) -> Router {
     let document = Document::of(routes.document().merge_from(told), routes.list());
     let own = own.layer(CompressionLayer::new().compress_when(large())).layer(Extension(document));
     let own = own.method_not_allowed_fallback(error::method_not_allowed).fallback(door::enter).with_state(Arc::clone(&door));
-    around(own.layer(door.origins.layer()))
+    around(own.layer(door.cors()))
 }
 
 /// Which answers are worth compressing; events must not wait in a compressor until there are more of them.
@@ -188,9 +198,13 @@ pub async fn host(settings: &Settings, traces: Traces) -> Result<(Arc<Host>, Joi
         file_roots: Arc::clone(&settings.file_roots),
         secrets: Arc::clone(&settings.secrets),
         vault,
+        flows: Flows::default(),
+        plan: settings.assistants.plan,
+        workspace: settings.tenant.clone().unwrap_or_else(|| "default".to_owned()),
+        armed: Notify::new(),
         redaction: Arc::clone(&settings.redaction),
         turns: settings.turns,
-        limits: Limits::new(settings.security.rates),
+        limits: Limits::new(settings.security.rates).with(&settings.assistants),
         spend: Arc::new(Spend::new(settings.llm.cap)),
         owner: Uuid::new_v4().to_string(),
         open: Arc::default(),
@@ -265,7 +279,7 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
 
 /// What goes on beside the requests of a tenant.
 fn watches(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
-    let mut watches = vec![recover::watch(Arc::clone(host))];
+    let mut watches = vec![recover::watch(Arc::clone(host)), timers::watch(Arc::clone(host))];
     watches.extend(settings.follow.then(|| follow::watch(Arc::clone(host))));
     watches.extend((!settings.retention.is_off()).then(|| retention::watch(Arc::clone(host), settings.retention)));
     watches

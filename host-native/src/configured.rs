@@ -74,6 +74,12 @@ impl Configured {
         Ok(Configured { config: Arc::new(config), stand_ins, extensions, issues })
     }
 
+    /// The same with a document in the place of the rows.
+    pub fn running(&self, flow: &Arc<Config>) -> Configured {
+        let (stand_ins, extensions) = (self.stand_ins.clone(), self.extensions.clone());
+        Configured { config: Arc::clone(flow), stand_ins, extensions, issues: Vec::new() }
+    }
+
     fn errors(&self) -> BTreeSet<String> {
         self.issues.iter().filter(|it| it.is_error()).map(ToString::to_string).collect()
     }

@@ -8,11 +8,14 @@ use convengine_core::turn::{
     Abandon, Answer, Completion, EffectId, Loaded, Map, Millis, Outcome, Slice, Turn, TurnError, TurnInput, UserEvent,
 };
 use opentelemetry::trace::SpanContext;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 use uuid::Uuid;
 
 use crate::access::rate::Limits;
+use crate::assistant::flows::Flows;
+use crate::assistant::plan::Plan;
 use crate::assistant::vault::Vault;
 use crate::clock;
 use crate::configured::{Configured, Current};
@@ -29,6 +32,7 @@ use crate::secrets::Secrets;
 use crate::sent_again;
 use crate::settings::{Roots, Stream, Turns};
 use crate::spend::Spend;
+use crate::store::assistant::session;
 use crate::store::{Pool, load};
 use crate::stream::{Streams, Told};
 use crate::writer::{CommitError, Writer};
@@ -58,6 +62,14 @@ pub struct Host {
     pub secrets: Arc<Secrets>,
     /// Keeps those of the database in step with it.
     pub vault: Vault,
+    /// The documents that sessions run on.
+    pub flows: Flows,
+    /// What plans allow.
+    pub plan: Plan,
+    /// Whose assistants they are: the tenant, or `default`.
+    pub workspace: String,
+    /// That a session has armed a timer.
+    pub armed: Notify,
     /// What is struck out of everything that comes in.
     pub redaction: Arc<Redaction>,
     /// Who listens to turns.
@@ -95,6 +107,8 @@ pub struct Message {
     pub key: Option<String>,
     /// The span that it came from.
     pub caller: Option<SpanContext>,
+    /// The document that its session runs on; absent for conversations of tables.
+    pub flow: Option<Arc<Config>>,
 }
 
 impl Message {
@@ -103,7 +117,13 @@ impl Message {
         let names_conversation = conversation.is_some();
         let conversation = conversation.unwrap_or_else(|| Uuid::new_v4().to_string());
         let event = UserEvent { text, reset, params, flow: None };
-        Message { conversation, event, received: Instant::now(), names_conversation, key: None, caller: None }
+        Message { conversation, event, received: Instant::now(), names_conversation, key: None, caller: None, flow: None }
+    }
+
+    /// What happens now to a session that runs on a document.
+    pub fn of_session(session: &str, event: UserEvent, flow: Arc<Config>) -> Self {
+        let message = Message::now(Some(session.to_owned()), None, false, Map::new());
+        Message { event, flow: Some(flow), ..message }
     }
 
     /// Until when it waits for other turns.
@@ -137,6 +157,9 @@ pub enum Refusal {
     /// The name was given to another message before.
     #[error("this Idempotency-Key was used for another message: give each message a key of its own")]
     OtherMessage,
+    /// The session has come to its end.
+    #[error("the session has come to its end: start a new one")]
+    Closed,
     /// A defect of the core or of this host.
     #[error("the turn cannot be run: {0}")]
     Defect(String),
@@ -152,7 +175,24 @@ impl From<TurnError> for Refusal {
 ///
 /// # Errors
 /// [`Refusal`]; the conversation is then as it was before.
-pub async fn answer(host: Arc<Host>, mut message: Message) -> Result<Outcome, Refusal> {
+pub async fn answer(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
+    told(host, message).await.map(|it| it.outcome)
+}
+
+/// The answer to a message.
+#[derive(Debug)]
+pub struct Answered {
+    /// The end of its turn.
+    pub outcome: Outcome,
+    /// Whether the message has been answered before.
+    pub again: bool,
+}
+
+/// As [`answer`], and whether it is an old answer.
+///
+/// # Errors
+/// As there.
+pub async fn told(host: Arc<Host>, mut message: Message) -> Result<Answered, Refusal> {
     host.redaction.event(&mut message.event);
     let meter = host.meter.clone();
     let running = tokio::spawn(in_line(host, message).in_current_span());
@@ -160,14 +200,14 @@ pub async fn answer(host: Arc<Host>, mut message: Message) -> Result<Outcome, Re
     answer.inspect_err(|it| meter.refused(reason(it)))
 }
 
-async fn in_line(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
+async fn in_line(host: Arc<Host>, message: Message) -> Result<Answered, Refusal> {
     let _pass = host.gate.enter(&message.conversation).await?;
     for last in [false, false, true] {
         match attempt(&host, &message).await {
-            Ok(Some(outcome)) => return Ok(outcome),
+            Ok(Some(outcome)) => return Ok(Answered { outcome, again: false }),
             Ok(None) => {
                 if let Some(outcome) = sent_again::answer(&host, &message).await? {
-                    return Ok(outcome);
+                    return Ok(Answered { outcome, again: true });
                 }
             }
             // Nothing of it has left: it runs on the conversation as it is now.
@@ -182,10 +222,13 @@ async fn in_line(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> 
 
 /// Runs the turn of a message; nothing when the message has one already.
 async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
-    let configured = host.current.now();
+    let mut configured = host.current.now();
+    if let Some(flow) = &message.flow {
+        configured = Arc::new(configured.running(flow));
+    }
     let Some(session) = session(host, &configured.config, message).await? else { return Ok(None) };
     // A turn that waited in line starts after the one before it: audit rows and resets are ordered by time.
-    let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1);
+    let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1).max(after(&session));
     let mut input = TurnInput {
         turn: Uuid::new_v4().to_string(),
         conversation: message.conversation.clone(),
@@ -215,15 +258,34 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>,
 async fn session(host: &Arc<Host>, config: &Config, message: &Message) -> Result<Option<Loaded>, Refusal> {
     let history = config.settings.history_max_turns;
     loop {
-        let found = load::conversation(&host.readers, &message.conversation, history, message.key.as_deref()).await?;
+        let (id, key) = (&message.conversation, message.key.as_deref());
+        let found = match message.flow {
+            Some(_) => session::load(&host.readers, id, key).await?,
+            None => load::conversation(&host.readers, id, history, key).await?,
+        };
         if found.sent {
             return Ok(None);
+        }
+        if !found.open && has_ended(&found.session) {
+            return Err(Refusal::Closed);
         }
         if !found.open {
             return Ok(Some(found.session));
         }
         recover::settle(host, &message.conversation, message.patience()).await?;
     }
+}
+
+/// Whether a session goes on no more.
+fn has_ended(session: &Loaded) -> bool {
+    let status = session.flow.as_ref().and_then(|it| it.get("status")?.as_str());
+    status.is_some_and(|it| !["active", "handed_off"].contains(&it))
+}
+
+/// The first moment at which the next event of a session can happen.
+fn after(session: &Loaded) -> Millis {
+    let last = session.flow.as_ref().and_then(|it| it.get("last_event_at")?.as_str()).and_then(clock::parse);
+    last.map_or(0, |it| it + 1)
 }
 
 /// A turn that runs.
@@ -287,6 +349,9 @@ async fn to_the_end(host: &Arc<Host>, open: Open, received: Instant, told: &mut 
     }
     kept.stored();
     crash::point("after the commit");
+    if ended.outcome.flow.is_some() {
+        host.armed.notify_one();
+    }
     told.stored(total);
     Ok(ended.outcome)
 }

@@ -194,6 +194,7 @@ impl Kept {
             begun: self.begun,
             audited: self.audited,
             derived: host.turns.audit == AuditMode::Derived,
+            workspace: &host.workspace,
             metas: None,
         }
     }

@@ -96,6 +96,9 @@ impl Redaction {
         }
         self.maybe(&mut event.text);
         self.params(&mut event.params);
+        if let Some(Value::Object(members)) = event.flow.as_deref_mut() {
+            self.map(members, NESTED);
+        }
     }
 
     /// Redacts what a user says of an answer.

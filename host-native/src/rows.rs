@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use convengine_core::turn::{Map, Millis, Notice, NoticeBody, Outcome, Turn, Write, state_hash};
+use serde_json::Value;
 
 use crate::audit::meta;
 use crate::clock;
+use crate::spend::cost;
 use crate::store::turn::compress;
-use crate::store::turn_rows::{TurnRow, TurnRows};
+use crate::store::turn_rows::{SessionRow, TurnRow, TurnRows};
 
 /// What is known of a turn's row beside the turn.
 #[derive(Debug, Clone, Copy)]
@@ -24,13 +26,15 @@ pub struct About<'a> {
     pub audited: usize,
     /// Whether the other audit rows, and the log of model calls, are left to be derived.
     pub derived: bool,
+    /// Whose assistants they are.
+    pub workspace: &'a str,
     /// The session at each notice, where audit rows are stored with it.
     pub metas: Option<&'a BTreeMap<u32, Map>>,
 }
 
 impl Default for About<'_> {
     fn default() -> Self {
-        About { status: "closed", owner: "", key: None, begun: false, audited: 0, derived: false, metas: None }
+        About { status: "closed", owner: "", key: None, begun: false, audited: 0, derived: false, workspace: "", metas: None }
     }
 }
 
@@ -51,7 +55,7 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
             Write::History(row) => rows.history(conversation, row),
             // Whoever derives the audit rows of a turn derives its calls.
             Write::LlmCall(_) if kept > 0 => {}
-            Write::Flow { .. } => {}
+            Write::Flow { state } => of_session(&mut rows, turn, state, about.workspace),
             Write::LlmCall(row) => rows.llm_call(conversation, row),
             Write::Memory(row) => rows.memory(conversation, row),
             Write::Reset => reset = true,
@@ -76,6 +80,37 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
         }
     }
     Ok(rows)
+}
+
+/// What a turn leaves of an assistant's session, and what it has used.
+fn of_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &str) {
+    let journal = turn.journal();
+    let input = &journal.input;
+    let event = input.event.flow.as_deref();
+    let text = |key: &str| event.and_then(|it| it.get(key)?.as_str());
+    let at = turn.now();
+    let assistant = text("assistant").unwrap_or_default();
+    if input.session.turns == 0 {
+        // What is kept of conversations, and for how long, is kept of sessions.
+        rows.created(&input.conversation, input.at);
+    }
+    rows.session(&SessionRow {
+        session: &input.conversation,
+        assistant,
+        deployment: text("deployment"),
+        version: event.and_then(|it| it.get("version")?.as_i64()),
+        snapshot: state.get("snapshot").and_then(Value::as_str).unwrap_or_default(),
+        state,
+        at,
+    });
+    if text("type") == Some("session.start") {
+        rows.usage(workspace, "session", at, 1, assistant);
+    }
+    let micros: u64 = journal.entries.iter().map(|it| cost(&it.outcome)).sum();
+    if micros > 0 {
+        // A millionth of a unit of money is a hundred millionths of its cent.
+        rows.usage(workspace, "llm", at, micros.saturating_mul(100), assistant);
+    }
 }
 
 /// How many audit rows notices make.

@@ -17,7 +17,10 @@ use crate::writer::CommitError;
 pub async fn answer(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
     let Some(key) = message.key.as_deref() else { return Ok(None) };
     let Some(stored) = turn::of_message(&host.readers, key).await? else { return Ok(None) };
-    same(message, &stored)?;
+    // The name of an event is its session's, and is answered as it was whatever is sent with it.
+    if message.flow.is_none() {
+        same(message, &stored)?;
+    }
     if stored.status != "open" {
         return again(host, &stored).await.map(Some);
     }

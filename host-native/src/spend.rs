@@ -107,7 +107,8 @@ impl Unstored {
     }
 }
 
-fn cost(answer: &Answer) -> u64 {
+/// What an answer has cost, in millionths.
+pub fn cost(answer: &Answer) -> u64 {
     match answer {
         Answer::Ok(Reply::Llm(reply)) => reply.usage.as_ref().and_then(|it| it.cost_micros).unwrap_or(0),
         Answer::Ok(_) | Answer::Error(_) => 0,

@@ -5,6 +5,7 @@ mod end;
 mod fail;
 mod frames;
 mod limit;
+mod mask;
 mod matching;
 mod model;
 mod node;
@@ -19,6 +20,9 @@ mod trace;
 mod variables;
 mod walk;
 
+pub use mask::mask;
+
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::flow::Flow;
@@ -63,6 +67,14 @@ struct Trigger {
     /// How many frames there were below the intent's.
     depth: usize,
     seen: Vec<String>,
+}
+
+/// Whether a JSON object is an event of a session.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check(event: &Value) -> Result<(), String> {
+    FlowEvent::deserialize(event).map(|_| ()).map_err(|it| it.to_string())
 }
 
 /// Runs an event to where somebody has to say something.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, Method, header};
 use reqwest::Url;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
@@ -11,22 +11,24 @@ const REMEMBERED: Duration = Duration::from_secs(3600);
 
 const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS];
 
-const SENT: [HeaderName; 7] = [
+const SENT: [HeaderName; 8] = [
     header::CONTENT_TYPE,
     header::AUTHORIZATION,
     HeaderName::from_static("x-api-key"),
     HeaderName::from_static("x-tenant"),
     HeaderName::from_static("idempotency-key"),
     HeaderName::from_static("last-event-id"),
+    HeaderName::from_static("x-debug"),
     header::CACHE_CONTROL,
 ];
 
-const SHOWN: [HeaderName; 5] = [
+const SHOWN: [HeaderName; 6] = [
     HeaderName::from_static("x-request-id"),
     header::RETRY_AFTER,
     HeaderName::from_static("x-ratelimit-limit"),
     HeaderName::from_static("x-ratelimit-remaining"),
     HeaderName::from_static("x-ratelimit-reset"),
+    HeaderName::from_static("x-replayed"),
 ];
 
 /// The origins whose pages may call.
@@ -57,20 +59,18 @@ impl Origins {
         let own = origin.split_once("://").is_some_and(|it| Some(it.1) == text(header::HOST));
         own || self.allow(origin)
     }
+}
 
-    /// Answers browsers that ask, and tells them who may read an answer.
-    pub fn layer(&self) -> CorsLayer {
-        let origins = self.clone();
-        let allow = move |origin: &HeaderValue| origin.to_str().is_ok_and(|it| origins.allow(it));
-        CorsLayer::new()
-            .allow_origin(AllowOrigin::predicate(move |origin, _| allow(origin)))
-            .allow_credentials(true)
-            .allow_methods(METHODS)
-            .allow_headers(SENT)
-            .expose_headers(SHOWN)
-            .max_age(REMEMBERED)
-            .vary([header::ORIGIN])
-    }
+/// Answers browsers that ask, and tells them who may read an answer.
+pub fn layer(origins: AllowOrigin) -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(origins)
+        .allow_credentials(true)
+        .allow_methods(METHODS)
+        .allow_headers(SENT)
+        .expose_headers(SHOWN)
+        .max_age(REMEMBERED)
+        .vary([header::ORIGIN])
 }
 
 #[cfg(test)]

@@ -7,26 +7,32 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Query, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tower::ServiceExt;
+use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::administrator::{Administrator, is_local};
 use super::caller::Caller;
-use super::cors::Origins;
+use super::cors::{self, Origins};
 use super::keys::{self, Keys};
 use super::routes::{Route, find};
 use super::scope::Scopes;
 use super::tokens::{Rejected, Tokens};
+use crate::assistant::deployment::{self, Refused, token_hash};
 use crate::drive::Host;
 use crate::http::error::ApiError;
 use crate::http::observed::By;
 use crate::http::page;
 use crate::settings::Mode;
+use crate::store::assistant::deployment::{Deployment, is_named, of_token};
 
 const X_API_KEY: &str = "x-api-key";
 const X_TENANT: &str = "x-tenant";
+
+/// Where the paths of deployments begin.
+const DEPLOYED: &str = "/v1/public/runtime/";
 
 /// What is behind the door of a server.
 #[derive(Debug)]
@@ -61,6 +67,17 @@ struct Known<'d> {
     tenant: &'d Tenant,
     caller: Caller,
     scopes: Scopes,
+    /// Whose pages call, on their routes.
+    deployment: Option<Arc<Deployment>>,
+}
+
+impl Known<'_> {
+    /// The assistant whose calls are counted, and whether a deployment of it calls.
+    fn assistant(&self, uri: &Uri) -> Option<(String, bool)> {
+        let of_path = || uri.path().strip_prefix("/v1/runtime/assistants/")?.split('/').next();
+        let simulated = || Some((of_path()?.to_owned(), false));
+        self.deployment.as_ref().map(|it| (it.assistant.clone(), true)).or_else(simulated)
+    }
 }
 
 /// What an address may say where headers cannot.
@@ -90,17 +107,31 @@ async fn answer(door: &Door, route: &Route, mut request: Request) -> Response {
         Ok(known) => known,
         Err(refusal) => return refused(refusal),
     };
+    let of_assistant = match known.assistant(&uri) {
+        Some((id, deployed)) => match known.tenant.host.limits.assistant(&id, deployed, &uri) {
+            Ok(standing) => Some(standing),
+            Err(refusal) => return refused(refusal),
+        },
+        None => None,
+    };
     let counted = known.caller.id().map(str::to_owned).or(peer.map(|it| it.to_string())).unwrap_or_default();
     let standing = match known.tenant.host.limits.caller(&counted, &uri) {
         Ok(standing) => standing,
         Err(refusal) => return refused(refusal),
     };
     request.extensions_mut().insert(known.caller);
+    request.extensions_mut().extend(known.deployment.map(extension).unwrap_or_default());
     let Ok(mut response) = known.tenant.router.clone().oneshot(request).await;
-    if let Some(standing) = standing {
+    for standing in [standing, of_assistant].into_iter().flatten() {
         standing.write(response.headers_mut());
     }
     response
+}
+
+fn extension(deployment: Arc<Deployment>) -> Extensions {
+    let mut extensions = Extensions::new();
+    extensions.insert(deployment);
+    extensions
 }
 
 impl Door {
@@ -117,6 +148,9 @@ impl Door {
             let message = "pages of this origin may not listen: add it to convengine.security.cors.allowed-origins";
             return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message));
         }
+        if route.deployed {
+            return self.deployed(uri, headers).await;
+        }
         if route.administers
             && let Some(known) = self.administrator(uri, headers, peer)?
         {
@@ -129,7 +163,7 @@ impl Door {
         if self.mode.is_none() {
             let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(said.tenant);
             let tenant = self.named(name, uri)?;
-            return Ok(Known { tenant, caller: Caller::default(), scopes: Scopes::ADMIN });
+            return Ok(Known { tenant, caller: Caller::default(), scopes: Scopes::ADMIN, deployment: None });
         }
         let text = presented(headers).or(said.access_token).ok_or_else(|| unauthorized(uri, None))?;
         let known = match text.starts_with(keys::PREFIX) {
@@ -145,6 +179,53 @@ impl Door {
         let challenge = format!("Bearer realm=\"convengine\", error=\"insufficient_scope\", scope=\"{}\"", route.needs.text());
         challenged(&mut refused, &challenge);
         Err(refused)
+    }
+
+    /// The page of a deployment, by its token and its origin.
+    async fn deployed(&self, uri: &Uri, headers: &HeaderMap) -> Result<Known<'_>, ApiError> {
+        let nobody = || unauthorized(uri, Some("it is not the token of a deployment"));
+        let hash = token_hash(deployment::presented(headers).ok_or_else(nobody)?);
+        for tenant in self.tenants.values() {
+            let found = of_token(&tenant.host.readers, &hash).await.map_err(|it| ApiError::of_database(&it, uri))?;
+            let Some(found) = found else { continue };
+            let foreign = |it: Refused| ApiError::new(StatusCode::FORBIDDEN, uri, it.to_string()).coded("origin_not_allowed");
+            deployment::admit(Some(&found), headers).map_err(foreign)?;
+            let caller = Caller::named(&format!("deployment {}", found.id));
+            return Ok(Known { tenant, caller, scopes: Scopes::CONVERSE, deployment: Some(Arc::new(found)) });
+        }
+        Err(nobody())
+    }
+
+    /// Whether pages of an origin may call a path: those of the settings, and on the paths of deployments theirs.
+    async fn allows(&self, origin: &str, path: &str) -> bool {
+        if self.origins.allow(origin) {
+            return true;
+        }
+        if !path.starts_with(DEPLOYED) {
+            return false;
+        }
+        for tenant in self.tenants.values() {
+            match is_named(&tenant.host.readers, origin).await {
+                Ok(true) => return true,
+                Ok(false) => {}
+                Err(error) => tracing::warn!(%error, "the origins of deployments cannot be read"),
+            }
+        }
+        false
+    }
+
+    /// Answers browsers that ask, and tells them who may read an answer.
+    pub fn cors(self: &Arc<Self>) -> CorsLayer {
+        let door = Arc::clone(self);
+        cors::layer(AllowOrigin::async_predicate(move |origin, request| {
+            let (path, door) = (request.uri.path().to_owned(), Arc::clone(&door));
+            async move {
+                match origin.to_str() {
+                    Ok(origin) => door.allows(origin, &path).await,
+                    Err(_) => false,
+                }
+            }
+        }))
     }
 
     /// Somebody who keeps assistants by a token, or from this machine where nobody has to say who they are; nothing where keys decide.
@@ -168,7 +249,7 @@ impl Door {
         };
         let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned);
         let tenant = self.named(name, uri)?;
-        Ok(Some(Known { tenant, caller, scopes: Scopes::ADMIN }))
+        Ok(Some(Known { tenant, caller, scopes: Scopes::ADMIN, deployment: None }))
     }
 
     async fn by_key(&self, text: &str, uri: &Uri) -> Result<Known<'_>, ApiError> {
@@ -181,7 +262,7 @@ impl Door {
         let found = tenant.keys.holder(&tenant.host.readers, text, id).await.map_err(|it| ApiError::of_database(&it, uri))?;
         let key = found.ok_or_else(nobody)?;
         let scopes = Scopes::of(key.scopes.split(' '));
-        Ok(Known { tenant, caller: Caller::named(&format!("key {}", key.key_id)), scopes })
+        Ok(Known { tenant, caller: Caller::named(&format!("key {}", key.key_id)), scopes, deployment: None })
     }
 
     async fn by_token(&self, text: &str, uri: &Uri) -> Result<Known<'_>, ApiError> {
@@ -198,7 +279,7 @@ impl Door {
             let message = "the token is of no tenant of this server: ask for one whose claim names one";
             ApiError::new(StatusCode::FORBIDDEN, uri, message)
         })?;
-        Ok(Known { tenant, caller: Caller::named(&format!("token {}", claims.subject)), scopes: claims.scopes })
+        Ok(Known { tenant, caller: Caller::named(&format!("token {}", claims.subject)), scopes: claims.scopes, deployment: None })
     }
 
     /// The tenant of a name where callers do not belong to one.

@@ -4,15 +4,16 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use governor::clock::{Clock, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
+use serde_json::json;
 
 use crate::clock;
 use crate::http::error::ApiError;
-use crate::settings::{Rate, Rates};
+use crate::settings::{Assistants, Rate, Rates};
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -26,12 +27,36 @@ const SWEEP: u32 = 1024;
 pub struct Limits {
     callers: Option<Limiter>,
     conversations: Option<Limiter>,
+    deployed: Option<Limiter>,
+    simulated: Option<Limiter>,
 }
 
 impl Limits {
     /// Limits calls to these rates.
     pub fn new(rates: Rates) -> Limits {
-        Limits { callers: rates.per_key.and_then(Limiter::new), conversations: rates.per_conversation.and_then(Limiter::new) }
+        Limits {
+            callers: rates.per_key.and_then(Limiter::new),
+            conversations: rates.per_conversation.and_then(Limiter::new),
+            ..Limits::default()
+        }
+    }
+
+    /// Limits calls of assistants, too.
+    #[must_use]
+    pub fn with(self, assistants: &Assistants) -> Limits {
+        let (deployed, simulated) = (assistants.public.and_then(Limiter::new), assistants.simulator.and_then(Limiter::new));
+        Limits { deployed, simulated, ..self }
+    }
+
+    /// Counts a call of an assistant by one of its deployments, or by the simulator.
+    ///
+    /// # Errors
+    /// A refusal of one call too many.
+    pub fn assistant(&self, id: &str, deployed: bool, uri: &Uri) -> Result<Standing, ApiError> {
+        let limiter = if deployed { self.deployed.as_ref() } else { self.simulated.as_ref() };
+        let standing = check(limiter, id, uri, "the assistant was called too often");
+        let standing = standing.map_err(|it| it.in_scope("assistant"))?;
+        Ok(standing.unwrap_or(Standing { limit: u32::MAX, remaining: u32::MAX, wait: 0 }))
     }
 
     /// Counts a call of somebody; answers how they stand, where that is limited.
@@ -57,12 +82,16 @@ fn check(limiter: Option<&Limiter>, id: &str, uri: &Uri, why: &str) -> Result<Op
         Ok(standing) => Ok(Some(standing)),
         Err(standing) => {
             let message = format!("{why}: call again in {} s, as the header Retry-After says", standing.wait);
-            let mut refused = ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message);
-            standing.write(refused.headers_mut());
-            refused.headers_mut().insert(header::RETRY_AFTER, standing.wait.into());
-            Err(refused)
+            let refused = ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message);
+            let reset = reset(standing.wait);
+            Err(refused.limited(json!({"scope": "caller", "limit": standing.limit, "reset": reset}), standing.limit, standing.wait))
         }
     }
+}
+
+/// When so many seconds have passed, in seconds since 1970.
+fn reset(wait: u64) -> u64 {
+    u64::try_from(clock::now()).unwrap_or(0).div_ceil(1000) + wait
 }
 
 /// How somebody stands.
@@ -75,13 +104,18 @@ pub struct Standing {
 }
 
 impl Standing {
+    /// Of one who has used up what there was, and has to wait so many seconds.
+    pub fn used_up(limit: u32, wait: u64) -> Standing {
+        Standing { limit, remaining: 0, wait }
+    }
+
     /// Writes it into headers, unless they tell of a limit already that is closer.
     pub fn write(&self, headers: &mut HeaderMap) {
         let told = headers.get(REMAINING).and_then(|it| it.to_str().ok()?.parse::<u32>().ok());
         if told.is_some_and(|it| it <= self.remaining) {
             return;
         }
-        let reset = u64::try_from(clock::now()).unwrap_or(0).div_ceil(1000) + self.wait;
+        let reset = reset(self.wait);
         headers.insert(LIMIT, HeaderValue::from(self.limit));
         headers.insert(REMAINING, HeaderValue::from(self.remaining));
         headers.insert(RESET, HeaderValue::from(reset));

@@ -26,6 +26,8 @@ pub struct Route {
     pub in_address: bool,
     /// Whether it is the administrator's: their token opens it, and where nobody has to say who they are it is for this machine alone.
     pub administers: bool,
+    /// Whether it is for the pages of deployments: their token opens it, and nothing else.
+    pub deployed: bool,
 }
 
 /// Routes with what they need, and what the document tells of them.
@@ -57,6 +59,15 @@ impl Routes {
         self
     }
 
+    /// Adds what handlers say that serve the pages of deployments.
+    #[must_use]
+    pub fn deployed(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        let before = self.list.len();
+        self = self.take(Scopes::CONVERSE, false, handlers);
+        self.list.iter_mut().skip(before).for_each(|it| it.deployed = true);
+        self
+    }
+
     /// Adds what handlers say on which browsers listen.
     #[must_use]
     pub fn heard(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
@@ -71,6 +82,7 @@ impl Routes {
             needs,
             in_address,
             administers: false,
+            deployed: false,
         }));
         self.router = self.router.routes(handlers);
         self
@@ -79,7 +91,9 @@ impl Routes {
     /// Adds a path on which browsers listen, with its methods, of which the document tells nothing.
     #[must_use]
     pub fn stream(mut self, path: &str, methods: MethodRouter<Arc<Host>>) -> Self {
-        self.list.push(Route { method: None, path: path.to_owned(), needs: Scopes::LISTEN, in_address: true, administers: false });
+        let path_of = path.to_owned();
+        let route = Route { method: None, path: path_of, needs: Scopes::LISTEN, in_address: true, administers: false, deployed: false };
+        self.list.push(route);
         self.router = self.router.route(path, methods);
         self
     }
@@ -143,7 +157,7 @@ mod tests {
     use super::*;
 
     fn route(method: Option<Method>, path: &str, needs: Scopes) -> Route {
-        Route { method, path: path.to_owned(), needs, in_address: false, administers: false }
+        Route { method, path: path.to_owned(), needs, in_address: false, administers: false, deployed: false }
     }
 
     #[test]

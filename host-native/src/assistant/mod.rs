@@ -2,4 +2,8 @@
 
 pub mod check;
 pub mod deployment;
+pub mod flows;
+pub mod plan;
+pub mod run;
+pub mod timers;
 pub mod vault;

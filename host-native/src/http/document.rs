@@ -66,6 +66,7 @@ fn base() -> Value {
             "schemas": schemas::all(),
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer", "description": "A key of `convengine key create`, or a JWT"},
+                "deployment": {"type": "http", "scheme": "bearer", "description": "The token of a deployment, from one of its origins"},
                 "api_key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key in a header of its own"},
             },
         },
@@ -78,10 +79,14 @@ fn complete(operation: &mut Value, path: &str, route: Option<&Route>) {
     if let Some(route) = route {
         let instead = if route.administers { " The token of convengine.admin-token does as well." } else { "" };
         let said = members.get("description").and_then(Value::as_str).map(|it| format!("{it}\n\n")).unwrap_or_default();
-        members.insert("description".to_owned(), format!("{said}Scope: {}, where keys are asked for.{instead}", route.needs).into());
         let scopes = route.needs.text();
         let by = |scheme: &str| scopes.split(' ').map(|it| json!({scheme: [it]})).collect::<Vec<_>>();
-        members.insert("security".to_owned(), [by("bearer"), by("api_key")].concat().into());
+        let (who, security) = match route.deployed {
+            true => ("For the pages of a deployment, with its token.".to_owned(), vec![json!({"deployment": []})]),
+            false => (format!("Scope: {}, where keys are asked for.{instead}", route.needs), [by("bearer"), by("api_key")].concat()),
+        };
+        members.insert("description".to_owned(), format!("{said}{who}").into());
+        members.insert("security".to_owned(), security.into());
     }
     let Some(responses) = members.get_mut("responses").and_then(Value::as_object_mut) else { return };
     let guards = [

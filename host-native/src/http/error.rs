@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::access::rate::Standing;
 use crate::clock;
 use crate::drive::Refusal;
 use crate::writer::CommitError;
@@ -23,13 +24,23 @@ pub struct ApiError {
     code: Option<&'static str>,
     message: String,
     issues: Vec<Value>,
+    /// What paths of assistants tell beside code and message.
+    more: Option<Value>,
     headers: Box<HeaderMap>,
 }
 
 impl ApiError {
     /// Refuses a request; the message says what to do.
     pub fn new(status: StatusCode, uri: &Uri, message: impl Into<String>) -> Self {
-        ApiError { status, path: uri.path().to_owned(), code: None, message: message.into(), issues: Vec::new(), headers: Box::default() }
+        ApiError {
+            status,
+            path: uri.path().to_owned(),
+            code: None,
+            message: message.into(),
+            issues: Vec::new(),
+            more: None,
+            headers: Box::default(),
+        }
     }
 
     /// Adds what is wrong with a configuration or a document.
@@ -42,6 +53,29 @@ impl ApiError {
     #[must_use]
     pub fn coded(self, code: &'static str) -> Self {
         ApiError { code: Some(code), ..self }
+    }
+
+    /// Tells how much there is, of what, and when there is more again, `wait` seconds from now.
+    #[must_use]
+    pub fn limited(mut self, more: Value, limit: u32, wait: u64) -> Self {
+        Standing::used_up(limit, wait).write(&mut self.headers);
+        self.headers.insert(header::RETRY_AFTER, wait.into());
+        ApiError { more: Some(more), ..self }
+    }
+
+    /// Tells what the limit is of.
+    #[must_use]
+    pub fn in_scope(mut self, scope: &str) -> Self {
+        if let Some(Value::Object(more)) = &mut self.more {
+            more.insert("scope".to_owned(), json!(scope));
+        }
+        self
+    }
+
+    /// Tells something beside code and message.
+    #[must_use]
+    pub fn telling(self, more: Value) -> Self {
+        ApiError { more: Some(more), ..self }
     }
 
     /// Whether this is its code.
@@ -59,7 +93,11 @@ impl ApiError {
 
     fn body(&self) -> Value {
         if self.path.starts_with(ASSISTANTS) {
-            return json!({"error": {"code": self.code(), "message": self.message}});
+            let mut error = json!({"code": self.code(), "message": self.message});
+            if let (Value::Object(error), Some(Value::Object(more))) = (&mut error, &self.more) {
+                error.extend(more.clone());
+            }
+            return json!({"error": error});
         }
         json!({
             "timestamp": clock::iso_text(clock::now()),
@@ -80,6 +118,7 @@ impl ApiError {
         let unavailable = |message: &str| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, message);
         match refusal {
             Refusal::Busy(busy) => unavailable(&busy.to_string()),
+            Refusal::Closed => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).coded("session_completed"),
             Refusal::OtherMessage => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()),
             Refusal::Commit(CommitError::Conflict | CommitError::SameMessage | CommitError::TakenOver) => {
                 unavailable("the conversation was written by somebody else at the same time: send the message again")

@@ -87,6 +87,7 @@ pub fn reason(refusal: &Refusal) -> &'static str {
         Refusal::Load(_) => "unreadable",
         Refusal::Commit(error) => error.word(),
         Refusal::OtherMessage => "other_message",
+        Refusal::Closed => "closed",
         Refusal::Defect(_) => "defect",
     }
 }

@@ -1,5 +1,6 @@
 //! Settings from options, environment and file, in this order of precedence.
 
+mod assistants;
 mod file;
 pub mod files;
 mod llm;
@@ -19,6 +20,7 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use assistants::Assistants;
 pub use files::Roots;
 pub use llm::{Access, Key, Llm, Price};
 pub use network::Network;
@@ -61,6 +63,8 @@ pub struct Settings {
     pub container_url: Option<String>,
     /// How turns are kept.
     pub turns: Turns,
+    /// How much assistants may be used.
+    pub assistants: Assistants,
     /// Which private addresses tools and tasks may call.
     pub network: Network,
     /// What tools and models sign in with.
@@ -139,6 +143,7 @@ impl Settings {
         let stream = Stream::read(&tree, problems);
         let turns = Turns::read(&tree, problems);
         let network = Network::read(&tree, problems);
+        let assistants = Assistants::read(&tree, problems);
         let file_roots = Arc::new(files::read(&tree, problems));
         let tool_database = tool_database::read(&tree, problems);
         let mut secrets = Secrets::read(&tree, problems);
@@ -168,6 +173,7 @@ impl Settings {
             stream,
             turns,
             container_url,
+            assistants,
             network,
             secrets,
             file_roots,

@@ -4,6 +4,7 @@
 
 use serde_json::json;
 
+use super::assistant::session;
 use super::audit;
 use super::call_log::CallLog;
 use super::database::{Connection, Statement, Value};
@@ -62,6 +63,12 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLog) -
     if let Some(found) = array(connection, &rows.spend) {
         spend::add(connection, &found).await?;
     }
+    if let Some(found) = array(connection, &rows.session) {
+        session::save(connection, &found).await?;
+    }
+    if let Some(found) = array(connection, &rows.usage) {
+        session::add_usage(connection, &found).await?;
+    }
     Ok(())
 }
 
@@ -104,7 +111,8 @@ async fn is_told(connection: &mut Connection, rows: &Rows) -> sqlx::Result<bool>
 pub fn is_empty(rows: &TurnRows) -> bool {
     let turns = [&rows.turn, &rows.closed, &rows.effect, &rows.told];
     let others = [&rows.conversation, &rows.created, &rows.audit, &rows.history, &rows.llm, &rows.forgotten, &rows.memory, &rows.spend];
-    turns.into_iter().chain(others).all(|it| it.count() == 0)
+    let of_sessions = [&rows.session, &rows.usage];
+    turns.into_iter().chain(others).chain(of_sessions).all(|it| it.count() == 0)
 }
 
 /// Whether the rows say only that turns are open and what they were answered. Each of their statements may stand alone: a mark that an

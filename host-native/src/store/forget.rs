@@ -7,7 +7,7 @@ use super::database::{Connection, Row, Statement, Value};
 use super::schema;
 
 /// What names conversations, in the order in which it goes.
-const TABLES: [(&str, Statement); 11] = [
+const TABLES: [(&str, Statement); 13] = [
     (
         "ce_turn_effect",
         Statement::of(
@@ -71,6 +71,20 @@ const TABLES: [(&str, Statement); 11] = [
         Statement::of(
             "delete from ce_semantic_query_failures where conversation_id in (select value from json_each($1))",
             "delete from ce_semantic_query_failures where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "cs_timer",
+        Statement::of(
+            "delete from cs_timer where session_id in (select value from json_each($1))",
+            "delete from cs_timer where session_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "cs_session",
+        Statement::of(
+            "delete from cs_session where session_id in (select value from json_each($1))",
+            "delete from cs_session where session_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (

@@ -99,6 +99,29 @@ pub struct TurnRows {
     pub forgotten: Rows,
     /// What models have cost.
     pub spend: Rows,
+    /// `cs_session`, with the rows of `cs_timer`.
+    pub session: Rows,
+    /// `cs_usage_events`.
+    pub usage: Rows,
+}
+
+/// What a turn leaves of an assistant's session.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionRow<'a> {
+    /// The session.
+    pub session: &'a str,
+    /// Its assistant.
+    pub assistant: &'a str,
+    /// The deployment that began it; absent in the simulator.
+    pub deployment: Option<&'a str>,
+    /// The version that it runs on; absent for a draft.
+    pub version: Option<i64>,
+    /// The hash of what it runs on, `sha256:…`.
+    pub snapshot: &'a str,
+    /// Its state.
+    pub state: &'a Value,
+    /// When the turn ended.
+    pub at: Millis,
 }
 
 impl TurnRows {
@@ -120,6 +143,27 @@ impl TurnRows {
         self.memory.extend(&other.memory);
         self.forgotten.extend(&other.forgotten);
         self.spend.extend(&other.spend);
+        self.session.extend(&other.session);
+        self.usage.extend(&other.usage);
+    }
+
+    /// Adds what is left of a session.
+    pub fn session(&mut self, row: &SessionRow<'_>) {
+        let text = |of: &'_ Value, key: &str| of.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let timers = row.state.get("timers").and_then(Value::as_array).into_iter().flatten();
+        let timer = |it: &Value| (text(it, "id"), clock::parse(&text(it, "due")).unwrap_or(0), text(it, "purpose"));
+        self.session.push(&(
+            (row.session, row.assistant, row.deployment, row.version),
+            (row.snapshot, text(row.state, "status"), row.state.get("seq")),
+            row.state,
+            row.at,
+            timers.map(timer).collect::<Vec<_>>(),
+        ));
+    }
+
+    /// Adds what a turn has used of a plan.
+    pub fn usage(&mut self, workspace: &str, kind: &str, at: Millis, amount: u64, of: &str) {
+        self.usage.push(&(workspace, kind, at, amount, of));
     }
 
     /// Adds what models have cost on a day, in millionths.

@@ -3,6 +3,7 @@
 pub mod body;
 pub mod deployments;
 pub mod flow;
+pub mod runtime;
 pub mod schemas;
 pub mod secrets;
 pub mod versions;

@@ -40,6 +40,13 @@ pub fn all() -> Value {
         "KeptSecrets": object(json!({"secrets": list(&secret)})),
         "DocumentIssue": issue(),
         "AssistantRefusal": refusal(),
+        "NewSession": new_session(),
+        "TurnEvent": turn_event(),
+        "Approval": approval(),
+        "TurnResponse": turn_response(),
+        "SessionState": session_state(),
+        "Trace": trace(),
+        "Replayed": replayed(),
     })
 }
 
@@ -93,8 +100,115 @@ fn issue() -> Value {
     })
 }
 
+fn new_session() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "locale": maybe_text("The language of the user, the document's own without one"),
+            "channel": maybe_text("Where the user is"),
+            "user": {"type": ["object", "null"], "description": "What is known of the user"},
+            "params": {"type": ["object", "null"], "description": "Variables that the session begins with"},
+            "version": {"type": ["integer", "null"], "description": "In the simulator: the version, the draft without one"},
+            "session_id": {"type": ["string", "null"], "format": "uuid", "description": "In the simulator: the id of the session"},
+        },
+    })
+}
+
+fn turn_event() -> Value {
+    let types = ["user.message", "user.button", "timer.fired", "approval.decision", "session.end"];
+    json!({
+        "type": "object",
+        "required": ["type"],
+        "properties": {
+            "type": {"enum": types},
+            "event_id": text("The client's name for it: sent twice, it is answered once"),
+            "text": text("What the user says"),
+            "button_id": text("The button that the user presses"),
+            "value": {"description": "What it stands for"},
+            "label": text("What stands on it"),
+            "timer_id": text("The timer whose time has come"),
+            "call_id": text("The call that is decided"),
+            "approved": {"type": "boolean"},
+            "edited_args": {"type": "object"},
+            "reason": text("Why"),
+        },
+    })
+}
+
+fn approval() -> Value {
+    json!({
+        "type": "object",
+        "required": ["approved"],
+        "properties": {
+            "approved": {"type": "boolean", "description": "Whether the call may be made"},
+            "edited_args": {"type": "object", "description": "The arguments with which it is made instead"},
+            "reason": text("Why"),
+        },
+    })
+}
+
+fn turn_response() -> Value {
+    let message = json!({
+        "type": "object",
+        "required": ["id", "node", "text", "blocks", "locale", "final", "role"],
+        "properties": {
+            "id": text("Its id within the session"), "node": text("Who says it"), "text": text("As plain text"),
+            "blocks": {"type": "array"}, "locale": text("Its language"), "final": {"type": "boolean"}, "role": {"enum": ["bot", "human"]},
+        },
+    });
+    json!({
+        "type": "object",
+        "required": ["session_id", "turn", "status", "messages", "awaiting"],
+        "properties": {
+            "session_id": {"type": "string", "format": "uuid"},
+            "turn": {"type": "integer", "minimum": 0},
+            "status": {"enum": ["awaiting_input", "handed_off", "completed", "failed"]},
+            "messages": {"type": "array", "items": message},
+            "awaiting": {"type": ["object", "null"], "description": "What is waited for"},
+            "debug": {"type": "object", "description": "How the answer came about"},
+        },
+    })
+}
+
+fn session_state() -> Value {
+    json!({
+        "type": "object",
+        "required": ["schema_version", "session_id", "snapshot", "status", "turn", "seq", "vars", "stack"],
+        "properties": {
+            "schema_version": {"const": "1.0"}, "session_id": {"type": "string"}, "snapshot": {"type": "string"},
+            "status": {"enum": ["active", "handed_off", "completed", "failed", "abandoned"]},
+            "turn": {"type": "integer"}, "seq": {"type": "integer"}, "vars": {"type": "object"}, "stack": {"type": "array"},
+        },
+    })
+}
+
+fn trace() -> Value {
+    let turn = json!({
+        "type": "object",
+        "required": ["turn", "event", "events"],
+        "properties": {"turn": {"type": "integer"}, "event": {}, "events": {"type": "array", "items": {"type": "object"}}},
+    });
+    object(json!({"turns": list(&turn)}))
+}
+
+fn replayed() -> Value {
+    object(json!({"equal": {"type": "boolean"}, "turns": {"type": "integer"}, "divergence": {"type": ["object", "null"]}}))
+}
+
 fn refusal() -> Value {
-    let error = object(json!({"code": text("What it is; it is stable"), "message": text("What to do")}));
+    let error = json!({
+        "type": "object",
+        "required": ["code", "message"],
+        "properties": {
+            "code": text("What it is; it is stable"),
+            "message": text("What to do"),
+            "session_id": text("The session that has ended"),
+            "scope": text("What the limit is of"),
+            "limit": {"type": "integer"},
+            "reset": {"type": "integer", "description": "When there is more again, in seconds since 1970"},
+        },
+        "additionalProperties": false,
+    });
     json!({
         "type": "object",
         "description": "The form of every answer of these paths that is no success.",

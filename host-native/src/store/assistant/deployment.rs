@@ -60,6 +60,18 @@ pub async fn of_token(pool: &Pool, token_hash: &str) -> sqlx::Result<Option<Depl
     pool.first(&sql, &[Value::Text(token_hash)]).await?.as_ref().map(deployment).transpose()
 }
 
+/// Whether a deployment names an origin.
+///
+/// # Errors
+/// What the database says.
+pub async fn is_named(pool: &Pool, origin: &str) -> sqlx::Result<bool> {
+    let sql = Statement::of(
+        "select d.id from cs_deployment d, json_each(d.origins) o where o.value = $1 limit 1",
+        "select d.id from cs_deployment d, json_array_elements_text(d.origins::json) o where o = $1 limit 1",
+    );
+    Ok(pool.first(&sql, &[Value::Text(origin)]).await?.is_some())
+}
+
 fn deployment(row: &Row) -> sqlx::Result<Deployment> {
     Ok(Deployment {
         id: row.text("id")?,
@@ -98,6 +110,8 @@ mod tests {
             assert_eq!(of_token(pool, "aa").await.expect("an answer"), Some(first));
             assert_eq!(of_token(pool, "bb").await.expect("an answer"), Some(second));
             assert_eq!(of_token(pool, "a").await.expect("an answer"), None);
+            assert!(is_named(pool, "https://shop.example").await.expect("an answer"));
+            assert!(!is_named(pool, "https://shop.example.evil").await.expect("an answer"));
         }
     }
 }

@@ -3,4 +3,5 @@
 pub mod deployment;
 pub mod draft;
 pub mod secret;
+pub mod session;
 pub mod version;

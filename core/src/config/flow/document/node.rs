@@ -7,7 +7,7 @@ use super::message::Block;
 use super::read::{self, Of};
 use super::service::ServiceData;
 use super::slot::EntityData;
-use super::text::{Condition, Filling, Formula, LocalizedText};
+use super::text::{Filling, Formula, LocalizedText};
 use crate::text::path::Path;
 use crate::turn::Map;
 

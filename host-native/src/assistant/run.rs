@@ -1,0 +1,68 @@
+//! Runs what happens to a session.
+
+use std::sync::Arc;
+
+use convengine_core::config::Config;
+use convengine_core::turn::{Map, Millis, UserEvent};
+use serde_json::{Value, json};
+
+use super::plan;
+use crate::clock;
+use crate::drive::{self, Answered, Host, Message, Refusal};
+use crate::store::assistant::session::{self, Session};
+
+/// A session of an assistant, as a turn of it needs to know it.
+#[derive(Debug, Clone)]
+pub struct Running {
+    /// The session.
+    pub session: String,
+    /// Its assistant.
+    pub assistant: String,
+    /// The deployment that began it; absent in the simulator.
+    pub deployment: Option<String>,
+    /// The version that it runs on; absent for a draft.
+    pub version: Option<i64>,
+    /// What it runs on.
+    pub config: Arc<Config>,
+}
+
+impl Running {
+    /// A stored session; nothing when what it runs on is not kept.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn of(host: &Host, id: &str, stored: &Session) -> sqlx::Result<Option<Running>> {
+        let config = host.flows.of(&host.readers, &stored.snapshot).await?;
+        Ok(config.map(|config| Running {
+            session: id.to_owned(),
+            assistant: stored.assistant.clone(),
+            deployment: stored.deployment.clone(),
+            version: stored.version,
+            config,
+        }))
+    }
+
+    /// Runs the turn of an event.
+    ///
+    /// # Errors
+    /// [`Refusal`]; the session is then as it was before.
+    pub async fn hears(&self, host: &Arc<Host>, mut event: Map) -> Result<Answered, Refusal> {
+        let key = event.get("event_id").and_then(Value::as_str).map(|it| format!("{}/{it}", self.session));
+        event.insert("assistant".to_owned(), json!(self.assistant));
+        event.extend(self.version.map(|it| ("version".to_owned(), json!(it))));
+        event.extend(self.deployment.as_ref().map(|it| ("deployment".to_owned(), json!(it))));
+        let left = self.budget_left(host, clock::now()).await?;
+        event.extend(left.map(|it| ("budget_left".to_owned(), json!(it))));
+        let message = Message::of_session(&self.session, UserEvent::of_flow(Value::Object(event)), Arc::clone(&self.config));
+        drive::told(Arc::clone(host), message.named(key)).await
+    }
+
+    /// Microcents that models may still cost this month; nothing without a cap.
+    async fn budget_left(&self, host: &Host, now: Millis) -> sqlx::Result<Option<i64>> {
+        let cap = self.config.flow.as_ref().and_then(|it| it.document.settings.monthly_llm_spend_cap_cents);
+        let Some(cap) = cap else { return Ok(None) };
+        let spent = session::used(&host.readers, &host.workspace, "llm", plan::month(now), Some(&self.assistant)).await?;
+        let cap = i64::try_from(cap.saturating_mul(plan::MICROCENTS)).unwrap_or(i64::MAX);
+        Ok(Some(cap.saturating_sub(spent).max(0)))
+    }
+}

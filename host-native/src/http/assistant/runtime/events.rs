@@ -1,0 +1,82 @@
+//! Reads what happens to a session from the bodies of requests.
+
+use axum::http::{StatusCode, Uri};
+use convengine_core::flow;
+use convengine_core::turn::Map;
+use serde_json::{Value, json};
+
+use crate::http::error::ApiError;
+
+/// Most characters of an `event_id`.
+const LONGEST_ID: usize = 200;
+
+/// Events that users make.
+const OF_USERS: [&str; 3] = ["user.message", "user.button", "session.end"];
+
+/// The event of a body.
+///
+/// # Errors
+/// A refusal of what is none, or may not come from there.
+pub fn of_body(uri: &Uri, mut given: Map, from_users: bool) -> Result<Map, ApiError> {
+    let refuse = |reason: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).coded("invalid_event");
+    let kind = given.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if from_users && !OF_USERS.contains(&kind.as_str()) && !kind.is_empty() {
+        let message = format!("pages may not send '{kind}': send {}", OF_USERS.join(", "));
+        return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message).coded("event_not_allowed"));
+    }
+    if kind == "session.start" {
+        return Err(refuse("a session begins only once: start another one"));
+    }
+    if let Some(id) = given.get("event_id") {
+        let fine = id.as_str().is_some_and(|it| !it.is_empty() && it.chars().count() <= LONGEST_ID && !it.contains('\0'));
+        if !fine && !id.is_null() {
+            return Err(refuse(&format!("event_id cannot be used: send a text of 1 to {LONGEST_ID} characters")));
+        }
+    }
+    given.retain(|_, it| !it.is_null());
+    // What only the host says.
+    ["assistant", "version", "deployment", "budget_left"].into_iter().for_each(|it| drop(given.shift_remove(it)));
+    flow::check(&Value::Object(given.clone())).map_err(|it| refuse(&format!("the event cannot be read: {it}")))?;
+    Ok(given)
+}
+
+/// The event with which a session begins.
+///
+/// # Errors
+/// A refusal of what cannot be read.
+pub fn start(uri: &Uri, given: &Map, channel: Option<&str>) -> Result<Map, ApiError> {
+    let refuse = |reason: String| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).coded("invalid_session");
+    let mut event = Map::from_iter([("type".to_owned(), json!("session.start"))]);
+    for key in ["locale", "channel", "user", "params"] {
+        event.extend(given.get(key).filter(|it| !it.is_null()).map(|it| (key.to_owned(), it.clone())));
+    }
+    if let Some(channel) = channel {
+        event.entry("channel".to_owned()).or_insert_with(|| json!(channel));
+    }
+    flow::check(&Value::Object(event.clone())).map_err(|it| refuse(format!("the session cannot begin so: {it}")))?;
+    Ok(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_say_and_press_and_leave() {
+        let uri = Uri::from_static("/v1/public/runtime/sessions/x/turns");
+        let read = |event: Value, from_users| of_body(&uri, event.as_object().cloned().unwrap_or_default(), from_users);
+        for event in [json!({"type": "user.message", "text": "hi"}), json!({"type": "user.button", "button_id": "b", "value": 1})] {
+            assert_eq!(read(event.clone(), true).ok(), event.as_object().cloned());
+        }
+        let code = |event: Value, from_users, code: &str| assert!(read(event, from_users).is_err_and(|it| it.is_code(code)), "{code}");
+        code(json!({"type": "timer.fired", "timer_id": "session"}), true, "event_not_allowed");
+        code(json!({"type": "handoff.message", "text": "hi"}), true, "event_not_allowed");
+        code(json!({"type": "session.start"}), false, "invalid_event");
+        code(json!({"type": "user.message"}), false, "invalid_event");
+        code(json!({"type": "no.such"}), false, "invalid_event");
+        code(json!({}), true, "invalid_event");
+        code(json!({"type": "user.message", "text": "hi", "event_id": ""}), true, "invalid_event");
+        let said = json!({"type": "user.message", "text": "hi", "version": 9, "budget_left": 9, "event_id": null});
+        assert_eq!(read(said, true).ok().map(|it| it.len()), Some(2), "what the host says is not the user's");
+    }
+}

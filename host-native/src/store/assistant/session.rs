@@ -1,0 +1,240 @@
+//! The sessions of assistants, the timers that run in them, and what they use.
+
+use convengine_core::turn::{Loaded, Millis};
+use serde_json::Value as Json;
+
+use crate::store::database::{Connection, Pool, Row, Statement, Value};
+use crate::store::load::Found;
+
+/// A session as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// Its assistant.
+    pub assistant: String,
+    /// The deployment that began it; absent in the simulator.
+    pub deployment: Option<String>,
+    /// The version that it runs on; absent for a draft.
+    pub version: Option<i64>,
+    /// The hash of what it runs on, `sha256:…`.
+    pub snapshot: String,
+    /// `active`, `completed`, `failed` or `abandoned`.
+    pub status: String,
+    /// Its state.
+    pub state: Json,
+}
+
+/// A timer whose time has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    /// The session.
+    pub session: String,
+    /// The timer within it.
+    pub timer: String,
+}
+
+/// A session by its id.
+///
+/// # Errors
+/// What the database says.
+pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Session>> {
+    let sql = Statement::of(
+        "select assistant_id, deployment_id, version, snapshot, status, state from cs_session where session_id = $1",
+        "select assistant_id, deployment_id::text, version, snapshot, status, state from cs_session where session_id = $1::uuid",
+    );
+    pool.first(&sql, &[Value::Text(id)]).await?.as_ref().map(session).transpose()
+}
+
+/// A session as a turn finds it; `key` is the client's name for the event.
+///
+/// # Errors
+/// What the database says.
+pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Found> {
+    let sql = Statement::of(
+        "select (select state from cs_session where session_id = $1) as state,
+           coalesce((select max(number) from ce_turn where conversation_id = $1), 0) as turns,
+           (select count(*) from ce_turn where conversation_id = $1 and status = 'open') as open,
+           (select count(*) from ce_turn where message_key = $2) as sent",
+        "select (select state from cs_session where session_id = $1::uuid) as state,
+           coalesce((select max(number) from ce_turn where conversation_id = $1::uuid), 0)::bigint as turns,
+           (select count(*) from ce_turn where conversation_id = $1::uuid and status = 'open') as open,
+           (select count(*) from ce_turn where message_key = $2) as sent",
+    );
+    let row = pool.first(&sql, &[Value::Text(id), Value::Maybe(key)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let turns = u32::try_from(row.int("turns")?).unwrap_or(u32::MAX);
+    let flow = row.maybe("state")?.map(|it| Box::new(serde_json::from_str(&it).unwrap_or(Json::String(it))));
+    let session = Loaded { flow, turns, turns_since_reset: turns, ..Loaded::default() };
+    Ok(Found { session, sent: row.int("sent")? > 0, open: row.int("open")? > 0 })
+}
+
+/// Timers whose time has come, the longest waiting first.
+///
+/// # Errors
+/// What the database says.
+pub async fn due(pool: &Pool, now: Millis, most: i64) -> sqlx::Result<Vec<Due>> {
+    let sql = Statement::of(
+        "select session_id, id from cs_timer where due <= $1 order by due limit $2",
+        "select session_id::text, id from cs_timer where due <= $1 order by due limit $2",
+    );
+    let due = |it: &Row| Ok(Due { session: it.text("session_id")?, timer: it.text("id")? });
+    pool.all(&sql, &[Value::Int(now), Value::Int(most)]).await?.iter().map(due).collect()
+}
+
+/// When the next timer is due.
+///
+/// # Errors
+/// What the database says.
+pub async fn next_due(pool: &Pool) -> sqlx::Result<Option<Millis>> {
+    let row = pool.first(&Statement::both("select min(due) as due from cs_timer"), &[]).await?;
+    row.map_or(Ok(None), |it| it.maybe_int("due"))
+}
+
+/// Lets go of a timer that nothing waits for.
+///
+/// # Errors
+/// What the database says.
+pub async fn drop_timer(pool: &Pool, due: &Due) -> sqlx::Result<()> {
+    let sql = Statement::of(
+        "delete from cs_timer where session_id = $1 and id = $2",
+        "delete from cs_timer where session_id = $1::uuid and id = $2",
+    );
+    pool.run(&sql, &[Value::Text(&due.session), Value::Text(&due.timer)]).await.map(|_| ())
+}
+
+/// What was used of a kind since a moment; of one assistant, where one is named.
+///
+/// # Errors
+/// What the database says.
+pub async fn used(pool: &Pool, workspace: &str, kind: &str, since: Millis, of: Option<&str>) -> sqlx::Result<i64> {
+    let sql = Statement::of(
+        "select coalesce(sum(amount), 0) as amount from cs_usage_events
+         where workspace_id = $1 and kind = $2 and at >= $3 and ($4 is null or ref = $4)",
+        "select coalesce(sum(amount), 0)::bigint as amount from cs_usage_events
+         where workspace_id = $1 and kind = $2 and at >= $3 and ($4::text is null or ref = $4)",
+    );
+    let values = [Value::Text(workspace), Value::Text(kind), Value::Int(since), Value::Maybe(of)];
+    pool.first(&sql, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("amount")
+}
+
+/// Notes that something was used outside of turns.
+///
+/// # Errors
+/// What the database says.
+pub async fn use_up(pool: &Pool, workspace: &str, kind: &str, at: Millis, amount: i64, of: &str) -> sqlx::Result<()> {
+    let sql = Statement::both("insert into cs_usage_events (workspace_id, kind, at, amount, ref) values ($1, $2, $3, $4, $5)");
+    let values = [Value::Text(workspace), Value::Text(kind), Value::Int(at), Value::Int(amount), Value::Text(of)];
+    pool.run(&sql, &values).await.map(|_| ())
+}
+
+/// Open sessions of an assistant with their states, so many after one in the order of their ids.
+///
+/// # Errors
+/// What the database says.
+pub async fn open(pool: &Pool, assistant: &str, after: &str, count: i64) -> sqlx::Result<Vec<(String, Session)>> {
+    let sql = Statement::of(
+        "select session_id, assistant_id, deployment_id, version, snapshot, status, state from cs_session
+         where assistant_id = $1 and status in ('active', 'handed_off') and version is not null and session_id > $2
+         order by session_id limit $3",
+        "select session_id::text as session_id, assistant_id, deployment_id::text, version, snapshot, status, state from cs_session
+         where assistant_id = $1 and status in ('active', 'handed_off') and version is not null and session_id > $2::uuid
+         order by session_id limit $3",
+    );
+    let rows = pool.all(&sql, &[Value::Text(assistant), Value::Text(after), Value::Int(count)]).await?;
+    rows.iter().map(|it| Ok((it.text("session_id")?, session(it)?))).collect()
+}
+
+fn session(row: &Row) -> sqlx::Result<Session> {
+    let state = row.text("state")?;
+    Ok(Session {
+        assistant: row.text("assistant_id")?,
+        deployment: row.maybe("deployment_id")?,
+        version: row.maybe_int("version")?,
+        snapshot: row.text("snapshot")?,
+        status: row.text("status")?,
+        state: serde_json::from_str(&state).map_err(|it| sqlx::Error::Decode(it.into()))?,
+    })
+}
+
+/// Writes what turns leave of their sessions.
+pub(in crate::store) async fn save(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
+    let sql = Statement::of(
+        "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at, updated_at)
+         select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]', value->>'$[1][0]', value->>'$[1][1]',
+           value->>'$[1][2]', value->'$[2]', value->>'$[3]', value->>'$[3]'
+         from json_each($1) where true
+         on conflict (session_id) do update set version = excluded.version, snapshot = excluded.snapshot, status = excluded.status,
+           seq = excluded.seq, state = excluded.state, updated_at = excluded.updated_at",
+        "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at, updated_at)
+         select (a->>0)::uuid, a->>1, (a->>2)::uuid, (a->>3)::bigint, b->>0, b->>1, (b->>2)::bigint, c::text, d, d
+         from (select r->0 as a, r->1 as b, r->2 as c, (r->>3)::bigint as d from json_array_elements($1::json) r offset 0) s
+         on conflict (session_id) do update set version = excluded.version, snapshot = excluded.snapshot, status = excluded.status,
+           seq = excluded.seq, state = excluded.state, updated_at = excluded.updated_at",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await?;
+    let sql = Statement::of(
+        "delete from cs_timer where session_id in (select value->>'$[0][0]' from json_each($1))",
+        "delete from cs_timer where session_id in (select (r->0->>0)::uuid from json_array_elements($1::json) r)",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await?;
+    let sql = Statement::of(
+        "insert into cs_timer (session_id, id, due, purpose)
+         select s.value->>'$[0][0]', t.value->>0, t.value->>1, t.value->>2 from json_each($1) s, json_each(s.value, '$[4]') t",
+        "insert into cs_timer (session_id, id, due, purpose)
+         select (r->0->>0)::uuid, t->>0, (t->>1)::bigint, t->>2 from json_array_elements($1::json) r, json_array_elements(r->4) t",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await.map(|_| ())
+}
+
+/// Notes what turns have used.
+pub(in crate::store) async fn add_usage(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
+    let sql = Statement::of(
+        "insert into cs_usage_events (workspace_id, kind, at, amount, ref)
+         select value->>0, value->>1, value->>2, value->>3, value->>4 from json_each($1)",
+        "insert into cs_usage_events (workspace_id, kind, at, amount, ref)
+         select r->>0, r->>1, (r->>2)::bigint, (r->>3)::bigint, r->>4 from json_array_elements($1::json) r",
+    );
+    connection.run(&sql, &[Value::Text(rows)]).await.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::store::call_log::CallLog;
+    use crate::store::commit::write;
+    use crate::store::testing::each;
+    use crate::store::turn_rows::{SessionRow, TurnRows};
+
+    const ID: &str = "4d7fe557-03ba-56be-b8c3-a9a5d12f0d69";
+
+    fn row<'r>(state: &'r Json, version: Option<i64>) -> SessionRow<'r> {
+        SessionRow { session: ID, assistant: "bank", deployment: None, version, snapshot: "sha256:a", state, at: 7 }
+    }
+
+    #[tokio::test]
+    async fn a_session_is_the_newest_state_and_its_timers() {
+        for mut database in each().await {
+            assert_eq!(find(&database.pool, ID).await.expect("an answer"), None);
+            let timers = json!([{"id": "session", "due": "1970-01-01T00:00:09Z", "purpose": "session"}]);
+            for (seq, version, timers) in [(1, None, timers), (2, Some(3), json!([]))] {
+                let state = json!({"status": "active", "seq": seq, "vars": {"a": "it's \"\u{e4}\""}, "timers": timers});
+                let mut rows = TurnRows::default();
+                rows.session(&row(&state, version));
+                rows.usage("default", "llm", 5, 9 + seq, "bank");
+                write(&mut database.connection, &rows, CallLog::Plain).await.expect("written");
+                let found = find(&database.pool, ID).await.expect("an answer").expect("a session");
+                assert_eq!((found.state, found.version, found.status.as_str()), (state.clone(), version, "active"));
+                let due = due(&database.pool, 9_000, 10).await.expect("timers");
+                let next = next_due(&database.pool).await.expect("an answer");
+                assert_eq!((due.len(), next), if seq == 1 { (1, Some(9_000)) } else { (0, None) });
+                let loaded = load(&database.pool, ID, None).await.expect("an answer");
+                assert_eq!((loaded.session.flow.map(|it| *it), loaded.open, loaded.sent), (Some(state), false, false));
+            }
+            let used = async |since, of| used(&database.pool, "default", "llm", since, of).await.expect("a sum");
+            assert_eq!([used(0, Some("bank")).await, used(0, Some("desk")).await, used(6, None).await], [21, 0, 0]);
+            use_up(&database.pool, "default", "import", 3, 1, "bank").await.expect("noted");
+            let open = open(&database.pool, "bank", "00000000-0000-0000-0000-000000000000", 5).await.expect("sessions");
+            assert_eq!(open.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(), [ID]);
+        }
+    }
+}
