@@ -6,6 +6,7 @@
 mod binding;
 mod condition;
 mod fact;
+pub mod flow;
 mod ground;
 mod pattern;
 mod response;

@@ -119,6 +119,11 @@ impl Braces {
         self.holes().any(|it| it.filters.contains(&Filter::Raw))
     }
 
+    /// Whether a hole does not end with the filter `json`.
+    pub fn leaves_unquoted(&self) -> bool {
+        self.holes().any(|it| it.filters.last() != Some(&Filter::Json))
+    }
+
     /// As text.
     pub fn text(&self, names: &dyn Names) -> Rendered<String> {
         let Rendered { said, undefined } = self.sealed(names, Place::Text);

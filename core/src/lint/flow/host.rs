@@ -1,0 +1,242 @@
+//! Where requests go, as far as that is written out. (V003)
+//!
+//! The host asks again when it connects, and then knows what names resolve to. What is refused here is refused there as well.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::ground::Ground;
+use super::spot::Kind;
+use crate::config::flow::DocumentIssue;
+
+/// Endings of names that are not of the public network.
+const LOCAL: [&str; 3] = ["localhost", "local", "internal"];
+
+/// Ranges of addresses that are not of the public network: the first address and the bits that count.
+const PRIVATE_V4: [([u8; 4], u32); 15] = [
+    ([0, 0, 0, 0], 8),
+    ([10, 0, 0, 0], 8),
+    ([100, 64, 0, 0], 10),
+    ([127, 0, 0, 0], 8),
+    ([169, 254, 0, 0], 16),
+    ([172, 16, 0, 0], 12),
+    ([192, 0, 0, 0], 24),
+    ([192, 0, 2, 0], 24),
+    ([192, 88, 99, 0], 24),
+    ([192, 168, 0, 0], 16),
+    ([198, 18, 0, 0], 15),
+    ([198, 51, 100, 0], 24),
+    ([203, 0, 113, 0], 24),
+    ([224, 0, 0, 0], 4),
+    ([240, 0, 0, 0], 4),
+];
+
+pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
+    for (place, spot) in ground.texts() {
+        if spot.kind != Kind::Url && place.path != "/settings/handoff_webhook_url" {
+            continue;
+        }
+        if let Err(wrong) = target(spot.source, ground.around.allowed) {
+            let fix = "call a public host over http or https; local ones can be listed in convengine.outbound.allow";
+            found.push(place.error("V003", wrong).fix(fix));
+        }
+    }
+}
+
+/// Whether a request may go to an address; what is filled in later is not judged.
+fn target(url: &str, allowed: &[String]) -> Result<(), String> {
+    let url = url.trim();
+    let written = url.split("{{").next().unwrap_or_default();
+    let is_whole = written.len() == url.len();
+    let Some((scheme, rest)) = written.split_once("://") else {
+        // All of the address, or its beginning, is filled in.
+        let is_open = !is_whole && (written.is_empty() || "https://".starts_with(written) || "http://".starts_with(written));
+        return if is_open { Ok(()) } else { Err(format!("'{url}' is no address of http or https")) };
+    };
+    let is_secure = scheme.eq_ignore_ascii_case("https");
+    if !is_secure && !scheme.eq_ignore_ascii_case("http") {
+        return Err(format!("'{scheme}' is neither http nor https"));
+    }
+    let end = rest.find(['/', '\\', '?', '#']);
+    let authority = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+    if authority.contains('@') {
+        return Err("a user or a password stands in the address".to_owned());
+    }
+    let (host, port) = split(authority);
+    // A hole may go on with what stands before it, unless a port has begun already.
+    if end.is_none() && !is_whole && port.is_none() {
+        return Ok(());
+    }
+    let host = plain(host);
+    if host.is_empty() {
+        return Err(format!("'{url}' names no host"));
+    }
+    let port = port.filter(|it| !it.is_empty()).unwrap_or(if is_secure { "443" } else { "80" });
+    let named = |it: &String| it.eq_ignore_ascii_case(&host) || it.eq_ignore_ascii_case(&format!("{host}:{port}"));
+    if !is_local(&host) || allowed.iter().any(named) {
+        return Ok(());
+    }
+    Err(format!("'{host}' is not of the public network"))
+}
+
+/// A host and its port.
+fn split(authority: &str) -> (&str, Option<&str>) {
+    let bracket = authority.find(']').map_or(0, |it| it + 1);
+    match authority.get(bracket..).and_then(|it| it.find(':')) {
+        Some(at) => (authority.get(..bracket + at).unwrap_or_default(), authority.get(bracket + at + 1..)),
+        None => (authority, None),
+    }
+}
+
+/// A host in small letters, its encoded characters read, without the dot at its end.
+fn plain(host: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = host.as_bytes();
+    while let Some((first, more)) = rest.split_first() {
+        let encoded = more.get(..2).filter(|_| *first == b'%').and_then(|it| std::str::from_utf8(it).ok());
+        match encoded.and_then(|it| u8::from_str_radix(it, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = more.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = more;
+            }
+        }
+    }
+    // Wide digits and the ideographic full stop mean the same as plain ones.
+    let folded = crate::text::phrase::folded(&String::from_utf8_lossy(&bytes).replace('\u{3002}', "."));
+    folded.trim_end_matches('.').to_owned()
+}
+
+fn is_local(host: &str) -> bool {
+    let is_name = LOCAL.iter().any(|it| host.strip_suffix(it).is_some_and(|it| it.is_empty() || it.ends_with('.')));
+    is_name || address(host).is_some_and(is_private)
+}
+
+/// The address that stands in the place of a name, in any of the spellings in which browsers and libraries read one.
+fn address(host: &str) -> Option<IpAddr> {
+    if let Some(inner) = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
+        return inner.parse::<Ipv6Addr>().ok().map(IpAddr::V6);
+    }
+    let numbers: Vec<u64> = host.split('.').map(number).collect::<Option<_>>()?;
+    let (last, first) = numbers.split_last()?;
+    let room = 32_u32.checked_sub(u32::try_from(first.len()).ok()?.checked_mul(8)?).filter(|it| *it > 0)?;
+    if first.iter().any(|it| *it > 255) || u64::from(u32::MAX >> (32 - room)) < *last {
+        return None;
+    }
+    let high = first.iter().fold(0_u64, |sum, it| sum << 8 | it);
+    u32::try_from(high << room | last).ok().map(|it| IpAddr::V4(Ipv4Addr::from_bits(it)))
+}
+
+/// A part of an IPv4 address: decimal, octal with a leading zero, or hexadecimal.
+fn number(text: &str) -> Option<u64> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        return if digits.is_empty() { Some(0) } else { u64::from_str_radix(digits, 16).ok() };
+    }
+    match text.strip_prefix('0') {
+        Some(digits) if !digits.is_empty() => u64::from_str_radix(digits, 8).ok(),
+        _ => text.bytes().all(|it| it.is_ascii_digit()).then(|| text.parse().ok()).flatten(),
+    }
+}
+
+fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => PRIVATE_V4.iter().any(|(first, bits)| {
+            let mask = u32::MAX << (32 - bits);
+            address.to_bits() & mask == u32::from_be_bytes(*first)
+        }),
+        IpAddr::V6(address) => match address.segments() {
+            // What a translator or a 6to4 relay sends to.
+            [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+                is_private(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)).into())
+            }
+            // Protocols, tunnels and documentation within what is given out as public.
+            [0x2001, second, ..] => second < 0x200 || second == 0xdb8,
+            [0x3fff, second, ..] => second < 0x1000,
+            [first, ..] => first & 0xe000 != 0x2000,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(url: &str) -> bool {
+        target(url, &[]).is_err()
+    }
+
+    #[test]
+    fn local_targets_are_refused_in_every_spelling() {
+        for host in [
+            "localhost",
+            "LOCALHOST",
+            "a.localhost",
+            "printer.local",
+            "metadata.google.internal",
+            "127.0.0.1",
+            "127.1",
+            "2130706433",
+            "0x7f000001",
+            "0177.0.0.1",
+            "0x7f.0.0.1",
+            "127.0.0.1.",
+            "%31%32%37.0.0.1",
+            "127。0。0。1",
+            "①②⑦.0.0.1",
+            "0",
+            "10.1.2.3",
+            "100.64.0.1",
+            "169.254.169.254",
+            "172.31.255.255",
+            "192.168.1.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "[::1]",
+            "[::]",
+            "[::ffff:10.0.0.1]",
+            "[64:ff9b::a00:1]",
+            "[2002:a00:1::]",
+            "[fc00::1]",
+            "[fe80::1]",
+            "[2001:db8::1]",
+            "[ff02::1]",
+        ] {
+            for end in ["", "/", ":8080/x", "/{{ session.x }}", ":{{ session.port }}", "?q={{ x }}"] {
+                assert!(refused(&format!("http://{host}{end}")), "{host}{end}");
+            }
+        }
+        for url in ["ftp://example.org", "file:///etc/passwd", "https://user:password@example.org/", "example.org", "", "https:///x"] {
+            assert!(refused(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn public_targets_and_what_is_filled_in_pass() {
+        for url in [
+            "https://example.org",
+            "https://example.org:8443/a?b=c",
+            "http://8.8.8.8/",
+            "http://172.32.0.1",
+            "https://[2600::1]/",
+            "https://localhost.example.org/",
+            "{{ session.base }}/x",
+            "https://{{ session.host }}/x",
+            "http{{ s }}://x",
+            "https://10.{{ session.rest }}",
+            "https://local{{ session.rest }}.example.org/",
+            "HTTPS://Example.org",
+            "https://1.2.3.4.5/",
+        ] {
+            assert!(!refused(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_listed_passes() {
+        let allowed = ["127.0.0.1:9090".to_owned(), "crm.local".to_owned()];
+        assert!(target("http://127.0.0.1:9090/x", &allowed).is_ok() && target("http://CRM.local/x", &allowed).is_ok());
+        assert!(target("http://127.0.0.1/x", &allowed).is_err() && target("http://127.0.0.1:9091/x", &allowed).is_err());
+    }
+}

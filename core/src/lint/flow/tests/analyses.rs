@@ -1,0 +1,110 @@
+use serde_json::{Value, json};
+
+use super::super::cycle::components;
+use super::*;
+
+fn message(id: &str) -> Value {
+    json!({"id": id, "type": "message", "name": id, "data": {"blocks": [{"kind": "text", "text": "x"}]}})
+}
+
+#[test]
+fn components_stand_behind_those_that_they_lead_to() {
+    let next = [vec![1], vec![2, 3], vec![0], vec![4], vec![4, 5], vec![]];
+    let mut found = components(&next, |_| true);
+    found.iter_mut().for_each(|it| it.sort_unstable());
+    assert_eq!(found, [vec![5], vec![4], vec![3], vec![0, 1, 2]]);
+    assert_eq!(components(&next, |it| it != 2).len(), 5);
+}
+
+#[test]
+fn a_long_circle_does_not_use_the_stack_up() {
+    let next: Vec<Vec<usize>> = (0..200_000).map(|it| vec![(it + 1) % 200_000]).collect();
+    assert_eq!(components(&next, |_| true).len(), 1);
+}
+
+#[test]
+fn a_large_document_is_checked() {
+    let mut nodes = vec![json!({"id": "asked", "type": "intent", "name": "Help", "data": {"intent_id": "help"}})];
+    let mut edges = vec![json!({"id": "e", "source": "asked", "target": "n0"})];
+    for at in 0..998 {
+        let id = format!("n{at}");
+        if at % 3 == 0 {
+            nodes.push(json!({"id": id, "type": "router", "name": id, "data": {}}));
+            for (number, to) in [at + 1, at + 2, 997].into_iter().enumerate() {
+                let condition = json!({"expr": format!("session.total == {number}")});
+                edges.push(
+                    json!({"id": format!("e{at}.{number}"), "source": id, "target": format!("n{}", to.min(997)), "condition": condition}),
+                );
+            }
+            edges.push(json!({"id": format!("e{at}"), "source": id, "source_port": "else", "target": "end"}));
+        } else {
+            let data = json!({"variable": format!("v{at}"), "entity": "@number", "prompt": format!("{{{{ session.v{} }}}}?", at - 1),
+                "reprompt": ["?", "?"]});
+            nodes.push(json!({"id": id, "type": "entity", "name": id, "data": data}));
+            edges.push(
+                json!({"id": format!("e{at}"), "source": id, "target": if at < 997 { format!("n{}", at + 1) } else { "end".into() }}),
+            );
+            edges.push(json!({"id": format!("f{at}"), "source": id, "source_port": "failed", "target": "end"}));
+        }
+    }
+    nodes.push(json!({"id": "end", "type": "end", "name": "End", "data": {}}));
+    let document = changed(shop(), &[("/graphs/3/nodes", json!(nodes)), ("/graphs/3/edges", json!(edges))]);
+    let issues = said_of(&document);
+    // Routers write nothing that the next node could read.
+    assert!(issues.iter().all(|it| it.code == "T003"), "{:#?}", issues.iter().find(|it| it.code != "T003"));
+    assert_eq!(issues.len(), 333);
+}
+
+#[test]
+fn a_call_that_waits_is_no_circle_and_one_that_does_not_is_part_of_the_way() {
+    let circle = |data: Value| {
+        let node = json!({"id": "n", "type": "subflow", "name": "Node", "data": data});
+        let edges = json!([{"id": "a", "source": "asked", "target": "n"}, {"id": "b", "source": "n", "target": "m"},
+            {"id": "c", "source": "m", "target": "n"}]);
+        changed(shop(), &[("/graphs/3/nodes/1", node), ("/graphs/3/nodes/2", message("m")), ("/graphs/3/edges", edges)])
+    };
+    let has = |document: &Value, code: &str| codes(document).iter().any(|it| it.0 == code && it.1.starts_with("/graphs/3"));
+    let waiting = circle(json!({"graph": "buy"}));
+    assert!(!has(&waiting, "G010") && !has(&waiting, "G011") && !has(&waiting, "G007"));
+    let busy = circle(json!({"graph": "send", "inputs": {"what": 1}}));
+    assert!(has(&busy, "G011") && has(&busy, "G007") && !has(&busy, "G010"));
+}
+
+#[test]
+fn what_other_graphs_write_may_be_there() {
+    let read = changed(
+        shop(),
+        &[("/graphs/0/nodes/1/data/final_message", json!("{{ session.colour }} {{ _last_intent.id }} {{ response_body }}"))],
+    );
+    assert_eq!(codes(&read), []);
+    let reserved = changed(shop(), &[("/graphs/0/nodes/1/data/final_message", json!("{{ session._error.code }} {{ user.name }}"))]);
+    assert_eq!(codes(&reserved), []);
+}
+
+#[test]
+fn two_ways_of_a_decision_need_no_default() {
+    let document = changed(shop(), &[("/graphs/1/edges/5/source_port", json!("yes")), ("/graphs/1/edges/6/source_port", json!("no"))]);
+    assert_eq!(codes(&document), []);
+}
+
+#[test]
+fn a_secret_is_not_asked_for_where_none_is_known() {
+    let document = changed(shop(), &[("/tools/1/signing_secret", json!("NONE"))]);
+    assert_eq!(publish(&document, &Around::nothing()), []);
+}
+
+#[test]
+fn listed_targets_may_be_called() {
+    let document = changed(shop(), &[("/tools/1/request/url", json!("http://localhost:9090/orders"))]);
+    assert_eq!(codes(&document), [("V003", "/tools/1/request/url".to_owned())]);
+    let allowed = ["localhost:9090".to_owned()];
+    assert_eq!(publish(&document, &Around { allowed: &allowed, ..Around::nothing() }), []);
+}
+
+#[test]
+fn a_credential_is_not_repeated() {
+    let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let document = changed(shop(), &[("/events/welcome/message", json!(secret))]);
+    let issues = said_of(&document);
+    assert!(issues.iter().any(|it| it.code == "S001") && !format!("{issues:?}").contains(secret));
+}

@@ -1,0 +1,134 @@
+mod analyses;
+mod bases;
+mod calls;
+mod graphs;
+mod texts;
+mod words;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::config::flow::Weight;
+
+const SHOP: &str = include_str!("shop.flow.json");
+const BANK: &str = include_str!("../../../../../tests/packs/flow/bank_assistant.flow.json");
+
+/// What is changed: a place with its new value, which is taken away by `-`, and put at the end of a list at `/-`.
+type Change = (&'static str, Value);
+
+/// Changes of the shop, a code that follows from them, and its place.
+type Case = (Vec<Change>, &'static str, &'static str);
+
+/// The document that all cases change: nothing is wrong with it.
+fn shop() -> Value {
+    serde_json::from_str(SHOP).unwrap()
+}
+
+/// A document, changed.
+fn changed(mut document: Value, changes: &[Change]) -> Value {
+    for (pointer, value) in changes {
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        match document.pointer_mut(parent).unwrap_or_else(|| panic!("there is no {parent}")) {
+            Value::Object(members) if *value == json!("-") => assert!(members.shift_remove(key).is_some(), "{pointer}"),
+            Value::Object(members) => drop(members.insert(key.to_owned(), value.clone())),
+            Value::Array(items) if key == "-" => items.push(value.clone()),
+            Value::Array(items) if *value == json!("-") => drop(items.remove(key.parse::<usize>().unwrap())),
+            Value::Array(items) => items[key.parse::<usize>().unwrap()] = value.clone(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => panic!("{parent} holds nothing"),
+        }
+    }
+    document
+}
+
+/// What there is around the shop.
+fn said_of(document: &Value) -> Vec<DocumentIssue> {
+    let secrets = BTreeSet::from(["SHOP_KEY".to_owned()]);
+    let revoked = BTreeSet::from(["OLD_KEY".to_owned()]);
+    publish(document, &Around { secrets: Some(&secrets), revoked: &revoked, allowed: &[], script_timeout_ms: Some(2000) })
+}
+
+fn codes(document: &Value) -> Vec<(&'static str, String)> {
+    said_of(document).into_iter().map(|it| (it.code, it.path)).collect()
+}
+
+/// Each case has its code at its place, with the weight that the table says.
+fn check(cases: Vec<Case>) {
+    for (changes, code, path) in cases {
+        let issues = said_of(&changed(shop(), &changes));
+        let found = issues.iter().find(|it| it.code == code && it.path == path);
+        let Some(found) = found else { panic!("{changes:?}: no {code} at {path} among {issues:#?}") };
+        let weight = CODES.iter().find(|it| it.0 == code).unwrap_or_else(|| panic!("{code} is not in the table")).1;
+        assert_eq!(found.severity, weight, "{code}");
+        assert!(found.fix.is_some() && !found.message.ends_with('.'), "{found}");
+        let of_graph = path.strip_prefix("/graphs/").map(|it| it.split('/').next().unwrap().parse::<usize>().unwrap());
+        assert_eq!(found.graph.is_some(), of_graph.is_some(), "{found}");
+        assert_eq!(found.node.is_some(), found.graph.is_some() && (path.contains("/nodes/") || path.contains("/edges/")), "{found}");
+    }
+}
+
+/// All cases.
+fn cases() -> Vec<Case> {
+    [graphs::cases(), words::cases(), texts::cases(), calls::cases()].into_iter().flatten().collect()
+}
+
+#[test]
+fn nothing_is_wrong_with_the_shop() {
+    assert_eq!(said_of(&shop()), []);
+    assert_eq!(publish(&shop(), &Around::default()), []);
+}
+
+#[test]
+fn every_code_has_a_case() {
+    let told: BTreeSet<&str> = cases().iter().map(|it| it.1).collect();
+    let listed: BTreeSet<&str> = CODES.iter().map(|it| it.0).collect();
+    assert_eq!(told, listed);
+    assert_eq!(CODES.len(), listed.len());
+}
+
+#[test]
+fn the_bank_publishes_but_for_what_cannot_run_yet() {
+    let bank: Value = serde_json::from_str(BANK).unwrap();
+    let issues = publish(&bank, &Around::nothing());
+    let found = |weight: Weight| issues.iter().filter(|it| it.severity == weight).map(|it| (it.code, it.path.as_str())).collect::<Vec<_>>();
+    assert_eq!(
+        found(Weight::Error),
+        [("U002", "/settings/knowledge_fallback"), ("U001", "/graphs/1/nodes/7/type"), ("U001", "/graphs/3/nodes/1/type")]
+    );
+    assert_eq!(
+        found(Weight::Warning),
+        [("H001", "/graphs/1/nodes/7"), ("G009", "/graphs/1/nodes/7"), ("H002", "/graphs/1/nodes/7"), ("N008", "/graphs/2/nodes/2")]
+    );
+}
+
+#[test]
+fn issues_stand_in_the_order_of_the_document_and_with_those_of_the_form() {
+    let broken = changed(
+        shop(),
+        &[
+            ("/graphs/2/nodes/1/data/tool_id", json!("none")),
+            ("/graphs/1/nodes/1/data/entity", json!("none")),
+            ("/graphs/1/nodes/1/data/max_attempts", json!(0)),
+            ("/graphs/1/edges/0/source_port", json!("none")),
+            ("/events/welcome/graph", json!("none")),
+            ("/graphs/1/kind", json!("subflow")),
+        ],
+    );
+    let found = codes(&broken);
+    let places: Vec<(&str, &str)> = found.iter().map(|it| (it.0, it.1.as_str())).collect();
+    let at = |code: &str, path: &str| places.iter().position(|it| *it == (code, path)).unwrap_or_else(|| panic!("{code} {places:#?}"));
+    assert!(at("B001", "/events/welcome/graph") < at("G002", "/graphs/1/entry"));
+    assert!(at("G002", "/graphs/1/entry") < at("G004", "/graphs/1/edges/0/source_port"));
+    assert!(at("G004", "/graphs/1/edges/0/source_port") < at("N006", "/graphs/1/nodes/1/data/max_attempts"));
+    assert!(at("N006", "/graphs/1/nodes/1/data/max_attempts") < at("N001", "/graphs/1/nodes/1/data/entity"));
+    assert!(at("N001", "/graphs/1/nodes/1/data/entity") < at("V001", "/graphs/2/nodes/1/data/tool_id"));
+    assert_eq!(found, codes(&broken));
+}
+
+#[test]
+fn what_cannot_be_read_is_told_of_its_form_alone() {
+    let broken = changed(shop(), &[("/graphs/0/nodes/0/type", json!("robot")), ("/events/welcome/graph", json!("none"))]);
+    assert_eq!(codes(&broken), [("D002", "/graphs/0/nodes/0/type".to_owned())]);
+    assert!(publish(&json!([]), &Around::nothing()).iter().all(|it| it.code == "D001"));
+}

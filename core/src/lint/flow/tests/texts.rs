@@ -1,0 +1,67 @@
+use serde_json::json;
+
+use super::bases::{and, condition, request, text};
+use super::{Case, check};
+
+const IF: &str = "/graphs/1/edges/5/condition/expr";
+const TEXT: &str = "/graphs/1/nodes/4/data/blocks/0/text";
+
+/// Expressions, templates and secrets.
+pub(super) fn cases() -> Vec<Case> {
+    let post = |body: serde_json::Value| request(json!({"method": "POST", "url": "https://a.example.org", "body": body}));
+    let header = |name: &str, value: &str| request(json!({"method": "GET", "url": "https://a.example.org", "headers": {(name): (value)}}));
+    vec![
+        (condition("session.price >"), "E001", IF),
+        (condition("refund"), "E001", IF),
+        (condition("nope(session.price)"), "E002", IF),
+        (condition("secret.KEY == 'x'"), "E002", IF),
+        (condition("args.size == 'x'"), "E002", IF),
+        (condition("session.colour matches '('"), "E003", IF),
+        (condition("session.colour == 'red' || session.prise > 50"), "E004", IF),
+        (vec![("/graphs/3/nodes/1/data/exit_when", json!("nothing is set"))], "E004", "/graphs/3/nodes/1/data/exit_when"),
+        (condition("session.total == 'many'"), "E005", IF),
+        (condition("session.price == true"), "E005", IF),
+        (condition("contains:shirt"), "E007", IF),
+        (text("{{ session. }}"), "T001", TEXT),
+        (text("{{ session.price | upside }}"), "T002", TEXT),
+        (text("{{ session.prise }}"), "T003", TEXT),
+        (text("{{ system.nows }}"), "T003", TEXT),
+        (vec![("/events/welcome/message", json!({"default": "{{ nobody }}"}))], "T003", "/events/welcome/message/default"),
+        (
+            and(
+                vec![
+                    ("/graphs/0/edges/0/target", json!("say")),
+                    (
+                        "/graphs/0/nodes/-",
+                        json!({"id": "say", "type": "message", "name": "Say", "data": {"blocks": [{"kind": "text", "text": "{{ late }}"}]}}),
+                    ),
+                    (
+                        "/graphs/0/nodes/-",
+                        json!({"id": "set", "type": "set", "name": "Set", "data": {"assign": [{"variable": "late", "value": 1}]}}),
+                    ),
+                    ("/graphs/0/edges/-", json!({"id": "r2", "source": "say", "target": "set"})),
+                ],
+                &[("/graphs/0/edges/-", json!({"id": "r3", "source": "set", "target": "idle"}))],
+            ),
+            "T003",
+            "/graphs/0/nodes/2/data/blocks/0/text",
+        ),
+        (text("{{ secret.SHOP_KEY }}"), "T004", TEXT),
+        (vec![("/tools/0/request/url", json!("https://a.example.org/{{ args.size | raw }}"))], "T005", "/tools/0/request/url"),
+        (post(json!("{\"a\": \"{{ event.text }}\"}")), "T007", "/graphs/3/nodes/1/data/request/body"),
+        (
+            vec![("/graphs/1/nodes/1/data/prompt", json!("token ghp_abcdefghijklmnopqrstuvwxyz0123456789"))],
+            "S001",
+            "/graphs/1/nodes/1/data/prompt",
+        ),
+        (header("X-Api-Key", "0123456789abcdef0123456789abcdef"), "S001", "/graphs/3/nodes/1/data/request/headers/X-Api-Key"),
+        (header("Authorization", "Bearer short-token"), "S001", "/graphs/3/nodes/1/data/request/headers/Authorization"),
+        (vec![("/tools/0/secrets/-", json!("OLD_KEY"))], "S002", "/tools/0/secrets/1"),
+        (vec![("/tools/0/secrets", json!(["OTHER_KEY"]))], "S003", "/tools/0/request/headers/Authorization"),
+    ]
+}
+
+#[test]
+fn expressions_and_templates_are_judged() {
+    check(cases());
+}

@@ -1,0 +1,97 @@
+use serde_json::json;
+
+use super::bases::{and, script, with_node};
+use super::{Case, check};
+
+/// Intents, entities, scripts, knowledge, agents and people.
+pub(super) fn cases() -> Vec<Case> {
+    let fallback = json!({"id": "none", "name": "None", "graph": "help", "is_fallback": true});
+    let mut cases = vec![
+        (vec![("/intents/0/graph", json!("none"))], "I001", "/intents/0/graph"),
+        (vec![("/intents/0/graph", json!("send"))], "I001", "/intents/0/graph"),
+        (vec![("/graphs/3/nodes/0/data/intent_id", json!("none"))], "I001", "/graphs/3/nodes/0/data/intent_id"),
+        (vec![("/intents/1/is_fallback", json!(true)), ("/intents/-", fallback)], "I002", "/intents/2/is_fallback"),
+        (vec![("/intents/1/is_fallback", json!(true))], "I003", "/intents/1/phrases"),
+        (vec![("/intents/1/phrases", json!([])), ("/settings/llm_match", json!(false))], "I004", "/intents/1/phrases"),
+        (vec![("/intents/1/phrases", json!("-")), ("/settings/llm_match", json!(false))], "I004", "/intents/1"),
+        (vec![("/intents/1/phrases/-", json!("Buy a SHIRT!"))], "I005", "/intents/1/phrases/3"),
+        (vec![("/intents/1/phrases/-", json!("a shirt"))], "I006", "/intents/1/phrases/3"),
+        (vec![("/intents/1/phrases/0", json!("-"))], "I007", "/intents/1/phrases"),
+        (vec![("/intents/1/description", json!(" "))], "I008", "/intents/1"),
+        (vec![("/intents/0/parameters/0/entity", json!("none"))], "I009", "/intents/0/parameters/0/entity"),
+        (vec![("/intents/0/parameters/0/reprompt", json!([]))], "I010", "/intents/0/parameters/0"),
+        (vec![("/small_talk/0/patterns/-", json!("Help me"))], "I011", "/small_talk/0/patterns/1"),
+        (
+            and(with_node("subflow", "out", json!({"graph": "buy"})), &[("/intents/0/enabled", json!(false))]),
+            "I012",
+            "/graphs/3/nodes/1/data/graph",
+        ),
+        (vec![("/graphs/1/nodes/1/data/entity", json!("none"))], "N001", "/graphs/1/nodes/1/data/entity"),
+        (vec![("/entities/0/entries/1/synonyms", json!(["Little"]))], "N003", "/entities/0/entries"),
+        (vec![("/entities/1/patterns/-", json!("(a"))], "N004", "/entities/1/patterns/1"),
+        (vec![("/entities/1/patterns/-", json!("(a)(?=b)"))], "N004", "/entities/1/patterns/1"),
+        (vec![("/graphs/1/nodes/1/data/validation/0/pattern", json!("["))], "N004", "/graphs/1/nodes/1/data/validation/0/pattern"),
+        (vec![("/entities/1/group", json!("word"))], "N005", "/entities/1/group"),
+        (vec![("/graphs/1/edges/2", json!("-"))], "N007", "/graphs/1/nodes/1"),
+        (vec![("/graphs/1/nodes/1/data/reprompt/1", json!("-"))], "N008", "/graphs/1/nodes/1"),
+        (vec![("/graphs/1/nodes/1/data/validation/0/min_length", json!(10))], "N009", "/graphs/1/nodes/1/data/validation/0"),
+        (vec![("/graphs/1/nodes/1/data/validation/-", json!({"min": 5, "max": "4"}))], "N009", "/graphs/1/nodes/1/data/validation/1"),
+        (vec![("/graphs/1/nodes/1/data/buttons/0/value", json!("huge"))], "N010", "/graphs/1/nodes/1/data/buttons/0/value"),
+        (vec![("/graphs/1/nodes/1/data/buttons/1/label", json!("Huge"))], "N010", "/graphs/1/nodes/1/data/buttons/1/label"),
+        (
+            with_node("entity", "out", json!({"variable": "order.size", "entity": "@number", "prompt": "?"})),
+            "N011",
+            "/graphs/3/nodes/1/data/entity",
+        ),
+        (
+            with_node("entity", "out", json!({"variable": "cardNumber", "entity": "@number", "prompt": "?"})),
+            "N012",
+            "/graphs/3/nodes/1/data/variable",
+        ),
+        (vec![("/variables/-", json!({"name": "user.pin", "type": "string", "default": ""}))], "N012", "/variables/2"),
+    ];
+    cases.extend(others());
+    cases
+}
+
+fn others() -> Vec<Case> {
+    let code = "/graphs/3/nodes/1/data/code";
+    let handoff = |data: serde_json::Value| with_node("handoff", "timeout", data);
+    let search = |data: serde_json::Value| with_node("knowledge", "out", data);
+    vec![
+        (script("x = 'a"), "P001", code),
+        (script("x = (1"), "P001", code),
+        (script("if x:\n\ty = 1\n        z = 2"), "P001", code),
+        (script("import math, os"), "P002", code),
+        (script("from subprocess import run"), "P002", code),
+        (script("x = eval('1')"), "P003", code),
+        (script("x = ().__class__"), "P003", code),
+        (script("branch = 'a'"), "P004", code),
+        (with_node("python", "out", json!({"code": "x = 1", "branches": ["a"]})), "P004", "/graphs/3/nodes/1/data/branches/0"),
+        (script("session['_error'] = 1"), "P005", code),
+        (with_node("python", "out", json!({"code": "x = f(1)", "timeout_ms": 3000})), "P006", "/graphs/3/nodes/1/data/timeout_ms"),
+        (script("session['a'] = session['b'] + 1"), "P010", code),
+        (search(json!({"sources": [], "query": {"from": ["last_user"]}})), "K001", "/graphs/3/nodes/1/data/sources"),
+        (search(json!({"query": {"from": ["template"]}})), "K003", "/graphs/3/nodes/1/data/query"),
+        (search(json!({"query": {"from": ["last_user"]}})), "K005", "/graphs/3/nodes/1"),
+        (vec![("/graphs/3/nodes/1/data/instructions", json!(" "))], "A001", "/graphs/3/nodes/1/data/instructions"),
+        (vec![("/graphs/3/nodes/1/data/tools/0/tool", json!("none"))], "A002", "/graphs/3/nodes/1/data/tools/0/tool"),
+        (vec![("/tools/0/name", json!("Or.er")), ("/tools/1/name", json!("Or er"))], "A003", "/graphs/3/nodes/1/data/tools/1/tool"),
+        (vec![("/graphs/3/nodes/1/data/model", json!("slow"))], "A005", "/graphs/3/nodes/1/data/model"),
+        (vec![("/tools/0/sensitive", json!(true))], "A007", "/graphs/3/nodes/1/data/tools/0/tool"),
+        (vec![("/graphs/3/nodes/1/data/tools/1/approval", json!("never"))], "A008", "/graphs/3/nodes/1/data/tools/1/tool"),
+        (vec![("/graphs/3/nodes/1/data/output/schema", json!({"type": "text"}))], "A009", "/graphs/3/nodes/1/data/output/schema"),
+        (vec![("/graphs/3/nodes/1/data/memory", json!({"max_chars": 9_000_000}))], "A010", "/graphs/3/nodes/1/data/memory/max_chars"),
+        (handoff(json!({})), "H001", "/graphs/3/nodes/1"),
+        (handoff(json!({})), "H002", "/graphs/3/nodes/1"),
+        (handoff(json!({"mode": "return"})), "H003", "/graphs/3/nodes/1"),
+        (handoff(json!({})), "U001", "/graphs/3/nodes/1/type"),
+        (script("x = 1"), "U001", "/graphs/3/nodes/1/type"),
+        (search(json!({"query": {"from": ["last_user"]}})), "U001", "/graphs/3/nodes/1/type"),
+    ]
+}
+
+#[test]
+fn intents_entities_and_scripts_are_judged() {
+    check(cases());
+}

@@ -1,0 +1,172 @@
+//! What writes variables, and what they are then.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::ground::Chart;
+use crate::config::flow::Flow;
+use crate::config::flow::document::{AssignOp, FlowTool, Node, NodeKind, OutputMap, ValueType};
+use crate::text::path::Path;
+
+/// Roots that are no variables.
+const ROOTS: [&str; 4] = ["event", "system", "user", "intent"];
+
+/// What a variable is that nothing else is known of.
+const ANY: Option<ValueType> = None;
+
+/// A place that writes a variable.
+#[derive(Debug, Clone)]
+pub(super) struct Write {
+    /// The number of the graph; none when it can happen at any time.
+    pub graph: Option<usize>,
+    /// The number of the node; none when the graph begins with it.
+    pub node: Option<usize>,
+    /// What it is then, when that is certain.
+    pub kind: Option<ValueType>,
+    path: Path,
+}
+
+/// Everything that writes variables, by the first names of their paths.
+#[derive(Debug, Default)]
+pub(super) struct Writes {
+    by_name: BTreeMap<String, Vec<Write>>,
+    /// Whether scripts write what the document does not name.
+    pub unknown: bool,
+}
+
+impl Writes {
+    pub fn of(flow: &Flow, charts: &[Chart<'_>]) -> Writes {
+        let mut writes = Writes::default();
+        let returns = charts.iter().flat_map(|it| &it.sources).any(|it| it.pointer("/data/mode") == Some(&Value::from("return")));
+        for variable in flow.document.variables.iter().filter(|it| it.default.is_some() || returns) {
+            writes.add(&variable.name, None, None, Some(variable.kind));
+        }
+        for parameter in flow.document.intents.iter().flat_map(|it| &it.parameters) {
+            writes.add(&parameter.variable, None, None, of_entity(&parameter.entity));
+        }
+        for (number, chart) in charts.iter().enumerate() {
+            for param in &chart.form.params {
+                writes.add(&param.name, Some(number), None, param.kind);
+            }
+            for (at, node) in chart.form.nodes.iter().enumerate() {
+                writes.node(flow, chart, (number, at), node);
+            }
+        }
+        writes
+    }
+
+    fn add(&mut self, path: &Path, graph: Option<usize>, node: Option<usize>, kind: Option<ValueType>) {
+        let write = Write { graph, node, kind, path: path.clone() };
+        self.by_name.entry(path.first().to_owned()).or_default().push(write);
+    }
+
+    fn node(&mut self, flow: &Flow, chart: &Chart<'_>, (graph, at): (usize, usize), node: &Node) {
+        let mut add = |path: &Path, kind| self.add(path, Some(graph), Some(at), kind);
+        match &node.kind {
+            NodeKind::Start(data) => {
+                for (name, value) in &data.init {
+                    if let Ok(path) = Path::parse(name) {
+                        add(&path, Some(of_value(value)));
+                    }
+                }
+            }
+            NodeKind::Entity(data) => add(&data.variable, of_entity(&data.entity)),
+            NodeKind::Service(data) => {
+                add(&Path::name("response_body"), ANY);
+                add(&Path::name("response_status"), Some(ValueType::Number));
+                let tool = data.tool_id.as_deref().and_then(|it| flow.tool(it));
+                outputs(tool, &data.outputs).for_each(|it| add(&it.variable, it.kind));
+            }
+            NodeKind::Set(data) => {
+                for assign in data.assign.iter().filter(|it| it.op != AssignOp::Unset) {
+                    let kind = match (assign.op, &assign.value) {
+                        (AssignOp::Increment, _) => Some(ValueType::Number),
+                        (AssignOp::Append, _) => Some(ValueType::Array),
+                        (AssignOp::Merge, _) => Some(ValueType::Object),
+                        (AssignOp::Set, Some(value)) if !value.source.is_string() => Some(of_value(&value.source)),
+                        (AssignOp::Set | AssignOp::Unset, _) => ANY,
+                    };
+                    add(&assign.variable, kind);
+                }
+            }
+            NodeKind::Subflow(data) => {
+                data.outputs.values().for_each(|it| add(it, ANY));
+                let inputs = data.inputs.as_ref().and_then(|it| it.source.as_object());
+                for name in inputs.into_iter().flat_map(|it| it.keys()) {
+                    // A callee without parameters shares the variables of its caller.
+                    if let Ok(path) = Path::parse(name) {
+                        add(&path, ANY);
+                    }
+                }
+            }
+            NodeKind::InstructionAgent(data) => {
+                if let Some(output) = &data.output {
+                    add(&output.variable, ANY);
+                }
+            }
+            NodeKind::Unavailable if node.type_name == "knowledge" => {
+                let name = chart.data(at, "variable").and_then(Value::as_str).unwrap_or("knowledge");
+                add(&Path::parse(name).unwrap_or_else(|_| Path::name(name)), Some(ValueType::Object));
+            }
+            NodeKind::Unavailable if node.type_name == "python" => match chart.data(at, "outputs").and_then(Value::as_array) {
+                Some(names) => names.iter().filter_map(|it| Path::parse(it.as_str()?).ok()).for_each(|it| add(&it, ANY)),
+                None => self.unknown = true,
+            },
+            NodeKind::End(_)
+            | NodeKind::Intent(_)
+            | NodeKind::Message(_)
+            | NodeKind::Decision
+            | NodeKind::Router
+            | NodeKind::Fallback(_)
+            | NodeKind::Unavailable => {}
+        }
+    }
+
+    /// What writes a variable, a part of it, or something that it is a part of.
+    pub fn of_variable<'w>(&'w self, path: &'w Path) -> impl Iterator<Item = &'w Write> {
+        self.by_name.get(path.first()).into_iter().flatten().filter(|it| it.path.within(path) || path.within(&it.path))
+    }
+
+    /// What a variable is, when all that write it agree.
+    pub fn kind(&self, path: &Path) -> Option<ValueType> {
+        let mut kinds = self.of_variable(path).map(|it| if it.path == *path { it.kind } else { ANY });
+        let first = kinds.next()??;
+        kinds.all(|it| it == Some(first)).then_some(first)
+    }
+}
+
+/// The variable that a path names where there are more roots; nothing when it names something else, or a variable of the engine.
+pub(super) fn variable(path: &Path, here: &[&str]) -> Option<Path> {
+    let first = path.first();
+    let path = if first == "session" { path.rest()? } else { path.clone() };
+    let is_root = first != "session" && (ROOTS.contains(&first) || here.contains(&first));
+    (!is_root && !path.first().starts_with('_')).then_some(path)
+}
+
+/// What of an answer becomes variables: what the tool says, then what the node says.
+pub(super) fn outputs<'f>(tool: Option<&'f FlowTool>, own: &'f [OutputMap]) -> impl Iterator<Item = &'f OutputMap> {
+    tool.into_iter().flat_map(|it| &it.outputs).chain(own)
+}
+
+/// What an entity stores.
+fn of_entity(name: &str) -> Option<ValueType> {
+    match name {
+        "@number" => Some(ValueType::Number),
+        "@boolean" => Some(ValueType::Boolean),
+        "@list" => Some(ValueType::Array),
+        "@currency" => Some(ValueType::Object),
+        _ => Some(ValueType::String),
+    }
+}
+
+fn of_value(value: &Value) -> ValueType {
+    match value {
+        Value::Null => ValueType::Any,
+        Value::Bool(_) => ValueType::Boolean,
+        Value::Number(_) => ValueType::Number,
+        Value::String(_) => ValueType::String,
+        Value::Array(_) => ValueType::Array,
+        Value::Object(_) => ValueType::Object,
+    }
+}
