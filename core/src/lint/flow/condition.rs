@@ -55,8 +55,8 @@ fn shadowed<'g>(chart: &Chart<'g>, edges: impl Iterator<Item = (usize, &'g EdgeF
         let equal = source.and_then(|it| sources.get(it).copied());
         let implied = || {
             let expr = expr?;
-            let near = earlier.iter().rev().take(NEAR);
-            near.filter(|it| it.1.is_some_and(|it| expr.implies(it))).map(|it| it.0).last()
+            let mut near = earlier.iter().rev().take(NEAR);
+            near.find(|it| it.1.is_some_and(|it| expr.implies(it))).map(|it| it.0)
         };
         if let Some(other) = always.or(equal).or_else(implied) {
             let message = format!("the edge is never taken: the edge '{}' before it is taken wherever this one would be", other.id);
@@ -66,7 +66,9 @@ fn shadowed<'g>(chart: &Chart<'g>, edges: impl Iterator<Item = (usize, &'g EdgeF
         // What comes last is taken whenever nothing else is.
         let is_last = edge.is_default() || expr.is_some_and(|it| it.constant() == Some(true));
         always = always.or(is_last.then_some(edge));
-        source.into_iter().for_each(|it| drop(sources.insert(it, edge)));
+        if let Some(source) = source {
+            sources.insert(source, edge);
+        }
         earlier.push((edge, expr));
     }
 }

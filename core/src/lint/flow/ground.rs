@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Around;
 use super::spot::{self, Spot};
 use super::variables::Writes;
-use crate::config::flow::document::{Await, EdgeForm, GraphForm, GraphKind, Node, NodeKind};
+use crate::config::flow::document::{Await, GraphForm, GraphKind, Node, NodeKind};
 use crate::config::flow::{DocumentIssue, Flow, GraphRef};
 
 /// A document with what is known of it.
@@ -171,11 +171,6 @@ impl<'g> Chart<'g> {
     pub fn edge(&self, number: usize) -> Place {
         let source = self.form.edges.get(number).and_then(|it| self.number(&it.source));
         Place { path: format!("/graphs/{}/edges/{number}", self.at), ..source.map_or_else(|| self.place(), |it| self.place_of(it)) }
-    }
-
-    /// Where an edge stands in the document.
-    pub fn edge_number(&self, edge: &EdgeForm) -> Option<usize> {
-        self.form.edges.iter().position(|it| std::ptr::eq(it, edge))
     }
 
     /// A node's member as it is written.

@@ -37,7 +37,10 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/graphs/1/edges/6", json!("-")), ("/graphs/1/edges/5", json!("-"))], "G020", "/graphs/1/nodes/3"),
         (vec![("/graphs/1/edges/6/condition", json!({"expr": "session.price < 10"}))], "G021", "/graphs/1/nodes/3"),
         (
-            vec![("/graphs/1/edges/-", json!({"id": "x", "source": "dear", "target": "gone", "condition": {"expr": "price > 60"}}))],
+            vec![(
+                "/graphs/1/edges/-",
+                json!({"id": "x", "source": "dear", "target": "gone", "condition": {"expr": "session.price > 60"}}),
+            )],
             "G022",
             "/graphs/1/edges/12",
         ),
