@@ -10,6 +10,9 @@ use crate::text::expr::Expr;
 /// Earlier edges that an edge is held against. Equal conditions are found however many there are.
 const NEAR: usize = 64;
 
+/// Characters of a condition that is held against others: longer ones take too long.
+const SHORT: usize = 512;
+
 pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
     for chart in &ground.charts {
         let numbers: BTreeMap<*const EdgeForm, usize> =
@@ -55,6 +58,7 @@ fn shadowed<'g>(chart: &Chart<'g>, edges: impl Iterator<Item = (usize, &'g EdgeF
         let equal = source.and_then(|it| sources.get(it).copied());
         let implied = || {
             let expr = expr?;
+            source.filter(|it| it.len() <= SHORT)?;
             let mut near = earlier.iter().rev().take(NEAR);
             near.find(|it| it.1.is_some_and(|it| expr.implies(it))).map(|it| it.0)
         };
@@ -69,6 +73,6 @@ fn shadowed<'g>(chart: &Chart<'g>, edges: impl Iterator<Item = (usize, &'g EdgeF
         if let Some(source) = source {
             sources.insert(source, edge);
         }
-        earlier.push((edge, expr));
+        earlier.push((edge, expr.filter(|_| source.is_some_and(|it| it.len() <= SHORT))));
     }
 }

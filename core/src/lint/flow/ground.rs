@@ -20,6 +20,8 @@ pub(super) struct Ground<'g> {
     /// Templates and expressions outside of its graphs.
     pub spots: Vec<Spot<'g>>,
     pub writes: Writes,
+    /// The nodes that call a graph, each with the number of its own graph.
+    calls: BTreeMap<&'g str, Vec<(usize, &'g Node)>>,
     /// The numbers of graphs by their ids.
     numbers: BTreeMap<&'g str, usize>,
 }
@@ -32,6 +34,8 @@ pub(super) struct Chart<'g> {
     pub sources: Vec<&'g Value>,
     /// Its edges as they are written.
     pub edges: Vec<&'g Value>,
+    /// The numbers of the edges that leave a node.
+    pub leaving: Vec<Vec<usize>>,
     /// Where the edges of a node lead, by the numbers of nodes.
     pub next: Vec<Vec<usize>>,
     /// Whether a node can be reached from the entry, or from a fallback.
@@ -39,6 +43,7 @@ pub(super) struct Chart<'g> {
     /// Templates and expressions of a node and of the edges that leave it.
     pub spots: Vec<Vec<Spot<'g>>>,
     at: usize,
+    name: Option<&'g str>,
     numbers: BTreeMap<&'g str, usize>,
 }
 
@@ -58,14 +63,27 @@ impl<'g> Ground<'g> {
             Some(Chart::of(at, form, graph, source))
         };
         let charts: Vec<_> = flow.document.graphs.iter().enumerate().filter_map(of_graph).collect();
-        let writes = Writes::of(flow, &charts);
+        let writes = Writes::of(source, flow, &charts);
+        let mut calls: BTreeMap<&str, Vec<(usize, &Node)>> = BTreeMap::new();
+        for (number, chart) in charts.iter().enumerate() {
+            for node in &chart.form.nodes {
+                if let NodeKind::Subflow(data) = &node.kind {
+                    calls.entry(data.graph.as_str()).or_default().push((number, node));
+                }
+            }
+        }
         let numbers = charts.iter().enumerate().map(|(at, it)| (it.form.id.as_str(), at)).collect();
-        Ground { source, flow, around, charts, spots: spot::of_document(source), writes, numbers }
+        Ground { source, flow, around, charts, spots: spot::of_document(source), writes, calls, numbers }
     }
 
     /// A graph by its id.
     pub fn chart(&self, id: &str) -> Option<&Chart<'g>> {
         self.charts.get(*self.numbers.get(id)?)
+    }
+
+    /// The nodes that call a graph, with their graphs.
+    pub fn callers(&self, id: &str) -> impl Iterator<Item = (&Chart<'g>, &'g Node)> {
+        self.calls.get(id).into_iter().flatten().filter_map(|(at, node)| Some((self.charts.get(*at)?, *node)))
     }
 
     /// The number of a graph.
@@ -112,10 +130,12 @@ impl<'g> Chart<'g> {
         let edges: Vec<&Value> = list("edges").into_iter().flatten().collect();
         let numbers: BTreeMap<&str, usize> = form.nodes.iter().enumerate().map(|(at, it)| (it.id.as_str(), at)).collect();
         let mut next = vec![Vec::new(); form.nodes.len()];
+        let mut leaving = next.clone();
         let mut spots: Vec<Vec<Spot<'g>>> =
             sources.iter().enumerate().map(|(node, it)| spot::of_node(it, &format!("/graphs/{at}/nodes/{node}"))).collect();
         for (number, edge) in form.edges.iter().enumerate() {
             let Some(from) = numbers.get(edge.source.as_str()) else { continue };
+            leaving.get_mut(*from).into_iter().for_each(|it: &mut Vec<usize>| it.push(number));
             if let (Some(to), Some(next)) = (numbers.get(edge.target.as_str()), next.get_mut(*from)) {
                 next.push(*to);
             }
@@ -124,7 +144,8 @@ impl<'g> Chart<'g> {
                 spots.push(Spot::condition(format!("/graphs/{at}/edges/{number}/condition/expr"), condition, &[]));
             }
         }
-        let mut chart = Chart { form, graph, sources, edges, next, reached: Vec::new(), spots, at, numbers };
+        let name = source.pointer(&format!("/graphs/{at}/name")).and_then(Value::as_str);
+        let mut chart = Chart { form, graph, sources, edges, leaving, next, reached: Vec::new(), spots, at, name, numbers };
         let fallbacks = form.nodes.iter().enumerate().filter(|it| matches!(it.1.kind, NodeKind::Fallback(_))).map(|it| it.0);
         chart.reached = chart.from(chart.entry().into_iter().chain(fallbacks));
         chart
@@ -152,7 +173,7 @@ impl<'g> Chart<'g> {
 
     /// The graph itself.
     pub fn place(&self) -> Place {
-        let name = self.form.id.clone();
+        let name = self.name.unwrap_or(&self.form.id).to_owned();
         Place { path: format!("/graphs/{}", self.at), graph: Some(self.form.id.clone()), node: None, name: Some(name) }
     }
 

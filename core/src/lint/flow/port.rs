@@ -139,7 +139,7 @@ fn branching(chart: &Chart<'_>, at: usize, node: &Node, found: &mut Vec<Document
         found.push(chart.place_of(at).warning("G021", message).fix("add an edge without condition, or wire the port 'else'"));
     }
     if matches!(node.kind, NodeKind::Decision) {
-        mixed(chart, node, found);
+        mixed(chart, at, found);
     }
 }
 
@@ -154,22 +154,19 @@ fn is_complete(edges: &[&EdgeForm]) -> bool {
 }
 
 /// Ports `yes` and `no` stand for conditions of `out`, so a decision has either.
-fn mixed(chart: &Chart<'_>, node: &Node, found: &mut Vec<DocumentIssue>) {
+fn mixed(chart: &Chart<'_>, node: usize, found: &mut Vec<DocumentIssue>) {
     let mut out = None;
     let mut has_two_ways = false;
-    for (at, edge) in chart.edges.iter().enumerate() {
-        let text = |name: &str| edge.get(name).and_then(Value::as_str);
-        if text("source") != Some(&node.id) {
-            continue;
-        }
-        match text("source_port").unwrap_or("out") {
+    for at in chart.leaving.get(node).into_iter().flatten().copied() {
+        let port = chart.edges.get(at).and_then(|it| it.get("source_port")).and_then(Value::as_str);
+        match port.unwrap_or("out") {
             "yes" | "no" => has_two_ways = true,
             "out" => out = out.or(Some(at)),
             _ => {}
         }
     }
     if let Some(at) = out.filter(|_| has_two_ways) {
-        let message = format!("'{}' has the ports 'yes' or 'no' and the port 'out' as well", node.name);
+        let message = "the decision has the ports 'yes' or 'no', and the port 'out' as well";
         found.push(chart.edge(at).error("G024", message).fix("lead all of its edges from 'out', with a condition each"));
     }
 }

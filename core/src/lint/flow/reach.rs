@@ -41,8 +41,11 @@ fn endless(chart: &Chart<'_>, number: usize, waits: &Waits) -> Option<DocumentIs
 
 /// Whether the graph has a fallback for a case.
 pub(super) fn has_fallback(chart: &Chart<'_>, on: FallbackOn) -> bool {
-    let fits = |it: &Node| matches!(&it.kind, NodeKind::Fallback(data) if !it.disabled && (data.on == on || data.on == FallbackOn::Any));
-    chart.form.nodes.iter().any(fits)
+    chart.form.nodes.iter().any(|it| catches(it, on))
+}
+
+fn catches(node: &Node, on: FallbackOn) -> bool {
+    matches!(&node.kind, NodeKind::Fallback(data) if !node.disabled && (data.on == on || data.on == FallbackOn::Any))
 }
 
 fn dead_end(ground: &Ground<'_>, chart: &Chart<'_>, at: usize, node: &Node) -> Option<DocumentIssue> {
@@ -65,10 +68,12 @@ fn dead_end(ground: &Ground<'_>, chart: &Chart<'_>, at: usize, node: &Node) -> O
         | NodeKind::InstructionAgent(_)
         | NodeKind::Unavailable => false,
     };
-    if goes_on || chart.wired(node, port) || has_fallback(chart, FallbackOn::NoEdge) {
+    // A fallback is not entered twice in a turn, so it does not catch itself.
+    let is_caught = !matches!(node.kind, NodeKind::Fallback(_)) && has_fallback(chart, FallbackOn::NoEdge);
+    if goes_on || chart.wired(node, port) || is_caught {
         return None;
     }
-    let message = format!("nothing follows '{}': its port '{port}' is not wired, and the graph has no fallback", node.name);
+    let message = format!("nothing follows '{}': its port '{port}' is not wired, and no fallback of the graph is left", node.name);
     Some(
         chart.place_of(at).error("G008", message).fix(format!("lead an edge from its port '{port}', or end with a node of the type 'end'")),
     )
@@ -100,12 +105,10 @@ pub(super) fn handles(ground: &Ground<'_>, chart: &Chart<'_>, on: FallbackOn) ->
         return true;
     }
     let mut is_called = false;
-    for (caller, _, node) in ground.nodes() {
-        if matches!(&node.kind, NodeKind::Subflow(data) if data.graph == chart.form.id) {
-            is_called = true;
-            if !caller.wired(node, "error") && !has_fallback(caller, on) {
-                return false;
-            }
+    for (caller, node) in ground.callers(&chart.form.id) {
+        is_called = true;
+        if !caller.wired(node, "error") && !has_fallback(caller, on) {
+            return false;
         }
     }
     is_called && chart.is(GraphKind::Subflow)

@@ -36,11 +36,15 @@ pub(super) struct Writes {
 }
 
 impl Writes {
-    pub fn of(flow: &Flow, charts: &[Chart<'_>]) -> Writes {
+    pub fn of(source: &Value, flow: &Flow, charts: &[Chart<'_>]) -> Writes {
         let mut writes = Writes::default();
         let returns = charts.iter().flat_map(|it| &it.sources).any(|it| it.pointer("/data/mode") == Some(&Value::from("return")));
-        for variable in flow.document.variables.iter().filter(|it| it.default.is_some() || returns) {
-            writes.add(&variable.name, None, None, Some(variable.kind));
+        for (at, variable) in flow.document.variables.iter().enumerate() {
+            // What is kept of a user comes from sessions before.
+            let is_kept = || source.pointer(&format!("/variables/{at}/scope")).and_then(Value::as_str) == Some("user");
+            if variable.default.is_some() || returns || is_kept() {
+                writes.add(&variable.name, None, None, Some(variable.kind));
+            }
         }
         for parameter in flow.document.intents.iter().flat_map(|it| &it.parameters) {
             writes.add(&parameter.variable, None, None, of_entity(&parameter.entity));

@@ -24,6 +24,7 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/graphs/1/edges/5/target", json!("sum"))], "G006", "/graphs/1/nodes/4"),
         (vec![("/graphs/2/edges/3", edge("s4", "mark", "out", "call")), ("/graphs/2/edges/2", "-".into())], "G007", "/graphs/2/entry"),
         (vec![("/graphs/1/edges/8", json!("-"))], "G008", "/graphs/1/nodes/5"),
+        (vec![("/graphs/1/edges/11", json!("-")), ("/graphs/1/nodes/8/data/match", json!("any"))], "G008", "/graphs/1/nodes/8"),
         (vec![("/graphs/3/edges/2", json!("-"))], "G009", "/graphs/3/nodes/1"),
         (and(with_node("message", "out", say.clone()), &[("/graphs/3/edges/1/target", json!("n"))]), "G010", "/graphs/3/nodes/1"),
         (vec![("/graphs/2/edges/3/target", json!("call"))], "G011", "/graphs/2/nodes/1"),
