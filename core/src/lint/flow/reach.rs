@@ -12,6 +12,10 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
         found.extend(endless(chart, number, &waits));
         let handled = handles(ground, chart, FallbackOn::Error);
         for (at, node) in chart.form.nodes.iter().enumerate() {
+            // Without an entry nothing is reached, which is told of once.
+            if !chart.is_reached(at) && chart.entry().is_none() {
+                continue;
+            }
             if !chart.is_reached(at) {
                 let message = format!("no edge leads to '{}'", node.name);
                 found.push(chart.place_of(at).warning("G006", message).fix("lead an edge to it, or remove it"));

@@ -15,7 +15,8 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
         let place = Place { path: "/settings/knowledge_fallback".to_owned(), ..Place::default() };
         found.push(place.error("U002", "knowledge cannot be asked yet").fix("switch 'knowledge_fallback' off"));
     }
-    for (chart, at, node) in ground.nodes() {
+    // What is switched off is passed through, whatever it is.
+    for (chart, at, node) in ground.nodes().filter(|it| !it.2.disabled) {
         if let Some((kind, fix)) = TYPES.iter().find(|it| it.0 == node.type_name) {
             let message = format!("this node type cannot run yet: '{kind}'");
             found.push(chart.place_of(at).at("/type").error("U001", message).fix(*fix));

@@ -108,3 +108,53 @@ fn a_credential_is_not_repeated() {
     let issues = said_of(&document);
     assert!(issues.iter().any(|it| it.code == "S001") && !format!("{issues:?}").contains(secret));
 }
+
+#[test]
+fn what_is_switched_off_is_passed_through() {
+    let node = json!({"id": "agent", "type": "python", "name": "Off", "disabled": true, "data": {"code": "x = f(1)", "outputs": []}});
+    let document = changed(shop(), &[("/graphs/3/nodes/1", node), ("/graphs/3/edges/1/source_port", json!("out"))]);
+    assert_eq!(codes(&document), []);
+}
+
+#[test]
+fn a_fallback_stands_in_for_what_is_not_wired() {
+    let bare = [("/graphs/2/edges/2", json!("-")), ("/graphs/2/nodes/4", json!("-")), ("/graphs/1/edges/10", json!("-"))];
+    let document = changed(shop(), &bare);
+    let found: Vec<&str> = codes(&document).into_iter().map(|it| it.0).collect();
+    // The callers have a fallback; the exit that nothing names any more is declared all the same.
+    assert_eq!(found, ["C005"]);
+    let fallback = json!({"id": "root_sorry", "type": "fallback", "name": "Sorry", "data": {}});
+    let edge = json!({"id": "r2", "source": "root_sorry", "target": "idle"});
+    let alone = changed(shop(), &[("/graphs/3/edges/2", json!("-"))]);
+    assert_eq!(codes(&alone), [("G009", "/graphs/3/nodes/1".to_owned())]);
+    assert_eq!(codes(&changed(alone, &[("/graphs/0/nodes/-", fallback), ("/graphs/0/edges/-", edge)])), []);
+}
+
+#[test]
+fn longer_ways_count_what_they_call() {
+    let send = |count: usize| {
+        let mut nodes: Vec<Value> = (0..count).map(|it| message(&format!("m{it}"))).collect();
+        let mut edges: Vec<Value> =
+            (0..count).map(|it| json!({"id": format!("m{it}"), "source": format!("m{it}"), "target": format!("m{}", it + 1)})).collect();
+        nodes.push(json!({"id": format!("m{count}"), "type": "end", "name": "Good", "data": {}}));
+        nodes.push(json!({"id": "begin", "type": "start", "name": "Begin", "data": {}}));
+        edges.push(json!({"id": "s", "source": "begin", "target": "m0"}));
+        let call = json!({"id": "agent", "type": "subflow", "name": "Call", "data": {"graph": "send", "inputs": {"what": 1}}});
+        let changes = [
+            ("/graphs/2/nodes", json!(nodes)),
+            ("/graphs/2/edges", json!(edges)),
+            ("/graphs/2/exits", json!([])),
+            ("/graphs/1/edges/10", json!("-")),
+            ("/graphs/3/nodes/1", call),
+            ("/graphs/3/edges/1/source_port", json!("out")),
+        ];
+        codes(&changed(shop(), &changes))
+            .into_iter()
+            .filter(|it| it.0.starts_with("G01") && !it.1.starts_with("/graphs/1"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(send(40), []);
+    // Begin, 44 messages and the end; and with the call an intent, a call and an end around them.
+    assert_eq!(send(44), [("G014", "/graphs/3".to_owned())]);
+    assert_eq!(send(60), [("G014", "/graphs/2".to_owned()), ("G015", "/graphs/3".to_owned())]);
+}

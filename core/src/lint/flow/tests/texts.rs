@@ -1,7 +1,7 @@
 use serde_json::json;
 
-use super::bases::{and, condition, request, text};
-use super::{Case, check};
+use super::bases::{condition, request, text};
+use super::{Case, Change, check};
 
 const IF: &str = "/graphs/1/edges/5/condition/expr";
 const TEXT: &str = "/graphs/1/nodes/4/data/blocks/0/text";
@@ -27,25 +27,7 @@ pub(super) fn cases() -> Vec<Case> {
         (text("{{ session.prise }}"), "T003", TEXT),
         (text("{{ system.nows }}"), "T003", TEXT),
         (vec![("/events/welcome/message", json!({"default": "{{ nobody }}"}))], "T003", "/events/welcome/message/default"),
-        (
-            and(
-                vec![
-                    ("/graphs/0/edges/0/target", json!("say")),
-                    (
-                        "/graphs/0/nodes/-",
-                        json!({"id": "say", "type": "message", "name": "Say", "data": {"blocks": [{"kind": "text", "text": "{{ late }}"}]}}),
-                    ),
-                    (
-                        "/graphs/0/nodes/-",
-                        json!({"id": "set", "type": "set", "name": "Set", "data": {"assign": [{"variable": "late", "value": 1}]}}),
-                    ),
-                    ("/graphs/0/edges/-", json!({"id": "r2", "source": "say", "target": "set"})),
-                ],
-                &[("/graphs/0/edges/-", json!({"id": "r3", "source": "set", "target": "idle"}))],
-            ),
-            "T003",
-            "/graphs/0/nodes/2/data/blocks/0/text",
-        ),
+        (late(), "T003", "/graphs/0/nodes/2/data/blocks/0/text"),
         (text("{{ secret.SHOP_KEY }}"), "T004", TEXT),
         (vec![("/tools/0/request/url", json!("https://a.example.org/{{ args.size | raw }}"))], "T005", "/tools/0/request/url"),
         (post(json!("{\"a\": \"{{ event.text }}\"}")), "T007", "/graphs/3/nodes/1/data/request/body"),
@@ -58,6 +40,18 @@ pub(super) fn cases() -> Vec<Case> {
         (header("Authorization", "Bearer short-token"), "S001", "/graphs/3/nodes/1/data/request/headers/Authorization"),
         (vec![("/tools/0/secrets/-", json!("OLD_KEY"))], "S002", "/tools/0/secrets/1"),
         (vec![("/tools/0/secrets", json!(["OTHER_KEY"]))], "S003", "/tools/0/request/headers/Authorization"),
+    ]
+}
+
+/// A root that says a variable and writes it only then.
+fn late() -> Vec<Change> {
+    let say = json!({"blocks": [{"kind": "text", "text": "{{ late }}"}]});
+    vec![
+        ("/graphs/0/edges/0/target", json!("say")),
+        ("/graphs/0/nodes/-", json!({"id": "say", "type": "message", "name": "Say", "data": say})),
+        ("/graphs/0/nodes/-", json!({"id": "set", "type": "set", "name": "Set", "data": {"assign": [{"variable": "late", "value": 1}]}})),
+        ("/graphs/0/edges/-", json!({"id": "r2", "source": "say", "target": "set"})),
+        ("/graphs/0/edges/-", json!({"id": "r3", "source": "set", "target": "idle"})),
     ]
 }
 
