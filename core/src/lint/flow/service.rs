@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::ground::{Chart, Ground, Place};
 use super::reach::handles;
 use crate::config::flow::DocumentIssue;
-use crate::config::flow::document::{FallbackOn, FlowTool, Node, NodeKind, OnError, RequestForm, ServiceData};
+use crate::config::flow::document::{FallbackOn, FlowTool, NodeKind, OnError, RequestForm, ServiceData};
 use crate::json::schema::JsonSchema;
 use crate::turn::Class;
 
@@ -14,9 +14,8 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
         let handled = handles(ground, chart, FallbackOn::Error);
         for (at, node) in chart.form.nodes.iter().enumerate() {
             let place = chart.place_of(at);
-            for path in reserved(chart, at, node) {
-                let message = format!("'{}' belongs to the engine, and documents cannot write it", path.1);
-                found.push(place.at(&path.0).error("V005", message).fix("write to a name that does not begin with '_'"));
+            for (rest, name) in written(chart, at) {
+                found.extend(reserved(place.at(&rest), name));
             }
             let NodeKind::Service(data) = &node.kind else { continue };
             let tool = data.tool_id.as_deref().and_then(|it| ground.flow.tool(it));
@@ -112,17 +111,32 @@ fn is_literal(value: &Value) -> bool {
     }
 }
 
-/// Variables that a node writes and that belong to the engine, with where they stand. The form lets few of them through.
-fn reserved(chart: &Chart<'_>, at: usize, node: &Node) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut take = |place: String, name: &str| {
-        if name.starts_with('_') {
-            found.push((place, name.to_owned()));
-        }
-    };
-    let keys = |name: &str| chart.data(at, name).and_then(Value::as_object).into_iter().flat_map(|it| it.keys());
-    let is_call = matches!(node.kind, NodeKind::Subflow(_));
-    keys("init").for_each(|it| take("/data/init/".to_owned() + it, it));
-    keys("inputs").filter(|_| is_call).for_each(|it| take("/data/inputs/".to_owned() + it, it));
-    found
+/// The names of the variables that a node writes, with where they stand.
+fn written<'g>(chart: &Chart<'g>, at: usize) -> Vec<(String, &'g str)> {
+    let step = |name: &str| name.replace('~', "~0").replace('/', "~1");
+    let members = |name: &'static str| chart.data(at, name).and_then(Value::as_object).into_iter().flatten();
+    let keys = |name: &'static str| members(name).map(move |(key, _)| (format!("/data/{name}/{}", step(key)), key.as_str()));
+    let values = members("outputs").filter_map(|(key, it)| Some((format!("/data/outputs/{}", step(key)), it.as_str()?)));
+    let items = ["assign", "outputs"].into_iter().flat_map(|name| {
+        let items = chart.data(at, name).and_then(Value::as_array).into_iter().flatten().enumerate();
+        items.filter_map(move |(number, it)| Some((format!("/data/{name}/{number}/variable"), it.get("variable")?.as_str()?)))
+    });
+    let own = chart.data(at, "variable").and_then(Value::as_str).map(|it| ("/data/variable".to_owned(), it));
+    let left = chart.data(at, "output").and_then(|it| it.get("variable")).and_then(Value::as_str);
+    let left = left.map(|it| ("/data/output/variable".to_owned(), it));
+    let is_end = chart.form.nodes.get(at).is_some_and(|it| matches!(it.kind, NodeKind::End(_)));
+    // What an end returns is named by its caller.
+    let values = values.filter(|_| !is_end);
+    own.into_iter().chain(left).chain(items).chain(values).chain(keys("init")).chain(keys("inputs")).collect()
+}
+
+/// A name that cannot be written, or that nobody can read where it is written.
+pub(super) fn reserved(place: Place, name: &str) -> Option<DocumentIssue> {
+    if name.starts_with('_') {
+        let message = format!("'{name}' belongs to the engine, and documents cannot write it");
+        return Some(place.error("V005", message).fix("write to a name that does not begin with '_'"));
+    }
+    let inner = name.strip_prefix("session.")?;
+    let message = format!("'{name}' cannot be read back: '{{{{ {name} }}}}' means the variable '{inner}'");
+    Some(place.error("V005", message).fix(format!("write to '{inner}'")))
 }

@@ -1,8 +1,9 @@
-//! Tools of a document, and what is taken out of answers. (U003, V002, V004, V006, V010, V011, V013, S002, S003)
+//! Tools of a document, and what is taken out of answers. (U003, V004–V006, V010, V011, V013, S002, S003)
 
 use std::collections::BTreeSet;
 
 use super::ground::{Ground, Place};
+use super::service::reserved;
 use super::spot::Kind;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{FlowTool, NodeKind, OutputMap};
@@ -20,6 +21,9 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
             found.push(place.at("/timeout_ms").error("V006", message).fix("take a time between"));
         }
         outputs(&tool.outputs, &place.at("/outputs"), found);
+        for (number, output) in tool.outputs.iter().enumerate() {
+            found.extend(reserved(place.at(&format!("/outputs/{number}/variable")), &output.variable.to_string()));
+        }
         for (number, name) in tool.secrets.iter().enumerate() {
             found.extend(known(ground, name, place.at(&format!("/secrets/{number}"))));
         }
