@@ -13,8 +13,8 @@ use crate::text::path::Path;
 use crate::text::regex::Regex;
 
 /// Parts of names of what must not stand in logs.
-const SENSITIVE: [&str; 14] =
-    ["card", "cvc", "cvv", "iban", "otp", "passcode", "passport", "password", "passwort", "pin", "secret", "ssn", "tan", "pwd"];
+const SENSITIVE: [&str; 13] =
+    ["card", "cvc", "cvv", "iban", "otp", "passcode", "passport", "password", "passwort", "pin", "secret", "ssn", "pwd"];
 
 /// Parts beside which it is only something about it.
 const HARMLESS: [&str; 7] = ["brand", "count", "kind", "ok", "status", "type", "valid"];

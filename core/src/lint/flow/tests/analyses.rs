@@ -158,3 +158,37 @@ fn longer_ways_count_what_they_call() {
     assert_eq!(send(44), [("G014", "/graphs/3".to_owned())]);
     assert_eq!(send(60), [("G014", "/graphs/2".to_owned()), ("G015", "/graphs/3".to_owned())]);
 }
+
+/// Pointers to all values within one.
+fn pointers(value: &Value, path: &str, found: &mut Vec<String>) {
+    found.push(path.to_owned());
+    match value {
+        Value::Array(items) => items.iter().enumerate().for_each(|(at, it)| pointers(it, &format!("{path}/{at}"), found)),
+        Value::Object(members) => members.iter().for_each(|(name, it)| pointers(it, &format!("{path}/{name}"), found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn whatever_is_missing_or_odd_issues_have_a_place_and_are_the_same_each_time() {
+    let mut places = Vec::new();
+    pointers(&shop(), "", &mut places);
+    let odd = [json!("-"), json!("{{ x | y }}"), json!(7), json!(["a", {"b": "start"}])];
+    for (at, pointer) in places.iter().enumerate().skip(1).filter(|it| it.0 % 3 == 0) {
+        let (Some(odd), Some((parent, key))) = (odd.get(at / 3 % odd.len()), pointer.rsplit_once('/')) else { continue };
+        let mut document = shop();
+        match document.pointer_mut(parent) {
+            Some(Value::Object(members)) if *odd == json!("-") => drop(members.shift_remove(key)),
+            Some(Value::Object(members)) => drop(members.insert(key.to_owned(), odd.clone())),
+            Some(Value::Array(items)) => items[key.parse::<usize>().unwrap()] = odd.clone(),
+            other => panic!("{other:?}"),
+        }
+        let issues = said_of(&document);
+        assert_eq!(issues, said_of(&document), "{pointer}");
+        let known = |issue: &DocumentIssue| {
+            let inner = issue.path.rsplit_once('/').map_or("", |it| it.0);
+            document.pointer(&issue.path).is_some() || document.pointer(inner).is_some()
+        };
+        assert!(issues.iter().all(known), "{pointer}: {issues:#?}");
+    }
+}
