@@ -54,7 +54,18 @@ fn mismatch(ground: &Ground<'_>, place: &Place, spot: &Spot<'_>, path: &Path, va
         (ValueType::Object, it) => it.is_object(),
     };
     (!meets).then(|| {
-        let message = format!("'{name}' is {}, and is compared with {value}", kind.name());
+        let message = format!("'{name}' is {}, and is compared with {value}", words(kind));
         place.clone().warning("E005", message).fix("compare it with a value of its type")
     })
+}
+
+fn words(kind: ValueType) -> &'static str {
+    match kind {
+        ValueType::String => "a string",
+        ValueType::Number => "a number",
+        ValueType::Boolean => "a boolean",
+        ValueType::Array => "an array",
+        ValueType::Object => "an object",
+        ValueType::Any => "anything",
+    }
 }
