@@ -200,7 +200,7 @@ pub async fn host(settings: &Settings, traces: Traces) -> Result<(Arc<Host>, Joi
         vault,
         flows: Flows::default(),
         plan: settings.assistants.plan,
-        workspace: settings.tenant.clone().unwrap_or_else(|| "default".to_owned()),
+        workspace: settings.workspace().to_owned(),
         armed: Notify::new(),
         redaction: Arc::clone(&settings.redaction),
         turns: settings.turns,

@@ -3,8 +3,11 @@
 use std::path::Path;
 
 use convengine_core::config::Issue;
+use convengine_core::config::flow::DocumentIssue;
+use serde_json::json;
 
 use crate::exit::Failure;
+use crate::import::documents::{self, Checked};
 use crate::settings::{Settings, merge};
 use crate::{config, import, pack_file, store};
 
@@ -13,27 +16,44 @@ use crate::{config, import, pack_file, store};
 /// # Errors
 /// Exit code 1 when there is an error among the issues, or rows that cannot be stored at all.
 pub async fn command(settings: &Settings, pack: Option<&Path>, json: bool) -> Result<(), Failure> {
-    let issues = match pack {
+    let Found { rows, documents } = match pack {
         Some(file) => of_pack(settings, file).await?,
         None => of_database(settings).await?,
     };
+    let of_documents = || documents.iter().flat_map(|it| &it.issues);
     if json {
-        println!("{}", serde_json::to_string(&issues).unwrap_or_default());
+        let all: Vec<_> = rows.iter().map(|it| json!(it)).chain(of_documents().map(|it| json!(it))).collect();
+        println!("{}", json!(all));
     } else {
-        issues.iter().for_each(|it| println!("{it}"));
+        rows.iter().for_each(|it| println!("{it}"));
+        of_documents().for_each(|it| println!("{it}"));
     }
-    if issues.iter().any(Issue::is_error) { Err(Failure::not_right(Vec::new())) } else { Ok(()) }
+    let wrong = rows.iter().any(Issue::is_error) || of_documents().any(DocumentIssue::is_error);
+    if wrong { Err(Failure::not_right(Vec::new())) } else { Ok(()) }
 }
 
-async fn of_pack(settings: &Settings, file: &Path) -> Result<Vec<Issue>, Failure> {
+/// What was found.
+struct Found {
+    rows: Vec<Issue>,
+    documents: Vec<Checked>,
+}
+
+async fn of_pack(settings: &Settings, file: &Path) -> Result<Found, Failure> {
     let pack = pack_file::read(file).map_err(|it| Failure::not_right(vec![it.to_string()]))?;
     let mut tree = convengine_core::config::settings::normalise(&pack.settings);
     merge(&mut tree, settings.tree.clone());
-    import::rehearse(&pack, &tree).await
+    let documents = documents::of(&pack, &tree);
+    Ok(Found { rows: import::rehearse(&pack, &tree).await?, documents })
 }
 
-async fn of_database(settings: &Settings) -> Result<Vec<Issue>, Failure> {
+async fn of_database(settings: &Settings) -> Result<Found, Failure> {
+    let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
     let mut connection = store::connect(&settings.database, false).await?;
-    let issues = config::lint_database(&mut connection, &settings.tree).await;
-    issues.map_err(|it| store::unusable(&settings.database, &it))
+    let rows = config::lint_database(&mut connection, &settings.tree).await.map_err(unusable)?;
+    let drafts = match store::assistant::draft::has_table(&mut connection).await.map_err(unusable)? {
+        true => store::assistant::draft::documents(&mut connection).await.map_err(unusable)?,
+        false => Vec::new(),
+    };
+    let drafts = drafts.into_iter().filter_map(|it| serde_json::from_str(&it).ok());
+    Ok(Found { rows, documents: documents::checked(drafts, &settings.tree) })
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use convengine_core::pack::{Pack, PackError};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Why a file gives no pack.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub fn text(path: &Path) -> Result<String, PackFileError> {
     let text = std::fs::read_to_string(path).map_err(|error| PackFileError::Unreadable(name(), error))?;
     let within = |path: &Path, text| with_modules(path.parent().unwrap_or(Path::new("")), text);
     if !path.extension().is_some_and(|it| it.eq_ignore_ascii_case("talk")) {
-        return within(path, text).map_err(|(file, error)| PackFileError::Unreadable(file, error));
+        return within(path, as_pack(text)).map_err(|(file, error)| PackFileError::Unreadable(file, error));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     let config = |file: &str| {
@@ -37,6 +37,13 @@ pub fn text(path: &Path) -> Result<String, PackFileError> {
     };
     let pack = Pack::parse_talk(&text, config).map_err(|error| PackFileError::NotOne(name(), error))?;
     Ok(serde_json::to_string(&pack).unwrap_or_default())
+}
+
+/// A file that is a document by itself as a pack; any other text as it is.
+fn as_pack(text: String) -> String {
+    let found: Option<Value> = serde_json::from_str(&text).ok();
+    let document = found.filter(|it| it.get("doc").is_some_and(Value::is_string) && it.get("tables").is_none());
+    document.map_or(text, |it| json!({"name": it.get("name").cloned().unwrap_or_default(), "documents": [it]}).to_string())
 }
 
 /// The text of a pack with the modules in it that it names as files, which lie in a folder; any other text as it is.

@@ -75,6 +75,8 @@ pub fn layer(origins: AllowOrigin) -> CorsLayer {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     #[test]

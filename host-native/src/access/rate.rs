@@ -174,7 +174,7 @@ mod tests {
         let mut refused = limits.caller("a", &uri).expect_err("the third");
         let header = |name: &HeaderName, of: &mut ApiError| of.headers_mut().get(name).and_then(|it| it.to_str().ok()?.parse::<i64>().ok());
         assert_eq!((header(&LIMIT, &mut refused), header(&REMAINING, &mut refused)), (Some(2), Some(0)));
-        let wait = header(&header::RETRY_AFTER, &mut refused).expect("seconds");
+        let wait = header(&axum::http::header::RETRY_AFTER, &mut refused).expect("seconds");
         let reset = header(&RESET, &mut refused).expect("a time") - clock::now() / 1000;
         assert!((3590..=3600).contains(&wait) && (reset - wait).abs() <= 1, "{wait} {reset}");
         assert_eq!(limits.conversation("a", &uri).ok(), Some(None));

@@ -1,5 +1,6 @@
 //! `convengine import`: replaces the rows of the tables that a pack names and the scripted answers that it has, all or nothing.
 
+pub mod documents;
 mod modules;
 mod scripts;
 
@@ -51,10 +52,13 @@ pub async fn command(settings: &Settings, file: &Path, how: How) -> Result<(), F
     let mut problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
     problems.extend(modules::store(&mut connection, &pack).await.map_err(unusable)?);
     problems.extend(scripts.problems());
+    let documents = documents::of(&pack, &settings.tree);
+    problems.extend(documents::problems(&documents));
     if !problems.is_empty() {
         return Err(Failure::not_right(problems));
     }
     scripts.store(&mut connection).await.map_err(unusable)?;
+    documents::store(&mut connection, &documents, settings.workspace()).await.map_err(unusable)?;
     let after = State::read(&mut connection, &settings.tree).await.map_err(unusable)?;
     let refused = how.strict && after.issues.iter().any(Issue::is_error);
     if how.dry_run {
@@ -64,6 +68,7 @@ pub async fn command(settings: &Settings, file: &Path, how: How) -> Result<(), F
         return if refused { Err(Failure::not_right(errors.collect())) } else { Ok(()) };
     }
     after.issues.iter().for_each(|it| eprintln!("{it}"));
+    documents.iter().flat_map(|it| &it.issues).for_each(|it| eprintln!("{it}"));
     if refused {
         return Err(Failure::not_right(vec!["nothing is imported: correct the errors or leave out --strict".to_owned()]));
     }
@@ -72,7 +77,8 @@ pub async fn command(settings: &Settings, file: &Path, how: How) -> Result<(), F
     count_on_all(&mut connection, &pack.tables).await.map_err(unusable)?;
     connection.commit().await.map_err(unusable)?;
     let rows: usize = pack.tables.0.values().map(Vec::len).sum();
-    println!("imported {rows} rows into {} tables", pack.tables.0.len());
+    let drafts = if documents.is_empty() { String::new() } else { format!(" and {} documents", documents.len()) };
+    println!("imported {rows} rows into {} tables{drafts}", pack.tables.0.len());
     Ok(())
 }
 

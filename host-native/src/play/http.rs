@@ -13,6 +13,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::core::{call, parse_context, place, verbose_row};
 use super::expect::Played;
+use super::flow;
 use super::server::{Around, PackServer};
 use crate::app::REFRESH;
 use crate::audit::{self, derive::Configs};
@@ -55,7 +56,13 @@ impl HttpPlayer {
         let database = store::Place { url: server.database().to_owned(), full_sync: false };
         let pool = server.wait(store::readers(&database)).map_err(|it| anyhow!("{it}"))?;
         let client = crate::tls::client_for("http:").build()?;
-        let config = Arc::new(Config::compile(&server.pack().tables, &server.pack().settings).0);
+        let config = Arc::new(server.pack().compile().0);
+        for name in flow::secrets(server.pack()) {
+            let body = json!({"name": name, "value": format!("the value of {name}")});
+            let request = PackRequest { method: "POST".to_owned(), path: "/v1/secrets".to_owned(), body, content_type: None };
+            let (status, _) = server.wait(send(&client, server.address(), &request))?;
+            ensure!(status == 201, "the secret {name} is not kept: {status}");
+        }
         Ok(HttpPlayer { config, client, pool, seen: BTreeMap::new(), labels: BTreeMap::new(), server })
     }
 
@@ -80,6 +87,9 @@ impl HttpPlayer {
             }
         }
         let Some(request) = of_pack.request else { return Ok(Played::default()) };
+        if let Some(request) = flow::request(&request, of_pack.conversation.as_deref()) {
+            return self.play_session(&request, &flow::session(of_pack.conversation.as_deref()));
+        }
         let (status, mut body) = server.wait(send(&self.client, server.address(), &request))?;
         parse_context(&mut body);
         let sent = request.body.get("conversationId").and_then(Value::as_str);
@@ -98,6 +108,26 @@ impl HttpPlayer {
         }
         if let Some(id) = first {
             server.wait(look_at_rows(&self.pool, id, &mut played))?;
+        }
+        Ok(played)
+    }
+}
+
+impl HttpPlayer {
+    /// Plays a turn of a session.
+    fn play_session(&mut self, request: &PackRequest, session: &str) -> Result<Played> {
+        let server = &self.server;
+        let (status, body) = server.wait(send(&self.client, server.address(), request))?;
+        let mut played = Played { status, json: body, ..Played::default() };
+        let seen = self.seen.entry(session.to_owned()).or_default();
+        server.wait(look(&self.pool, &self.config, session, seen, &mut played))?;
+        let sql = "select cast(state as text) from cs_session where cast(session_id as text) = $1";
+        let rows = server.wait(texts(&self.pool, sql, session))?;
+        let state = rows.into_iter().flatten().next().flatten().and_then(|it| serde_json::from_str::<Value>(&it).ok());
+        if let (Some(state), 200 | 201) = (state, status) {
+            flow::complete(&mut played.json, &state);
+            // As in the core, where a session that begins is a turn as any other.
+            played.status = 200;
         }
         Ok(played)
     }

@@ -8,6 +8,7 @@ mod check;
 mod core;
 mod expect;
 mod explained;
+mod flow;
 mod http;
 mod junit;
 mod recorded;

@@ -129,6 +129,11 @@ impl Settings {
         if problems.is_empty() { Ok(settings) } else { Err(Failure { code: 2, lines: problems }) }
     }
 
+    /// Whose assistants are kept: the tenant's, or those of the only one.
+    pub fn workspace(&self) -> &str {
+        self.tenant.as_deref().unwrap_or("default")
+    }
+
     fn of(tree: Value, given: &Given, problems: &mut Vec<String>) -> Settings {
         let text = |key: &str| tree.pointer(key).map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned));
         let full_sync = match text("/database/synchronous").as_deref() {

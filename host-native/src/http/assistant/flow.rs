@@ -8,7 +8,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use convengine_core::config::flow::DocumentIssue;
+use convengine_core::config::flow::{DocumentIssue, imported};
 use serde_json::{Value, json};
 
 use super::{body, named, no_assistant};
@@ -81,11 +81,12 @@ pub async fn save(
     let read = body::json(&uri, &headers, body, check::LARGEST).await;
     let read = read.map_err(|it| if it.is_code("not_json") { it.because(&[unreadable()]) } else { it })?;
     let document = read.ok_or_else(|| refused(&uri, &[check::too_large()]))?;
-    let issues = check::draft(&document);
+    let document = imported(document);
     if document.get("id").and_then(Value::as_str).is_some_and(|it| it != id) {
         let message = format!("the document is of another assistant: give it the id '{id}', or put it to its own path");
         return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).coded("id_mismatch"));
     }
+    let (document, issues) = check::issues(&host, document).await.map_err(|it| ApiError::of_database(&it, &uri))?;
     if issues.iter().any(check::refuses) {
         return Err(refused(&uri, &issues));
     }

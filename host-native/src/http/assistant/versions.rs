@@ -9,8 +9,9 @@ use axum::http::{StatusCode, Uri};
 use convengine_core::config::flow::DocumentIssue;
 use serde_json::{Value, json};
 
+use super::runtime::simulator::document;
 use super::{named, no_assistant, number};
-use crate::assistant::check::{self, Around};
+use crate::assistant::check;
 use crate::clock;
 use crate::drive::Host;
 use crate::http::error::{ApiError, not_found};
@@ -142,43 +143,14 @@ pub async fn restore(
 async fn checked(host: &Host, uri: &Uri, id: &str) -> Result<Checked, ApiError> {
     let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
     let draft = draft::find(&host.readers, id).await.map_err(database)?.ok_or_else(|| no_assistant(uri))?;
-    // Another process may have taken up a secret just now.
-    host.vault.follow(&host.readers, &host.secrets).await.map_err(database)?;
     let document = document(&draft.document, uri)?;
-    let around = Around { secrets: host.secrets.names(), targets: targets(host.current.settings()) };
-    let issues = check::publish(&document, &around);
+    let (document, issues) = check::issues(host, document).await.map_err(database)?;
     Ok(Checked { revision: draft.revision, document, text: draft.document, issues })
-}
-
-/// A document that is kept.
-fn document(text: &str, uri: &Uri) -> Result<Value, ApiError> {
-    serde_json::from_str(text).map_err(|error| {
-        tracing::error!(%error, "a document that is kept cannot be read");
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, "the document that is kept cannot be read: put it again")
-    })
-}
-
-/// The local targets that documents may call: `convengine.outbound.allow`.
-fn targets(settings: &Value) -> Vec<String> {
-    let text = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
-    let given = match settings.pointer("/outbound/allow") {
-        None | Some(Value::Null) => return Vec::new(),
-        Some(Value::Array(items)) => items.iter().map(text).collect::<Vec<_>>().join(","),
-        Some(other) => text(other),
-    };
-    given.split(',').map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn targets_are_a_list_or_a_text_with_commas() {
-        assert_eq!(targets(&json!({"outbound": {"allow": "127.0.0.1:9, crm.local,"}})), ["127.0.0.1:9", "crm.local"]);
-        assert_eq!(targets(&json!({"outbound": {"allow": ["127.0.0.1:9", "crm.local"]}})), ["127.0.0.1:9", "crm.local"]);
-        assert_eq!(targets(&json!({})), [""; 0]);
-    }
 
     #[test]
     fn versions_have_numbers() {

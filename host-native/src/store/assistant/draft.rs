@@ -2,7 +2,8 @@
 
 use convengine_core::turn::Millis;
 
-use crate::store::database::{Pool, Row, Statement, Value};
+use crate::store::database::{Connection, Pool, Row, Statement, Value};
+use crate::store::schema;
 
 /// An assistant without its document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,14 +32,41 @@ pub struct Draft {
 /// # Errors
 /// What the database says.
 pub async fn save(pool: &Pool, id: &str, name: &str, document: &str, at: Millis) -> sqlx::Result<i64> {
-    let sql = Statement::both(
-        "insert into cs_assistant (id, name, revision, draft, updated_at) values ($1, $2, 1, $3, $4)
-         on conflict (id) do update set name = excluded.name, revision = cs_assistant.revision + 1, draft = excluded.draft,
-           updated_at = excluded.updated_at
-         returning revision",
-    );
     let values = [Value::Text(id), Value::Text(name), Value::Text(document), Value::Int(at)];
-    pool.first(&sql, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("revision")
+    pool.first(&SAVE, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("revision")
+}
+
+/// As [`save`], within what else a connection does.
+///
+/// # Errors
+/// As there.
+pub async fn put(connection: &mut Connection, id: &str, name: &str, document: &str, at: Millis) -> sqlx::Result<()> {
+    let values = [Value::Text(id), Value::Text(name), Value::Text(document), Value::Int(at)];
+    connection.first(&SAVE, &values).await.map(|_| ())
+}
+
+const SAVE: Statement = Statement::both(
+    "insert into cs_assistant (id, name, revision, draft, updated_at) values ($1, $2, 1, $3, $4)
+     on conflict (id) do update set name = excluded.name, revision = cs_assistant.revision + 1, draft = excluded.draft,
+       updated_at = excluded.updated_at
+     returning revision",
+);
+
+/// Whether a database has drafts at all.
+///
+/// # Errors
+/// What the database says.
+pub async fn has_table(connection: &mut Connection) -> sqlx::Result<bool> {
+    Ok(schema::tables(connection).await?.contains("cs_assistant"))
+}
+
+/// All drafts as JSON, in the order of their ids.
+///
+/// # Errors
+/// What the database says.
+pub async fn documents(connection: &mut Connection) -> sqlx::Result<Vec<String>> {
+    let sql = Statement::of("select draft from cs_assistant order by id", "select draft from cs_assistant order by id collate \"C\"");
+    connection.all(&sql, &[]).await?.iter().map(|it| it.text("draft")).collect()
 }
 
 /// The draft of an assistant.

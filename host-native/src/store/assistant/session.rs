@@ -115,16 +115,6 @@ pub async fn used(pool: &Pool, workspace: &str, kind: &str, since: Millis, of: O
     pool.first(&sql, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("amount")
 }
 
-/// Notes that something was used outside of turns.
-///
-/// # Errors
-/// What the database says.
-pub async fn use_up(pool: &Pool, workspace: &str, kind: &str, at: Millis, amount: i64, of: &str) -> sqlx::Result<()> {
-    let sql = Statement::both("insert into cs_usage_events (workspace_id, kind, at, amount, ref) values ($1, $2, $3, $4, $5)");
-    let values = [Value::Text(workspace), Value::Text(kind), Value::Int(at), Value::Int(amount), Value::Text(of)];
-    pool.run(&sql, &values).await.map(|_| ())
-}
-
 /// Open sessions of an assistant with their states, so many after one in the order of their ids.
 ///
 /// # Errors
@@ -184,8 +174,11 @@ pub(in crate::store) async fn save(connection: &mut Connection, rows: &str) -> s
     connection.run(&sql, &[Value::Text(rows)]).await.map(|_| ())
 }
 
-/// Notes what turns have used.
-pub(in crate::store) async fn add_usage(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
+/// Notes what turns and imports have used: a JSON array of workspace, kind, time, amount and what it was of.
+///
+/// # Errors
+/// What the database says.
+pub async fn add_usage(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
     let sql = Statement::of(
         "insert into cs_usage_events (workspace_id, kind, at, amount, ref)
          select value->>0, value->>1, value->>2, value->>3, value->>4 from json_each($1)",
@@ -232,7 +225,6 @@ mod tests {
             }
             let used = async |since, of| used(&database.pool, "default", "llm", since, of).await.expect("a sum");
             assert_eq!([used(0, Some("bank")).await, used(0, Some("desk")).await, used(6, None).await], [21, 0, 0]);
-            use_up(&database.pool, "default", "import", 3, 1, "bank").await.expect("noted");
             let open = open(&database.pool, "bank", "00000000-0000-0000-0000-000000000000", 5).await.expect("sessions");
             assert_eq!(open.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(), [ID]);
         }

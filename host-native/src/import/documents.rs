@@ -1,0 +1,64 @@
+//! The flow documents of a pack: each becomes the draft of its assistant.
+
+use std::collections::BTreeSet;
+
+use convengine_core::config::flow::{DocumentIssue, imported};
+use convengine_core::lint::flow::{self, Around};
+use convengine_core::pack::Pack;
+use serde_json::{Value, json};
+
+use crate::assistant::check::{is_id, refuses};
+use crate::clock;
+use crate::settings::network::listed;
+use crate::store::Connection;
+use crate::store::assistant::{draft, session};
+
+/// A document with what is wrong with it.
+#[derive(Debug)]
+pub struct Checked {
+    id: String,
+    document: Value,
+    /// What publishing it would say.
+    pub issues: Vec<DocumentIssue>,
+}
+
+/// The documents of a pack, checked; of secrets nothing is known here.
+pub fn of(pack: &Pack, settings: &Value) -> Vec<Checked> {
+    checked(pack.documents.iter().cloned(), settings)
+}
+
+/// Documents, checked.
+pub fn checked(documents: impl Iterator<Item = Value>, settings: &Value) -> Vec<Checked> {
+    let (allowed, revoked) = (listed(settings, "outbound.allow"), BTreeSet::new());
+    let check = |document: Value| {
+        let document = imported(document);
+        let around = Around { revoked: &revoked, allowed: &allowed, ..Around::nothing() };
+        let id = document.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Checked { id, issues: flow::publish(&document, &around), document }
+    };
+    documents.map(check).collect()
+}
+
+/// What cannot be stored.
+pub fn problems(documents: &[Checked]) -> Vec<String> {
+    let of_one = |it: &Checked| {
+        let wrong = (!is_id(&it.id)).then(|| "documents: a document has no id that could be that of an assistant".to_owned());
+        let refused = it.issues.iter().filter(|it| refuses(it)).map(|issue| format!("documents.{}: {issue}", it.id));
+        wrong.into_iter().chain(refused).collect::<Vec<_>>()
+    };
+    documents.iter().flat_map(of_one).collect()
+}
+
+/// Saves them as drafts, in a transaction that the caller holds.
+///
+/// # Errors
+/// What the database says.
+pub async fn store(connection: &mut Connection, documents: &[Checked], workspace: &str) -> sqlx::Result<()> {
+    for Checked { id, document, .. } in documents {
+        let name = document.get("name").and_then(Value::as_str).unwrap_or_default().replace('\0', "\u{fffd}");
+        draft::put(connection, id, &name, &document.to_string(), clock::now()).await?;
+        let usage = json!([[workspace, "import", clock::now(), 1, id]]).to_string();
+        session::add_usage(connection, &usage).await?;
+    }
+    Ok(())
+}
