@@ -11,7 +11,7 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads by itself.
-const HOST_KEYS: [&str; 19] = [
+const HOST_KEYS: [&str; 21] = [
     "audit.persistence.mode",
     "audit.persist-meta",
     "config.follow",
@@ -25,6 +25,8 @@ const HOST_KEYS: [&str; 19] = [
     "tables",
     "secrets",
     "network",
+    "outbound",
+    "assistants",
     "files",
     "tool-database",
     "llm",
