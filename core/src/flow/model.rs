@@ -19,6 +19,7 @@ impl Walk<'_> {
             schema: Some(schema),
             context: json!({}),
             user_text: self.said_text().trim().to_owned(),
+            dialogue: None,
         };
         let reply = self.ask_model(request, 1).await.ok()?;
         let value: Option<Value> = serde_json::from_str(crate::llm::unfenced(&reply.text)).ok();

@@ -58,6 +58,7 @@ pub async fn ask(
         schema,
         context: Value::Object(t.session.context.clone()),
         user_text: t.session.text().to_owned(),
+        dialogue: None,
     };
     let mut row = log_row(&t.session, &request);
     let outcome = t.door.perform(request).await;

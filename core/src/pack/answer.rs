@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::scripted::of_model;
 use crate::turn::{
-    Answer, ContainerReply, EffectError, EffectErrorKind, HttpCaller, HttpReply, LlmReply, Reply, Request, SqlReply, TaskReply, ToolReply,
+    Answer, ContainerReply, EffectError, EffectErrorKind, HttpCaller, HttpReply, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
 
 /// What is asked for.
@@ -81,7 +82,7 @@ impl PackAnswer {
         match (&self.asked, request) {
             (_, Request::Http(_)) => Answer::Ok(Reply::Http(HttpReply { status: 200, body: text(), retry_after_ms: None })),
             (_, Request::Sql(_)) => Answer::Ok(Reply::Sql(SqlReply::of(self.reply.clone()))),
-            (Asked::Llm(_), _) => Answer::Ok(Reply::Llm(LlmReply::scripted(text()))),
+            (Asked::Llm(purpose), _) => of_model(purpose, Some(&self.reply)),
             (Asked::Task(_), _) => match serde_json::from_value::<TaskReply>(self.reply.clone()) {
                 Ok(reply) => Answer::Ok(Reply::Task(Box::new(reply))),
                 Err(error) => Answer::Error(EffectError::new(EffectErrorKind::Invalid, error.to_string())),

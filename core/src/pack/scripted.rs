@@ -176,7 +176,7 @@ impl Scripted {
         *uses += 1;
         let answer = match &rule.error {
             Some(error) => Answer::Error(EffectError::new(EffectErrorKind::Unavailable, error.clone())),
-            None => Answer::Ok(Reply::Llm(LlmReply::scripted(rule.text(*uses)))),
+            None => of_model(&request.purpose, rule.said(*uses)),
         };
         (answer, rule.delay_ms)
     }
@@ -197,14 +197,22 @@ impl ScriptRule {
             && self.times.is_none_or(|it| uses < it)
     }
 
-    fn text(&self, use_number: usize) -> String {
+    fn said(&self, use_number: usize) -> Option<&Value> {
         let nth = self.replies.get(use_number - 1).or_else(|| self.replies.last());
-        match self.reply.as_ref().or(nth) {
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
-            None => String::new(),
-        }
+        self.reply.as_ref().or(nth)
     }
+}
+
+/// A reply as the model of a purpose gives it; one of another form is no answer.
+pub(super) fn of_model(purpose: &str, said: Option<&Value>) -> Answer {
+    let reply = match said {
+        None => Some(LlmReply::scripted(String::new())),
+        Some(said) if purpose == "agent" => LlmReply::scripted_agent(said),
+        Some(Value::String(text)) => Some(LlmReply::scripted(text.clone())),
+        Some(other) => Some(LlmReply::scripted(other.to_string())),
+    };
+    let formless = || EffectError::new(EffectErrorKind::Invalid, "the reply is neither a text nor a list of 'tool_calls'");
+    reply.map_or_else(|| Answer::Error(formless()), |it| Answer::Ok(Reply::Llm(it)))
 }
 
 #[cfg(test)]
@@ -222,6 +230,7 @@ mod tests {
             schema: None,
             context: json!({}),
             user_text: text.trim().to_owned(),
+            dialogue: None,
         };
         model.llm(&request).0
     }

@@ -28,8 +28,9 @@ pub use notice::{Level, Notice, NoticeBody, VerboseNotice};
 pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
 pub use request::{
     Breaker, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,
-    HttpRequest, LlmMode, LlmReply, LlmRequest, PURPOSES, Patch, Publication, Reply, Request, Retries, STUB, SecretHeader, SleepRequest,
-    SqlReply, SqlRequest, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
+    HttpRequest, LlmDialogue, LlmMessage, LlmMode, LlmReply, LlmRequest, LlmRole, LlmTool, LlmToolCall, PURPOSES, Patch, Publication,
+    Reply, Request, Retries, STUB, SecretHeader, SleepRequest, SqlReply, SqlRequest, TaskReply, TaskRequest, TaskUse, ToolReply,
+    ToolRequest, Usage,
 };
 pub use rng::{Rng, uuid_text};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Reply, Request};
+use super::{LlmDialogue, LlmToolCall, Reply, Request};
 use crate::turn::{Class, Operation};
 
 /// What models are called for. (`interface.md` 3)
@@ -68,6 +68,9 @@ pub struct LlmRequest {
     pub context: Value,
     /// The user's message of this turn, trimmed; scripted models match on it.
     pub user_text: String,
+    /// The conversation that takes the place of the user prompt, where the model may call tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialogue: Option<Box<LlmDialogue>>,
 }
 
 /// What the model answered.
@@ -84,6 +87,9 @@ pub struct LlmReply {
     /// What the call used, where the provider says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// The tools that the model calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<LlmToolCall>,
 }
 
 /// What a model call used.
@@ -101,15 +107,36 @@ pub struct Usage {
 impl LlmReply {
     /// What a scripted model answers.
     pub(crate) fn scripted(text: String) -> LlmReply {
-        LlmReply { text, provider: "scripted".to_owned(), model: "scripted".to_owned(), usage: None }
+        LlmReply { text, provider: "scripted".to_owned(), model: "scripted".to_owned(), usage: None, tool_calls: Vec::new() }
+    }
+
+    /// What a scripted model answers to an agent: a text, or the tools that it calls. `None` when it is neither.
+    pub(crate) fn scripted_agent(reply: &Value) -> Option<LlmReply> {
+        if let Some(text) = reply.as_str() {
+            return Some(LlmReply::scripted(text.to_owned()));
+        }
+        let calls = reply.get("tool_calls")?.as_array()?;
+        let formed = |it: &Value| it.get("name")?.as_str().filter(|_| it.get("arguments").is_none_or(Value::is_object)).map(str::to_owned);
+        let tool_calls = calls.iter().map(|it| {
+            let id = it.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let arguments = it.get("arguments").cloned().unwrap_or_else(|| Value::Object(crate::turn::Map::new()));
+            Some(LlmToolCall { id, name: formed(it)?, arguments })
+        });
+        let text = match reply.get("text") {
+            None | Some(Value::Null) => String::new(),
+            Some(text) => text.as_str()?.to_owned(),
+        };
+        Some(LlmReply { tool_calls: tool_calls.collect::<Option<_>>()?, ..LlmReply::scripted(text) })
     }
 }
 
 impl LlmRequest {
-    /// The user prompt with what is appended to it.
+    /// The user prompt, or all messages of the conversation, with what is appended to it.
     pub fn user_prompt(&self) -> String {
         let hint = self.hint.as_ref().map(|it| format!("\n\n{it}")).unwrap_or_default();
-        format!("{}{hint}", self.user)
+        let said = self.dialogue.iter().flat_map(|it| &it.messages).map(|it| it.content.as_str());
+        let said: Vec<&str> = [self.user.as_str()].into_iter().filter(|it| !it.is_empty()).chain(said).collect();
+        format!("{}{hint}", said.join("\n\n"))
     }
 
     /// All parts of the prompt together.
@@ -128,6 +155,7 @@ impl LlmRequest {
             schema: None,
             context: Value::Null,
             user_text: text.trim().to_owned(),
+            dialogue: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the core can ask for: one variant and one file a kind. A host is complete when its `match` compiles.
 
 mod container;
+mod dialogue;
 mod embed;
 mod extension;
 mod http;
@@ -11,6 +12,7 @@ mod task;
 mod tool;
 
 pub use container::{ContainerReply, ContainerRequest};
+pub use dialogue::{LlmDialogue, LlmMessage, LlmRole, LlmTool, LlmToolCall};
 pub use embed::{EmbedReply, EmbedRequest};
 pub use extension::{ExtensionReply, ExtensionRequest};
 pub use http::{Breaker, HttpCaller, HttpReply, HttpRequest, Retries, STUB, SecretHeader};
