@@ -52,6 +52,8 @@ pub struct Walk<'c> {
     debug: trace::Debug,
     /// The message with which the intent began, as long as it is the turn's event, and the nodes that have looked for a value in it.
     trigger: Option<Trigger>,
+    /// Whether a slot has taken the event for the answer to its question.
+    taken: bool,
     /// Fallback nodes of this turn, as `graph/node`.
     fallbacks: Vec<String>,
     /// Model calls for the log.
@@ -109,6 +111,7 @@ impl<'c> Walk<'c> {
             said: Vec::new(),
             debug: trace::Debug::default(),
             trigger: None,
+            taken: false,
             fallbacks: Vec::new(),
             kept: Vec::new(),
             stop: "",

@@ -6,7 +6,7 @@ use super::Walk;
 use super::fail::Caught;
 use super::matching::Meant;
 use crate::config::flow::document::FallbackOn;
-use crate::flow::state::{FlowEvent, FrameKind, Resume, SessionStatus};
+use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, Resume, SessionStatus};
 
 /// Characters of a message that are read.
 const LONGEST: usize = 8000;
@@ -41,7 +41,13 @@ impl<'c> Walk<'c> {
                 self.hears().await;
             }
             FlowEvent::Timer { timer_id } => self.timer(&timer_id).await,
-            FlowEvent::Approval { call_id, .. } => self.trace("approval.late", json!({"call_id": call_id})),
+            FlowEvent::Approval { call_id, .. } => {
+                if self.state.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Approval) {
+                    self.hears().await;
+                } else {
+                    self.warn("approval.late", json!({"call_id": call_id}));
+                }
+            }
             FlowEvent::End { .. } => self.completes(),
         }
     }
@@ -78,7 +84,7 @@ impl<'c> Walk<'c> {
         self.walk().await;
     }
 
-    /// The user says something.
+    /// The user says something, or a person has decided about a call.
     async fn hears(&mut self) {
         if self.state.awaiting.is_some() {
             let Some(node) = self.node_now() else {

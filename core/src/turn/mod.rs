@@ -15,6 +15,7 @@ mod outcome;
 mod request;
 mod rng;
 mod rows;
+mod together;
 mod why;
 
 pub use abandon::{Abandon, Abandoned};
@@ -34,6 +35,7 @@ pub use request::{
 };
 pub use rng::{Rng, uuid_text};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};
+pub use together::{Pending, together};
 pub use why::{Considered, Fate, TOO_MANY_STEPS, Why};
 
 use std::collections::BTreeMap;

@@ -1,5 +1,7 @@
 //! What the nodes do, a file each.
 
+mod agent;
+mod attempt;
 mod entity;
 mod intent;
 mod message;
@@ -29,7 +31,8 @@ impl<'c> Walk<'c> {
             NodeKind::Service(data) => self.service(node, data).await,
             NodeKind::Set(data) => self.set(data),
             NodeKind::Subflow(data) => self.subflow(node, data),
-            NodeKind::InstructionAgent(_) | NodeKind::Unavailable => {
+            NodeKind::InstructionAgent(data) => self.agent(node, data).await,
+            NodeKind::Unavailable => {
                 Next::Fail(Failure::new("unavailable", format!("nodes of the type '{}' cannot run yet", node.type_name)))
             }
         }
@@ -38,10 +41,12 @@ impl<'c> Walk<'c> {
     /// Gives the event to the node that waits for it.
     pub(super) async fn deliver(&mut self, node: &'c Node) -> Next {
         let Some(awaiting) = self.state.awaiting.take() else { return Next::Stay };
+        self.taken = matches!(node.kind, NodeKind::Entity(_) | NodeKind::Intent(_));
         match (&node.kind, awaiting.kind) {
             (NodeKind::Message(data), _) => self.message_answered(node, data, awaiting).await,
             (NodeKind::Entity(data), _) => self.entity_answered(node, data, awaiting).await,
             (NodeKind::Intent(data), AwaitingKind::Entity) => self.parameter_answered(node, data, awaiting).await,
+            (NodeKind::InstructionAgent(data), _) => self.agent_answered(node, data, awaiting).await,
             // The document has changed below the session.
             _ => Next::Fail(Failure::new("not_waiting", "the node does not wait for anything")),
         }
@@ -53,6 +58,7 @@ impl<'c> Walk<'c> {
             NodeKind::Message(data) => self.message_again(node, data),
             NodeKind::Entity(data) => self.entity_again(node, data),
             NodeKind::Intent(data) => self.parameter_again(node, data),
+            NodeKind::InstructionAgent(data) => self.agent_again(node, data),
             NodeKind::Start(_)
             | NodeKind::End(_)
             | NodeKind::Decision
@@ -61,7 +67,6 @@ impl<'c> Walk<'c> {
             | NodeKind::Set(_)
             | NodeKind::Fallback(_)
             | NodeKind::Subflow(_)
-            | NodeKind::InstructionAgent(_)
             | NodeKind::Unavailable => Next::Stay,
         }
     }

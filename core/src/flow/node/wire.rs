@@ -4,13 +4,15 @@ use serde_json::Value;
 
 use super::super::Walk;
 use super::super::fail::Failure;
-use super::service::arguments;
-use crate::config::flow::document::{FlowTool, Node, RequestForm, Retry, ServiceData};
+use crate::config::flow::document::{FlowTool, Node, RequestForm, Retry, ServiceData, Template};
 use crate::text::braces::{Place, Rendered, Sealed};
 use crate::turn::{Class, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader};
 
 /// Milliseconds that a service has where nothing else is said.
 const TIMEOUT_MS: u32 = 10_000;
+
+/// Bytes that the answer to an agent's tool may have.
+const MAX_RESPONSE_BYTES: u32 = 262_144;
 
 /// The header of a write's key.
 const KEY_HEADER: &str = "Idempotency-Key";
@@ -27,51 +29,99 @@ pub(super) struct Call<'c> {
     pub attempts: u32,
 }
 
-/// Fills the request of a node.
-pub(super) fn call<'c>(walk: &mut Walk<'c>, node: &'c Node, data: &'c ServiceData) -> Result<Call<'c>, Failure> {
+/// What a call is made of, before its templates are filled.
+struct Plan<'c> {
+    form: &'c RequestForm,
+    tool: Option<&'c FlowTool>,
+    caller: HttpCaller,
+    args: Value,
+    class: Option<Class>,
+    timeout_ms: Option<u32>,
+    max_bytes: u32,
+    retry: Option<&'c Retry>,
+    /// The key that the author gives to a write.
+    own_key: Option<&'c Template>,
+    /// What a write has in the place of it.
+    key: String,
+}
+
+/// Fills the request of a service node.
+pub(super) fn of_node<'c>(walk: &mut Walk<'c>, node: &'c Node, data: &'c ServiceData) -> Result<Call<'c>, Failure> {
     let tool = match &data.tool_id {
         Some(id) => Some(walk.flow.tool(id).ok_or_else(|| Failure::new("tool_unknown", format!("there is no tool '{id}'")))?),
         None => None,
     };
     let form = data.request.as_ref().or_else(|| tool.and_then(|it| it.request.as_ref()));
     let form = form.ok_or_else(|| Failure::new("tool_unknown", "neither the node nor its tool says what to ask"))?;
-    let args = data.args.as_ref().map(|it| walk.filled(it, Map::new())).unwrap_or_default();
-    let caller = match tool {
-        Some(tool) => HttpCaller::Tool(tool.id.clone()),
-        None => HttpCaller::Tool(walk.place(node)),
+    let plan = Plan {
+        form,
+        tool,
+        caller: HttpCaller::Tool(tool.map_or_else(|| walk.place(node), |it| it.id.clone())),
+        args: data.args.as_ref().map(|it| walk.filled(it, Map::new())).unwrap_or_default(),
+        class: data.effect_class,
+        timeout_ms: data.timeout_ms,
+        max_bytes: data.max_response_bytes,
+        retry: data.retry.as_ref(),
+        own_key: data.idempotency_key.as_ref(),
+        key: walk.visit_key(node),
     };
-    let mut request = request(walk, form, caller, args)?;
-    let given = data.effect_class.or_else(|| tool.and_then(|it| it.effect_class));
-    let reads = ["GET", "HEAD"].contains(&request.method.as_str());
-    request.class = given.unwrap_or(if reads { Class::Read } else { Class::Write });
-    request.timeout_ms = data.timeout_ms.or_else(|| tool.and_then(|it| it.timeout_ms)).unwrap_or(TIMEOUT_MS).min(60_000);
+    call(walk, plan)
+}
+
+/// Fills the request of a tool that an agent calls; each call of a session has a key of its own.
+pub(super) fn of_tool<'c>(walk: &mut Walk<'c>, node: &'c Node, tool: &'c FlowTool, args: Value) -> Result<Call<'c>, Failure> {
+    let form = tool.request.as_ref().ok_or_else(|| Failure::new("tool_unknown", "the tool does not say what to ask"))?;
+    let key = format!("{}:{}", walk.visit_key(node), walk.state.usage.tool_calls);
+    let plan = Plan {
+        form,
+        tool: Some(tool),
+        caller: HttpCaller::Tool(tool.id.clone()),
+        args,
+        class: None,
+        timeout_ms: None,
+        max_bytes: MAX_RESPONSE_BYTES,
+        retry: None,
+        own_key: None,
+        key,
+    };
+    call(walk, plan)
+}
+
+/// What a call of a tool does to the world: what its author says, or what its method does.
+pub(super) fn class_of(tool: &FlowTool) -> Class {
+    let method = tool.request.as_ref().map(|it| it.method.as_str());
+    tool.effect_class.unwrap_or(by_method(method.unwrap_or("POST")))
+}
+
+fn by_method(method: &str) -> Class {
+    if ["GET", "HEAD"].contains(&method) { Class::Read } else { Class::Write }
+}
+
+fn call<'c>(walk: &mut Walk<'c>, plan: Plan<'c>) -> Result<Call<'c>, Failure> {
+    let tool = plan.tool;
+    let mut request = request(walk, plan.form, plan.caller, plan.args)?;
+    request.class = plan.class.or_else(|| tool.and_then(|it| it.effect_class)).unwrap_or(by_method(&request.method));
+    request.timeout_ms = plan.timeout_ms.or_else(|| tool.and_then(|it| it.timeout_ms)).unwrap_or(TIMEOUT_MS).min(60_000);
     request.connect_timeout_ms = request.timeout_ms;
-    request.max_bytes = data.max_response_bytes;
-    let retry = data.retry.as_ref().or_else(|| tool.and_then(|it| it.retry.as_ref()));
+    request.max_bytes = plan.max_bytes;
+    let retry = plan.retry.or_else(|| tool.and_then(|it| it.retry.as_ref()));
     let writes = matches!(request.class, Class::Write | Class::Irreversible);
-    let own_key = data.idempotency_key.as_ref();
-    if writes {
-        let key = match own_key {
-            Some(template) => walk.text(template),
-            None => {
-                let visit = walk.state.counters.visits.get(&walk.place(node)).copied().unwrap_or_default();
-                format!("{}:{}:{}:{visit}", walk.state.session_id, walk.state.turn, walk.place(node))
-            }
-        };
-        request.headers.retain(|it| !it.0.eq_ignore_ascii_case(KEY_HEADER));
-        request.headers.push((KEY_HEADER.to_owned(), key.clone()));
-        request.idempotent = own_key.is_some();
-    }
-    if let Some(secret) = tool.and_then(|it| it.signing_secret.clone()) {
-        request.sign = Some(SecretHeader { header: SIGNATURE.to_owned(), prefix: "sha256=".to_owned(), secret });
-    }
     // Rulings 3 and 4: reads are tried three times, writes once; a write is tried again only with its author's own key.
     let attempts = match retry {
-        _ if writes && own_key.is_none() => 1,
+        _ if writes && plan.own_key.is_none() => 1,
         Some(retry) => retry.max_attempts,
         None if writes => 1,
         None => 3,
     };
+    if writes {
+        let key = plan.own_key.map_or(plan.key, |it| walk.text(it));
+        request.headers.retain(|it| !it.0.eq_ignore_ascii_case(KEY_HEADER));
+        request.headers.push((KEY_HEADER.to_owned(), key));
+        request.idempotent = plan.own_key.is_some();
+    }
+    if let Some(secret) = tool.and_then(|it| it.signing_secret.clone()) {
+        request.sign = Some(SecretHeader { header: SIGNATURE.to_owned(), prefix: "sha256=".to_owned(), secret });
+    }
     Ok(Call { request, tool, retry: retry.cloned().unwrap_or_default(), attempts })
 }
 
@@ -130,13 +180,7 @@ fn note(secrets: &mut Vec<String>, part: &str, sealed: &Sealed) {
 }
 
 /// A part of a request; a name that is not defined fails the address and the headers.
-fn sealed(
-    walk: &mut Walk<'_>,
-    template: &crate::config::flow::document::Template,
-    place: Place,
-    here: &Map,
-    strict: bool,
-) -> Result<Sealed, Failure> {
+fn sealed(walk: &mut Walk<'_>, template: &Template, place: Place, here: &Map, strict: bool) -> Result<Sealed, Failure> {
     let Ok(braces) = &template.compiled else {
         return Err(Failure::new("template_undefined", format!("the template '{}' cannot be read", template.source)));
     };
@@ -175,7 +219,18 @@ pub(super) fn longer(wait: u64, multiplier: f64) -> u64 {
     ((wait as f64 * multiplier).round() as u64).max(1)
 }
 
+/// Values of a call that its templates know as `args`.
+fn arguments(args: Value) -> Map {
+    Map::from_iter([("args".to_owned(), if args.is_null() { Value::Object(Map::new()) } else { args })])
+}
+
 impl<'c> Walk<'c> {
+    /// The key of a visit of a node in a turn.
+    fn visit_key(&self, node: &Node) -> String {
+        let visit = self.state.counters.visits.get(&self.place(node)).copied().unwrap_or_default();
+        format!("{}:{}:{}:{visit}", self.state.session_id, self.state.turn, self.place(node))
+    }
+
     /// The body of a request and its type.
     fn body(&mut self, filling: &crate::config::flow::document::Filling, kind: Option<&str>, here: &Map) -> (Sealed, &'static str) {
         let Ok(tree) = &filling.compiled else {

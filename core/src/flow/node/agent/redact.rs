@@ -1,0 +1,108 @@
+//! Values that stay out of what agents remember and are told.
+
+use serde_json::Value;
+
+use super::super::super::Walk;
+use crate::config::flow::document::{EntityData, NodeKind};
+use crate::text::path::Path;
+use crate::text::plain_text;
+
+/// Values that are struck out, with the variables that hold them; the longest first.
+pub(super) struct Redactions(Vec<(String, String)>);
+
+impl Walk<'_> {
+    /// What has to be struck out now.
+    pub(super) fn redactions(&self) -> Redactions {
+        let document = &self.flow.document;
+        let of_entity = |id: &str| document.entities.iter().any(|it| it.id == id && it.redact);
+        let of_slot = |it: &EntityData| it.redact || of_entity(&it.entity);
+        let declared = document.variables.iter().filter(|it| it.redact).map(|it| &it.name);
+        let nodes = document.graphs.iter().flat_map(|it| &it.nodes);
+        let slots = nodes
+            .filter_map(|it| if let NodeKind::Entity(data) = &it.kind { Some(&data.variable).filter(|_| of_slot(data)) } else { None });
+        let parameters = document.intents.iter().flat_map(|it| &it.parameters).filter(|it| of_entity(&it.entity)).map(|it| &it.variable);
+        let mut found = Vec::new();
+        for path in declared.chain(slots).chain(parameters) {
+            self.values_of(path, &mut found);
+        }
+        found.sort_by(|a: &(String, String), b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
+        found.dedup();
+        Redactions(found)
+    }
+
+    fn values_of(&self, path: &Path, found: &mut Vec<(String, String)>) {
+        let Some(value) = self.variable(path) else { return };
+        let name = path.to_string();
+        let mut left = vec![value];
+        while let Some(value) = left.pop() {
+            match value {
+                Value::Array(items) => left.extend(items),
+                Value::Object(members) => left.extend(members.values()),
+                Value::String(_) | Value::Number(_) => found.push((plain_text(value).trim().to_owned(), name.clone())),
+                // Yes and no are said too often to tell anything.
+                Value::Null | Value::Bool(_) => {}
+            }
+        }
+        found.retain(|it| !it.0.is_empty());
+    }
+}
+
+impl Redactions {
+    /// A text in which the names of variables stand for their values.
+    pub fn text(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (value, name)| struck(&text, value, &format!("[{name}]")))
+    }
+
+    /// A value in whose texts and numbers they do.
+    pub fn value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(&text)),
+            Value::Number(number) => {
+                let text = number.to_string();
+                self.0.iter().find(|it| it.0 == text).map_or(Value::Number(number), |it| Value::String(format!("[{}]", it.1)))
+            }
+            Value::Array(items) => Value::Array(items.into_iter().map(|it| self.value(it)).collect()),
+            Value::Object(members) => Value::Object(members.into_iter().map(|(name, it)| (self.text(&name), self.value(it))).collect()),
+            Value::Null | Value::Bool(_) => value,
+        }
+    }
+}
+
+/// Replaces a value where it stands as a word of its own: a PIN is no part of a longer number.
+fn struck(text: &str, value: &str, mark: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(value) {
+        let (before, found) = rest.split_at(at);
+        let after = found.get(value.len()..).unwrap_or_default();
+        let joined = |a: Option<char>, b: Option<char>| a.zip(b).is_some_and(|(a, b)| a.is_alphanumeric() && b.is_alphanumeric());
+        let left = before.chars().next_back().or_else(|| out.chars().next_back());
+        let within = joined(left, value.chars().next()) || joined(value.chars().next_back(), after.chars().next());
+        out.push_str(before);
+        if within {
+            let first = value.chars().next().map_or(0, char::len_utf8);
+            out.push_str(found.get(..first).unwrap_or_default());
+            rest = found.get(first..).unwrap_or_default();
+        } else {
+            out.push_str(mark);
+            rest = after;
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn names_stand_for_values_where_these_are_words() {
+        let all = Redactions(vec![("12345".to_owned(), "card".to_owned()), ("1234".to_owned(), "pin".to_owned())]);
+        assert_eq!(all.text("my pin is 1234, not 12345 nor 123456 or x1234"), "my pin is [pin], not [card] nor 123456 or x1234");
+        assert_eq!(all.text("1234"), "[pin]");
+        let value = json!({"ok": true, "n": [1234, 1, "1234!"], "1234": null});
+        assert_eq!(all.value(value), json!({"ok": true, "n": ["[pin]", 1, "[pin]!"], "[pin]": null}));
+    }
+}

@@ -1,0 +1,143 @@
+//! Calls of services as often as their policy says, for service nodes and for the tools of agents. (`convoship.md` 4.6)
+
+use serde_json::{Value, json};
+
+use super::super::Walk;
+use super::super::fail::Failure;
+use super::super::variables::coerced;
+use super::wire::{self, Call};
+use crate::config::flow::document::OutputMap;
+use crate::json::path::JsonPath;
+use crate::turn::{Door, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody, SleepRequest};
+
+/// The longest wait that a service may ask for, in milliseconds.
+const LONGEST_WAIT_MS: u64 = 10_000;
+
+/// What became of a call.
+pub(super) struct Tried {
+    /// The answer to the last attempt, whatever its status.
+    pub outcome: Result<HttpReply, EffectError>,
+    /// Whether each attempt brought an answer that is no error.
+    pub attempts: Vec<bool>,
+}
+
+impl Tried {
+    /// The number of the last attempt.
+    pub fn attempt(&self) -> u32 {
+        u32::try_from(self.attempts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The answer.
+    pub fn reply(&self) -> Result<&HttpReply, Failure> {
+        self.outcome.as_ref().map_err(|it| Failure { attempt: self.attempt(), ..Failure::new(error_code(it), message_of(it)) })
+    }
+}
+
+/// Tries a call as often as its policy says. It needs nothing of the walk, so that several may be tried at the same time; `place` is
+/// what its trace says beside the attempt.
+pub(super) async fn tries(door: &Door, call: &Call<'_>, place: &Map) -> Tried {
+    let mut request = call.request.clone();
+    let retry = &call.retry;
+    let mut wait = retry.initial_ms;
+    let mut attempts = Vec::new();
+    loop {
+        let key = door.next_key();
+        let outcome = door.perform(request.clone()).await;
+        let code = match &outcome {
+            Ok(reply) if (200..400).contains(&reply.status) => "ok",
+            Ok(reply) => status_code(reply.status),
+            Err(error) => error_code(error),
+        };
+        attempts.push(code == "ok");
+        let mut told = json!({"attempt": attempts.len(), "code": code, "status": outcome.as_ref().ok().map(|it| it.status)});
+        if let Some(told) = told.as_object_mut() {
+            told.extend(place.clone());
+        }
+        door.notice(NoticeBody::Audit { stage: "service.answer".to_owned(), payload: told });
+        let asked = match &outcome {
+            Ok(reply) => reply.retry_after_ms,
+            Err(error) => error.retry_after_ms,
+        };
+        let tried = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
+        let may = tried < call.attempts && wire::retries(retry, &outcome);
+        let pause = asked.unwrap_or(0).max(wait);
+        if !may || pause > LONGEST_WAIT_MS {
+            return Tried { outcome, attempts };
+        }
+        // A wait that fails is a wait that is over.
+        let _ = door.perform(SleepRequest::of(u32::try_from(pause).unwrap_or(u32::MAX))).await;
+        wait = wire::longer(wait, retry.multiplier).min(retry.max_ms);
+        request.key.get_or_insert(key);
+    }
+}
+
+impl Walk<'_> {
+    /// Counts and notes the attempts of a call.
+    pub(super) fn note_attempts(&mut self, kind: &str, tried: &Tried) {
+        for (attempt, ok) in (1..).zip(&tried.attempts) {
+            self.state.usage.tool_calls += 1;
+            self.note_effect(kind, None, if *ok { "ok" } else { "error" }, attempt);
+        }
+    }
+
+    /// What a trace of a call says of its place.
+    pub(super) fn here(&self) -> Map {
+        let place = self.frame().map(|it| json!({"graph": it.graph, "node": it.node}));
+        crate::json::members(place.unwrap_or_default())
+    }
+
+    /// Takes a value out of an answer.
+    pub(super) fn take_output(&mut self, output: &OutputMap, body: &Value) -> Result<(), Failure> {
+        let path = JsonPath::compile(&output.path)
+            .map_err(|reason| Failure::new("output_missing", format!("the path '{}' cannot be read: {reason}", output.path)))?;
+        let found = path.value(body).filter(|it| !matches!(it, Value::Array(items) if items.is_empty() && !path_is_exact(&output.path)));
+        let value = match (found, &output.default) {
+            (Some(value), _) => value,
+            (None, Some(default)) => default.clone(),
+            (None, None) if output.required => {
+                return Err(Failure::new("output_missing", format!("the answer has nothing at '{}'", output.path)));
+            }
+            (None, None) => return Ok(()),
+        };
+        let mismatch = |it: String| Failure::new("type_mismatch", it);
+        let value = match output.kind {
+            Some(kind) => coerced(value, kind).map_err(|_| mismatch(format!("what is at '{}' is not {}", output.path, kind.name())))?,
+            None => value,
+        };
+        self.write(&output.variable, value).map_err(|it| mismatch(it.0))
+    }
+}
+
+/// Whether a path leads to one place.
+fn path_is_exact(path: &str) -> bool {
+    !["*", "..", "?", ":", ","].iter().any(|it| path.contains(it))
+}
+
+/// The body of an answer: JSON, or a text.
+pub(super) fn parsed(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or_else(|_| json!(body))
+}
+
+/// The failure code of a status.
+pub(super) fn status_code(status: u16) -> &'static str {
+    if status >= 500 { "status_5xx" } else { "status_4xx" }
+}
+
+/// The failure code of an effect that failed.
+pub(super) fn error_code(error: &EffectError) -> &'static str {
+    match error.kind {
+        EffectErrorKind::Timeout => "timeout",
+        EffectErrorKind::Denied => "blocked_target",
+        EffectErrorKind::NotFound => "secret_missing",
+        EffectErrorKind::Limited => "budget",
+        EffectErrorKind::Cancelled | EffectErrorKind::Interrupted => "cancelled",
+        EffectErrorKind::Invalid => "response_too_large",
+        EffectErrorKind::Mismatch => "parse",
+        EffectErrorKind::Unavailable | EffectErrorKind::Refused | EffectErrorKind::CircuitOpen | EffectErrorKind::Unsupported => "network",
+    }
+}
+
+/// What may be said of it: what a provider said is not.
+fn message_of(error: &EffectError) -> String {
+    format!("the service could not be asked ({})", error_code(error))
+}
