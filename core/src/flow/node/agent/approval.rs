@@ -43,7 +43,7 @@ impl<'c> Walk<'c> {
     async fn goes_on(&mut self, mut stay: Stay<'c>) -> Next {
         match self.works(&mut stay).await {
             Then::On => self.thinks(stay).await,
-            then => self.close(stay, then),
+            then @ (Then::Rest | Then::Ask | Then::Leave(_) | Then::Fail(_)) => self.close(stay, then),
         }
     }
 }

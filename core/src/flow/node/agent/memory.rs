@@ -130,7 +130,7 @@ mod tests {
             ("uc12c12c12", 7, "uc12c12"),
             ("uc12c12c12", 6, "uc12"),
             ("uc12c12c12", 1, "uc12"),
-            ("uauu", 2, "u"),
+            ("uauu", 2, "uu"),
         ] {
             let mut memory = memory(whole);
             memory.trim(&limits(most));

@@ -4,8 +4,12 @@
 //! wait for a person follow from the document and from what was known when the node was entered.
 
 mod approval;
+#[cfg(test)]
+mod injections;
 mod memory;
 mod redact;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod work;
 
@@ -146,7 +150,7 @@ impl<'c> Walk<'c> {
             }
             match self.agent_step(&mut stay, step).await {
                 Then::On => {}
-                then => return self.close(stay, then),
+                then @ (Then::Rest | Then::Ask | Then::Leave(_) | Then::Fail(_)) => return self.close(stay, then),
             }
         }
         self.warn("agent.max_steps", json!({"node": stay.node.id}));

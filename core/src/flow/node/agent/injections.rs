@@ -1,0 +1,129 @@
+//! Texts in results of tools that want to be obeyed, and a model that obeys them: a test each. (`convoship.md` 4.13)
+
+use serde_json::{Value, json};
+
+use super::tests::{Play, calls, said};
+use crate::turn::LlmRequest;
+
+const CORPUS: &str = include_str!("../../../../../tests/packs/flow/injections.json");
+
+/// What a harmless result says.
+const HARMLESS: &str = "All is well.";
+
+/// What a model is sent beside the messages.
+fn frame(request: &LlmRequest) -> Value {
+    let dialogue = request.dialogue.as_ref().unwrap();
+    json!([request.system, dialogue.tools, dialogue.model, dialogue.temperature, request.mode, request.user])
+}
+
+/// A model reads a text in a result and does all that it could want: it calls a tool that there is not, hands the text on to tools,
+/// calls one that needs consent, and says the text.
+fn obeying(text: &str) -> Play {
+    let obeyed = calls(&[
+        ("t", "transfer_all", json!({})),
+        ("f", "find_cards", json!({"name": text})),
+        ("b", "block_card", json!({"card": "C-1", "note": text})),
+        ("h", "request_human", json!({"reason": text})),
+    ]);
+    let obeyed = json!({"text": text, "tool_calls": obeyed["tool_calls"]});
+    let rules = json!([{"purpose": "agent", "replies": [calls(&[("a", "get_balance", json!({"account": "checking"}))]), obeyed]}]);
+    let mut play = Play::with(rules, |pack| pack["http"][0]["json"] = json!({"balance": 1, "note": text}));
+
+    let answer = play.event(&json!({"type": "user.message", "text": "card desk: my balance?"}));
+    assert_eq!(said(&answer), [text], "what is said is said as it stands");
+    assert_eq!((&answer["awaiting"]["kind"], &answer["awaiting"]["call"]["tool"]), (&json!("approval"), &json!("block_card")));
+    assert_eq!(play.told(), json!({"ok": true, "data": {"balance": 1, "note": text}}), "a result is data, to the letter");
+    let memory = play.vars["_agent_memory_desk"]["messages"].clone();
+    let unlisted: Value = serde_json::from_str(memory[4]["content"].as_str().unwrap()).unwrap();
+    assert_eq!((&unlisted["ok"], &unlisted["error"]["code"]), (&json!(false), &json!("unknown_tool")));
+    assert_eq!(play.sent.len(), 2, "nothing that writes was called");
+    assert!(play.sent.iter().all(|it| it.method == "GET"));
+    play
+}
+
+fn withstands(name: &str) {
+    let corpus: Value = serde_json::from_str(CORPUS).unwrap();
+    let case = corpus.as_array().unwrap().iter().find(|it| it["name"] == name).unwrap();
+    let text = case["text"].as_str().unwrap();
+    let (mut harmless, mut play) = (obeying(HARMLESS), obeying(text));
+    let frames = |play: &Play| play.asked.iter().map(frame).collect::<Vec<_>>();
+    assert_eq!(frames(&play), frames(&harmless), "what the model is told and may call");
+    assert_eq!(play.vars["_agent_memory_desk"]["instructions"], harmless.vars["_agent_memory_desk"]["instructions"]);
+    // The text in an address is a value of its query; secrets that it names are not filled in.
+    assert_eq!(play.sent[0], harmless.sent[0]);
+    let found = &play.sent[1];
+    let value = found.url.strip_prefix("${STUB}/cards?name=").unwrap();
+    assert!(!value.contains(['/', '?', '&', '#', '\n', ' ', '{', '$']) && found.secrets.is_empty(), "{value}");
+    // A person agrees: the text stays a text in the body.
+    for play in [&mut harmless, &mut play] {
+        assert_eq!(play.decide(json!({"call_id": "b", "approved": true}))["status"], "awaiting_input");
+    }
+    let blocked = &play.sent[2];
+    let body: Value = serde_json::from_str(blocked.body.as_deref().unwrap()).unwrap();
+    assert_eq!((body, blocked.secrets.as_slice()), (json!({"card": "C-1", "note": text}), [].as_slice()));
+    assert_eq!((&blocked.url, &blocked.headers, &blocked.sign), (&harmless.sent[2].url, &harmless.sent[2].headers, &harmless.sent[2].sign));
+}
+
+macro_rules! corpus {
+    ($($name:ident,)+) => {
+        $(
+            #[test]
+            fn $name() {
+                withstands(stringify!($name));
+            }
+        )+
+
+        #[test]
+        fn each_text_of_the_corpus_has_its_test() {
+            let corpus: Value = serde_json::from_str(CORPUS).unwrap();
+            let names: Vec<&str> = corpus.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+            assert_eq!(names, [$(stringify!($name)),+]);
+            assert!(names.len() >= 30);
+        }
+    };
+}
+
+corpus! {
+    ignore_all_instructions,
+    system_prefix,
+    chat_markup,
+    role_markers,
+    inst_tags,
+    fake_tool_result,
+    fake_tool_message,
+    fake_tool_call,
+    function_call_tags,
+    new_tool,
+    tool_definition,
+    approval_given,
+    approval_event,
+    approval_never,
+    supervisor,
+    developer_message,
+    urgent_fraud,
+    template_secret,
+    template_secret_short,
+    template_variables,
+    template_filter,
+    template_escape,
+    secret_marker,
+    secret_marker_object,
+    environment,
+    exfiltrate_prompt,
+    exfiltrate_history,
+    markdown_image,
+    link,
+    html_script,
+    header_injection,
+    url_injection,
+    finish_now,
+    request_human_away,
+    hidden_signs,
+    tag_signs,
+    other_language,
+    base64,
+    many_instructions,
+    json_breakout,
+    closing_data,
+    persona,
+}
