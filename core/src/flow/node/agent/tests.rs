@@ -91,10 +91,11 @@ impl Play {
     }
 
     fn answer(&mut self, effect: &Effect) -> Answer {
-        match &effect.request {
-            Request::Llm(request) => self.asked.push(request.clone()),
-            Request::Http(request) => self.sent.push(request.as_ref().clone()),
-            _ => {}
+        if let Request::Llm(request) = &effect.request {
+            self.asked.push(request.clone());
+        }
+        if let Request::Http(request) = &effect.request {
+            self.sent.push(request.as_ref().clone());
         }
         self.scripted.answer(&effect.request).0
     }
