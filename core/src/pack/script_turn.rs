@@ -58,7 +58,8 @@ impl ScriptTurn {
         let member = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
         Some(ScriptTurn {
             conversation: member("conversationId").map(|it| it.to_lowercase()).filter(|it| !it.is_empty()),
-            text: member("message"),
+            // Events of flow sessions have their text beside their type.
+            text: member("message").or_else(|| member("text")),
             at: turn.at,
             answers: turn.answers.iter().cloned().collect(),
         })
@@ -94,5 +95,17 @@ mod tests {
         assert_eq!(answers(&mut turns, &id(0), "no"), [Some("first".into()), None]);
         assert_eq!(answers(&mut turns, &id(0), "no"), [None, None]);
         assert_eq!(answers(&mut turns, &id(2), "no"), [Some("second".into()), Some("third".into())]);
+    }
+
+    #[test]
+    fn answers_of_events_count_as_well() {
+        let talk = "program flow f\nconfig c\n> /start\n< a\n> yes\n  llm agent first\n  llm agent {\"tool_calls\": []}\n< a\n";
+        let pack = Pack::parse_talk(talk, |_| Ok(r#"{"name": "n"}"#.to_owned())).unwrap();
+        let mut turns = ScriptTurns::new(&pack.turns);
+        for (turn, known) in [(0, false), (1, true)] {
+            let message = pack.message(turn).unwrap();
+            turns.begins(&message.input(&Conversations::default(), ProgramRef::PipelineV2));
+            assert_eq!(turns.knows(&Asked::Llm("agent".to_owned())), known);
+        }
     }
 }

@@ -252,4 +252,20 @@ mod tests {
         assert_eq!(answers, [reply(r#"{"b":1,"a":2.0}"#), reply("one"), reply("two"), reply("two")]);
         assert!(matches!(ask(&mut model, "bye"), Answer::Error(error) if error.message == "down"));
     }
+
+    #[test]
+    fn an_agent_is_answered_with_a_text_or_with_calls() {
+        let of = |said: Value| of_model("agent", Some(&said));
+        assert_eq!(of(json!("hi")), reply("hi"));
+        let calls = json!({"text": "One moment.", "tool_calls": [{"id": "a", "name": "t", "arguments": {"n": 1}}, {"name": "u"}]});
+        let Answer::Ok(Reply::Llm(said)) = of(calls) else { unreachable!("it has the form") };
+        assert_eq!((said.text.as_str(), said.tool_calls.len()), ("One moment.", 2));
+        assert_eq!(serde_json::to_value(&said.tool_calls).unwrap()[1], json!({"id": "", "name": "u", "arguments": {}}));
+        for formless in
+            [json!({"text": "hi"}), json!([]), json!(1), json!({"tool_calls": [{"id": "a"}]}), json!({"tool_calls": [], "text": 1})]
+        {
+            assert!(matches!(of(formless), Answer::Error(error) if error.kind == EffectErrorKind::Invalid));
+        }
+        assert_eq!(of_model("policy", Some(&json!({"a": 1}))), reply("{\"a\":1}"));
+    }
 }
