@@ -40,7 +40,7 @@ impl Walk<'_> {
         match &outcome {
             Ok(reply) => {
                 row.success = true;
-                row.response_text = Some(reply.text.clone());
+                row.response_text = Some(answered(reply));
                 row.provider.clone_from(&reply.provider);
                 row.model.clone_from(&reply.model);
                 if let Some(usage) = reply.usage {
@@ -79,6 +79,14 @@ impl Walk<'_> {
 fn readable(user: &Value) -> String {
     let line = |(name, value): (&String, &Value)| format!("{name}: {}", crate::text::plain_text(value));
     user.as_object().into_iter().flatten().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// An answer for the log: its text, or all of it where tools are called.
+fn answered(reply: &LlmReply) -> String {
+    match reply.tool_calls.is_empty() {
+        true => reply.text.clone(),
+        false => json!({"text": reply.text, "tool_calls": reply.tool_calls}).to_string(),
+    }
 }
 
 fn log_row(walk: &Walk<'_>, request: &LlmRequest) -> LlmCallRow {

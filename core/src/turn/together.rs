@@ -23,3 +23,28 @@ pub async fn together<T>(pieces: Vec<Pending<'_, T>>) -> Vec<T> {
     .await;
     pieces.into_iter().filter_map(|it| it.1).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    /// Code that is polled so many times before it ends.
+    fn after(polls: u32) -> Pending<'static, u32> {
+        let mut left = polls;
+        Box::pin(poll_fn(move |_| {
+            left = left.checked_sub(1).unwrap_or_else(|| unreachable!("code that has ended is not polled"));
+            if left == 0 { Poll::Ready(polls) } else { Poll::Pending }
+        }))
+    }
+
+    #[test]
+    fn outputs_stand_in_the_order_of_their_pieces_whichever_ends_first() {
+        let mut all = Box::pin(together(vec![after(3), after(1), after(2)]));
+        let mut poll = || all.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert_eq!((poll(), poll(), poll()), (Poll::Pending, Poll::Pending, Poll::Ready(vec![3, 1, 2])));
+        let mut none = Box::pin(together(Vec::<Pending<'_, u32>>::new()));
+        assert_eq!(none.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(Vec::new()));
+    }
+}
