@@ -32,7 +32,7 @@ pub enum LlmRole {
 }
 
 /// One message of a conversation with a model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LlmMessage {
     /// Who says it.
     pub role: LlmRole,
@@ -48,7 +48,7 @@ pub struct LlmMessage {
 }
 
 /// A tool as a model is told of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LlmTool {
     /// What it is called by: letters, digits, `_` and `-`.
     pub name: String,
@@ -59,7 +59,7 @@ pub struct LlmTool {
 }
 
 /// A model's call of a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LlmToolCall {
     /// By which its answer is told from others.
     #[serde(default)]

@@ -86,11 +86,16 @@ impl<'c> Walk<'c> {
     /// Takes the event up for which an agent waits.
     pub(super) async fn agent_answered(&mut self, node: &'c Node, data: &'c AgentData, awaiting: Awaiting) -> Next {
         let mut stay = self.stay(node, data);
+        let decides = matches!(self.event, FlowEvent::Approval { .. });
+        if stay.memory.open.is_empty() && decides {
+            // What was to be decided is forgotten.
+            return self.close(stay, Then::Rest);
+        }
         if stay.memory.open.is_empty() {
             let text = self.heard_text();
             return self.agent_hears(stay, &text).await;
         }
-        if let FlowEvent::Approval { .. } = &self.event {
+        if decides {
             return self.agent_decided(stay, awaiting).await;
         }
         // What is said meanwhile is heard once the calls are through.
