@@ -123,7 +123,13 @@ mod tests {
 
     fn costing(micros: u64) -> Answer {
         let usage = Some(Usage { input_tokens: 1, output_tokens: 1, cost_micros: Some(micros) });
-        Answer::Ok(Reply::Llm(LlmReply { text: String::new(), provider: String::new(), model: String::new(), usage }))
+        Answer::Ok(Reply::Llm(LlmReply {
+            text: String::new(),
+            provider: String::new(),
+            model: String::new(),
+            usage,
+            tool_calls: Vec::new(),
+        }))
     }
 
     #[test]

@@ -167,7 +167,9 @@ pub fn garbage(request: &Request, garbage: Garbage) -> Answer {
     let text = text(garbage);
     let value = || serde_json::from_str::<Value>(&text).unwrap_or_else(|_| Value::from(text.clone()));
     Answer::Ok(match request {
-        Request::Llm(_) => Reply::Llm(LlmReply { text, provider: "garbage".to_owned(), model: "garbage".to_owned(), usage: None }),
+        Request::Llm(_) => {
+            Reply::Llm(LlmReply { text, provider: "garbage".to_owned(), model: "garbage".to_owned(), ..LlmReply::default() })
+        }
         Request::Embed(request) => Reply::Embed(EmbedReply { vectors: vectors(garbage, request.texts.len()) }),
         Request::Task(_) => Reply::Task(Box::new(task(garbage, value()))),
         Request::Tool(_) => Reply::Tool(ToolReply { text }),

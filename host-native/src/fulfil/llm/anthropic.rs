@@ -4,6 +4,7 @@ use reqwest::RequestBuilder;
 use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
 
+use super::dialogue;
 use super::failed::Failed;
 use super::said::{Call, Ending, Said};
 
@@ -30,10 +31,14 @@ pub fn sign(call: RequestBuilder, key: &str) -> RequestBuilder {
 pub fn body(call: &Call<'_>) -> Value {
     let tool = tool(call);
     let instruction = if tool.is_some() { None } else { call.instruction() };
-    let (system, user) = call.prompts(instruction);
-    let mut body = json!({
-        "model": call.model, "max_tokens": call.max_tokens, "messages": [{"role": "user", "content": user}],
-    });
+    let (system, messages) = match call.dialogue() {
+        Some(dialogue) => (call.request.system.clone(), dialogue::of_anthropic(dialogue)),
+        None => {
+            let (system, user) = call.prompts(instruction);
+            (system, json!([{"role": "user", "content": user}]))
+        }
+    };
+    let mut body = json!({"model": call.model, "max_tokens": call.max_tokens, "messages": messages});
     if !system.trim().is_empty() {
         body["system"] = json!(system);
     }
@@ -45,6 +50,9 @@ pub fn body(call: &Call<'_>) -> Value {
         let name = call.name();
         body["tools"] = json!([{"name": name, "description": "Takes the answer.", "input_schema": schema}]);
         body["tool_choice"] = json!({"type": "tool", "name": name});
+    }
+    if let Some(dialogue) = call.dialogue().filter(|it| !it.tools.is_empty()) {
+        body["tools"] = json!(dialogue::tools(dialogue));
     }
     if call.stream {
         body["stream"] = json!(true);
@@ -67,6 +75,7 @@ pub fn whole(call: &Call<'_>, body: &Value) -> Result<Said, Failed> {
     for block in blocks {
         match block.get("type").and_then(Value::as_str) {
             Some("text") if tool(call).is_none() => said.text.push_str(text(block.get("text"))),
+            Some("tool_use") if call.dialogue().is_some() => said.tool_calls.push(dialogue::used(block)),
             Some("tool_use") if tool(call).is_some() => said.text = block.get("input").map(Value::to_string).unwrap_or_default(),
             Some(_) | None => {}
         }

@@ -63,6 +63,13 @@ impl Failed {
         Failed::new(EffectErrorKind::Refused, Then::Stop, format!("the model refuses to answer: {reason}"))
     }
 
+    /// What a model costs is not known, and there is a limit to what may be spent.
+    pub fn unpriced(model: &str) -> Self {
+        let reason =
+            format!("what the model '{model}' costs is not known, and there is a spend-cap: add its price to convengine.llm.prices");
+        Failed::new(EffectErrorKind::Denied, Then::Next, reason)
+    }
+
     /// The provider reports a failure within an answer that began well.
     pub fn reported(body: &Value) -> Self {
         let limited = body.pointer("/error/type").and_then(Value::as_str) == Some("rate_limit_error");

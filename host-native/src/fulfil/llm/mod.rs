@@ -3,6 +3,7 @@
 mod anthropic;
 mod choice;
 mod deltas;
+mod dialogue;
 mod failed;
 mod ollama;
 mod openai;
@@ -108,14 +109,14 @@ impl Models {
 
     /// Answers a model call by a moment, and shows the pieces of the answer to who listens.
     pub async fn llm(&self, request: &LlmRequest, tokens: Option<&Tokens>, by: Instant) -> Answer {
-        let order = self.order(&request.purpose, |_| true);
+        let order = self.order_of(request);
         let deltas = tokens.map(|it| Deltas::new(it, &self.secrets));
         self.first(&order, Asked::Llm(request, deltas), by, "no language model is set up: start the server with --llm").await
     }
 
     /// Embeds texts by a moment.
     pub async fn embed(&self, request: &EmbedRequest, by: Instant) -> Answer {
-        let order = self.order(purpose::EMBED, |it| matches!(it, Model::Scripted(_)));
+        let order = self.order(purpose::EMBED, |it| matches!(it, Model::Scripted(_))).into_iter().map(|it| (it, None)).collect::<Vec<_>>();
         self.first(&order, Asked::Embed(request), by, "no model for embeddings is set up").await
     }
 
@@ -131,14 +132,36 @@ impl Models {
         named.unwrap_or_else(others)
     }
 
+    /// Who is asked for a call, and by which other name. A document may name a model, and with it a provider that is set up here; who is
+    /// asked of nobody's accord stays so.
+    fn order_of<'a>(&'a self, request: &'a LlmRequest) -> Vec<(&'a Model, Option<&'a str>)> {
+        let order = self.order(&request.purpose, |_| true);
+        let wanted = request.dialogue.as_ref().and_then(|it| it.model.as_deref());
+        let Some(wanted) = wanted.filter(|_| !order.iter().any(|it| matches!(it, Model::Off))) else {
+            return order.into_iter().map(|it| (it, None)).collect();
+        };
+        let (provider, name) = match wanted.split_once(':') {
+            Some((provider, name)) if remote::PROVIDERS.contains(&provider) && !name.is_empty() => (Some(provider), name),
+            // A colon may be part of a model's name.
+            Some(_) | None => (None, wanted),
+        };
+        let all = order.iter().copied().chain(self.seats.iter().map(|it| &it.model));
+        if let Some(model) = provider.and_then(|provider| all.into_iter().find(|it| it.names().0 == provider)) {
+            return vec![(model, Some(name))];
+        }
+        // Those who are asked after the first are asked as they are: they need not have the same models.
+        let first = order.iter().position(|it| matches!(it, Model::Remote(_)));
+        order.into_iter().enumerate().map(|(at, it)| (it, Some(name).filter(|_| first == Some(at)))).collect()
+    }
+
     /// The first answer. One who takes too long leaves the others their share of the time.
-    async fn first(&self, order: &[&Model], mut asked: Asked<'_>, by: Instant, nobody: &str) -> Answer {
+    async fn first(&self, order: &[(&Model, Option<&str>)], mut asked: Asked<'_>, by: Instant, nobody: &str) -> Answer {
         let mut error = EffectError::new(EffectErrorKind::Unsupported, nobody);
-        for (index, model) in order.iter().enumerate() {
+        for (index, (model, named)) in order.iter().enumerate() {
             let left = u32::try_from(order.len() - index).unwrap_or(u32::MAX);
             let share = by.saturating_duration_since(Instant::now()) / left;
             let begun = Instant::now();
-            let answer = self.patiently(model, &mut asked, begun + share, left == 1).await;
+            let answer = self.patiently((*model, *named), &mut asked, begun + share, left == 1).await;
             let told = answer.as_ref().map_err(|it| it.as_ref().map_or(EffectErrorKind::Unsupported, |it| it.error.kind));
             self.meter.model(model.names(), asked.purpose(), told, begun.elapsed());
             let failed = match answer {
@@ -159,7 +182,13 @@ impl Models {
     }
 
     /// Asks one model until its answer or the end of the patience; nothing is asked of nobody.
-    async fn patiently(&self, model: &Model, asked: &mut Asked<'_>, by: Instant, is_last: bool) -> Result<Reply, Option<Failed>> {
+    async fn patiently(
+        &self,
+        model: (&Model, Option<&str>),
+        asked: &mut Asked<'_>,
+        by: Instant,
+        is_last: bool,
+    ) -> Result<Reply, Option<Failed>> {
         let mut patience = Patience::new(self.llm.max_attempts, self.first_wait, by);
         loop {
             let answer = self.once(model, asked);
@@ -173,7 +202,7 @@ impl Models {
         }
     }
 
-    async fn once(&self, model: &Model, asked: &mut Asked<'_>) -> Result<Reply, Option<Failed>> {
+    async fn once(&self, (model, named): (&Model, Option<&str>), asked: &mut Asked<'_>) -> Result<Reply, Option<Failed>> {
         if let Asked::Llm(_, Some(deltas)) = asked {
             deltas.begin();
         }
@@ -182,16 +211,21 @@ impl Models {
             (Model::Scripted(script), Asked::Llm(request, _)) => of_script(script.llm(request).await),
             (Model::Scripted(script), Asked::Embed(request)) => of_script(script.embed(request)),
             (Model::Remote(remote), Asked::Llm(request, deltas)) => {
-                remote.ask(request, &self.llm, deltas.as_mut()).await.map(Reply::Llm).map_err(Some)
+                remote.ask(request, named, &self.llm, deltas.as_mut()).await.map(Reply::Llm).map_err(Some)
             }
             (Model::Remote(remote), Asked::Embed(request)) => remote.embed(request).await.map(Reply::Embed).map_err(Some),
         }
     }
 
     fn scrubbed(&self, reply: Reply) -> Reply {
-        let Reply::Llm(reply) = reply else { return reply };
+        let Reply::Llm(mut reply) = reply else { return reply };
         let scrub = |text: &str| self.secrets.scrub(text).into_owned();
-        Reply::Llm(LlmReply { text: scrub(&reply.text), provider: reply.provider, model: scrub(&reply.model), usage: reply.usage })
+        for call in &mut reply.tool_calls {
+            (call.id, call.name) = (scrub(&call.id), scrub(&call.name));
+            let arguments = scrub(&call.arguments.to_string());
+            call.arguments = serde_json::from_str(&arguments).unwrap_or_default();
+        }
+        Reply::Llm(LlmReply { text: scrub(&reply.text), model: scrub(&reply.model), ..reply })
     }
 
     fn without_secrets(&self, mut failed: Failed) -> Failed {

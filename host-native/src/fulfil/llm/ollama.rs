@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::dialogue;
 use super::failed::Failed;
 use super::said::{Call, Ending, Said};
 
@@ -9,7 +10,14 @@ use super::said::{Call, Ending, Said};
 pub fn body(call: &Call<'_>) -> Value {
     let strict = call.strict_schema();
     let instruction = if strict.is_some() { None } else { call.instruction() };
-    let mut body = json!({"model": call.model, "messages": call.messages(instruction.clone()), "stream": call.stream});
+    let messages = match call.dialogue() {
+        Some(dialogue) => dialogue::of_ollama(&call.request.system, dialogue),
+        None => call.messages(instruction.clone()),
+    };
+    let mut body = json!({"model": call.model, "messages": messages, "stream": call.stream});
+    if let Some(dialogue) = call.dialogue().filter(|it| !it.tools.is_empty()) {
+        body["tools"] = json!(dialogue::functions(dialogue));
+    }
     body["options"] = json!({"num_predict": call.max_tokens});
     if let Some(temperature) = call.temperature {
         body["options"]["temperature"] = json!(temperature);
@@ -53,6 +61,7 @@ fn take(said: &mut Said, body: &Value) -> Result<(), Failed> {
     }
     said.by(body.get("model"));
     said.text.push_str(body.pointer("/message/content").and_then(Value::as_str).unwrap_or_default());
+    said.tool_calls.extend(dialogue::called(body.get("message")));
     if body.get("done").and_then(Value::as_bool) != Some(true) {
         return Ok(());
     }

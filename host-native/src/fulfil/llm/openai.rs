@@ -3,6 +3,7 @@
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 
+use super::dialogue;
 use super::failed::Failed;
 use super::said::{Call, Ending, Said};
 
@@ -15,7 +16,14 @@ pub fn sign(call: RequestBuilder, key: &str) -> RequestBuilder {
 pub fn body(call: &Call<'_>) -> Value {
     let strict = call.strict_schema();
     let instruction = if strict.is_some() { None } else { call.instruction() };
-    let mut body = json!({"model": call.model, "messages": call.messages(instruction.clone())});
+    let messages = match call.dialogue() {
+        Some(dialogue) => dialogue::of_openai(&call.request.system, dialogue),
+        None => call.messages(instruction.clone()),
+    };
+    let mut body = json!({"model": call.model, "messages": messages});
+    if let Some(dialogue) = call.dialogue().filter(|it| !it.tools.is_empty()) {
+        body["tools"] = json!(dialogue::functions(dialogue));
+    }
     let limit = if call.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
     body[limit] = json!(call.max_tokens);
     if let Some(temperature) = call.temperature {
@@ -74,6 +82,10 @@ fn take(said: &mut Said, body: &Value, message: &str) -> Result<(), Failed> {
     let text = |member: &str| choice.get(message).and_then(|it| it.get(member)).and_then(Value::as_str).unwrap_or_default();
     said.text.push_str(text("content"));
     said.refusal.push_str(text("refusal"));
+    // Pieces of calls are not put together: who calls tools is not listened to.
+    if message == "message" {
+        said.tool_calls = dialogue::called(choice.get(message));
+    }
     match choice.get("finish_reason").and_then(Value::as_str) {
         Some("length") => said.ending = Ending::Cut,
         Some("content_filter") => said.ending = Ending::Refused,

@@ -24,6 +24,9 @@ pub enum Protocol {
     Ollama,
 }
 
+/// Providers as documents and `--llm` name them.
+pub const PROVIDERS: [&str; 3] = ["openai", "anthropic", "ollama"];
+
 /// A model, and what was learned about it.
 #[derive(Debug)]
 pub struct Remote {
@@ -60,22 +63,34 @@ impl Remote {
         format!("{}:{}", self.protocol.name(), self.model)
     }
 
-    /// Asks once, and shows the pieces of the answer when there is somebody to show them to.
+    /// Asks once, the model that is named or its own, and shows the pieces of the answer when there is somebody to show them to.
     ///
     /// # Errors
     /// There is no answer, or not the whole of it.
-    pub async fn ask(&self, request: &LlmRequest, llm: &Llm, mut deltas: Option<&mut Deltas<'_>>) -> Result<LlmReply, Failed> {
+    pub async fn ask(
+        &self,
+        request: &LlmRequest,
+        named: Option<&str>,
+        llm: &Llm,
+        mut deltas: Option<&mut Deltas<'_>>,
+    ) -> Result<LlmReply, Failed> {
+        let model = named.unwrap_or(&self.model);
+        // Models of the server's own have their price since its start.
+        if named.is_some() && llm.cap.is_some() && !llm.prices.contains_key(model) {
+            return Err(Failed::unpriced(model));
+        }
+        let wanted = request.dialogue.as_ref().and_then(|it| it.temperature).or(llm.temperature);
         loop {
             let call = Call {
                 request,
-                model: &self.model,
+                model,
                 max_tokens: llm.max_tokens,
-                temperature: llm.temperature.filter(|_| !self.takes_no_temperature.load(Ordering::Relaxed)),
+                temperature: wanted.filter(|_| !self.takes_no_temperature.load(Ordering::Relaxed)),
                 completion_tokens: self.wants_completion_tokens.load(Ordering::Relaxed),
                 stream: deltas.is_some(),
             };
             match self.once(&call, deltas.as_deref_mut()).await {
-                Ok(said) => return Ok(self.reply(said, llm)),
+                Ok(said) => return Ok(self.reply(said, model, llm)),
                 Err(failed) if self.learns(&call, &failed) => {}
                 Err(failed) => return Err(failed),
             }
@@ -162,15 +177,15 @@ impl Remote {
         }
     }
 
-    fn reply(&self, said: Said, llm: &Llm) -> LlmReply {
-        let price = [Some(&self.model), said.model.as_ref()].into_iter().flatten().find_map(|it| llm.prices.get(it));
+    fn reply(&self, said: Said, asked: &str, llm: &Llm) -> LlmReply {
+        let price = [Some(asked), said.model.as_deref()].into_iter().flatten().find_map(|it| llm.prices.get(it));
         let usage = said.input_tokens.zip(said.output_tokens).map(|(input_tokens, output_tokens)| Usage {
             input_tokens,
             output_tokens,
             cost_micros: price.map(|it| it.of(input_tokens, output_tokens)),
         });
-        let model = said.model.unwrap_or_else(|| self.model.clone());
-        LlmReply { text: said.text, provider: self.protocol.name().to_owned(), model, usage }
+        let model = said.model.unwrap_or_else(|| asked.to_owned());
+        LlmReply { text: said.text, provider: self.protocol.name().to_owned(), model, usage, tool_calls: said.tool_calls }
     }
 
     /// Whether a refusal says that the model takes less than others, so that it is worth asking in another way. Which models those

@@ -1,6 +1,6 @@
 //! What a model has said so far, in the form that all providers share.
 
-use convengine_core::turn::{LlmMode, LlmRequest};
+use convengine_core::turn::{LlmDialogue, LlmMode, LlmRequest, LlmToolCall};
 use serde_json::Value;
 
 use super::failed::Failed;
@@ -39,6 +39,8 @@ pub enum Ending {
 pub struct Said {
     /// The text so far.
     pub text: String,
+    /// The tools that the model calls.
+    pub tool_calls: Vec<LlmToolCall>,
     /// What the model says instead of an answer.
     pub refusal: String,
     /// Who says it, where the provider tells.
@@ -74,7 +76,10 @@ impl Said {
         if self.ending == Ending::Cut && mode != LlmMode::Text {
             return Err(Failed::unreadable("it was cut off before its JSON was complete: raise convengine.llm.max-tokens"));
         }
-        if self.text.is_empty() {
+        if self.ending == Ending::Cut && !self.tool_calls.is_empty() {
+            return Err(Failed::unreadable("it was cut off within its calls of tools: raise convengine.llm.max-tokens"));
+        }
+        if self.text.is_empty() && self.tool_calls.is_empty() {
             return Err(Failed::unreadable("it is empty"));
         }
         Ok(self)
@@ -82,6 +87,11 @@ impl Said {
 }
 
 impl Call<'_> {
+    /// The conversation, where the model may call tools.
+    pub fn dialogue(&self) -> Option<&LlmDialogue> {
+        self.request.dialogue.as_deref()
+    }
+
     /// The schema that the provider is to enforce.
     pub fn strict_schema(&self) -> Option<&Value> {
         self.request.schema.as_ref().filter(|it| self.request.mode == LlmMode::JsonStrict && it.is_object())

@@ -1,5 +1,6 @@
 //! Models against servers on loopback that speak as the providers do.
 
+mod dialogue;
 mod errors;
 mod order;
 mod provider;
@@ -58,6 +59,7 @@ pub fn call(purpose: &str, mode: LlmMode) -> LlmRequest {
         schema: None,
         context: json!({"customer": "not for the provider"}),
         user_text: "hello".to_owned(),
+        dialogue: None,
     }
 }
 

@@ -1,0 +1,117 @@
+//! Conversations with tools, as each provider speaks them.
+
+use convengine_core::turn::{LlmDialogue, LlmMessage, LlmRole, LlmToolCall};
+use serde_json::{Map, Value, json};
+
+/// The messages of OpenAI, the system prompt as the first of them.
+pub fn of_openai(system: &str, dialogue: &LlmDialogue) -> Value {
+    let message = |it: &LlmMessage| match it.role {
+        LlmRole::User => json!({"role": "user", "content": it.content}),
+        LlmRole::Tool => json!({"role": "tool", "tool_call_id": it.tool_call_id, "content": it.content}),
+        LlmRole::Assistant if it.tool_calls.is_empty() => json!({"role": "assistant", "content": it.content}),
+        LlmRole::Assistant => {
+            let function = |it: &LlmToolCall| json!({"name": it.name, "arguments": written(&it.arguments)});
+            let call = |it: &LlmToolCall| json!({"id": it.id, "type": "function", "function": function(it)});
+            let content = Some(&it.content).filter(|it| !it.is_empty());
+            json!({"role": "assistant", "content": content, "tool_calls": it.tool_calls.iter().map(call).collect::<Vec<_>>()})
+        }
+    };
+    Value::Array(in_front(system).chain(dialogue.messages.iter().map(message)).collect())
+}
+
+/// The messages of Ollama, the system prompt as the first of them. Its calls have no ids: results name the tool.
+pub fn of_ollama(system: &str, dialogue: &LlmDialogue) -> Value {
+    let calls = || dialogue.messages.iter().flat_map(|it| &it.tool_calls);
+    let tool = |id: Option<&String>| calls().filter(|it| Some(&it.id) == id).last().map(|it| &it.name);
+    let message = |it: &LlmMessage| match it.role {
+        LlmRole::User => json!({"role": "user", "content": it.content}),
+        LlmRole::Tool => json!({"role": "tool", "tool_name": tool(it.tool_call_id.as_ref()), "content": it.content}),
+        LlmRole::Assistant if it.tool_calls.is_empty() => json!({"role": "assistant", "content": it.content}),
+        LlmRole::Assistant => {
+            let call = |it: &LlmToolCall| json!({"function": {"name": it.name, "arguments": members(&it.arguments)}});
+            json!({"role": "assistant", "content": it.content, "tool_calls": it.tool_calls.iter().map(call).collect::<Vec<_>>()})
+        }
+    };
+    Value::Array(in_front(system).chain(dialogue.messages.iter().map(message)).collect())
+}
+
+/// The tools of OpenAI and Ollama.
+pub fn functions(dialogue: &LlmDialogue) -> Vec<Value> {
+    let function = |name: &str, description: &str, parameters: &Value| json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}});
+    dialogue.tools.iter().map(|it| function(&it.name, &it.description, &of_objects(&it.parameters))).collect()
+}
+
+/// The messages of Anthropic: user and assistant take turns, and results of tools are what the user says.
+pub fn of_anthropic(dialogue: &LlmDialogue) -> Value {
+    let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in &dialogue.messages {
+        let text = Some(json!({"type": "text", "text": message.content})).filter(|_| !message.content.trim().is_empty());
+        let (role, blocks): (&str, Vec<Value>) = match message.role {
+            LlmRole::User => ("user", text.into_iter().collect()),
+            LlmRole::Tool => {
+                ("user", vec![json!({"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content})])
+            }
+            LlmRole::Assistant => {
+                let call = |it: &LlmToolCall| json!({"type": "tool_use", "id": it.id, "name": it.name, "input": members(&it.arguments)});
+                ("assistant", text.into_iter().chain(message.tool_calls.iter().map(call)).collect())
+            }
+        };
+        match messages.last_mut() {
+            Some((last, said)) if *last == role => said.extend(blocks),
+            Some(_) | None => messages.push((role, blocks)),
+        }
+    }
+    messages.retain(|it| !it.1.is_empty());
+    messages.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
+}
+
+/// The tools of Anthropic.
+pub fn tools(dialogue: &LlmDialogue) -> Vec<Value> {
+    let tool = |name: &str, description: &str, schema: Value| json!({"name": name, "description": description, "input_schema": schema});
+    dialogue.tools.iter().map(|it| tool(&it.name, &it.description, of_objects(&it.parameters))).collect()
+}
+
+/// Reads the calls of an OpenAI or Ollama message: arguments as JSON text, or as they are.
+pub fn called(message: Option<&Value>) -> Vec<LlmToolCall> {
+    let calls = message.and_then(|it| it.get("tool_calls")).and_then(Value::as_array);
+    calls.into_iter().flatten().map(|it| call(it, it.get("function").unwrap_or(it), "arguments")).collect()
+}
+
+/// Reads a call of an Anthropic answer.
+pub fn used(block: &Value) -> LlmToolCall {
+    call(block, block, "input")
+}
+
+fn call(outer: &Value, inner: &Value, arguments: &str) -> LlmToolCall {
+    let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let arguments = match inner.get(arguments) {
+        None | Some(Value::Null) => json!({}),
+        Some(Value::String(written)) if written.trim().is_empty() => json!({}),
+        // What is no JSON is left to the core, which tells the model.
+        Some(Value::String(written)) => serde_json::from_str(written).unwrap_or_else(|_| json!(written)),
+        Some(other) => other.clone(),
+    };
+    LlmToolCall { id: text(outer, "id"), name: text(inner, "name"), arguments }
+}
+
+fn in_front(system: &str) -> impl Iterator<Item = Value> {
+    Some(json!({"role": "system", "content": system})).filter(|_| !system.trim().is_empty()).into_iter()
+}
+
+/// Arguments as JSON text; what the model wrote in the place of JSON as it was.
+fn written(arguments: &Value) -> String {
+    arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned)
+}
+
+/// Arguments where a provider takes nothing but an object.
+fn members(arguments: &Value) -> Value {
+    if arguments.is_object() { arguments.clone() } else { json!({"written": arguments}) }
+}
+
+/// A schema of arguments says that it is one of an object.
+fn of_objects(schema: &Value) -> Value {
+    let mut schema = schema.as_object().cloned().unwrap_or_else(Map::new);
+    schema.entry("type").or_insert_with(|| json!("object"));
+    schema.entry("properties").or_insert_with(|| json!({}));
+    Value::Object(schema)
+}
