@@ -19,6 +19,7 @@ mod embed;
 mod export;
 mod extension;
 mod faults;
+mod flows;
 mod foreign;
 mod fuzz;
 mod http;
