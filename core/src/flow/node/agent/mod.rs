@@ -101,8 +101,8 @@ impl<'c> Walk<'c> {
         // What is said meanwhile is heard once the calls are through.
         if stay.memory.turns < data.max_turns {
             stay.memory.turns += 1;
-            let text = self.redactions().text(&self.heard_text());
-            stay.memory.said.push(text);
+            let text = self.heard_text();
+            stay.memory.said.push(self.redactions().text(&text));
         }
         self.warn("approval.pending", json!({"node": node.id}));
         self.keep(&stay);
@@ -142,7 +142,7 @@ impl<'c> Walk<'c> {
             return self.close(stay, Then::Leave("max_turns"));
         }
         stay.memory.turns += 1;
-        stay.memory.messages.push(LlmMessage::user(self.redactions().text(text)));
+        stay.memory.messages.push(LlmMessage::user(text));
         self.thinks(stay).await
     }
 
@@ -169,7 +169,7 @@ impl<'c> Walk<'c> {
     }
 
     async fn agent_step(&mut self, stay: &mut Stay<'c>, step: u32) -> Then {
-        stay.memory.trim(&stay.data.memory);
+        self.tidies(stay);
         self.trace("agent.step", json!({"node": stay.node.id, "step": step, "messages": stay.memory.messages.len()}));
         let request = self.agent_request(stay);
         let LlmReply { text, provider, model, tool_calls, .. } = match self.ask_model(request, 1).await {
@@ -184,10 +184,7 @@ impl<'c> Walk<'c> {
         stay.spoke |= !text.trim().is_empty();
         self.say_plain(&text);
         stay.memory.open = tools::told_apart(tool_calls, &format!("{}_{step}", self.number));
-        let redactions = self.redactions();
-        let mut remembered = stay.memory.open.clone();
-        remembered.iter_mut().for_each(|it| it.arguments = redactions.value(it.arguments.take()));
-        stay.memory.messages.push(LlmMessage::assistant(redactions.text(&text), remembered));
+        stay.memory.messages.push(LlmMessage::assistant(text, stay.memory.open.clone()));
         if stay.memory.open.is_empty() {
             return if self.has_come_to_its_end(stay) { Then::Leave("done") } else { Then::Rest };
         }
@@ -231,7 +228,7 @@ impl<'c> Walk<'c> {
     fn close(&mut self, mut stay: Stay<'c>, then: Then) -> Next {
         let port = match then {
             Then::On | Then::Rest | Then::Ask => {
-                stay.memory.trim(&stay.data.memory);
+                self.tidies(&mut stay);
                 self.keep(&stay);
                 return Next::Wait(self.agent_awaits(&stay));
             }
@@ -243,10 +240,17 @@ impl<'c> Walk<'c> {
             self.state.vars.shift_remove(&Memory::variable(&stay.node.id));
         } else {
             stay.memory.open.clear();
-            stay.memory.trim(&stay.data.memory);
+            self.tidies(&mut stay);
             self.keep(&stay);
         }
         port.map_or_else(Next::Fail, |port| Next::Port(port.to_owned()))
+    }
+
+    /// Strikes out of the memory what must not be in it, and forgets what is too much.
+    fn tidies(&self, stay: &mut Stay<'c>) {
+        let redactions = self.redactions();
+        stay.memory.messages.iter_mut().for_each(|it| redactions.message(it));
+        stay.memory.trim(&stay.data.memory);
     }
 
     fn keep(&mut self, stay: &Stay<'c>) {

@@ -6,6 +6,7 @@ use super::super::super::Walk;
 use crate::config::flow::document::{EntityData, NodeKind};
 use crate::text::path::Path;
 use crate::text::plain_text;
+use crate::turn::{LlmMessage, LlmRole};
 
 /// Values that are struck out, with the variables that hold them; the longest first.
 pub(super) struct Redactions(Vec<(String, String)>);
@@ -51,6 +52,18 @@ impl Redactions {
     /// A text in which the names of variables stand for their values.
     pub fn text(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, (value, name)| struck(&text, value, &format!("[{name}]")))
+    }
+
+    /// A message that was remembered before a variable took its value.
+    pub fn message(&self, message: &mut LlmMessage) {
+        if self.0.is_empty() {
+            return;
+        }
+        let result = Some(&message.content).filter(|_| message.role == LlmRole::Tool).and_then(|it| serde_json::from_str(it).ok());
+        message.content = result.map_or_else(|| self.text(&message.content), |it: Value| self.value(it).to_string());
+        for call in &mut message.tool_calls {
+            call.arguments = self.value(call.arguments.take());
+        }
     }
 
     /// A value in whose texts and numbers they do.

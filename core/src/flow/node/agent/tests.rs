@@ -333,4 +333,15 @@ fn what_is_redacted_is_not_remembered() {
     let memory = play.vars["_agent_memory_desk"].to_string();
     assert!(!memory.replace("14711", "").contains("4711") && memory.contains("my PIN is [pin]"), "{memory}");
     assert_eq!(play.sent[0].url, "${STUB}/cards?name=4711", "the call itself is the model's");
+
+    // What was said before the variable had its value is struck out then.
+    let call = calls(&[("a", "get_balance", json!({"account": "checking"}))]);
+    let change = |pack: &mut Value| {
+        pack["documents"][0]["tools"][0]["outputs"] = json!([{"path": "$.pin", "variable": "pin"}]);
+        pack["http"][0]["json"] = json!({"pin": "4711"});
+    };
+    let mut play = Play::with(json!([{"replies": [call, "Done."]}]), change);
+    play.say("card desk, my PIN is 4711");
+    assert_eq!(play.dialogue().messages[0].content, "card desk, my PIN is [pin]");
+    assert!(!play.vars["_agent_memory_desk"].to_string().contains("4711") && play.vars["pin"] == "4711");
 }
