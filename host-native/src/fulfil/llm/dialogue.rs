@@ -21,18 +21,18 @@ pub fn of_openai(system: &str, dialogue: &LlmDialogue) -> Value {
 
 /// The messages of Ollama, the system prompt as the first of them. Its calls have no ids: results name the tool.
 pub fn of_ollama(system: &str, dialogue: &LlmDialogue) -> Value {
-    let calls = || dialogue.messages.iter().flat_map(|it| &it.tool_calls);
-    let tool = |id: Option<&String>| calls().filter(|it| Some(&it.id) == id).last().map(|it| &it.name);
-    let message = |it: &LlmMessage| match it.role {
+    let before = |at: usize| dialogue.messages.iter().take(at).flat_map(|it| &it.tool_calls);
+    let tool = |at: usize, id: Option<&String>| before(at).rfind(|it| Some(&it.id) == id).map(|it| &it.name);
+    let message = |(at, it): (usize, &LlmMessage)| match it.role {
         LlmRole::User => json!({"role": "user", "content": it.content}),
-        LlmRole::Tool => json!({"role": "tool", "tool_name": tool(it.tool_call_id.as_ref()), "content": it.content}),
+        LlmRole::Tool => json!({"role": "tool", "tool_name": tool(at, it.tool_call_id.as_ref()), "content": it.content}),
         LlmRole::Assistant if it.tool_calls.is_empty() => json!({"role": "assistant", "content": it.content}),
         LlmRole::Assistant => {
             let call = |it: &LlmToolCall| json!({"function": {"name": it.name, "arguments": members(&it.arguments)}});
             json!({"role": "assistant", "content": it.content, "tool_calls": it.tool_calls.iter().map(call).collect::<Vec<_>>()})
         }
     };
-    Value::Array(in_front(system).chain(dialogue.messages.iter().map(message)).collect())
+    Value::Array(in_front(system).chain(dialogue.messages.iter().enumerate().map(message)).collect())
 }
 
 /// The tools of OpenAI and Ollama.
