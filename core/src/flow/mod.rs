@@ -1,5 +1,6 @@
 //! The walker: one event of a session walks its document until somebody has to say something. (`convoship.md` 4–8)
 
+mod budget;
 mod channel;
 mod end;
 mod fail;
@@ -58,6 +59,8 @@ pub struct Walk<'c> {
     fallbacks: Vec<String>,
     /// Model calls for the log.
     kept: Vec<Write>,
+    /// What models may still cost.
+    budget: budget::Budget,
     /// Why the turn stopped.
     stop: &'static str,
 }
@@ -90,6 +93,7 @@ impl<'c> Walk<'c> {
         let said = |text: Option<String>| FlowEvent::Message { text: text.unwrap_or_default(), attachments: Vec::new(), event_id: None };
         let given = input.event.flow.map(|it| *it).unwrap_or_default();
         let version = given.get("version").and_then(Value::as_u64);
+        let budget = budget::Budget::of(&given, &flow.document.settings);
         let event = serde_json::from_value(given).unwrap_or_else(|_| said(input.event.text));
         let at = Date::of_millis(input.at).exact();
         let stored = input.session.flow.and_then(|it| serde_json::from_value(*it).ok());
@@ -114,6 +118,7 @@ impl<'c> Walk<'c> {
             taken: false,
             fallbacks: Vec::new(),
             kept: Vec::new(),
+            budget,
             stop: "",
         }
     }

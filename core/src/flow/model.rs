@@ -32,6 +32,7 @@ impl Walk<'_> {
 
     /// Asks a model, counts and logs the call.
     pub(super) async fn ask_model(&mut self, request: LlmRequest, attempt: u32) -> Result<LlmReply, EffectError> {
+        self.may_ask(&request.purpose)?;
         let mut row = log_row(self, &request);
         let purpose = request.purpose.clone();
         let outcome = self.door.perform(request).await;
@@ -49,8 +50,7 @@ impl Walk<'_> {
                     row.cost_micros = usage.cost_micros;
                     self.state.usage.input_tokens += usage.input_tokens;
                     self.state.usage.output_tokens += usage.output_tokens;
-                    // A millionth of a unit is a hundred millionths of its cent.
-                    self.state.usage.cost_microcents += usage.cost_micros.unwrap_or(0).saturating_mul(100);
+                    self.spend(usage);
                 }
                 self.note_effect("llm.generate", Some(&purpose), "ok", attempt);
             }
