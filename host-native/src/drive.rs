@@ -34,6 +34,7 @@ use crate::settings::{Roots, Stream, Turns};
 use crate::spend::Spend;
 use crate::store::assistant::session;
 use crate::store::{Pool, load};
+use crate::stream::live::Ear;
 use crate::stream::{Streams, Told};
 use crate::writer::{CommitError, Writer};
 
@@ -109,6 +110,8 @@ pub struct Message {
     pub caller: Option<SpanContext>,
     /// The document that its session runs on; absent for conversations of tables.
     pub flow: Option<Arc<Config>>,
+    /// Who hears the turn while it runs.
+    pub ear: Option<Ear>,
 }
 
 impl Message {
@@ -117,7 +120,7 @@ impl Message {
         let names_conversation = conversation.is_some();
         let conversation = conversation.unwrap_or_else(|| Uuid::new_v4().to_string());
         let event = UserEvent { text, reset, params, flow: None };
-        Message { conversation, event, received: Instant::now(), names_conversation, key: None, caller: None, flow: None }
+        Message { conversation, event, received: Instant::now(), names_conversation, key: None, caller: None, flow: None, ear: None }
     }
 
     /// What happens now to a session that runs on a document.
@@ -246,7 +249,8 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>,
     let id = turn.journal().input.turn.clone();
     let kept = Kept::new(host, &id, message.key.clone(), Arc::clone(&configured.config));
     let caller = message.caller.clone();
-    let open = Open { configured, turn, slice, kept, interrupted: Vec::new(), status: "closed", caller };
+    let ear = message.ear.clone();
+    let open = Open { configured, turn, slice, kept, interrupted: Vec::new(), status: "closed", caller, ear };
     match finish_from(host, open, message.received).await {
         // What it has sent must not be sent a second time by another turn.
         Err(Refusal::Commit(CommitError::TakenOver)) => sent_again::by_another(host, message, &id).await.map(Some),
@@ -305,6 +309,8 @@ pub struct Open {
     pub status: &'static str,
     /// The span that its message came from.
     pub caller: Option<SpanContext>,
+    /// Who hears it while it runs.
+    pub ear: Option<Ear>,
 }
 
 /// Runs a turn that was left behind to its end and stores it.
@@ -321,7 +327,7 @@ async fn finish_from(host: &Arc<Host>, open: Open, received: Instant) -> Result<
     let streams = Arc::clone(&host.streams);
     let input = &open.turn.journal().input;
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
-    let mut told = Told::of(&streams, input);
+    let mut told = Told::of(&streams, input).to(open.ear.clone());
     let mut seen = Seen::of(input, open.configured.config.hash(), received, open.caller.clone());
     async {
         let outcome = to_the_end(host, open, received, &mut told, &mut seen).await;
@@ -362,7 +368,7 @@ fn seed() -> u64 {
 }
 
 async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>, seen: &mut Seen) -> Result<(Ended, Kept), Refusal> {
-    let Open { configured, mut turn, mut slice, mut kept, mut interrupted, status, caller: _ } = open;
+    let Open { configured, mut turn, mut slice, mut kept, mut interrupted, status, caller: _, ear: _ } = open;
     let until = tokio::time::Instant::now() + host.turns.max_duration;
     let mut running: JoinSet<Completion> = JoinSet::new();
     loop {
@@ -383,6 +389,7 @@ async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>, seen: &mut Seen)
         told.publish();
         seen.asks(slice.effects.len());
         for effect in slice.effects {
+            told.asks(&effect);
             if interrupted.contains(&effect.id) {
                 let outcome = Answer::Error(recover::interrupted());
                 running.spawn(std::future::ready(Completion { id: effect.id, at: clock::now(), outcome }));
@@ -397,6 +404,7 @@ async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>, seen: &mut Seen)
             Ok(Some(completion)) => {
                 crash::point("after an effect");
                 let completion = completion.map_err(|it| Refusal::Defect(it.to_string()))?;
+                told.hears(&completion);
                 host.spend.note(&turn.journal().input.turn, &completion.outcome);
                 turn.resume(vec![completion])?
             }

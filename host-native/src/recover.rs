@@ -126,7 +126,7 @@ async fn take_up(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
     // What has left and may have been carried out is not sent again, unless that does no harm.
     let in_doubt: Vec<u32> = effects.iter().filter(|it| it.entry.is_none()).map(|it| it.effect_id).collect();
     let interrupted = slice.effects.iter().filter(|it| !it.repeatable && in_doubt.contains(&it.id.0)).map(|it| it.id).collect();
-    let open_turn = Open { configured, turn, slice, kept, interrupted, status, caller: None };
+    let open_turn = Open { configured, turn, slice, kept, interrupted, status, caller: None, ear: None };
     match finish(host, open_turn).await {
         // It would fail in the same way for ever.
         Err(Refusal::Defect(reason) | Refusal::Commit(CommitError::Rejected(reason))) => give_up(host, &open, &reason).await,

@@ -10,6 +10,7 @@ use super::plan;
 use crate::clock;
 use crate::drive::{self, Answered, Host, Message, Refusal};
 use crate::store::assistant::session::{self, Session};
+use crate::stream::live::Ear;
 
 /// A session of an assistant, as a turn of it needs to know it.
 #[derive(Debug, Clone)]
@@ -46,7 +47,15 @@ impl Running {
     ///
     /// # Errors
     /// [`Refusal`]; the session is then as it was before.
-    pub async fn hears(&self, host: &Arc<Host>, mut event: Map) -> Result<Answered, Refusal> {
+    pub async fn hears(&self, host: &Arc<Host>, event: Map) -> Result<Answered, Refusal> {
+        self.tells(host, event, None).await
+    }
+
+    /// As [`Running::hears`], and tells somebody of it while it runs.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn tells(&self, host: &Arc<Host>, mut event: Map, ear: Option<Ear>) -> Result<Answered, Refusal> {
         let key = event.get("event_id").and_then(Value::as_str).map(|it| format!("{}/{it}", self.session));
         event.insert("assistant".to_owned(), json!(self.assistant));
         event.extend(self.version.map(|it| ("version".to_owned(), json!(it))));
@@ -54,7 +63,7 @@ impl Running {
         let left = self.budget_left(host, clock::now()).await?;
         event.extend(left.map(|it| ("budget_left".to_owned(), json!(it))));
         let message = Message::of_session(&self.session, UserEvent::of_flow(Value::Object(event)), Arc::clone(&self.config));
-        drive::told(Arc::clone(host), message.named(key)).await
+        drive::told(Arc::clone(host), Message { ear, ..message.named(key) }).await
     }
 
     /// Microcents that models may still cost this month; nothing without a cap.

@@ -91,6 +91,11 @@ impl ApiError {
         }
     }
 
+    /// What is told of it where no status can be sent any more.
+    pub fn told(&self) -> Value {
+        self.body()
+    }
+
     fn body(&self) -> Value {
         if self.path.starts_with(ASSISTANTS) {
             let mut error = json!({"code": self.code(), "message": self.message});

@@ -11,6 +11,7 @@ mod assembly;
 mod chunk;
 mod event;
 mod heard;
+pub mod live;
 mod resume;
 mod subscription;
 mod tokens;

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use convengine_core::turn::{Effect, Millis, Notice, Outcome, TurnInput, Write};
+use convengine_core::turn::{Completion, Effect, Millis, Notice, Outcome, TurnInput, Write};
 use serde_json::{Value, json};
 
 use super::chunk::Chunk;
+use super::live::Ear;
 use super::{Streams, Tokens, event};
 use crate::clock;
 
@@ -26,13 +27,36 @@ pub struct Told<'s> {
     said: Said,
     count: usize,
     total: Millis,
+    /// Its caller, who hears it beside those who listen.
+    ear: Option<Ear>,
 }
 
 impl<'s> Told<'s> {
     /// A turn that has said nothing yet.
     pub fn of(streams: &'s Arc<Streams>, input: &TurnInput) -> Self {
         let turn = Arc::from(input.turn.as_str());
-        Told { streams, conversation: input.conversation.clone(), turn, said: Said::default(), count: 0, total: 0 }
+        Told { streams, conversation: input.conversation.clone(), turn, said: Said::default(), count: 0, total: 0, ear: None }
+    }
+
+    /// The same with a caller who hears it.
+    #[must_use]
+    pub fn to(mut self, ear: Option<Ear>) -> Self {
+        self.ear = ear;
+        self
+    }
+
+    /// Tells the caller that an effect leaves.
+    pub fn asks(&self, effect: &Effect) {
+        if let Some(ear) = &self.ear {
+            ear.asked(effect);
+        }
+    }
+
+    /// Tells the caller that an effect was answered.
+    pub fn hears(&self, completion: &Completion) {
+        if let Some(ear) = &self.ear {
+            ear.answered(completion);
+        }
     }
 
     /// Takes what a slice of the turn says.
@@ -50,6 +74,9 @@ impl<'s> Told<'s> {
         let from = self.count;
         let count = self.notices().len();
         self.count = count;
+        if let Some(ear) = &self.ear {
+            ear.notices(self.notices().get(from..).unwrap_or_default());
+        }
         if self.count > from && self.streams.runs(&self.conversation, &self.turn, &self.said, self.count) {
             let wire = event::rendered(&self.turn, self.notices().get(from..).unwrap_or_default(), 0);
             self.streams.send(&self.conversation, Chunk::of(&self.turn, from, self.count, wire));
@@ -75,6 +102,9 @@ impl<'s> Told<'s> {
             Some(outcome) => (notices.len(), closing(outcome)),
             None => (self.count, (self.count > 0).then(|| json!({"success": false}))),
         };
+        if let Some(ear) = &self.ear {
+            ear.notices(notices.get(self.count..until).unwrap_or_default());
+        }
         if !heard || (until == self.count && payload.is_none()) {
             return;
         }

@@ -5,6 +5,7 @@ pub mod events;
 pub mod look;
 pub mod public;
 pub mod simulator;
+pub mod stream;
 
 use std::sync::Arc;
 
@@ -54,6 +55,9 @@ pub async fn heard(
     sees: Sees,
     status: StatusCode,
 ) -> Result<Response, ApiError> {
+    if let Some(form) = stream::form(uri)? {
+        return stream::told(host, uri, running, event, sees, form).await;
+    }
     let answered = running.hears(host, event).await.map_err(|it| refused(&it, uri, &running.session))?;
     answer(answered, uri, sees, status)
 }
