@@ -1,12 +1,14 @@
 //! Drives a turn: load, run and fulfil, commit.
 
+mod message;
+
+pub use message::Message;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use convengine_core::config::Config;
-use convengine_core::turn::{
-    Abandon, Answer, Completion, EffectId, Loaded, Map, Millis, Outcome, Slice, Turn, TurnError, TurnInput, UserEvent,
-};
+use convengine_core::turn::{Abandon, Answer, Completion, EffectId, Loaded, Millis, Outcome, Slice, Turn, TurnError, TurnInput};
 use opentelemetry::trace::SpanContext;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -23,7 +25,7 @@ use crate::crash;
 use crate::fulfil::container::Containers;
 use crate::fulfil::http::Http;
 use crate::fulfil::{fulfil, llm::Models, sql::Queries};
-use crate::gate::{Busy, Gate, PATIENCE};
+use crate::gate::{Busy, Gate};
 use crate::journal::{Ended, Kept, OpenTurns};
 use crate::observe::{Meter, Seen, Traces, reason};
 use crate::recover;
@@ -91,58 +93,6 @@ pub struct Host {
     pub meter: Meter,
     /// Who gets the traces of turns.
     pub traces: Traces,
-}
-
-/// A user's message as it came in.
-#[derive(Debug, Clone)]
-pub struct Message {
-    /// The conversation, a UUID in lower case.
-    pub conversation: String,
-    /// What the user did.
-    pub event: UserEvent,
-    /// When it came in.
-    pub received: Instant,
-    /// Whether the client has named the conversation.
-    pub names_conversation: bool,
-    /// The client's name for the message, its `Idempotency-Key`.
-    pub key: Option<String>,
-    /// The span that it came from.
-    pub caller: Option<SpanContext>,
-    /// The document that its session runs on; absent for conversations of tables.
-    pub flow: Option<Arc<Config>>,
-    /// Who hears the turn while it runs.
-    pub ear: Option<Ear>,
-}
-
-impl Message {
-    /// A message that comes in now.
-    pub fn now(conversation: Option<String>, text: Option<String>, reset: bool, params: Map) -> Self {
-        let names_conversation = conversation.is_some();
-        let conversation = conversation.unwrap_or_else(|| Uuid::new_v4().to_string());
-        let event = UserEvent { text, reset, params, flow: None };
-        Message { conversation, event, received: Instant::now(), names_conversation, key: None, caller: None, flow: None, ear: None }
-    }
-
-    /// What happens now to a session that runs on a document.
-    pub fn of_session(session: &str, event: UserEvent, flow: Arc<Config>) -> Self {
-        let message = Message::now(Some(session.to_owned()), None, false, Map::new());
-        Message { event, flow: Some(flow), ..message }
-    }
-
-    /// Until when it waits for other turns.
-    pub fn patience(&self) -> Instant {
-        self.received + PATIENCE
-    }
-
-    /// The message under a name, so that it is answered once however often it is sent.
-    pub fn named(self, key: Option<String>) -> Self {
-        Message { key, ..self }
-    }
-
-    /// The message of a caller who traces it.
-    pub fn called(self, caller: Option<SpanContext>) -> Self {
-        Message { caller, ..self }
-    }
 }
 
 /// Why a message has no answer.

@@ -57,6 +57,7 @@ pub(super) struct Place {
 }
 
 impl<'g> Ground<'g> {
+    /// What the checks of a document stand on.
     pub fn of(source: &'g Value, flow: &'g Flow, around: &'g Around<'g>) -> Ground<'g> {
         let of_graph = |(at, form): (usize, &'g GraphForm)| {
             let graph = flow.graph(&form.id)?;
@@ -227,16 +228,19 @@ impl Place {
         Place { path: format!("{}{rest}", self.path), ..self.clone() }
     }
 
+    /// An error here.
     pub fn error(self, code: &'static str, message: impl Into<String>) -> DocumentIssue {
         let issue = DocumentIssue::error(code, "", message);
         self.put(issue)
     }
 
+    /// A warning here.
     pub fn warning(self, code: &'static str, message: impl Into<String>) -> DocumentIssue {
         let issue = DocumentIssue::warning(code, "", message);
         self.put(issue)
     }
 
+    /// A hint here.
     pub fn info(self, code: &'static str, message: impl Into<String>) -> DocumentIssue {
         let issue = DocumentIssue::info(code, "", message);
         self.put(issue)

@@ -36,6 +36,7 @@ pub(super) struct Writes {
 }
 
 impl Writes {
+    /// Everything that a document writes.
     pub fn of(source: &Value, flow: &Flow, charts: &[Chart<'_>]) -> Writes {
         let mut writes = Writes::default();
         let returns = charts.iter().flat_map(|it| &it.sources).any(|it| it.pointer("/data/mode") == Some(&Value::from("return")));

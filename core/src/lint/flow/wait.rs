@@ -12,6 +12,7 @@ pub(super) struct Waits {
 }
 
 impl Waits {
+    /// Where a document waits.
     pub fn of(ground: &Ground<'_>) -> Waits {
         let own: Vec<Vec<bool>> = ground.charts.iter().map(|chart| of_chart(ground, chart)).collect();
         let calls: Vec<Vec<Option<usize>>> = ground.charts.iter().map(|chart| of_calls(ground, chart)).collect();
