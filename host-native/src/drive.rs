@@ -176,10 +176,12 @@ async fn in_line(host: Arc<Host>, message: Message) -> Result<Answered, Refusal>
 /// Runs the turn of a message; nothing when the message has one already.
 async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
     let mut configured = host.current.now();
+    let Some(mut session) = session(host, &configured.config, message).await? else { return Ok(None) };
+    let mut event = message.event.clone();
     if let Some(flow) = &message.flow {
-        configured = Arc::new(configured.running(flow));
+        let upgraded = message.upgrade.as_ref().and_then(|it| it.take(flow, &mut session, &mut event));
+        configured = Arc::new(configured.running(upgraded.as_ref().unwrap_or(flow)));
     }
-    let Some(session) = session(host, &configured.config, message).await? else { return Ok(None) };
     // A turn that waited in line starts after the one before it: audit rows and resets are ordered by time.
     let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1).max(after(&session));
     let mut input = TurnInput {
@@ -188,7 +190,7 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>,
         at: clock::now().max(earliest),
         seed: seed(),
         program: configured.config.program(),
-        event: message.event.clone(),
+        event,
         session,
     };
     if let Some(at) = host.models.begins(&input) {

@@ -8,6 +8,7 @@ mod frames;
 mod limit;
 mod mask;
 mod matching;
+mod migrate;
 mod model;
 mod node;
 mod orchestrate;
@@ -22,6 +23,7 @@ mod variables;
 mod walk;
 
 pub use mask::mask;
+pub use migrate::{Migration, Passage, migrate};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -29,7 +31,7 @@ use serde_json::{Value, json};
 use crate::config::flow::Flow;
 use crate::flow::state::{Awaiting, Counters, FlowEvent, FlowUsage, Frame, FrameKind, SessionState, SessionStatus};
 use crate::text::date::Date;
-use crate::turn::{Abandon, Door, Map, Outcome, TurnInput, Write};
+use crate::turn::{Abandon, Door, Map, NoticeBody, Outcome, TurnInput, Write};
 
 /// A session in a turn. It never leaves the future of its turn.
 pub struct Walk<'c> {
@@ -93,6 +95,7 @@ impl<'c> Walk<'c> {
         let said = |text: Option<String>| FlowEvent::Message { text: text.unwrap_or_default(), attachments: Vec::new(), event_id: None };
         let given = input.event.flow.map(|it| *it).unwrap_or_default();
         let version = given.get("version").and_then(Value::as_u64);
+        let migrated = given.get("migrated").cloned();
         let budget = budget::Budget::of(&given, &flow.document.settings);
         let event = serde_json::from_value(given).unwrap_or_else(|_| said(input.event.text));
         let at = Date::of_millis(input.at).exact();
@@ -104,6 +107,9 @@ impl<'c> Walk<'c> {
             state.turn += 1;
         }
         let number = state.seq;
+        if let Some(report) = migrated {
+            door.notice(NoticeBody::Audit { stage: "session.migrated".to_owned(), payload: report });
+        }
         Walk {
             flow,
             state,

@@ -100,6 +100,11 @@ impl<'c> Walk<'c> {
             }
             return;
         }
+        // Another version of the document has left it at a place from which it begins again.
+        if self.state.stack.last_mut().and_then(|it| it.resume.take_if(|it| *it == Resume::After)).is_some() {
+            self.walk().await;
+            return;
+        }
         match self.meant().await {
             Meant::Intent(hit) => {
                 if self.begin_intent(&hit) {

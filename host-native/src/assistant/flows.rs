@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use convengine_core::config::Config;
+use convengine_core::config::flow::snapshot;
 use serde_json::Value;
 
 use crate::audit::derive::aside;
-use crate::store::{Pool, config};
+use crate::clock;
+use crate::drive::Host;
+use crate::store::{self, Pool, config};
 
 /// Most documents that are held at once.
 const HELD: usize = 64;
@@ -17,13 +20,22 @@ const HELD: usize = 64;
 pub struct Flows(Mutex<BTreeMap<String, Arc<Config>>>);
 
 impl Flows {
-    /// A document compiled; it is held from then on.
+    /// A document on which a session is about to run: compiled, held, and kept with its hash. Nothing for one that cannot be read.
     ///
     /// # Errors
-    /// Why it cannot be read.
-    pub fn take(&self, document: &Value) -> Result<Arc<Config>, String> {
-        let config = Arc::new(Config::of_flow(document)?);
-        Ok(self.hold(config))
+    /// What the database says.
+    pub async fn take(&self, host: &Host, document: &Value) -> sqlx::Result<Option<Arc<Config>>> {
+        let hash = snapshot(document);
+        if let Some(config) = self.held().get(hash.trim_start_matches("sha256:")) {
+            return Ok(Some(Arc::clone(config)));
+        }
+        let Ok(config) = Config::of_flow(document) else { return Ok(None) };
+        if !config::has_snapshot(&host.readers, config.hash()).await? {
+            let mut connection = store::open(host.current.place(), false).await?;
+            config::keep_snapshot(&mut connection, config.hash(), config.source(), clock::now()).await?;
+            connection.close().await?;
+        }
+        Ok(Some(self.hold(Arc::new(config))))
     }
 
     /// The document of a snapshot, `sha256:…` or the hash alone; nothing when it is not kept.

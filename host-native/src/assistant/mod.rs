@@ -6,4 +6,5 @@ pub mod flows;
 pub mod plan;
 pub mod run;
 pub mod timers;
+pub mod upgrade;
 pub mod vault;

@@ -7,6 +7,7 @@ use convengine_core::turn::{Map, Millis, UserEvent};
 use serde_json::{Value, json};
 
 use super::plan;
+use super::upgrade::Upgrade;
 use crate::clock;
 use crate::drive::{self, Answered, Host, Message, Refusal};
 use crate::store::assistant::session::{self, Session};
@@ -25,6 +26,8 @@ pub struct Running {
     pub version: Option<i64>,
     /// What it runs on.
     pub config: Arc<Config>,
+    /// The version to which it goes, if it can.
+    pub upgrade: Option<Upgrade>,
 }
 
 impl Running {
@@ -33,13 +36,15 @@ impl Running {
     /// # Errors
     /// What the database says.
     pub async fn of(host: &Host, id: &str, stored: &Session) -> sqlx::Result<Option<Running>> {
-        let config = host.flows.of(&host.readers, &stored.snapshot).await?;
-        Ok(config.map(|config| Running {
+        let Some(config) = host.flows.of(&host.readers, &stored.snapshot).await? else { return Ok(None) };
+        let upgrade = Upgrade::of(host, stored, &config).await?;
+        Ok(Some(Running {
             session: id.to_owned(),
             assistant: stored.assistant.clone(),
             deployment: stored.deployment.clone(),
             version: stored.version,
             config,
+            upgrade,
         }))
     }
 
@@ -63,7 +68,7 @@ impl Running {
         let left = self.budget_left(host, clock::now()).await?;
         event.extend(left.map(|it| ("budget_left".to_owned(), json!(it))));
         let message = Message::of_session(&self.session, UserEvent::of_flow(Value::Object(event)), Arc::clone(&self.config));
-        drive::told(Arc::clone(host), Message { ear, ..message.named(key) }).await
+        drive::told(Arc::clone(host), Message { ear, upgrade: self.upgrade.clone(), ..message.named(key) }).await
     }
 
     /// Microcents that models may still cost this month; nothing without a cap.

@@ -8,6 +8,7 @@ use convengine_core::turn::{Map, UserEvent};
 use opentelemetry::trace::SpanContext;
 use uuid::Uuid;
 
+use crate::assistant::upgrade::Upgrade;
 use crate::gate::PATIENCE;
 use crate::stream::live::Ear;
 
@@ -28,6 +29,8 @@ pub struct Message {
     pub caller: Option<SpanContext>,
     /// The document that its session runs on; absent for conversations of tables.
     pub flow: Option<Arc<Config>>,
+    /// The version to which its session goes, if it can.
+    pub upgrade: Option<Upgrade>,
     /// Who hears the turn while it runs.
     pub ear: Option<Ear>,
 }
@@ -38,7 +41,7 @@ impl Message {
         let names_conversation = conversation.is_some();
         let conversation = conversation.unwrap_or_else(|| Uuid::new_v4().to_string());
         let event = UserEvent { text, reset, params, flow: None };
-        Message { conversation, event, received: Instant::now(), names_conversation, key: None, caller: None, flow: None, ear: None }
+        Message { conversation, event, received: Instant::now(), names_conversation, key: None, caller: None, flow: None, upgrade: None, ear: None }
     }
 
     /// What happens now to a session that runs on a document.

@@ -29,8 +29,10 @@ pub fn all() -> Value {
         "Flow": flow(),
         "Assistants": object(json!({"agents": list(&assistant)})),
         "Saved": object(json!({"id": text("The assistant"), "revision": count, "issues": issues})),
-        "Validated": object(json!({"ok": {"type": "boolean"}, "issues": issues})),
-        "Published": object(json!({"version": count, "snapshot": text("The hash of what of the document counts"), "issues": issues})),
+        "Validated": object(json!({"ok": {"type": "boolean"}, "issues": issues, "migration": migration()})),
+        "Published": object(json!({
+            "version": count, "snapshot": text("The hash of what of the document counts"), "issues": issues, "migration": migration(),
+        })),
         "Versions": object(json!({"versions": list(&version)})),
         "Restored": object(json!({"id": text("The assistant"), "revision": count})),
         "Deployment": deployment(),
@@ -98,6 +100,11 @@ fn issue() -> Value {
             "fix": text("What to do"),
         },
     })
+}
+
+fn migration() -> Value {
+    let count = || json!({"type": "integer", "minimum": 0});
+    object(json!({"sessions": count(), "map": count(), "reask": count(), "stay": count()}))
 }
 
 fn new_session() -> Value {

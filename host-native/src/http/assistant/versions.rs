@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::runtime::simulator::document;
 use super::{named, no_assistant, number};
 use crate::assistant::check;
+use crate::assistant::upgrade::DryRun;
 use crate::clock;
 use crate::drive::Host;
 use crate::http::error::{ApiError, not_found};
@@ -25,6 +26,8 @@ struct Checked {
     document: Value,
     text: String,
     issues: Vec<DocumentIssue>,
+    /// What it would do to open sessions.
+    migration: DryRun,
 }
 
 /// Says what is wrong with the draft, as publishing it would, and changes nothing.
@@ -42,7 +45,7 @@ struct Checked {
 pub async fn validate(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
     let checked = checked(&host, &uri, &named(id, &uri)?).await?;
     let ok = !checked.issues.iter().any(DocumentIssue::is_error);
-    Ok(Json(json!({"ok": ok, "issues": checked.issues})))
+    Ok(Json(json!({"ok": ok, "issues": checked.issues, "migration": checked.migration})))
 }
 
 /// Publishes the draft: it is the live version from then on.
@@ -65,7 +68,7 @@ pub async fn publish(
     id: Result<Path<String>, PathRejection>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let id = named(id, &uri)?;
-    let Checked { revision, document, text, issues } = checked(&host, &uri, &id).await?;
+    let Checked { revision, document, text, issues, migration } = checked(&host, &uri, &id).await?;
     if issues.iter().any(DocumentIssue::is_error) {
         let message = "the draft has errors: correct them, the live version stays";
         return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).coded("publish_blocked").because(&issues));
@@ -80,7 +83,7 @@ pub async fn publish(
         let message = "the draft was saved again meanwhile: look at it and publish it again";
         return Err(ApiError::new(StatusCode::CONFLICT, &uri, message).coded("draft_changed"));
     };
-    Ok((StatusCode::CREATED, Json(json!({"version": number, "snapshot": snapshot, "issues": issues}))))
+    Ok((StatusCode::CREATED, Json(json!({"version": number, "snapshot": snapshot, "issues": issues, "migration": migration}))))
 }
 
 /// The versions of an assistant, the newest first.
@@ -144,8 +147,10 @@ async fn checked(host: &Host, uri: &Uri, id: &str) -> Result<Checked, ApiError> 
     let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
     let draft = draft::find(&host.readers, id).await.map_err(database)?.ok_or_else(|| no_assistant(uri))?;
     let document = document(&draft.document, uri)?;
-    let (document, issues) = check::issues(host, document).await.map_err(database)?;
-    Ok(Checked { revision: draft.revision, document, text: draft.document, issues })
+    let (document, mut issues) = check::issues(host, document).await.map_err(database)?;
+    let migration = DryRun::of(host, id, &document).await.map_err(database)?;
+    issues.extend(migration.issue());
+    Ok(Checked { revision: draft.revision, document, text: draft.document, issues, migration })
 }
 
 #[cfg(test)]

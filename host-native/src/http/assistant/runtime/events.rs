@@ -35,7 +35,7 @@ pub fn of_body(uri: &Uri, mut given: Map, from_users: bool) -> Result<Map, ApiEr
     }
     given.retain(|_, it| !it.is_null());
     // What only the host says.
-    ["assistant", "version", "deployment", "budget_left"].into_iter().for_each(|it| drop(given.shift_remove(it)));
+    ["assistant", "version", "deployment", "budget_left", "migrated"].into_iter().for_each(|it| drop(given.shift_remove(it)));
     flow::check(&Value::Object(given.clone())).map_err(|it| refuse(&format!("the event cannot be read: {it}")))?;
     Ok(given)
 }

@@ -13,12 +13,11 @@ use uuid::Uuid;
 
 use super::{Sees, events, heard, session_of};
 use crate::assistant::run::Running;
-use crate::clock;
 use crate::drive::Host;
 use crate::http::assistant::{body, named, no_assistant, number};
 use crate::http::error::{ApiError, not_found};
 use crate::store::assistant::{draft, version};
-use crate::store::{self, config};
+use crate::store;
 
 /// Who builds an assistant sees how answers come about.
 const SEES: Sees = Sees { debug: true };
@@ -127,15 +126,10 @@ pub struct Beginning {
 /// A refusal of a document that cannot run, or when the database cannot be written.
 pub async fn begin(host: &Host, uri: &Uri, beginning: Beginning) -> Result<Running, ApiError> {
     let Beginning { session, assistant, deployment, version, document } = beginning;
-    let unreadable = |reason: String| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).coded("invalid_document");
-    let config = host.flows.take(&document).map_err(unreadable)?;
-    let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
-    if !config::has_snapshot(&host.readers, config.hash()).await.map_err(database)? {
-        let mut connection = store::open(host.current.place(), false).await.map_err(database)?;
-        config::keep_snapshot(&mut connection, config.hash(), config.source(), clock::now()).await.map_err(database)?;
-        connection.close().await.map_err(database)?;
-    }
-    Ok(Running { session, assistant, deployment, version, config })
+    let message = "the document cannot be read: put it again";
+    let unreadable = || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).coded("invalid_document");
+    let config = host.flows.take(host, &document).await.map_err(|it| ApiError::of_database(&it, uri))?.ok_or_else(unreadable)?;
+    Ok(Running { session, assistant, deployment, version, config, upgrade: None })
 }
 
 /// The document that is asked for: the draft, or a version.

@@ -1,0 +1,269 @@
+//! Takes a session that waits to another version of its document. (`convoship.md` 13)
+
+use serde::Serialize;
+use serde_json::{Map as Members, Value, json};
+
+use super::state::{AwaitingKind, Frame, FrameKind, Resume, SessionState};
+use crate::config::flow::Flow;
+use crate::config::flow::document::{Node, NodeKind, VersionPolicy};
+
+/// How a session comes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Passage {
+    /// It stands where it stood.
+    Maps,
+    /// Its user is asked again: the slot's type is another one, or where it stood is gone.
+    Reasks,
+    /// It stays on its version.
+    Stays,
+}
+
+/// A session on its way to another version.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Migration {
+    /// How it comes through.
+    pub passage: Passage,
+    /// Its state there; as it was for one that stays.
+    pub state: Value,
+    /// What is recorded of it: `{from, to, mapped, dropped}`, frames as `graph/node`.
+    pub report: Value,
+}
+
+/// What is declared for sessions that come from a version.
+#[derive(Debug, Default)]
+struct Declared<'v> {
+    nodes: Option<&'v Members<String, Value>>,
+    vars: Vec<&'v Value>,
+    unmappable: &'v str,
+}
+
+/// Takes a state from the version that it runs on to another; `source` is the other's document, in whose `meta` migrations are declared.
+pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &Value) -> Migration {
+    let stays = |state: &Value| Migration { passage: Passage::Stays, state: state.clone(), report: Value::Null };
+    let Ok(mut session) = serde_json::from_value::<SessionState>(state.clone()) else { return stays(state) };
+    let may = match from.document.settings.version_policy {
+        VersionPolicy::Pin => false,
+        VersionPolicy::MigrateAtRoot => session.stack.len() <= 1 && session.awaiting.is_none(),
+        VersionPolicy::MigrateEager => true,
+    };
+    let declared = Declared::of(source, &session.snapshot);
+    let before: Vec<String> = session.stack.iter().map(place).collect();
+    let gone = session.stack.iter_mut().position(|it| !declared.takes(from, to, it));
+    if !may || gone.is_some() && declared.unmappable == "stay_pinned" {
+        return stays(state);
+    }
+    let mut passage = Passage::Maps;
+    match gone {
+        Some(at) => {
+            passage = Passage::Reasks;
+            falls_back(&mut session, to, at, declared.unmappable);
+        }
+        None if asks_otherwise(from, to, &before, &session) => {
+            passage = Passage::Reasks;
+            asks_again(&mut session);
+        }
+        None => {}
+    }
+    declared.vars.iter().for_each(|it| change(&mut session, it));
+    let mapped: Vec<&String> = before.iter().take(gone.unwrap_or(before.len())).collect();
+    let dropped: Vec<&String> = before.iter().skip(gone.unwrap_or(before.len())).collect();
+    let report = json!({"from": session.snapshot, "to": snapshot, "mapped": mapped, "dropped": dropped});
+    snapshot.clone_into(&mut session.snapshot);
+    let active = session.stack.iter().rev().find_map(|it| it.intent_id.clone());
+    session.vars.insert("_active_intent_id".to_owned(), json!(active));
+    Migration { passage, state: serde_json::to_value(&session).unwrap_or_default(), report }
+}
+
+impl<'v> Declared<'v> {
+    fn of(source: &'v Value, snapshot: &str) -> Declared<'v> {
+        let all = source.pointer("/meta/migrations").and_then(Value::as_array).into_iter().flatten();
+        let hash = |it: &str| it.trim_start_matches("sha256:").to_owned();
+        let mut fitting = all.filter(|it| it.get("from_hash").and_then(Value::as_str).is_some_and(|it| hash(it) == hash(snapshot)));
+        let Some(found) = fitting.next() else { return Declared { unmappable: "restart_intent", ..Declared::default() } };
+        Declared {
+            nodes: found.get("nodes").and_then(Value::as_object),
+            vars: found.get("vars").and_then(Value::as_array).into_iter().flatten().collect(),
+            unmappable: found.get("unmappable").and_then(Value::as_str).unwrap_or("restart_intent"),
+        }
+    }
+
+    /// Takes a frame along; says whether it has a place there.
+    fn takes(&self, from: &Flow, to: &Flow, frame: &mut Frame) -> bool {
+        let kind = from.node(&frame.graph, &frame.node).map(|it| it.type_name.clone());
+        let renamed = |id: &str| {
+            let place = format!("{}/{id}", frame.graph);
+            let found = self.nodes.and_then(|it| it.get(&place).or_else(|| it.get(id)))?.as_str()?;
+            Some(found.rsplit_once('/').map_or(found, |it| it.1).to_owned())
+        };
+        let node = renamed(&frame.node).unwrap_or_else(|| frame.node.clone());
+        let caller = frame.return_to.as_ref().map(|it| renamed(it).unwrap_or_else(|| it.clone()));
+        if to.node(&frame.graph, &node).map(|it| &it.type_name) != kind.as_ref() || kind.is_none() {
+            return false;
+        }
+        frame.node = node;
+        frame.return_to = caller;
+        true
+    }
+}
+
+/// Where an unmappable frame leaves a session: at the beginning of its intent, or idle at the root.
+fn falls_back(session: &mut SessionState, to: &Flow, gone: usize, policy: &str) {
+    session.awaiting = None;
+    session.vars.shift_remove("_slot");
+    let intent = session.stack.iter().take(gone + 1).rposition(|it| it.kind == FrameKind::Intent);
+    let entry = |frame: &Frame| to.graph(&frame.graph).map(|it| it.form.entry.clone());
+    let restarts = intent.filter(|_| policy != "to_root").and_then(|at| Some((at, entry(session.stack.get(at)?)?)));
+    if let Some((at, node)) = restarts {
+        session.stack.truncate(at + 1);
+        if let Some(frame) = session.stack.last_mut() {
+            frame.node = node;
+            frame.resume = Some(Resume::After);
+        }
+        return;
+    }
+    session.stack.truncate(1);
+    let root = to.graph(&to.document.root).map(|it| (it.form.id.clone(), it.form.entry.clone()));
+    if let (Some(frame), Some((graph, node))) = (session.stack.last_mut(), root) {
+        // Of a root that is another one, where it stood says nothing.
+        if gone == 0 {
+            (frame.graph, frame.node) = (graph, node);
+        }
+        frame.resume = None;
+    }
+}
+
+/// Whether the slot that is asked for has another type.
+fn asks_otherwise(from: &Flow, to: &Flow, before: &[String], session: &SessionState) -> bool {
+    let asks = session.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Entity);
+    let (Some(old), Some(now)) = (before.last().and_then(|it| it.split_once('/')), session.stack.last()) else { return false };
+    let entity = |node: Option<&Node>| if let NodeKind::Entity(data) = &node?.kind { Some(data.entity.clone()) } else { None };
+    asks && entity(from.node(old.0, old.1)) != entity(to.node(&now.graph, &now.node))
+}
+
+fn asks_again(session: &mut SessionState) {
+    session.awaiting = None;
+    session.vars.shift_remove("_slot");
+    if let Some(frame) = session.stack.last_mut() {
+        session.counters.attempts.remove(&format!("{}/{}", frame.graph, frame.node));
+        frame.resume = Some(Resume::After);
+    }
+}
+
+/// Changes a variable as declared: `{rename, to}`, `{default, value}` or `{drop}`.
+fn change(session: &mut SessionState, change: &Value) {
+    let text = |key: &str| change.get(key).and_then(Value::as_str);
+    if let (Some(old), Some(new)) = (text("rename"), text("to"))
+        && let Some(value) = session.vars.shift_remove(old)
+    {
+        session.vars.insert(new.to_owned(), value);
+    }
+    if let Some(name) = text("default")
+        && session.vars.get(name).is_none_or(Value::is_null)
+    {
+        session.vars.insert(name.to_owned(), change.get("value").cloned().unwrap_or_default());
+    }
+    if let Some(name) = text("drop") {
+        session.vars.shift_remove(name);
+    }
+}
+
+fn place(frame: &Frame) -> String {
+    format!("{}/{}", frame.graph, frame.node)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::flow::snapshot;
+
+    fn document(nodes: &Value, edges: &Value, policy: &str) -> Value {
+        let root = json!([{"id": "start", "type": "start", "name": "Start", "data": {}},
+            {"id": "idle", "type": "end", "name": "Idle", "data": {"end_session": false}}]);
+        json!({
+            "schema_version": "1.0", "doc": "conversation_flow", "id": "desk", "name": "Desk", "root": "root",
+            "graphs": [
+                {"id": "root", "kind": "root", "name": "Root", "entry": "start", "nodes": root,
+                 "edges": [{"id": "e", "source": "start", "target": "idle"}]},
+                {"id": "g", "kind": "intent", "name": "G", "entry": "asked", "nodes": nodes, "edges": edges},
+            ],
+            "intents": [{"id": "book", "name": "Book", "phrases": ["book a table"], "graph": "g"}],
+            "settings": {"version_policy": policy},
+        })
+    }
+
+    fn nodes(slot: &str, entity: &str) -> Value {
+        json!([{"id": "asked", "type": "intent", "name": "Asked", "data": {"intent_id": "book"}},
+            {"id": slot, "type": "entity", "name": "How many", "data": {"variable": "people", "entity": entity, "prompt": "How many?"}},
+            {"id": "done", "type": "end", "name": "Done", "data": {}}])
+    }
+
+    fn edges(slot: &str) -> Value {
+        json!([{"id": "a", "source": "asked", "target": slot}, {"id": "b", "source": slot, "target": "done"}])
+    }
+
+    fn state(of: &Value, waits: bool) -> Value {
+        let mut stack = vec![json!({"graph": "root", "node": "idle", "kind": "root"})];
+        let mut awaiting = Value::Null;
+        if waits {
+            stack.push(json!({"graph": "g", "node": "slot", "kind": "intent", "intent_id": "book"}));
+            awaiting = json!({"kind": "entity", "node": "slot", "entity": "@number", "variable": "people"});
+        }
+        json!({
+            "schema_version": "1.0", "session_id": "s", "program": "assistant", "snapshot": snapshot(of), "status": "active", "turn": 2,
+            "seq": 3, "vars": {"name": "Ada"}, "stack": stack, "awaiting": awaiting,
+        })
+    }
+
+    fn passes(from: &Value, to: &Value, waits: bool) -> Migration {
+        let compiled = [from, to].map(|it| Flow::compile(it).unwrap());
+        migrate(&compiled[0], &compiled[1], to, &snapshot(to), &state(from, waits))
+    }
+
+    #[test]
+    fn a_session_maps_asks_again_or_stays() {
+        let of = |policy: &str, slot: &str, entity: &str| document(&nodes(slot, entity), &edges(slot), policy);
+        let from = of("migrate_eager", "slot", "@number");
+        for (to, waits, passage, top) in [
+            (of("pin", "slot", "@number"), true, Passage::Maps, "g/slot"),
+            (of("pin", "slot", "@string"), true, Passage::Reasks, "g/slot"),
+            (of("pin", "other", "@number"), true, Passage::Reasks, "g/asked"),
+            (of("pin", "other", "@number"), false, Passage::Maps, "root/idle"),
+        ] {
+            let Migration { passage: found, state, report } = passes(&from, &to, waits);
+            let session: SessionState = serde_json::from_value(state).unwrap();
+            assert_eq!((found, session.stack.last().map(place).as_deref()), (passage, Some(top)));
+            assert_eq!((session.snapshot.as_str(), session.awaiting.is_some()), (snapshot(&to).as_str(), passage == Passage::Maps && waits));
+            assert_eq!((&report["from"], &report["to"]), (&json!(snapshot(&from)), &json!(snapshot(&to))));
+        }
+        for (policy, waits, passage) in [
+            ("pin", true, Passage::Stays),
+            ("pin", false, Passage::Stays),
+            ("migrate_at_root", true, Passage::Stays),
+            ("migrate_at_root", false, Passage::Maps),
+        ] {
+            let found = passes(&of(policy, "slot", "@number"), &of("pin", "slot", "@number"), waits);
+            assert_eq!(found.passage, passage, "{policy}");
+        }
+    }
+
+    #[test]
+    fn what_is_declared_comes_first() {
+        let from = document(&nodes("slot", "@number"), &edges("slot"), "migrate_eager");
+        let to = |declared: Value| {
+            let mut to = document(&nodes("seats", "@number"), &edges("seats"), "pin");
+            let mut declared = declared;
+            declared["from_hash"] = json!(snapshot(&from));
+            to["meta"] = json!({"migrations": [declared]});
+            passes(&from, &to, true)
+        };
+        let vars = json!([{"rename": "name", "to": "guest"}, {"default": "seats", "value": 2}, {"drop": "_slot"}]);
+        let moved = to(json!({"nodes": {"slot": "seats"}, "vars": vars}));
+        assert_eq!((moved.passage, &moved.state["stack"][1]["node"]), (Passage::Maps, &json!("seats")));
+        assert_eq!((&moved.state["vars"]["guest"], &moved.state["vars"]["seats"]), (&json!("Ada"), &json!(2)));
+        assert_eq!(to(json!({"unmappable": "stay_pinned"})).passage, Passage::Stays);
+        let idle = to(json!({"unmappable": "to_root"}));
+        assert_eq!((idle.passage, idle.state["stack"].as_array().map(Vec::len)), (Passage::Reasks, Some(1)));
+        assert_eq!(idle.state["vars"]["_active_intent_id"], Value::Null);
+    }
+}
