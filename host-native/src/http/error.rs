@@ -25,7 +25,7 @@ pub struct ApiError {
     message: String,
     issues: Vec<Value>,
     /// What paths of assistants tell beside code and message.
-    more: Option<Value>,
+    more: Option<Box<Value>>,
     headers: Box<HeaderMap>,
 }
 
@@ -60,13 +60,13 @@ impl ApiError {
     pub fn limited(mut self, more: Value, limit: u32, wait: u64) -> Self {
         Standing::used_up(limit, wait).write(&mut self.headers);
         self.headers.insert(header::RETRY_AFTER, wait.into());
-        ApiError { more: Some(more), ..self }
+        ApiError { more: Some(Box::new(more)), ..self }
     }
 
     /// Tells what the limit is of.
     #[must_use]
     pub fn in_scope(mut self, scope: &str) -> Self {
-        if let Some(Value::Object(more)) = &mut self.more {
+        if let Some(Value::Object(more)) = self.more.as_deref_mut() {
             more.insert("scope".to_owned(), json!(scope));
         }
         self
@@ -75,7 +75,7 @@ impl ApiError {
     /// Tells something beside code and message.
     #[must_use]
     pub fn telling(self, more: Value) -> Self {
-        ApiError { more: Some(more), ..self }
+        ApiError { more: Some(Box::new(more)), ..self }
     }
 
     /// Whether this is its code.
@@ -99,7 +99,7 @@ impl ApiError {
     fn body(&self) -> Value {
         if self.path.starts_with(ASSISTANTS) {
             let mut error = json!({"code": self.code(), "message": self.message});
-            if let (Value::Object(error), Some(Value::Object(more))) = (&mut error, &self.more) {
+            if let (Value::Object(error), Some(Value::Object(more))) = (&mut error, self.more.as_deref()) {
                 error.extend(more.clone());
             }
             return json!({"error": error});
