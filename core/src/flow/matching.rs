@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Walk;
 use crate::config::flow::document::{AfterTalk, IntentForm};
+use crate::text::path::Path;
 use crate::text::phrase::Phrase;
 
 /// How sure a model has to be of an intent that it has doubted before. (ruling 12)
@@ -56,7 +57,7 @@ impl<'c> Walk<'c> {
             return Meant::Talk;
         }
         let mut doubted = None;
-        if let Some(hit) = self.by_phrase(&said, &|_| true) {
+        if let Some(hit) = self.by_phrase(&said) {
             match self.verified(hit, &said).await {
                 Ok(hit) => return self.matched(hit),
                 Err(intent) => doubted = Some(intent),
@@ -75,7 +76,9 @@ impl<'c> Walk<'c> {
             return if self.state.status == crate::flow::state::SessionStatus::Completed { Interrupt::Ended } else { Interrupt::Talked };
         }
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let Some(hit) = self.by_phrase(&said, &|it| it.interrupts && it.id != active) else { return Interrupt::No };
+        // What the active intent is recognised by is an answer.
+        let hit = self.by_phrase(&said).filter(|it| it.intent.interrupts && it.intent.id != active);
+        let Some(hit) = hit else { return Interrupt::No };
         let Ok(hit) = self.verified(hit, &said).await else { return Interrupt::No };
         self.tell(&hit);
         if self.begin_intent(&hit) { Interrupt::Pushed } else { Interrupt::No }
@@ -115,11 +118,11 @@ impl<'c> Walk<'c> {
     }
 
     /// The intent whose phrase the message has in it.
-    fn by_phrase(&self, said: &Phrase, may: &dyn Fn(&IntentForm) -> bool) -> Option<Match<'c>> {
+    fn by_phrase(&self, said: &Phrase) -> Option<Match<'c>> {
         let flow = self.flow;
         let mut best: Option<(usize, f64, Match<'c>)> = None;
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases) {
-            if !intent.enabled || intent.is_fallback || !may(intent) || phrases.not.iter().any(|it| said.hit(it).is_some()) {
+            if !intent.enabled || intent.is_fallback || phrases.not.iter().any(|it| said.hit(it).is_some()) {
                 continue;
             }
             for (text, phrase) in intent.phrases.iter().zip(&phrases.said) {
@@ -228,17 +231,24 @@ impl<'c> Walk<'c> {
     fn tell(&mut self, hit: &Match<'c>) {
         self.debug.matched = json!({"intent_id": hit.intent.id, "source": hit.source, "confidence": hit.confidence});
         let (source, phrase) = (hit.source, hit.phrase);
-        let data = json!({"intent_id": hit.intent.id, "source": source, "confidence": hit.confidence, "matched_phrase": phrase, "slots": hit.slots});
+        let mut slots = hit.slots.clone();
+        for (name, value) in slots.as_object_mut().into_iter().flatten() {
+            if Path::parse(name).is_ok_and(|it| self.is_redacted(&it)) {
+                *value = json!(format!("[{name}]"));
+            }
+        }
+        let data =
+            json!({"intent_id": hit.intent.id, "source": source, "confidence": hit.confidence, "matched_phrase": phrase, "slots": slots});
         self.trace("intent.match", data);
     }
 
     /// Begins the graph of a matched intent.
     pub(super) fn begin_intent(&mut self, hit: &Match<'c>) -> bool {
         let last = json!({"id": hit.intent.id, "confidence": hit.confidence, "source": hit.source, "text": self.uttered()});
-        let depth = self.depth();
         if !self.push_intent(&hit.intent.id, &hit.intent.graph) {
             return false;
         }
+        let depth = self.depth().saturating_sub(1);
         self.state.counters.fallbacks = 0;
         self.state.vars.insert("_last_intent".to_owned(), last);
         self.trigger = Some(super::Trigger { text: self.uttered(), depth, seen: Vec::new() });

@@ -10,10 +10,13 @@ mod model;
 mod node;
 mod orchestrate;
 mod press;
+mod redact;
 mod scope;
 mod speak;
 mod state;
 mod template;
+#[cfg(test)]
+mod tests;
 mod timers;
 mod trace;
 mod variables;
@@ -25,6 +28,9 @@ use crate::config::flow::Flow;
 use crate::flow::state::{Awaiting, Counters, FlowEvent, FlowUsage, Frame, FrameKind, SessionState, SessionStatus};
 use crate::text::date::Date;
 use crate::turn::{Abandon, Door, Map, Outcome, TurnInput, Write};
+
+/// The form of stored sessions; one of another version is not read.
+const SCHEMA_VERSION: &str = "1.0";
 
 /// A session in a turn. It never leaves the future of its turn.
 pub struct Walk<'c> {
@@ -54,6 +60,10 @@ pub struct Walk<'c> {
     kept: Vec<Write>,
     /// Why the turn stopped.
     stop: &'static str,
+    /// Whether the stored session could not be read; it stays as it is then.
+    unreadable: bool,
+    /// Whether the event has come too late to change anything.
+    late: bool,
 }
 
 /// The message with which an intent began.
@@ -67,6 +77,11 @@ struct Trigger {
 
 /// Runs an event to where somebody has to say something.
 pub async fn run(walk: &mut Walk<'_>) {
+    if walk.unreadable {
+        walk.state.status = SessionStatus::Failed;
+        walk.gives_up("state_unreadable");
+        return;
+    }
     walk.orchestrate().await;
 }
 
@@ -78,13 +93,13 @@ impl<'c> Walk<'c> {
         let version = given.get("version").and_then(Value::as_u64);
         let event = serde_json::from_value(given).unwrap_or_else(|_| said(input.event.text));
         let at = Date::of_millis(input.at).exact();
+        let is_stored = input.session.flow.is_some();
         let stored = input.session.flow.and_then(|it| serde_json::from_value(*it).ok());
+        let stored = stored.filter(|it: &SessionState| it.schema_version == SCHEMA_VERSION);
+        let unreadable = is_stored && stored.is_none();
         let mut state = stored.unwrap_or_else(|| begin(flow, snapshot, &input.conversation, &event, &at));
         state.seq += 1;
         state.last_event_at = at;
-        if matches!(event, FlowEvent::Message { .. } | FlowEvent::Button { .. }) {
-            state.turn += 1;
-        }
         let number = state.seq;
         Walk {
             flow,
@@ -100,6 +115,8 @@ impl<'c> Walk<'c> {
             fallbacks: Vec::new(),
             kept: Vec::new(),
             stop: "",
+            unreadable,
+            late: false,
         }
     }
 
@@ -161,7 +178,7 @@ fn begin(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str
         resume: None,
     });
     SessionState {
-        schema_version: "1.0".to_owned(),
+        schema_version: SCHEMA_VERSION.to_owned(),
         session_id: session.to_owned(),
         workspace_id: String::new(),
         program: "assistant".to_owned(),

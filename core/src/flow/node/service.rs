@@ -3,16 +3,20 @@
 use serde_json::{Value, json};
 
 use super::super::Walk;
-use super::super::fail::Failure;
+use super::super::fail::{EFFECT_LIMIT, Failure};
 use super::super::variables::coerced;
 use super::super::walk::Next;
 use super::wire::{self, Call};
-use crate::config::flow::document::{Node, OutputMap, ServiceData};
-use crate::json::path::JsonPath;
+use crate::config::flow::document::{Filling, Node, OutputMap, ServiceData};
+use crate::json::query::Query;
+use crate::text::path::Path;
 use crate::turn::{EffectError, EffectErrorKind, HttpReply, Map, SleepRequest};
 
 /// The longest wait that a service may ask for, in milliseconds.
 const LONGEST_WAIT_MS: u64 = 10_000;
+
+/// Effects that a turn may have.
+const MOST_EFFECTS: usize = 128;
 
 /// Bytes of an answer that the session keeps.
 const KEPT: usize = 64 * 1024;
@@ -34,12 +38,12 @@ impl<'c> Walk<'c> {
             listed => listed.contains(&reply.status),
         };
         let body = parsed(&reply.body);
-        self.keep_response(&body, reply.status);
+        self.keep_response(&body, json!(reply.status));
         if !succeeded {
             return Err(failed(&status_code(reply.status), format!("the service answered {}", reply.status)));
         }
         for output in call.tool.into_iter().flat_map(|it| &it.outputs).chain(&data.outputs) {
-            self.take_output(output, &body).map_err(|it| Failure { attempt, ..it })?;
+            self.take_output(output, &body, &call.here).map_err(|it| Failure { attempt, ..it })?;
         }
         Ok(())
     }
@@ -51,6 +55,9 @@ impl<'c> Walk<'c> {
         let mut wait = retry.initial_ms;
         let mut attempt = 1;
         loop {
+            if self.debug.effects.len() >= MOST_EFFECTS {
+                return Err(Failure { attempt, ..Failure::new(EFFECT_LIMIT, format!("a turn has {MOST_EFFECTS} effects at most")) });
+            }
             let key = self.door.next_key();
             let outcome = self.door.perform(request.clone()).await;
             self.state.usage.tool_calls += 1;
@@ -67,11 +74,11 @@ impl<'c> Walk<'c> {
             };
             let may = attempt < call.attempts && wire::retries(retry, &outcome);
             let pause = asked.unwrap_or(0).max(wait);
-            if !may || pause > LONGEST_WAIT_MS {
-                return match outcome {
-                    Ok(reply) => Ok((reply, attempt)),
-                    Err(error) => Err(Failure { attempt, ..Failure::new(error_code(&error), message_of(&error)) }),
-                };
+            if !may || asked.is_some_and(|it| it > LONGEST_WAIT_MS) {
+                return outcome.map(|reply| (reply, attempt)).map_err(|error| {
+                    self.keep_response(&Value::Null, Value::Null);
+                    Failure { attempt, ..Failure::new(error_code(&error), message_of(&error)) }
+                });
             }
             // A wait that fails is a wait that is over.
             let _ = self.door.perform(SleepRequest::of(u32::try_from(pause).unwrap_or(u32::MAX))).await;
@@ -82,7 +89,7 @@ impl<'c> Walk<'c> {
     }
 
     /// The answer, for those who look at the session.
-    fn keep_response(&mut self, body: &Value, status: u16) {
+    fn keep_response(&mut self, body: &Value, status: Value) {
         let text = body.to_string();
         let kept = match text.len() > KEPT {
             true => {
@@ -91,17 +98,18 @@ impl<'c> Walk<'c> {
             }
             false => body.clone(),
         };
-        self.state.vars.insert("response_body".to_owned(), kept);
-        self.state.vars.insert("response_status".to_owned(), json!(status));
+        for (name, value) in [("response_body", kept), ("response_status", status)] {
+            self.state.vars.insert(name.to_owned(), value);
+            self.changed(&Path::name(name));
+        }
     }
 
-    fn take_output(&mut self, output: &OutputMap, body: &Value) -> Result<(), Failure> {
-        let path = JsonPath::compile(&output.path)
+    fn take_output(&mut self, output: &OutputMap, body: &Value, here: &Map) -> Result<(), Failure> {
+        let path = Query::compile(&output.path)
             .map_err(|reason| Failure::new("output_missing", format!("the path '{}' cannot be read: {reason}", output.path)))?;
-        let found = path.value(body).filter(|it| !matches!(it, Value::Array(items) if items.is_empty() && !path_is_exact(&output.path)));
-        let value = match (found, &output.default) {
+        let value = match (path.value(body), &output.default) {
             (Some(value), _) => value,
-            (None, Some(default)) => default.clone(),
+            (None, Some(default)) => self.filled(&Filling::from(default.clone()), here.clone()),
             (None, None) if output.required => {
                 return Err(Failure::new("output_missing", format!("the answer has nothing at '{}'", output.path)));
             }
@@ -114,11 +122,6 @@ impl<'c> Walk<'c> {
         };
         self.write(&output.variable, value).map_err(|it| mismatch(it.0))
     }
-}
-
-/// Whether a path leads to one place.
-fn path_is_exact(path: &str) -> bool {
-    !["*", "..", "?", ":", ","].iter().any(|it| path.contains(it))
 }
 
 fn parsed(body: &str) -> Value {

@@ -25,6 +25,8 @@ pub(super) struct Call<'c> {
     pub retry: Retry,
     /// How often it may be tried.
     pub attempts: u32,
+    /// What templates of its outputs can name beside the session.
+    pub here: Map,
 }
 
 /// Fills the request of a node.
@@ -40,7 +42,8 @@ pub(super) fn call<'c>(walk: &mut Walk<'c>, node: &'c Node, data: &'c ServiceDat
         Some(tool) => HttpCaller::Tool(tool.id.clone()),
         None => HttpCaller::Tool(walk.place(node)),
     };
-    let mut request = request(walk, form, caller, args)?;
+    let here = arguments(args);
+    let mut request = request(walk, form, caller, &here)?;
     let given = data.effect_class.or_else(|| tool.and_then(|it| it.effect_class));
     let reads = ["GET", "HEAD"].contains(&request.method.as_str());
     request.class = given.unwrap_or(if reads { Class::Read } else { Class::Write });
@@ -58,8 +61,13 @@ pub(super) fn call<'c>(walk: &mut Walk<'c>, node: &'c Node, data: &'c ServiceDat
                 format!("{}:{}:{}:{visit}", walk.state.session_id, walk.state.turn, walk.place(node))
             }
         };
-        request.headers.retain(|it| !it.0.eq_ignore_ascii_case(KEY_HEADER));
-        request.headers.push((KEY_HEADER.to_owned(), key.clone()));
+        // The author's own words win over a key that nobody wrote.
+        if own_key.is_some() {
+            request.headers.retain(|it| !it.0.eq_ignore_ascii_case(KEY_HEADER));
+        }
+        if !request.headers.iter().any(|it| it.0.eq_ignore_ascii_case(KEY_HEADER)) {
+            request.headers.push((KEY_HEADER.to_owned(), key));
+        }
         request.idempotent = own_key.is_some();
     }
     if let Some(secret) = tool.and_then(|it| it.signing_secret.clone()) {
@@ -72,26 +80,25 @@ pub(super) fn call<'c>(walk: &mut Walk<'c>, node: &'c Node, data: &'c ServiceDat
         None if writes => 1,
         None => 3,
     };
-    Ok(Call { request, tool, retry: retry.cloned().unwrap_or_default(), attempts })
+    Ok(Call { request, tool, retry: retry.cloned().unwrap_or_default(), attempts, here })
 }
 
-fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, args: Value) -> Result<HttpRequest, Failure> {
-    let here = arguments(args);
+fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &Map) -> Result<HttpRequest, Failure> {
     let mut secrets = Vec::new();
-    let mut url = sealed(walk, &form.url, Place::Url, &here, true)?;
+    let mut url = sealed(walk, &form.url, Place::Url, here, true)?;
     note(&mut secrets, "url", &url);
     for (name, value) in &form.query {
         url.text.push(if url.text.contains('?') { '&' } else { '?' });
         url.text.push_str(name);
         url.text.push('=');
-        let value = sealed(walk, value, Place::Url, &here, false)?;
+        let value = sealed(walk, value, Place::Url, here, false)?;
         let from = url.text.len();
         secrets.extend(value.secrets.iter().map(|(at, secret)| format!("url {} {secret}", from + at)));
         url.text.push_str(&value.text);
     }
     let mut headers = Vec::new();
     for (name, value) in &form.headers {
-        let value = sealed(walk, value, Place::Header, &here, true)?;
+        let value = sealed(walk, value, Place::Header, here, true)?;
         note(&mut secrets, &headers.len().to_string(), &value);
         headers.push((name.clone(), value.text));
     }
@@ -99,7 +106,7 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, args: Va
     if let Some(filling) = &form.body
         && form.body_type.as_deref() != Some("none")
     {
-        let (sealed, kind) = walk.body(filling, form.body_type.as_deref(), &here);
+        let (sealed, kind) = walk.body(filling, form.body_type.as_deref(), here);
         note(&mut secrets, "body", &sealed);
         if !headers.iter().any(|it: &(String, String)| it.0.eq_ignore_ascii_case("content-type")) {
             headers.push(("Content-Type".to_owned(), kind.to_owned()));
@@ -183,12 +190,9 @@ impl<'c> Walk<'c> {
         };
         match (kind, &filling.source) {
             (Some("form"), _) => {
-                let Rendered { said, undefined } = tree.value(&self.scope_with(here.clone()));
+                let Rendered { said, undefined } = tree.form(&self.scope_with(here.clone()));
                 self.undefined(&undefined);
-                let pairs: Vec<(String, String)> =
-                    said.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), crate::text::plain_text(value))).collect();
-                let text = crate::service::form(&pairs);
-                (Sealed { text, secrets: Vec::new() }, "application/x-www-form-urlencoded")
+                (said, "application/x-www-form-urlencoded")
             }
             (Some("text"), Value::String(source)) | (None, Value::String(source)) => {
                 let braces = crate::text::braces::Braces::parse(source);

@@ -48,6 +48,8 @@ pub struct Document {
     pub settings: FlowSettings,
     /// Variables that it declares.
     pub variables: Vec<Variable>,
+    /// Its table of texts: by locale and key, or by key alone.
+    pub strings: crate::turn::Map,
 }
 
 /// A graph.
@@ -155,6 +157,8 @@ pub struct EntityForParameter {
     pub entity: String,
     /// Whether the intent fails without it.
     pub required: bool,
+    /// Whether it is asked for; one that is not is only looked for in the message that began the intent.
+    pub asks: bool,
     /// What is asked.
     pub prompt: LocalizedText,
     /// What is asked again.
