@@ -12,6 +12,8 @@ use crate::turn::{Millis, TurnInput};
 struct ScriptTurn {
     conversation: Option<String>,
     text: Option<String>,
+    /// What happens to a flow session, in place of a text.
+    event: Option<Value>,
     at: Option<Millis>,
     answers: VecDeque<PackAnswer>,
 }
@@ -54,18 +56,38 @@ impl ScriptTurns {
 
 impl ScriptTurn {
     fn of(turn: &PackTurn) -> Option<ScriptTurn> {
-        let body = expand(&turn.request.as_ref()?.body);
+        let request = turn.request.as_ref()?;
+        let body = expand(&request.body);
+        #[cfg(feature = "flow")]
+        let of_flow = super::flow_turn::message(&request.path, &body, turn.conversation.as_deref(), 0, 0);
+        #[cfg(not(feature = "flow"))]
+        let of_flow: Option<super::Message> = None;
+        if let Some(message) = of_flow {
+            return Some(ScriptTurn {
+                conversation: message.conversation_id,
+                text: None,
+                event: message.flow,
+                at: turn.at,
+                answers: turn.answers.iter().cloned().collect(),
+            });
+        }
         let member = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
         Some(ScriptTurn {
             conversation: member("conversationId").map(|it| it.to_lowercase()).filter(|it| !it.is_empty()),
             text: member("message"),
+            event: None,
             at: turn.at,
             answers: turn.answers.iter().cloned().collect(),
         })
     }
 
     fn sends(&self, input: &TurnInput) -> bool {
-        self.conversation.as_ref().is_none_or(|it| *it == input.conversation) && self.text == input.event.text
+        let says = match (&self.event, &input.event.flow) {
+            (Some(wanted), Some(event)) => wanted.as_object().into_iter().flatten().all(|it| event.get(it.0) == Some(it.1)),
+            (None, None) => self.text == input.event.text,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        says && self.conversation.as_ref().is_none_or(|it| *it == input.conversation)
     }
 }
 
