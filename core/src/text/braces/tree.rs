@@ -42,10 +42,14 @@ impl Tree {
         made
     }
 
-    /// The filled members of an object as the body of a form, in which secrets are named. What the host puts in their place has to be
+    /// The filled members of an object, or a text, as the body of a form, in which secrets are named. What the host puts in their place has to be
     /// percent-encoded.
     pub fn form(&self, names: &dyn Names) -> Rendered<Sealed> {
         let mut made = Rendered::<Sealed>::default();
+        if let Node::Text(braces) = &self.0 {
+            // Written out: only what fills its holes is encoded.
+            return braces.sealed(names, Place::Url);
+        }
         let Node::Object(members) = &self.0 else { return made };
         for (name, member) in members {
             let value = match member {
