@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::Walk;
-use crate::config::flow::document::{FallbackOn, Node, NodeKind, OnError};
+use crate::config::flow::document::{FallbackOn, Filling, Node, NodeKind, OnError};
 use crate::flow::state::FrameKind;
 use crate::text::path::Path;
+use crate::turn::Map;
 
 /// Why a turn stops that meets a failure which nobody handles.
 const UNHANDLED: &str = "unhandled_error";
@@ -79,8 +80,9 @@ impl<'c> Walk<'c> {
             defaults.push((&data.variable, &data.default));
         }
         for (variable, default) in defaults {
+            let default = self.filled(&Filling::from(default.clone()), Map::new());
             // One that the variable cannot take leaves it as it is.
-            let _ = self.write(variable, default.clone());
+            let _ = self.write(variable, default);
         }
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Walk;
-use crate::config::flow::document::{AfterTalk, IntentForm};
+use crate::config::flow::document::{AfterTalk, IntentForm, Node, NodeKind};
 use crate::text::path::Path;
 use crate::text::phrase::Phrase;
 
@@ -182,7 +182,11 @@ impl<'c> Walk<'c> {
         }
         let shown: Vec<Value> = candidates
             .iter()
-            .map(|it| json!({"id": it.id, "name": it.name, "description": it.description, "phrases": it.phrases.iter().take(EXAMPLES).collect::<Vec<_>>()}))
+            .map(|it| {
+                let slots: serde_json::Map<String, Value> = self.slots(it).map(|it| (it.0.to_string(), json!(it.1))).collect();
+                let phrases: Vec<&String> = it.phrases.iter().take(EXAMPLES).collect();
+                json!({"id": it.id, "name": it.name, "description": it.description, "phrases": phrases, "slots": slots})
+            })
             .collect();
         let system = "Choose the intent of an assistant that a user's message asks for, or null when none fits. Answer with JSON: \
                       {\"intent_id\": id or null, \"confidence\": 0 to 1, \"slots\": {}}. Slots hold values of the message by the \
@@ -232,8 +236,9 @@ impl<'c> Walk<'c> {
         self.debug.matched = json!({"intent_id": hit.intent.id, "source": hit.source, "confidence": hit.confidence});
         let (source, phrase) = (hit.source, hit.phrase);
         let mut slots = hit.slots.clone();
+        let hidden: Vec<String> = self.slots(hit.intent).filter(|it| it.2 || self.redacts(it.0, it.1)).map(|it| it.0.to_string()).collect();
         for (name, value) in slots.as_object_mut().into_iter().flatten() {
-            if Path::parse(name).is_ok_and(|it| self.is_redacted(&it)) {
+            if hidden.contains(name) {
                 *value = json!(format!("[{name}]"));
             }
         }
@@ -259,13 +264,25 @@ impl<'c> Walk<'c> {
     /// Values that a model has found in the message are hints: each has to be one of its type.
     fn take_hints(&mut self, hit: &Match<'c>) {
         let Some(slots) = hit.slots.as_object() else { return };
-        for parameter in &hit.intent.parameters {
-            let given = slots.get(&parameter.variable.to_string()).filter(|it| !it.is_null());
-            let entity = self.flow.entity(&parameter.entity);
-            if let Some(value) = given.zip(entity).and_then(|(it, entity)| entity.accept(it, self.heard())) {
-                // One that the variable cannot take is asked for.
-                let _ = self.write(&parameter.variable, value);
+        let wanted: Vec<_> = self.slots(hit.intent).collect();
+        for (variable, entity, redacted) in wanted {
+            let given = slots.get(&variable.to_string()).filter(|it| !it.is_null());
+            let kind = self.flow.entity(entity);
+            let Some(value) = given.zip(kind).and_then(|(it, kind)| kind.accept(it, self.heard())) else { continue };
+            // One that the variable cannot take is asked for.
+            let _ = self.write(variable, value);
+            if redacted || self.redacts(variable, entity) {
+                self.strike_out(variable);
             }
         }
+    }
+
+    /// The variables that an intent collects: its parameters, and what its graph asks for; each with its type, and whether it is redacted.
+    fn slots(&self, intent: &'c IntentForm) -> impl Iterator<Item = (&'c Path, &'c str, bool)> + use<'c> {
+        let nodes = self.flow.graph(&intent.graph).map(|it| it.form.nodes.as_slice()).unwrap_or_default();
+        let slot = |it: &'c Node| {
+            if let NodeKind::Entity(data) = &it.kind { Some((&data.variable, data.entity.as_str(), data.redact)) } else { None }
+        };
+        intent.parameters.iter().map(|it| (&it.variable, it.entity.as_str(), false)).chain(nodes.iter().filter_map(slot))
     }
 }

@@ -153,7 +153,8 @@ impl Walk<'_> {
     fn button(&mut self, button: &Button, here: &Map) -> Value {
         let shown = json!({"id": button.id, "label": self.text_with(&button.label, here.clone())});
         let url = button.url.as_ref().map(|it: &Template| self.text_with(it, here.clone()));
-        with(with(shown, "value", button.value.clone()), "url", url)
+        let value = button.value.as_ref().map(|it| self.filled(it, here.clone()));
+        with(with(shown, "value", value), "url", url)
     }
 
     /// Tells a message.

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::pack::Pack;
-use crate::turn::{Abandon, Loaded, Outcome, ProgramRef, Slice, Turn, TurnInput, UserEvent, Write};
+use crate::turn::{
+    Abandon, Answer, Completion, HttpReply, Loaded, Outcome, ProgramRef, Reply, Request, Slice, Turn, TurnInput, UserEvent, Write,
+};
 
 const SERVICES: &str = include_str!("../../../tests/packs/flow/services.json");
 const MESSAGES: &str = include_str!("../../../tests/packs/flow/messages.json");
@@ -85,6 +87,21 @@ fn an_abandoned_turn_leaves_a_session_that_goes_on() {
 }
 
 #[test]
+fn a_service_may_ask_for_a_longer_wait_but_not_for_a_long_one() {
+    let config = config(SERVICES);
+    for (asked, slept) in
+        [(None, Some(200)), (Some(100), Some(200)), (Some(3000), Some(3000)), (Some(10_000), Some(10_000)), (Some(10_001), None)]
+    {
+        let (mut turn, slice) = start(&config, Some(session(&config, &[])), text("flaky"));
+        let reply = HttpReply { status: 429, body: String::new(), retry_after_ms: asked };
+        let done = Completion { id: slice.effects[0].id, at: AT, outcome: Answer::Ok(Reply::Http(reply)) };
+        let next = turn.resume(vec![done]).unwrap();
+        let pause = next.effects.first().and_then(|it| if let Request::Sleep(sleep) = &it.request { Some(sleep.ms) } else { None });
+        assert_eq!((pause, next.end.is_some()), (slept, slept.is_none()), "{asked:?}");
+    }
+}
+
+#[test]
 fn a_seeded_variant_follows_from_session_turn_and_node() {
     let config = config(MESSAGES);
     let variant = |turns: usize| {
@@ -95,4 +112,19 @@ fn a_seeded_variant_follows_from_session_turn_and_node() {
     let said: Vec<_> = (0..12).map(variant).collect();
     assert_eq!(said, (0..12).map(variant).collect::<Vec<_>>());
     assert!(said.contains(&Some(json!("x"))) && said.contains(&Some(json!("y"))));
+}
+
+#[test]
+fn a_session_that_grows_too_large_stays_as_it_was() {
+    let config = config(MESSAGES);
+    let before = session(&config, &[]);
+    let mut large = before;
+    large["vars"]["much"] = json!("x".repeat(250 * 1024));
+    let outcome = start(&config, Some(large.clone()), text("local")).1.end.unwrap();
+    assert_eq!(answer(&outcome)["messages"][0]["text"], "english");
+    large["vars"]["much"] = json!("x".repeat(256 * 1024));
+    let outcome = start(&config, Some(large), text("local")).1.end.unwrap();
+    let said = answer(&outcome);
+    assert_eq!((&said["debug"]["stop_reason"], stored(&outcome)), (&json!("state_too_large"), None));
+    assert_eq!(said["messages"].as_array().map(Vec::len), Some(1));
 }

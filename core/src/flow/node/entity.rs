@@ -185,8 +185,8 @@ impl<'c> Walk<'c> {
     fn ask_confirmation(&mut self, data: &EntityData, shown: &str) -> Vec<Value> {
         let yes_no = [("yes", "Yes"), ("no", "No")].map(|(id, label)| json!({"id": id, "label": label, "value": id == "yes"}));
         let options = self.say_with_options(&format!("Is that {shown}?"), &yes_no);
-        if self.redacts(data) {
-            self.strike_out_asked(&data.variable.to_string(), shown);
+        if self.hides(data) {
+            self.strike_out_asked(&data.variable, shown);
         }
         options
     }
@@ -216,8 +216,8 @@ impl<'c> Walk<'c> {
         self.state.counters.attempts.remove(&place);
         self.state.counters.fallbacks = 0;
         self.trace("entity.filled", json!({"node": id, "variable": data.variable.to_string()}));
-        if self.redacts(data) {
-            self.strike_out(&data.variable.to_string());
+        if self.hides(data) {
+            self.strike_out(&data.variable);
         }
         Filled::Done
     }
@@ -229,8 +229,8 @@ impl<'c> Walk<'c> {
         *attempts += 1;
         let attempts = *attempts;
         self.trace("entity.invalid", json!({"node": id, "variable": data.variable.to_string(), "attempt": attempts}));
-        if self.redacts(data) {
-            self.strike_out(&data.variable.to_string());
+        if self.hides(data) {
+            self.strike_out(&data.variable);
         }
         if attempts >= data.max_attempts {
             self.state.counters.attempts.remove(&place);
@@ -266,9 +266,8 @@ impl<'c> Walk<'c> {
         None
     }
 
-    fn redacts(&self, data: &EntityData) -> bool {
-        let of_entity = self.flow.document.entities.iter().any(|it| it.id == data.entity && it.redact);
-        data.redact || of_entity || self.is_redacted(&data.variable)
+    fn hides(&self, data: &EntityData) -> bool {
+        data.redact || self.redacts(&data.variable, &data.entity)
     }
 
     pub(in crate::flow) fn heard(&self) -> Said<'_> {

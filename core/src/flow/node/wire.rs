@@ -85,7 +85,14 @@ pub(super) fn call<'c>(walk: &mut Walk<'c>, node: &'c Node, data: &'c ServiceDat
 
 fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &Map) -> Result<HttpRequest, Failure> {
     let mut secrets = Vec::new();
-    let mut url = sealed(walk, &form.url, Place::Url, here, true)?;
+    // What is not defined may be left out of a query, not out of a path.
+    let (path, query) = before_query(&form.url.source);
+    let mut url = sealed(walk, &path.into(), Place::Url, here, true)?;
+    if !query.is_empty() {
+        let query = sealed(walk, &query.into(), Place::Url, here, false)?;
+        url.secrets.extend(query.secrets.into_iter().map(|(at, secret)| (url.text.len() + at, secret)));
+        url.text.push_str(&query.text);
+    }
     note(&mut secrets, "url", &url);
     for (name, value) in &form.query {
         url.text.push(if url.text.contains('?') { '&' } else { '?' });
@@ -130,6 +137,20 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &M
         secrets,
         sign: None,
     })
+}
+
+/// An address up to its query, and the query with its question mark; one within a hole begins none.
+fn before_query(url: &str) -> (String, String) {
+    let mut within = false;
+    for (at, character) in url.char_indices() {
+        let rest = url.get(at..).unwrap_or_default();
+        within = if within { !rest.starts_with("}}") } else { rest.starts_with("{{") };
+        if character == '?' && !within {
+            let (path, query) = url.split_at(at);
+            return (path.to_owned(), query.to_owned());
+        }
+    }
+    (url.to_owned(), String::new())
 }
 
 fn note(secrets: &mut Vec<String>, part: &str, sealed: &Sealed) {
