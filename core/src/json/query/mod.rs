@@ -174,6 +174,33 @@ mod tests {
     }
 
     #[test]
+    fn a_library_of_the_standard_finds_the_same() {
+        use jsonpath_rust::JsonPath as _;
+        let document = document();
+        for path in [
+            "$.*",
+            "$.store..*",
+            "$..book[-1:]",
+            "$..book[?@.isbn]['price']",
+            "$..book[?@.price < 10].title",
+            "$..book[?@.price < 10 || @.category == 'fiction' && !@.isbn].title",
+            "$..book[?search(@.title, '[Ss]w')].price",
+            "$..book[?match(@.isbn, '0-3.*')].price",
+            "$..book[?length(@.title) > 7].price",
+            "$..book[?count(@.*) > 4].price",
+            "$..[?@.color == 'red'].price",
+            "$.tags[?@ > 'a']",
+            "$.o.k[?@ >= 2]",
+            "$[?@[0] == 2]",
+            "$.store.book[?@.price == $.store.book[2].price].title",
+        ] {
+            let expected: Vec<Value> = document.query(path).unwrap().into_iter().cloned().collect();
+            let found: Vec<Value> = Query::compile(path).unwrap().find(&document, &document).into_iter().cloned().collect();
+            assert_eq!(found, expected, "{path}");
+        }
+    }
+
+    #[test]
     fn what_the_standard_does_not_know_is_not_read() {
         for path in [
             "",
