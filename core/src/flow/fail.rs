@@ -28,6 +28,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
+    /// A failure of the first attempt at the node where the frame stands.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Failure {
         Failure { code: code.into(), message: message.into(), attempt: 1, at: None }
     }

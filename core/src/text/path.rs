@@ -115,7 +115,9 @@ impl Path {
             }
             _ => {}
         }
-        *object = crate::json::members(whole);
+        if let Value::Object(members) = whole {
+            *object = members;
+        }
     }
 }
 

@@ -1,18 +1,22 @@
 //! A flow document as the walker reads it. (`convoship.md` 3)
 
+mod assign;
 mod message;
 mod node;
 mod read;
 mod service;
+mod slot;
 mod text;
 mod whole;
 
+pub use assign::{Assign, AssignOp, SetData};
 pub use message::{Block, Button, Card, ListItem};
 pub use node::{
-    AgentData, AgentMemory, AgentOutput, AgentTool, Approval, Ask, Assign, AssignOp, Await, CallMode, EndData, EntityData, FallbackData,
-    FallbackOn, IntentData, MemoryReset, MessageData, Node, NodeKind, OnError, Selection, SetData, StartData, SubflowData, Validation,
+    AgentData, AgentMemory, AgentOutput, AgentTool, Approval, Await, CallMode, EndData, FallbackData, FallbackOn, IntentData, MemoryReset,
+    MessageData, Node, NodeKind, OnError, Selection, StartData, SubflowData,
 };
 pub use service::{FlowTool, OutputMap, RequestForm, Retry, ServiceData, ValueType};
+pub use slot::{Ask, EntityData, Validation};
 pub use text::{Condition, Filling, Formula, LocalizedText, Template};
 
 use serde_json::Value;

@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
-use super::message::{Block, Button};
+use super::assign::{Assign, SetData};
+use super::message::Block;
 use super::read::{self, Of};
 use super::service::ServiceData;
-use super::text::{Condition, Filling, Formula, LocalizedText, Template};
+use super::slot::EntityData;
+use super::text::{Condition, Filling, LocalizedText, Template};
 use crate::text::path::Path;
 use crate::turn::Map;
 
@@ -130,108 +132,6 @@ pub struct MessageData {
     pub waits: Option<Await>,
     /// For how long typing is shown, in milliseconds.
     pub typing_ms: Option<u64>,
-}
-
-/// A rule that a value has to keep.
-#[derive(Debug, Clone, Default)]
-pub struct Validation {
-    /// The least value.
-    pub min: Option<Value>,
-    /// The greatest value.
-    pub max: Option<Value>,
-    /// The fewest characters.
-    pub min_length: Option<usize>,
-    /// The most characters.
-    pub max_length: Option<usize>,
-    /// A pattern.
-    pub pattern: Option<String>,
-    /// A condition on `value`.
-    pub expr: Option<Condition>,
-    /// What is said of a value that breaks it.
-    pub message: Option<LocalizedText>,
-}
-
-/// Data of `entity`; a parameter of an intent is one as well.
-#[derive(Debug, Clone)]
-pub struct EntityData {
-    /// Where the value goes.
-    pub variable: Path,
-    /// A system type or an entity of the document.
-    pub entity: String,
-    /// What is asked.
-    pub prompt: LocalizedText,
-    /// What is asked again.
-    pub reprompt: Vec<LocalizedText>,
-    /// How many invalid answers end it.
-    pub max_attempts: u32,
-    /// Whether it fails then.
-    pub required: bool,
-    /// The value that it has otherwise.
-    pub default: Value,
-    /// Whether it is asked when there is a value.
-    pub ask: Ask,
-    /// Whether the message that began the intent may hold it.
-    pub prefill_from_trigger: bool,
-    /// What the value has to keep.
-    pub validation: Vec<Validation>,
-    /// Answers to press.
-    pub buttons: Vec<Button>,
-    /// Whether a model may look for it.
-    pub llm_extract: bool,
-    /// Whether another intent may come between.
-    pub interruptible: bool,
-    /// Whether the user has to confirm it.
-    pub confirm: bool,
-    /// Whether it stays out of logs.
-    pub redact: bool,
-    /// Milliseconds until nobody has answered.
-    pub no_input_ms: Option<u64>,
-}
-
-/// When a value is asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Ask {
-    /// When there is none.
-    #[default]
-    IfEmpty,
-    /// Every time.
-    Always,
-}
-
-/// Data of `set`.
-#[derive(Debug, Clone)]
-pub struct SetData {
-    /// What is changed, in this order.
-    pub assign: Vec<Assign>,
-}
-
-/// A change of a variable.
-#[derive(Debug, Clone)]
-pub struct Assign {
-    /// The variable.
-    pub variable: Path,
-    /// How it changes.
-    pub op: AssignOp,
-    /// The value.
-    pub value: Option<Filling>,
-    /// Or what makes it.
-    pub expr: Option<Formula>,
-}
-
-/// How a variable changes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum AssignOp {
-    /// It becomes the value.
-    #[default]
-    Set,
-    /// It goes.
-    Unset,
-    /// The value is added to it.
-    Increment,
-    /// The value is added at its end.
-    Append,
-    /// The members of the value are put into it.
-    Merge,
 }
 
 /// Data of `fallback`.
@@ -402,63 +302,6 @@ impl NodeKind {
             }),
             "instruction_agent" => NodeKind::InstructionAgent(Box::new(AgentData::read(of))),
             _ => NodeKind::Unavailable,
-        }
-    }
-}
-
-impl EntityData {
-    fn read(of: Of<'_>) -> EntityData {
-        EntityData {
-            variable: read::path(of.text("variable").unwrap_or_default()),
-            entity: of.string("entity"),
-            prompt: of.localized("prompt").unwrap_or_default(),
-            reprompt: of.list("reprompt", |it| LocalizedText::from(it.0)),
-            max_attempts: of.small("max_attempts").unwrap_or(3),
-            required: of.flag("required", true),
-            default: of.value("default").cloned().unwrap_or_default(),
-            ask: of.word("ask", &[("always", Ask::Always)]).unwrap_or_default(),
-            prefill_from_trigger: of.flag("prefill_from_trigger", true),
-            validation: of.list("validation", Validation::read),
-            buttons: of.list("buttons", Button::read),
-            llm_extract: of.flag("llm_extract", false),
-            interruptible: of.flag("interruptible", true),
-            confirm: of.flag("confirm", false),
-            redact: of.flag("redact", false),
-            no_input_ms: of.count("no_input_ms"),
-        }
-    }
-}
-
-impl Validation {
-    /// Reads a rule.
-    pub fn of(value: &Value) -> Validation {
-        Validation::read(Of(value))
-    }
-
-    fn read(of: Of<'_>) -> Validation {
-        let length = |name: &str| of.count(name).map(|it| usize::try_from(it).unwrap_or(usize::MAX));
-        Validation {
-            min: of.value("min").cloned(),
-            max: of.value("max").cloned(),
-            min_length: length("min_length"),
-            max_length: length("max_length"),
-            pattern: of.maybe("pattern"),
-            expr: of.text("expr").map(Condition::from),
-            message: of.localized("message"),
-        }
-    }
-}
-
-impl Assign {
-    fn read(of: Of<'_>) -> Assign {
-        let words =
-            [("unset", AssignOp::Unset), ("increment", AssignOp::Increment), ("append", AssignOp::Append), ("merge", AssignOp::Merge)];
-        Assign {
-            variable: read::path(of.text("variable").unwrap_or_default()),
-            op: of.word("op", &words).unwrap_or_default(),
-            // Null is a value here.
-            value: of.0.get("value").map(|it| Filling::from(it.clone())),
-            expr: of.text("expr").map(Formula::from),
         }
     }
 }

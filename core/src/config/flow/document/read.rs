@@ -28,26 +28,32 @@ impl<'v> Of<'v> {
         self.object(name).unwrap_or(Of(NOTHING))
     }
 
+    /// A text.
     pub fn text(self, name: &str) -> Option<&'v str> {
         self.value(name)?.as_str()
     }
 
+    /// A text, or an empty one.
     pub fn string(self, name: &str) -> String {
         self.text(name).unwrap_or_default().to_owned()
     }
 
+    /// A text, or another one.
     pub fn string_or(self, name: &str, otherwise: &str) -> String {
         self.text(name).unwrap_or(otherwise).to_owned()
     }
 
+    /// A text of its own.
     pub fn maybe(self, name: &str) -> Option<String> {
         self.text(name).map(str::to_owned)
     }
 
+    /// A truth, or what it is otherwise.
     pub fn flag(self, name: &str, otherwise: bool) -> bool {
         self.value(name).and_then(Value::as_bool).unwrap_or(otherwise)
     }
 
+    /// A number.
     pub fn real(self, name: &str) -> Option<f64> {
         self.value(name)?.as_f64()
     }
@@ -68,34 +74,42 @@ impl<'v> Of<'v> {
         self.count(name).map(|it| u32::try_from(it).unwrap_or(u32::MAX))
     }
 
+    /// The elements of a list, each read.
     pub fn list<T>(self, name: &str, read: impl Fn(Of<'v>) -> T) -> Vec<T> {
         self.value(name).and_then(Value::as_array).into_iter().flatten().map(|it| read(Of(it))).collect()
     }
 
+    /// The texts of a list.
     pub fn strings(self, name: &str) -> Vec<String> {
         self.list(name, |it| it.0.as_str().unwrap_or_default().to_owned())
     }
 
+    /// The members of an object.
     pub fn members(self, name: &str) -> impl Iterator<Item = (&'v String, &'v Value)> {
         self.value(name).and_then(Value::as_object).into_iter().flatten()
     }
 
+    /// An object of its own.
     pub fn map(self, name: &str) -> Map {
         self.value(name).and_then(Value::as_object).cloned().unwrap_or_default()
     }
 
+    /// A path.
     pub fn path(self, name: &str) -> Option<Path> {
         self.text(name).map(path)
     }
 
+    /// A template.
     pub fn template(self, name: &str) -> Option<Template> {
         self.text(name).map(|it| Template::from(it.to_owned()))
     }
 
+    /// A JSON value whose texts are templates.
     pub fn filling(self, name: &str) -> Option<Filling> {
         self.value(name).map(|it| Filling::from(it.clone()))
     }
 
+    /// A text in variants.
     pub fn localized(self, name: &str) -> Option<LocalizedText> {
         self.value(name).map(LocalizedText::from)
     }
