@@ -8,6 +8,9 @@ use serde_json::Value;
 use super::path::select;
 use filter::Filter;
 
+/// Values that a segment finds at most: selectors of one value may name it again and again.
+const MOST: usize = 100_000;
+
 /// A compiled query.
 #[derive(Debug, Clone)]
 pub struct Query {
@@ -58,7 +61,9 @@ impl Query {
     /// All values that it finds.
     pub fn find<'v>(&self, document: &'v Value, current: &'v Value) -> Vec<&'v Value> {
         let root = if self.from_document { document } else { current };
-        self.segments.iter().fold(vec![root], |nodes, segment| nodes.into_iter().flat_map(|it| segment.of(document, it)).collect())
+        let step =
+            |nodes: Vec<&'v Value>, segment: &Segment| nodes.into_iter().flat_map(|it| segment.of(document, it)).take(MOST).collect();
+        self.segments.iter().fold(vec![root], step)
     }
 }
 
@@ -228,6 +233,9 @@ mod tests {
         ] {
             assert!(Query::compile(path).is_err(), "{path}");
         }
+        let often = Query::compile(&format!("${}", "[*,*]".repeat(60))).unwrap();
+        let nested = (0..60).fold(json!(1), |inner, _| json!([inner]));
+        assert_eq!(often.find(&nested, &nested).len(), MOST);
         let deep = format!("$[?{}@{}]", "(".repeat(10_000), ")".repeat(10_000));
         assert!(Query::compile(&deep).is_err());
     }
