@@ -35,12 +35,24 @@ pub fn root() -> PathBuf {
 /// # Errors
 /// When a file cannot be read or is neither.
 pub fn corpus() -> Result<Vec<Case>> {
+    cases(&["packs/demo", "packs/pipeline", "packs/recorded", "packs/tools", "packs/v1", "talks"], |_| true)
+}
+
+/// The talks of flow documents, in the order of their names.
+///
+/// # Errors
+/// When a file cannot be read or is none.
+pub fn flows() -> Result<Vec<Case>> {
+    cases(&["packs/flow"], |it| it.extension().is_some_and(|it| it == "talk"))
+}
+
+fn cases(folders: &[&str], wanted: impl Fn(&Path) -> bool) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
-    for folder in ["packs/demo", "packs/pipeline", "packs/recorded", "packs/tools", "packs/v1", "talks"] {
+    for folder in folders {
         let folder = root().join("tests").join(folder);
         for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
             let path = entry?.path();
-            if path.is_file() {
+            if path.is_file() && wanted(&path) {
                 cases.push(case(path)?);
             }
         }

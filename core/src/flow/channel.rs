@@ -44,10 +44,32 @@ impl Channel {
         }
     }
 
+    /// Where nothing can be pressed, buttons are numbered through all blocks, as their answers are.
+    pub fn numbered(self, mut blocks: Vec<Value>) -> Vec<Value> {
+        if self.buttons {
+            return blocks;
+        }
+        let mut number = 0;
+        for block in &mut blocks {
+            number_buttons(block, &mut number);
+            for item in block.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten() {
+                number_buttons(item, &mut number);
+            }
+        }
+        blocks
+    }
+
     /// The plain text of blocks.
     pub fn text(self, blocks: &[Value]) -> String {
         let texts: Vec<String> = blocks.iter().map(|it| plain(it, self)).filter(|it| !it.is_empty()).collect();
         texts.join("\n")
+    }
+}
+
+fn number_buttons(block: &mut Value, number: &mut u64) {
+    for button in block.get_mut("buttons").and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
+        *number += 1;
+        button.insert("number".to_owned(), json!(*number));
     }
 }
 
@@ -79,7 +101,8 @@ fn plain(block: &Value, channel: Channel) -> String {
     };
     if !channel.buttons {
         let label = |it: &Value| it.get("label").and_then(Value::as_str).unwrap_or_default().to_owned();
-        lines.extend(items("buttons").iter().enumerate().map(|(at, it)| format!("{}. {}", at + 1, label(it))));
+        let number = |it: &Value| it.get("number").and_then(Value::as_u64).unwrap_or_default();
+        lines.extend(items("buttons").iter().map(|it| format!("{}. {}", number(it), label(it))));
     }
     lines.retain(|it| !it.is_empty());
     lines.join("\n")

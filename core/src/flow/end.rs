@@ -49,7 +49,8 @@ pub(super) fn outcome(mut walk: Walk<'_>) -> Outcome {
     });
     let mut writes = std::mem::take(&mut walk.kept);
     let conversation_id = walk.state.session_id.clone();
-    writes.extend(fits.then(|| Write::Flow { state: Box::new(serde_json::to_value(&walk.state).unwrap_or_default()) }));
+    let stored = fits && !walk.unreadable;
+    writes.extend(stored.then(|| Write::Flow { state: Box::new(serde_json::to_value(&walk.state).unwrap_or_default()) }));
     Outcome {
         conversation_id,
         intent,

@@ -1,10 +1,18 @@
 //! What follows when a node fails, or no edge leads on. (`convoship.md` 2.3)
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Walk;
-use crate::config::flow::document::{FallbackOn, Node, NodeKind, OnError};
+use crate::config::flow::document::{FallbackOn, Filling, Node, NodeKind, OnError};
 use crate::flow::state::FrameKind;
+use crate::text::path::Path;
+use crate::turn::Map;
+
+/// Why a turn stops that meets a failure which nobody handles.
+const UNHANDLED: &str = "unhandled_error";
+
+/// Why a turn stops that asks for too much.
+pub(super) const EFFECT_LIMIT: &str = "effect_limit";
 
 /// Why a node failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +28,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// A failure of the node at which the frame stands, at its first attempt.
+    /// A failure of the first attempt at the node where the frame stands.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Failure {
         Failure { code: code.into(), message: message.into(), attempt: 1, at: None }
     }
@@ -30,15 +38,53 @@ impl<'c> Walk<'c> {
     /// A node failed; says whether the walk goes on.
     pub(super) fn fails(&mut self, node: &'c Node, failure: Failure) -> bool {
         self.note_failure(node, &failure);
-        match node.on_error {
-            OnError::Continue => return self.leave(node, node.default_port()),
-            OnError::Stop => {
-                self.gives_up("unhandled_error");
-                return false;
-            }
-            OnError::Port => {}
+        if failure.code == EFFECT_LIMIT {
+            self.warn("guard.effect_limit", json!({"effects": self.debug.effects.len()}));
+            self.gives_up(EFFECT_LIMIT);
+            return false;
         }
-        self.failed_at(node)
+        if node.on_error == OnError::Continue {
+            self.take_defaults(node);
+        }
+        match self.handles(node, node.failure_port()) {
+            Some(goes_on) => goes_on,
+            None => self.falls_outwards(),
+        }
+    }
+
+    /// What the node itself does about a failure; says whether the walk goes on, and nothing when it has no answer.
+    fn handles(&mut self, node: &'c Node, port: Option<&str>) -> Option<bool> {
+        match node.on_error {
+            OnError::Continue => Some(self.leave(node, node.default_port())),
+            OnError::Stop => {
+                self.gives_up(UNHANDLED);
+                Some(false)
+            }
+            OnError::Port => {
+                let port = port.filter(|it| self.graph().is_some_and(|graph| graph.wired(&node.id, it)))?;
+                Some(self.leave(node, port))
+            }
+        }
+    }
+
+    /// The outputs of a node that failed take their defaults; those without one stay as they are.
+    fn take_defaults(&mut self, node: &'c Node) {
+        let mut defaults: Vec<(&Path, &Value)> = Vec::new();
+        if let NodeKind::Service(data) = &node.kind {
+            let tool = data.tool_id.as_ref().and_then(|it| self.flow.tool(it));
+            let outputs = tool.into_iter().flat_map(|it| &it.outputs).chain(&data.outputs);
+            defaults.extend(outputs.filter_map(|it| Some((&it.variable, it.default.as_ref()?))));
+        }
+        if let NodeKind::Entity(data) = &node.kind
+            && !data.default.is_null()
+        {
+            defaults.push((&data.variable, &data.default));
+        }
+        for (variable, default) in defaults {
+            let default = self.filled(&Filling::from(default.clone()), Map::new());
+            // One that the variable cannot take leaves it as it is.
+            let _ = self.write(variable, default);
+        }
     }
 
     fn note_failure(&mut self, node: &Node, failure: &Failure) {
@@ -51,35 +97,37 @@ impl<'c> Walk<'c> {
         self.state.vars.insert("_error".to_owned(), error);
     }
 
-    /// The failure port, then the fallbacks of this graph and of its callers.
-    fn failed_at(&mut self, node: &'c Node) -> bool {
-        if let Some(port) = node.failure_port()
-            && self.graph().is_some_and(|it| it.wired(&node.id, port))
-        {
-            return self.leave(node, port);
-        }
+    /// The fallback of this graph, then the callers, each with its fallback.
+    fn falls_outwards(&mut self) -> bool {
         loop {
             match self.fallback(&[FallbackOn::Error]) {
                 Caught::Yes => return true,
-                Caught::Again => {
-                    self.gives_up("fallback_loop");
-                    return false;
-                }
+                Caught::Again => return self.loops(),
                 Caught::No => {}
             }
             let called = self.frame().is_some_and(|it| it.kind == FrameKind::Subflow);
             if self.depth() <= 1 {
-                self.gives_up("unhandled_error");
+                self.gives_up(UNHANDLED);
                 return false;
             }
             self.state.stack.pop();
             self.name_active();
-            let Some(caller) = self.node_now().filter(|_| called) else { continue };
+            if let Some(frame) = self.state.stack.last_mut() {
+                frame.resume = None;
+            }
             // The record of the inner failure stays. (ruling 28)
-            if self.graph().is_some_and(|it| it.wired(&caller.id, "error")) {
-                return self.leave(caller, "error");
+            let Some(caller) = self.node_now().filter(|_| called) else { continue };
+            if let Some(goes_on) = self.handles(caller, Some("error")) {
+                return goes_on;
             }
         }
+    }
+
+    /// A fallback that has been entered in this turn already is not entered again.
+    fn loops(&mut self) -> bool {
+        self.warn("fallback_loop", json!({"entered": self.fallbacks}));
+        self.gives_up(UNHANDLED);
+        false
     }
 
     /// No edge leads on from a port.
@@ -87,8 +135,8 @@ impl<'c> Walk<'c> {
         self.note_failure(node, &Failure::new("no_edge", format!("no edge leads on from the port '{port}'")));
         match self.fallback(&[FallbackOn::NoEdge]) {
             Caught::Yes => return true,
-            Caught::Again => self.gives_up("fallback_loop"),
-            Caught::No => self.gives_up("unhandled_error"),
+            Caught::Again => return self.loops(),
+            Caught::No => self.gives_up(UNHANDLED),
         }
         false
     }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Walk;
 use crate::config::flow::GraphRef;
+use crate::config::flow::document::Param;
 use crate::flow::state::{Frame, FrameKind, Resume};
 use crate::text::path::Path;
 use crate::turn::Map;
@@ -38,8 +39,10 @@ impl<'c> Walk<'c> {
     /// Begins the graph of an intent; a fifth one that comes between takes the place of the fourth.
     pub(super) fn push_intent(&mut self, intent: &str, graph: &str) -> bool {
         let interrupted = self.state.awaiting.take().is_some();
-        let depth = self.state.stack.iter().filter(|it| it.kind == FrameKind::Intent).count();
-        if interrupted && depth > INTERRUPTS {
+        let came_between =
+            |it: &[Frame]| matches!(it, [below, above] if below.resume == Some(Resume::Reenter) && above.kind == FrameKind::Intent);
+        let depth = self.state.stack.windows(2).filter(|it| came_between(it)).count();
+        if interrupted && depth >= INTERRUPTS {
             self.warn("interrupt_depth", json!({"intent": intent}));
             while self.state.stack.pop().is_some_and(|it| it.kind != FrameKind::Intent) {}
         } else if interrupted && let Some(frame) = self.state.stack.last_mut() {
@@ -64,6 +67,7 @@ impl<'c> Walk<'c> {
     /// Leaves everything above the root.
     pub(super) fn drop_frames(&mut self) {
         self.state.stack.truncate(1);
+        self.state.counters.attempts.clear();
         if let Some(root) = self.state.stack.last_mut() {
             root.resume = None;
         }
@@ -91,10 +95,11 @@ impl<'c> Walk<'c> {
         self.state.stack.len()
     }
 
-    /// The names that the innermost frame keeps to itself.
-    pub(super) fn local_names(&self) -> Vec<&'c str> {
-        let form = self.graph().map(|it| it.form);
-        form.into_iter().flat_map(|it| it.params.iter().chain(&it.returns)).map(|it| it.name.first()).collect()
+    /// What the innermost frame keeps to itself under a name.
+    pub(super) fn local(&self, name: &str) -> Option<&'c Param> {
+        self.frame()?.locals.as_ref()?;
+        let form = self.graph()?.form;
+        form.params.iter().chain(&form.returns).find(|it| it.name.first() == name)
     }
 }
 

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::Walk;
-use crate::config::flow::document::{AfterTalk, IntentForm};
+use crate::config::flow::document::{AfterTalk, IntentForm, Node, NodeKind};
+use crate::text::path::Path;
 use crate::text::phrase::Phrase;
 
 /// How sure a model has to be of an intent that it has doubted before. (ruling 12)
@@ -56,7 +57,7 @@ impl<'c> Walk<'c> {
             return Meant::Talk;
         }
         let mut doubted = None;
-        if let Some(hit) = self.by_phrase(&said, &|_| true) {
+        if let Some(hit) = self.by_phrase(&said) {
             match self.verified(hit, &said).await {
                 Ok(hit) => return self.matched(hit),
                 Err(intent) => doubted = Some(intent),
@@ -75,7 +76,9 @@ impl<'c> Walk<'c> {
             return if self.state.status == crate::flow::state::SessionStatus::Completed { Interrupt::Ended } else { Interrupt::Talked };
         }
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let Some(hit) = self.by_phrase(&said, &|it| it.interrupts && it.id != active) else { return Interrupt::No };
+        // What the active intent is recognised by is an answer.
+        let hit = self.by_phrase(&said).filter(|it| it.intent.interrupts && it.intent.id != active);
+        let Some(hit) = hit else { return Interrupt::No };
         let Ok(hit) = self.verified(hit, &said).await else { return Interrupt::No };
         self.tell(&hit);
         if self.begin_intent(&hit) { Interrupt::Pushed } else { Interrupt::No }
@@ -115,11 +118,11 @@ impl<'c> Walk<'c> {
     }
 
     /// The intent whose phrase the message has in it.
-    fn by_phrase(&self, said: &Phrase, may: &dyn Fn(&IntentForm) -> bool) -> Option<Match<'c>> {
+    fn by_phrase(&self, said: &Phrase) -> Option<Match<'c>> {
         let flow = self.flow;
         let mut best: Option<(usize, f64, Match<'c>)> = None;
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases) {
-            if !intent.enabled || intent.is_fallback || !may(intent) || phrases.not.iter().any(|it| said.hit(it).is_some()) {
+            if !intent.enabled || intent.is_fallback || phrases.not.iter().any(|it| said.hit(it).is_some()) {
                 continue;
             }
             for (text, phrase) in intent.phrases.iter().zip(&phrases.said) {
@@ -179,7 +182,11 @@ impl<'c> Walk<'c> {
         }
         let shown: Vec<Value> = candidates
             .iter()
-            .map(|it| json!({"id": it.id, "name": it.name, "description": it.description, "phrases": it.phrases.iter().take(EXAMPLES).collect::<Vec<_>>()}))
+            .map(|it| {
+                let slots: serde_json::Map<String, Value> = self.slots(it).map(|it| (it.0.to_string(), json!(it.1))).collect();
+                let phrases: Vec<&String> = it.phrases.iter().take(EXAMPLES).collect();
+                json!({"id": it.id, "name": it.name, "description": it.description, "phrases": phrases, "slots": slots})
+            })
             .collect();
         let system = "Choose the intent of an assistant that a user's message asks for, or null when none fits. Answer with JSON: \
                       {\"intent_id\": id or null, \"confidence\": 0 to 1, \"slots\": {}}. Slots hold values of the message by the \
@@ -228,17 +235,25 @@ impl<'c> Walk<'c> {
     fn tell(&mut self, hit: &Match<'c>) {
         self.debug.matched = json!({"intent_id": hit.intent.id, "source": hit.source, "confidence": hit.confidence});
         let (source, phrase) = (hit.source, hit.phrase);
-        let data = json!({"intent_id": hit.intent.id, "source": source, "confidence": hit.confidence, "matched_phrase": phrase, "slots": hit.slots});
+        let mut slots = hit.slots.clone();
+        let hidden: Vec<String> = self.slots(hit.intent).filter(|it| it.2 || self.redacts(it.0, it.1)).map(|it| it.0.to_string()).collect();
+        for (name, value) in slots.as_object_mut().into_iter().flatten() {
+            if hidden.contains(name) {
+                *value = json!(format!("[{name}]"));
+            }
+        }
+        let data =
+            json!({"intent_id": hit.intent.id, "source": source, "confidence": hit.confidence, "matched_phrase": phrase, "slots": slots});
         self.trace("intent.match", data);
     }
 
     /// Begins the graph of a matched intent.
     pub(super) fn begin_intent(&mut self, hit: &Match<'c>) -> bool {
         let last = json!({"id": hit.intent.id, "confidence": hit.confidence, "source": hit.source, "text": self.uttered()});
-        let depth = self.depth();
         if !self.push_intent(&hit.intent.id, &hit.intent.graph) {
             return false;
         }
+        let depth = self.depth().saturating_sub(1);
         self.state.counters.fallbacks = 0;
         self.state.vars.insert("_last_intent".to_owned(), last);
         self.trigger = Some(super::Trigger { text: self.uttered(), depth, seen: Vec::new() });
@@ -249,13 +264,25 @@ impl<'c> Walk<'c> {
     /// Values that a model has found in the message are hints: each has to be one of its type.
     fn take_hints(&mut self, hit: &Match<'c>) {
         let Some(slots) = hit.slots.as_object() else { return };
-        for parameter in &hit.intent.parameters {
-            let given = slots.get(&parameter.variable.to_string()).filter(|it| !it.is_null());
-            let entity = self.flow.entity(&parameter.entity);
-            if let Some(value) = given.zip(entity).and_then(|(it, entity)| entity.accept(it, self.heard())) {
-                // One that the variable cannot take is asked for.
-                let _ = self.write(&parameter.variable, value);
+        let wanted: Vec<_> = self.slots(hit.intent).collect();
+        for (variable, entity, redacted) in wanted {
+            let given = slots.get(&variable.to_string()).filter(|it| !it.is_null());
+            let kind = self.flow.entity(entity);
+            let Some(value) = given.zip(kind).and_then(|(it, kind)| kind.accept(it, self.heard())) else { continue };
+            // One that the variable cannot take is asked for.
+            let _ = self.write(variable, value);
+            if redacted || self.redacts(variable, entity) {
+                self.strike_out(variable);
             }
         }
+    }
+
+    /// The variables that an intent collects: its parameters, and what its graph asks for; each with its type, and whether it is redacted.
+    fn slots(&self, intent: &'c IntentForm) -> impl Iterator<Item = (&'c Path, &'c str, bool)> + use<'c> {
+        let nodes = self.flow.graph(&intent.graph).map(|it| it.form.nodes.as_slice()).unwrap_or_default();
+        let slot = |it: &'c Node| {
+            if let NodeKind::Entity(data) = &it.kind { Some((&data.variable, data.entity.as_str(), data.redact)) } else { None }
+        };
+        intent.parameters.iter().map(|it| (&it.variable, it.entity.as_str(), false)).chain(nodes.iter().filter_map(slot))
     }
 }

@@ -233,7 +233,10 @@ mod tests {
             let Migration { passage: found, state, report } = passes(&from, &to, waits);
             let session: SessionState = serde_json::from_value(state).unwrap();
             assert_eq!((found, session.stack.last().map(place).as_deref()), (passage, Some(top)));
-            assert_eq!((session.snapshot.as_str(), session.awaiting.is_some()), (snapshot(&to).as_str(), passage == Passage::Maps && waits));
+            assert_eq!(
+                (session.snapshot.as_str(), session.awaiting.is_some()),
+                (snapshot(&to).as_str(), passage == Passage::Maps && waits)
+            );
             assert_eq!((&report["from"], &report["to"]), (&json!(snapshot(&from)), &json!(snapshot(&to))));
         }
         for (policy, waits, passage) in [

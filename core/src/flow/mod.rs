@@ -13,10 +13,13 @@ mod model;
 mod node;
 mod orchestrate;
 mod press;
+mod redact;
 mod scope;
 mod speak;
 mod state;
 mod template;
+#[cfg(test)]
+mod tests;
 mod timers;
 mod trace;
 mod variables;
@@ -32,6 +35,9 @@ use crate::config::flow::Flow;
 use crate::flow::state::{Awaiting, Counters, FlowEvent, FlowUsage, Frame, FrameKind, SessionState, SessionStatus};
 use crate::text::date::Date;
 use crate::turn::{Abandon, Door, Map, NoticeBody, Outcome, TurnInput, Write};
+
+/// The form of stored sessions; one of another version is not read.
+const SCHEMA_VERSION: &str = "1.0";
 
 /// A session in a turn. It never leaves the future of its turn.
 pub struct Walk<'c> {
@@ -65,6 +71,10 @@ pub struct Walk<'c> {
     budget: budget::Budget,
     /// Why the turn stopped.
     stop: &'static str,
+    /// Whether the stored session could not be read; it stays as it is then.
+    unreadable: bool,
+    /// Whether the event has come too late to change anything.
+    late: bool,
 }
 
 /// The message with which an intent began.
@@ -86,6 +96,11 @@ pub fn check(event: &Value) -> Result<(), String> {
 
 /// Runs an event to where somebody has to say something.
 pub async fn run(walk: &mut Walk<'_>) {
+    if walk.unreadable {
+        walk.state.status = SessionStatus::Failed;
+        walk.gives_up("state_unreadable");
+        return;
+    }
     walk.orchestrate().await;
 }
 
@@ -99,13 +114,13 @@ impl<'c> Walk<'c> {
         let budget = budget::Budget::of(&given, &flow.document.settings);
         let event = serde_json::from_value(given).unwrap_or_else(|_| said(input.event.text));
         let at = Date::of_millis(input.at).exact();
+        let is_stored = input.session.flow.is_some();
         let stored = input.session.flow.and_then(|it| serde_json::from_value(*it).ok());
+        let stored = stored.filter(|it: &SessionState| it.schema_version == SCHEMA_VERSION);
+        let unreadable = is_stored && stored.is_none();
         let mut state = stored.unwrap_or_else(|| begin(flow, snapshot, &input.conversation, &event, &at));
         state.seq += 1;
         state.last_event_at = at;
-        if matches!(event, FlowEvent::Message { .. } | FlowEvent::Button { .. }) {
-            state.turn += 1;
-        }
         let number = state.seq;
         if let Some(report) = migrated {
             door.notice(NoticeBody::Audit { stage: "session.migrated".to_owned(), payload: report });
@@ -126,6 +141,8 @@ impl<'c> Walk<'c> {
             kept: Vec::new(),
             budget,
             stop: "",
+            unreadable,
+            late: false,
         }
     }
 
@@ -187,7 +204,7 @@ fn begin(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str
         resume: None,
     });
     SessionState {
-        schema_version: "1.0".to_owned(),
+        schema_version: SCHEMA_VERSION.to_owned(),
         session_id: session.to_owned(),
         workspace_id: String::new(),
         program: "assistant".to_owned(),

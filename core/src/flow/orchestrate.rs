@@ -22,6 +22,9 @@ impl<'c> Walk<'c> {
             self.trace("session.closed", json!({"status": self.state.status}));
             return;
         }
+        if matches!(self.event, FlowEvent::Message { .. } | FlowEvent::Button { .. }) {
+            self.state.turn += 1;
+        }
         if self.state.stack.is_empty() {
             self.state.status = SessionStatus::Failed;
             self.stop = "root_missing";
@@ -65,8 +68,13 @@ impl<'c> Walk<'c> {
 
     /// The session begins: the welcome, then the root.
     async fn starts(&mut self) {
+        if self.state.seq > 1 {
+            self.trace("session.begun", json!({}));
+            return;
+        }
         let welcome = &self.flow.document.events.welcome;
         if welcome.enabled {
+            self.trace("intent.match", json!({"intent_id": null, "source": "welcome"}));
             if let Some(message) = &welcome.message {
                 self.say(message, "events.welcome");
             }

@@ -43,6 +43,9 @@ impl<'c> Walk<'c> {
 
     fn event_value(&self) -> Value {
         let mut event = serde_json::to_value(&self.event).unwrap_or_default();
+        if let (FlowEvent::Message { .. }, Some(event)) = (&self.event, event.as_object_mut()) {
+            event.entry("attachments").or_insert_with(|| json!([]));
+        }
         if let (FlowEvent::Button { button_id, value, label, .. }, Some(event)) = (&self.event, event.as_object_mut()) {
             event.insert("button".to_owned(), json!({"id": button_id, "value": value, "label": label}));
             event.insert("text".to_owned(), json!(label));
@@ -86,6 +89,12 @@ impl Names for Scope<'_, '_> {
             },
             "event" => within(walk.event_value()),
             "system" => walk.system_value(rest()?.first()).map(Cow::Owned),
+            "strings" => walk
+                .flow
+                .document
+                .string(&rest()?, &walk.state.locale)
+                .map(Cow::Borrowed)
+                .or_else(|| walk.variable(path).map(Cow::Borrowed)),
             "user" => path.parts().get(1..).and_then(|it| follow(walk.state.user.as_ref()?, it)).map(Cow::Borrowed),
             "intent" => within(walk.intent_value()?),
             _ => walk.variable(path).map(Cow::Borrowed),
@@ -108,7 +117,7 @@ impl Names for Scope<'_, '_> {
 impl Walk<'_> {
     /// A variable: of the frame where it keeps it to itself, else of the session.
     pub(super) fn variable(&self, path: &Path) -> Option<&Value> {
-        let locals = self.frame().and_then(|it| it.locals.as_ref());
-        locals.and_then(|it| path.find(it)).or_else(|| path.find(&self.state.vars))
+        let locals = self.frame().and_then(|it| it.locals.as_ref()).filter(|it| it.contains_key(path.first()));
+        path.find(locals.unwrap_or(&self.state.vars))
     }
 }

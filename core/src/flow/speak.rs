@@ -59,11 +59,10 @@ impl Walk<'_> {
 
     /// Says a message; returns what can be pressed.
     pub(super) fn say_message(&mut self, data: &MessageData, place: &str) -> Vec<Value> {
-        let mut blocks = Vec::new();
-        for (at, block) in data.blocks.iter().enumerate() {
-            let rendered = self.block(block, data.selection, &format!("{place}#{at}"));
-            blocks.push(rendered);
+        if data.selection == Selection::Sequence {
+            *self.state.counters.sequence.entry(place.to_owned()).or_default() += 1;
         }
+        let blocks: Vec<Value> = data.blocks.iter().map(|it| self.block(it, data.selection, place)).collect();
         let buttons = |it: &Value| it.get("buttons").and_then(Value::as_array).cloned().unwrap_or_default();
         let of_cards = |it: &Value| it.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut options = Vec::new();
@@ -154,13 +153,14 @@ impl Walk<'_> {
     fn button(&mut self, button: &Button, here: &Map) -> Value {
         let shown = json!({"id": button.id, "label": self.text_with(&button.label, here.clone())});
         let url = button.url.as_ref().map(|it: &Template| self.text_with(it, here.clone()));
-        with(with(shown, "value", button.value.clone()), "url", url)
+        let value = button.value.as_ref().map(|it| self.filled(it, here.clone()));
+        with(with(shown, "value", value), "url", url)
     }
 
     /// Tells a message.
     pub(super) fn emit(&mut self, blocks: Vec<Value>, typing_ms: Option<u64>) {
         let channel = Channel::of(&self.state.channel);
-        let blocks = channel.lowered(blocks);
+        let blocks = channel.lowered(channel.numbered(blocks));
         let mut text = channel.text(&blocks);
         let mut message = json!({
             "id": format!("{}.{}", self.number, self.said.len() + 1),

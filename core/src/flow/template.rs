@@ -58,9 +58,8 @@ impl Walk<'_> {
         let at = match selection {
             Selection::First => 0,
             Selection::Sequence => {
-                let next = self.state.counters.sequence.entry(place.to_owned()).or_default();
-                *next += 1;
-                u64::from(*next - 1) % count
+                let said = self.state.counters.sequence.get(place).copied().unwrap_or(1);
+                u64::from(said.saturating_sub(1)) % count
             }
             Selection::SeededRandom => self.chance(place) % count,
         };

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Walk;
 use super::walk::Next;
 use crate::config::flow::document::{AfterTalk, NodeKind};
-use crate::flow::state::{AwaitingKind, FrameKind, SessionStatus, Timer};
+use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, SessionStatus, Timer};
 use crate::text::date::Date;
 
 /// The timer of an answer that does not come.
@@ -17,7 +17,7 @@ const SESSION: &str = "session";
 impl<'c> Walk<'c> {
     /// Sets the timers that run until the next event.
     pub(super) fn set_timers(&mut self) {
-        self.state.timers.clear();
+        let before = std::mem::take(&mut self.state.timers);
         if self.state.status != SessionStatus::Active {
             return;
         }
@@ -26,9 +26,13 @@ impl<'c> Walk<'c> {
         let timer = |name: &str, ms: u64| Timer { id: name.to_owned(), due: due(ms), purpose: name.to_owned() };
         let mut timers = Vec::new();
         if let Some(ms) = self.no_input_ms() {
-            timers.push(timer(NO_INPUT, ms));
+            let running = before.iter().find(|it| self.late && it.id == NO_INPUT);
+            timers.push(running.cloned().unwrap_or_else(|| timer(NO_INPUT, ms)));
         }
-        timers.push(timer(SESSION, self.settings().session_timeout_s.saturating_mul(1000)));
+        // A session is left by its user: what the clock does is no sign of them.
+        let by_clock = matches!(self.event, FlowEvent::Timer { .. });
+        let running = before.into_iter().find(|it| by_clock && it.id == SESSION);
+        timers.push(running.unwrap_or_else(|| timer(SESSION, self.settings().session_timeout_s.saturating_mul(1000))));
         self.state.timers = timers;
     }
 
@@ -47,6 +51,7 @@ impl<'c> Walk<'c> {
     pub(super) async fn timer(&mut self, id: &str) {
         if !self.state.timers.iter().any(|it| it.id == id) {
             self.trace("timer.late", json!({"timer": id}));
+            self.late = true;
             return;
         }
         match id {
@@ -63,6 +68,7 @@ impl<'c> Walk<'c> {
     /// Nobody has answered.
     async fn no_input(&mut self) {
         let Some(node) = self.node_now() else { return };
+        let depth = self.depth();
         self.state.counters.no_input += 1;
         self.trace("no_input", json!({"count": self.state.counters.no_input}));
         if self.graph().is_some_and(|it| it.wired(&node.id, NO_INPUT)) {
@@ -94,16 +100,18 @@ impl<'c> Walk<'c> {
             if self.push(graph, FrameKind::Event) {
                 self.walk().await;
             }
+            // Asked again at once, it is the same question.
+            if let Some(awaiting) = self.state.awaiting.as_mut().filter(|it| self.state.stack.len() == depth && it.node == node.id) {
+                awaiting.no_input_count = count;
+            }
             return;
         }
-        match event.message.as_ref().filter(|_| event.enabled) {
-            Some(message) => self.say(message, "events.no_input"),
-            None => {
-                if let Next::Wait(mut awaiting) = self.ask_again(node) {
-                    awaiting.no_input_count = count;
-                    self.state.awaiting = Some(awaiting);
-                }
-            }
+        if let Some(message) = event.message.as_ref().filter(|_| event.enabled) {
+            self.say(message, "events.no_input");
+        }
+        if let Next::Wait(mut awaiting) = self.ask_again(node) {
+            awaiting.no_input_count = count;
+            self.state.awaiting = Some(awaiting);
         }
     }
 }

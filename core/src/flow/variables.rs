@@ -18,7 +18,7 @@ impl Walk<'_> {
             return Err(NotWritten(format!("'{path}' is reserved")));
         }
         let value = self.declared(path, value)?;
-        let local = self.local_names().contains(&path.first());
+        let local = self.local(path.first()).is_some();
         let place = match self.state.stack.last_mut().and_then(|it| it.locals.as_mut()).filter(|_| local) {
             Some(locals) => locals,
             None => &mut self.state.vars,
@@ -33,7 +33,7 @@ impl Walk<'_> {
         if path.first().starts_with('_') {
             return Err(NotWritten(format!("'{path}' is reserved")));
         }
-        let local = self.local_names().contains(&path.first());
+        let local = self.local(path.first()).is_some();
         match self.state.stack.last_mut().and_then(|it| it.locals.as_mut()).filter(|_| local) {
             Some(locals) => path.remove(locals),
             None => path.remove(&mut self.state.vars),
@@ -42,7 +42,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn changed(&mut self, path: &Path) {
+    pub(super) fn changed(&mut self, path: &Path) {
         let name = path.to_string();
         if !self.debug.changed.contains(&name) {
             self.debug.changed.push(name);
@@ -51,7 +51,12 @@ impl Walk<'_> {
 
     /// The value as the declaration of the variable wants it.
     fn declared(&self, path: &Path, value: Value) -> Result<Value, NotWritten> {
-        let Some(kind) = self.flow.document.variables.iter().find(|it| it.name == *path).map(|it| it.kind) else { return Ok(value) };
+        let of_session = || self.flow.document.variables.iter().find(|it| it.name == *path).map(|it| it.kind);
+        let kind = match self.local(path.first()) {
+            Some(local) => local.kind.filter(|_| local.name == *path),
+            None => of_session(),
+        };
+        let Some(kind) = kind else { return Ok(value) };
         coerced(value, kind).map_err(|value| NotWritten(format!("'{path}' has to be {}, not {}", kind.name(), kind_of(&value))))
     }
 

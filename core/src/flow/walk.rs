@@ -193,7 +193,8 @@ impl<'c> Walk<'c> {
                 "out"
             }
         };
-        if let Some(step) = self.steps.iter_mut().rev().find(|it| it.id == node.id && it.port.is_none()) {
+        let graph = self.frame().map(|it| it.graph.clone()).unwrap_or_default();
+        if let Some(step) = self.steps.iter_mut().rev().find(|it| it.graph == graph && it.id == node.id && it.port.is_none()) {
             step.port = Some(port.to_owned());
         }
         self.leave(node, port)
@@ -218,9 +219,7 @@ impl<'c> Walk<'c> {
     pub(super) fn completes(&mut self) {
         self.trace("session.completed", json!({}));
         self.state.status = crate::flow::state::SessionStatus::Completed;
-        self.state.stack.truncate(1);
-        self.state.awaiting = None;
+        self.drop_frames();
         self.state.timers.clear();
-        self.name_active();
     }
 }

@@ -4,6 +4,7 @@ pub mod canon;
 pub mod diff;
 pub mod jcs;
 pub mod path;
+pub mod query;
 pub mod schema;
 
 use serde_json::{Map, Value};

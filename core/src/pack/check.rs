@@ -51,6 +51,13 @@ pub enum Check {
         /// The text.
         text: String,
     },
+    /// Something stands at a path, and nowhere in it is this text.
+    Lacks {
+        /// Names and positions, separated by dots.
+        path: String,
+        /// The text.
+        text: String,
+    },
     /// This progress message is delivered.
     Verbose(String),
     /// This progress message is not delivered.

@@ -12,6 +12,8 @@ use crate::turn::{Millis, TurnInput};
 struct ScriptTurn {
     conversation: Option<String>,
     text: Option<String>,
+    /// What happens to a flow session, in place of a text.
+    event: Option<Value>,
     at: Option<Millis>,
     answers: VecDeque<PackAnswer>,
 }
@@ -54,19 +56,38 @@ impl ScriptTurns {
 
 impl ScriptTurn {
     fn of(turn: &PackTurn) -> Option<ScriptTurn> {
-        let body = expand(&turn.request.as_ref()?.body);
+        let request = turn.request.as_ref()?;
+        let body = expand(&request.body);
+        #[cfg(feature = "flow")]
+        let of_flow = super::flow_turn::message(&request.path, &body, turn.conversation.as_deref(), 0, 0);
+        #[cfg(not(feature = "flow"))]
+        let of_flow: Option<super::Message> = None;
+        if let Some(message) = of_flow {
+            return Some(ScriptTurn {
+                conversation: message.conversation_id,
+                text: None,
+                event: message.flow,
+                at: turn.at,
+                answers: turn.answers.iter().cloned().collect(),
+            });
+        }
         let member = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
         Some(ScriptTurn {
             conversation: member("conversationId").map(|it| it.to_lowercase()).filter(|it| !it.is_empty()),
-            // Events of flow sessions have their text beside their type.
-            text: member("message").or_else(|| member("text")),
+            text: member("message"),
+            event: None,
             at: turn.at,
             answers: turn.answers.iter().cloned().collect(),
         })
     }
 
     fn sends(&self, input: &TurnInput) -> bool {
-        self.conversation.as_ref().is_none_or(|it| *it == input.conversation) && self.text == input.event.text
+        let says = match (&self.event, &input.event.flow) {
+            (Some(wanted), Some(event)) => wanted.as_object().into_iter().flatten().all(|it| event.get(it.0) == Some(it.1)),
+            (None, None) => self.text == input.event.text,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        says && self.conversation.as_ref().is_none_or(|it| *it == input.conversation)
     }
 }
 
@@ -95,17 +116,5 @@ mod tests {
         assert_eq!(answers(&mut turns, &id(0), "no"), [Some("first".into()), None]);
         assert_eq!(answers(&mut turns, &id(0), "no"), [None, None]);
         assert_eq!(answers(&mut turns, &id(2), "no"), [Some("second".into()), Some("third".into())]);
-    }
-
-    #[test]
-    fn answers_of_events_count_as_well() {
-        let talk = "program flow f\nconfig c\n> /start\n< a\n> yes\n  llm agent first\n  llm agent {\"tool_calls\": []}\n< a\n";
-        let pack = Pack::parse_talk(talk, |_| Ok(r#"{"name": "n"}"#.to_owned())).unwrap();
-        let mut turns = ScriptTurns::new(&pack.turns);
-        for (turn, known) in [(0, false), (1, true)] {
-            let message = pack.message(turn).unwrap();
-            turns.begins(&message.input(&Conversations::default(), ProgramRef::PipelineV2));
-            assert_eq!(turns.knows(&Asked::Llm("agent".to_owned())), known);
-        }
     }
 }

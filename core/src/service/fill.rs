@@ -73,11 +73,6 @@ pub(super) fn query(pairs: &[(String, String)]) -> String {
     query
 }
 
-/// The body of a form.
-pub fn form_body(pairs: &[(String, String)]) -> String {
-    query(pairs).trim_start_matches('?').to_owned()
-}
-
 /// As forms write it: a space is a plus.
 fn form(text: &str, out: &mut String) {
     let mut rest = text;

@@ -2,7 +2,7 @@
 
 mod fill;
 
-pub use fill::{Filled, form_body as form};
+pub use fill::Filled;
 
 use serde_json::{Value, json};
 

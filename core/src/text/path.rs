@@ -99,17 +99,24 @@ impl Path {
         done
     }
 
-    /// Takes what stands there away.
+    /// Takes what stands there away; behind an element of a list the others move up.
     pub fn remove(&self, object: &mut Map<String, Value>) {
-        let mut node = object;
-        for (at, part) in self.0.iter().enumerate() {
-            let Part::Name(name) = part else { return };
-            if at + 1 == self.0.len() {
-                node.shift_remove(name);
-                return;
+        let Some((last, way)) = self.0.split_last() else { return };
+        let mut whole = Value::Object(std::mem::take(object));
+        let found = way.iter().try_fold(&mut whole, |node, part| match part {
+            Part::Name(name) => node.get_mut(name),
+            Part::Index(at) => element(node, *at).ok(),
+        });
+        match (found, last) {
+            (Some(Value::Object(members)), Part::Name(name)) => drop(members.shift_remove(name)),
+            (Some(Value::Array(items)), Part::Index(at)) => {
+                let index = position(*at, items.len()).filter(|it| *it < items.len());
+                drop(index.map(|it| items.remove(it)));
             }
-            let Some(Value::Object(members)) = node.get_mut(name) else { return };
-            node = members;
+            _ => {}
+        }
+        if let Value::Object(members) = whole {
+            *object = members;
         }
     }
 }
@@ -120,8 +127,7 @@ pub fn follow<'v>(value: &'v Value, parts: &[Part]) -> Option<&'v Value> {
         Part::Name(name) => node.as_object()?.get(name),
         Part::Index(at) => {
             let items = node.as_array()?;
-            let back = usize::try_from(at.unsigned_abs()).ok()?;
-            items.get(if *at < 0 { items.len().checked_sub(back)? } else { back })
+            items.get(position(*at, items.len())?)
         }
     })
 }
@@ -150,9 +156,14 @@ fn write_name(node: &mut Value, name: &str, value: Value) {
 fn element(node: &mut Value, at: i64) -> Result<&mut Value, String> {
     let missing = || format!("there is no element {at}");
     let items = node.as_array_mut().ok_or_else(missing)?;
-    let back = usize::try_from(at.unsigned_abs()).map_err(|_| missing())?;
-    let index = if at < 0 { items.len().checked_sub(back).ok_or_else(missing)? } else { back };
+    let index = position(at, items.len()).ok_or_else(missing)?;
     items.get_mut(index).ok_or_else(missing)
+}
+
+/// A position from the start of a list; one below zero is counted from its end.
+fn position(at: i64, length: usize) -> Option<usize> {
+    let back = usize::try_from(at.unsigned_abs()).ok()?;
+    if at < 0 { length.checked_sub(back) } else { Some(back) }
 }
 
 impl fmt::Display for Path {
@@ -204,7 +215,13 @@ mod tests {
         Path::parse("items[0]").unwrap().put(&mut vars, json!(5)).unwrap();
         assert!(Path::parse("items[7]").unwrap().put(&mut vars, json!(6)).is_err());
         Path::parse("a.b").unwrap().remove(&mut vars);
-        Path::parse("nope.b").unwrap().remove(&mut vars);
-        assert_eq!(Value::Object(vars), json!({"a": {"c": {"d": 3}}, "items": [5, {"t": 2}], "text": {"in": 4}}));
+        for nothing in ["nope.b", "a.b", "items[2]", "items[-3]", "items.t", "text[0]", "items[0].t"] {
+            Path::parse(nothing).unwrap().remove(&mut vars);
+        }
+        assert_eq!(Value::Object(vars.clone()), json!({"a": {"c": {"d": 3}}, "items": [5, {"t": 2}], "text": {"in": 4}}));
+        for something in ["items[1].t", "items[-2]", "text"] {
+            Path::parse(something).unwrap().remove(&mut vars);
+        }
+        assert_eq!(Value::Object(vars), json!({"a": {"c": {"d": 3}}, "items": [{}]}));
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct Scan<'s> {
 }
 
 impl<'s> Scan<'s> {
-    /// Reads a text from its beginning.
+    /// At the beginning of a text.
     pub fn new(source: &'s str) -> Scan<'s> {
         Scan { source, rest: source }
     }
@@ -36,7 +36,7 @@ impl<'s> Scan<'s> {
         format!("{found} at character {} was not expected; write {what}", self.at())
     }
 
-    /// Passes over white space.
+    /// Goes behind white space.
     pub fn space(&mut self) {
         self.rest = self.rest.trim_start();
     }

@@ -35,7 +35,9 @@ impl Upgrade {
     /// What the database says.
     pub async fn of(host: &Host, stored: &Session, config: &Config) -> sqlx::Result<Option<Upgrade>> {
         let policy = config.flow.as_ref().map(|it| it.document.settings.version_policy);
-        let (Some(own), Some(VersionPolicy::MigrateAtRoot | VersionPolicy::MigrateEager)) = (stored.version, policy) else { return Ok(None) };
+        let (Some(own), Some(VersionPolicy::MigrateAtRoot | VersionPolicy::MigrateEager)) = (stored.version, policy) else {
+            return Ok(None);
+        };
         let live = draft::about(&host.readers, &stored.assistant).await?.and_then(|it| it.live_version);
         let Some(live) = live.filter(|it| *it != own) else { return Ok(None) };
         let Some(text) = version::document(&host.readers, &stored.assistant, live).await? else { return Ok(None) };
@@ -93,7 +95,8 @@ impl DryRun {
                 pairs.push((from, stored.state));
             }
             let to = Arc::clone(&to);
-            let passages = aside(move || pairs.iter().map(|(from, state)| passage(from.as_deref(), &to, state)).collect::<Vec<_>>()).await?;
+            let passages =
+                aside(move || pairs.iter().map(|(from, state)| passage(from.as_deref(), &to, state)).collect::<Vec<_>>()).await?;
             for passage in passages {
                 counted.sessions += 1;
                 match passage {
@@ -108,7 +111,10 @@ impl DryRun {
     /// The issue of publishing: that some sessions do not go on where they stand.
     pub fn issue(&self) -> Option<DocumentIssue> {
         let of = self.sessions;
-        let message = format!("of {of} open sessions {} go on where they stand, {} are asked again, {} stay on their version", self.map, self.reask, self.stay);
+        let message = format!(
+            "of {of} open sessions {} go on where they stand, {} are asked again, {} stay on their version",
+            self.map, self.reask, self.stay
+        );
         let fix = "declare in 'meta.migrations' where nodes and variables have gone, or let the sessions end";
         (self.reask > 0).then(|| DocumentIssue::warning("Q010", "", message).fix(fix))
     }

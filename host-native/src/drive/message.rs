@@ -41,7 +41,17 @@ impl Message {
         let names_conversation = conversation.is_some();
         let conversation = conversation.unwrap_or_else(|| Uuid::new_v4().to_string());
         let event = UserEvent { text, reset, params, flow: None };
-        Message { conversation, event, received: Instant::now(), names_conversation, key: None, caller: None, flow: None, upgrade: None, ear: None }
+        Message {
+            conversation,
+            event,
+            received: Instant::now(),
+            names_conversation,
+            key: None,
+            caller: None,
+            flow: None,
+            upgrade: None,
+            ear: None,
+        }
     }
 
     /// What happens now to a session that runs on a document.

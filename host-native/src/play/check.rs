@@ -76,6 +76,11 @@ fn lack(check: &Check, played: &Played) -> Option<(&'static str, Value, Value)> 
             let found = at(path, played);
             is(found.iter().any(|it| holds_text(it, text)), "path contains", json!({path: text}), shown(path, &found))
         }
+        Check::Lacks { path, text } => {
+            let found = at(path, played);
+            let right = found.iter().any(|it| !it.is_null()) && !found.iter().any(|it| holds_text(it, text));
+            is(right, "path lacks", json!({path: text}), shown(path, &found))
+        }
         Check::Verbose(text) => is(texts().contains(&json!(text)), "progress", json!(text), json!(texts())),
         Check::NoVerbose(text) => is(!texts().contains(&json!(text)), "no progress", json!(text), json!(texts())),
         Check::Calls(expected) => is(calls() == json!(expected), "calls", json!(expected), calls()),
@@ -99,10 +104,14 @@ fn at(path: &str, played: &Played) -> Vec<Value> {
     match root {
         "params" => vec![walk(&played.conversation["input_params_json"], rest)],
         "row" => vec![walk(&played.conversation, rest)],
+        "session" => vec![walk(&played.session, rest)],
+        "requests" => vec![walk(&json!(played.requests), rest)],
+        "audit" if rest.is_empty() => vec![json!(played.audit)],
         "calls" => vec![walk(&json!(played.llm), rest)],
         "audit" => {
-            let (stage, rest) = rest.split_once('.').unwrap_or((rest, ""));
-            played.audit.iter().filter(|it| it.0 == stage).map(|it| walk(&it.1, rest)).collect()
+            // A stage may have a dot in its name.
+            let below = |stage: &str| rest.strip_prefix(stage).filter(|it| it.is_empty() || it.starts_with('.'));
+            played.audit.iter().filter_map(|it| Some(walk(&it.1, below(&it.0)?))).collect()
         }
         _ => vec![walk(&played.json, path)],
     }
@@ -175,6 +184,7 @@ mod tests {
             "? params.tool_status = \"SUCCESS\"",
             "? row.status = \"RUNNING\"",
             "? audit.SET_STATE.to = \"c\"",
+            "?! audit.SET_STATE.to ~ d",
             "? calls.0.prompt ~ user",
             "% Working",
             "%! Resting",
@@ -195,6 +205,8 @@ mod tests {
             ("? context.x.0.y = 3", "path"),
             ("? audit.GONE = null", "path"),
             ("? context.x.1 ~ y", "path contains"),
+            ("?! audit.SET_STATE.to ~ c", "path lacks"),
+            ("?! context.gone ~ c", "path lacks"),
             ("% Resting", "progress"),
             ("%! Working", "no progress"),
             ("$ policy, dialogue_act", "calls"),

@@ -83,7 +83,7 @@ impl CorePlayer {
     pub fn play(&mut self, index: usize) -> Result<CoreTurn> {
         let input = self.begin(index)?;
         let (mut turn, slice) = Turn::start(input, Arc::clone(&self.config))?;
-        let mut run = Run { slices: vec![slice], calls: Vec::new(), asked: Vec::new() };
+        let mut run = Run { slices: vec![slice], ..Run::default() };
         while run.last().end.is_none() {
             if run.last().effects.is_empty() {
                 return Err(anyhow!("the turn waits although everything that it asked for was answered"));
@@ -149,6 +149,7 @@ impl CorePlayer {
 
     fn answer(&mut self, turn: &Turn, effect: &Effect, run: &mut Run) -> Completion {
         run.asked.extend(Asked::of(&effect.request));
+        run.requests.extend(serde_json::to_value(&effect.request));
         let (outcome, delay_ms) = self.reply(&effect.request);
         if let Request::Llm(request) = &effect.request {
             run.calls.push(call(request, &outcome));
@@ -177,13 +178,16 @@ impl CorePlayer {
             }
         }
         let history = rows.clone();
-        let stored = self.conversations.load(&outcome.conversation_id).conversation;
+        let loaded = self.conversations.load(&outcome.conversation_id);
+        let stored = loaded.conversation;
         let played = Played {
             status: 200,
             json: response(&outcome),
             audit: notices.iter().filter_map(audit_row).collect(),
             llm: calls,
             asked: run.asked.clone(),
+            requests: run.requests.clone(),
+            session: loaded.flow.map_or(Value::Null, |it| *it),
             conversation: stored.as_ref().map_or(Value::Null, conversation_row),
             history,
             verbose: notices.iter().filter_map(verbose_row).collect(),
@@ -193,10 +197,12 @@ impl CorePlayer {
     }
 }
 
+#[derive(Default)]
 struct Run {
     slices: Vec<Slice>,
     calls: Vec<Value>,
     asked: Vec<Asked>,
+    requests: Vec<Value>,
 }
 
 impl Run {

@@ -17,6 +17,10 @@ pub struct Played {
     pub llm: Vec<Value>,
     /// All calls in order.
     pub asked: Vec<Asked>,
+    /// All effects in order, as they were asked for; in the core alone.
+    pub requests: Vec<Value>,
+    /// The flow session after the turn; in the core alone.
+    pub session: Value,
     /// The conversation's row after the turn.
     pub conversation: Value,
     /// The conversation's history rows.

@@ -119,6 +119,9 @@ pub fn play(pack: &Pack, binary: &Path, path: &Path, explained: &mut Explained) 
 /// Plays a pack in the core.
 pub fn play_core(pack: &Pack, suspend: Suspend, explained: &mut Explained) -> PackReport {
     let mut player = CorePlayer::new(pack, suspend);
+    if let Some(issue) = player.issues.first().filter(|_| pack.flow().is_some()) {
+        return PackReport { name: pack.name.clone(), failure: Some(issue.to_string()), ..PackReport::default() };
+    }
     each_turn(pack, explained, |turn| player.play(turn).map(|it| (it.played, Some(it.hash))))
 }
 

@@ -121,6 +121,7 @@ fn changed_checks(check: &Check) -> Vec<Check> {
         // There may be no message to forbid in its place: `loud` delivers this one.
         Check::NoVerbose(_) => Vec::new(),
         Check::Contains { path, text: it } => vec![Check::Contains { path: path.clone(), text: text(it) }],
+        Check::Lacks { path, .. } => vec![Check::Lacks { path: path.clone(), text: String::new() }],
         Check::Place { intent, state } => {
             vec![Check::Place { intent: text(intent), state: state.clone() }, Check::Place { intent: intent.clone(), state: text(state) }]
         }

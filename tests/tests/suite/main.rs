@@ -19,7 +19,7 @@ mod embed;
 mod export;
 mod extension;
 mod faults;
-mod flows;
+mod flow;
 mod foreign;
 mod fuzz;
 mod http;

@@ -3,15 +3,18 @@
 use serde_json::{Value, json};
 
 use super::super::Walk;
-use super::super::fail::Failure;
+use super::super::fail::{EFFECT_LIMIT, Failure};
 use super::super::variables::coerced;
 use super::wire::{self, Call};
-use crate::config::flow::document::OutputMap;
-use crate::json::path::JsonPath;
+use crate::config::flow::document::{Filling, OutputMap};
+use crate::json::query::Query;
 use crate::turn::{Door, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody, SleepRequest};
 
 /// The longest wait that a service may ask for, in milliseconds.
 const LONGEST_WAIT_MS: u64 = 10_000;
+
+/// Effects that a turn may have.
+pub(super) const MOST_EFFECTS: usize = 128;
 
 /// What became of a call.
 pub(super) struct Tried {
@@ -19,6 +22,8 @@ pub(super) struct Tried {
     pub outcome: Result<HttpReply, EffectError>,
     /// Whether each attempt brought an answer that is no error.
     pub attempts: Vec<bool>,
+    /// Whether there would have been another attempt, had the turn not asked for as much as it may.
+    limited: bool,
 }
 
 impl Tried {
@@ -29,18 +34,26 @@ impl Tried {
 
     /// The answer.
     pub fn reply(&self) -> Result<&HttpReply, Failure> {
+        if self.limited {
+            let reason = format!("a turn has {MOST_EFFECTS} effects at most");
+            return Err(Failure { attempt: self.attempt(), ..Failure::new(EFFECT_LIMIT, reason) });
+        }
         self.outcome.as_ref().map_err(|it| Failure { attempt: self.attempt(), ..Failure::new(error_code(it), message_of(it)) })
     }
 }
 
 /// Tries a call as often as its policy says. It needs nothing of the walk, so that several may be tried at the same time; `place` is
-/// what its trace says beside the attempt.
-pub(super) async fn tries(door: &Door, call: &Call<'_>, place: &Map) -> Tried {
+/// what its trace says beside the attempt, and `most` how many attempts the turn has left.
+pub(super) async fn tries(door: &Door, call: &Call<'_>, place: &Map, most: usize) -> Tried {
     let mut request = call.request.clone();
     let retry = &call.retry;
     let mut wait = retry.initial_ms;
     let mut attempts = Vec::new();
     loop {
+        if attempts.len() >= most {
+            let outcome = Err(EffectError::new(EffectErrorKind::Limited, EFFECT_LIMIT));
+            return Tried { outcome, attempts, limited: true };
+        }
         let key = door.next_key();
         let outcome = door.perform(request.clone()).await;
         let code = match &outcome {
@@ -61,8 +74,8 @@ pub(super) async fn tries(door: &Door, call: &Call<'_>, place: &Map) -> Tried {
         let tried = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
         let may = tried < call.attempts && wire::retries(retry, &outcome);
         let pause = asked.unwrap_or(0).max(wait);
-        if !may || pause > LONGEST_WAIT_MS {
-            return Tried { outcome, attempts };
+        if !may || asked.is_some_and(|it| it > LONGEST_WAIT_MS) {
+            return Tried { outcome, attempts, limited: false };
         }
         // A wait that fails is a wait that is over.
         let _ = door.perform(SleepRequest::of(u32::try_from(pause).unwrap_or(u32::MAX))).await;
@@ -80,20 +93,24 @@ impl Walk<'_> {
         }
     }
 
+    /// How many effects the turn may still have.
+    pub(super) fn effects_left(&self) -> usize {
+        MOST_EFFECTS.saturating_sub(self.debug.effects.len())
+    }
+
     /// What a trace of a call says of its place.
     pub(super) fn here(&self) -> Map {
         let place = self.frame().map(|it| json!({"graph": it.graph, "node": it.node}));
         crate::json::members(place.unwrap_or_default())
     }
 
-    /// Takes a value out of an answer.
-    pub(super) fn take_output(&mut self, output: &OutputMap, body: &Value) -> Result<(), Failure> {
-        let path = JsonPath::compile(&output.path)
+    /// Takes a value out of an answer; templates of its default know what the call's know.
+    pub(super) fn take_output(&mut self, output: &OutputMap, body: &Value, here: &Map) -> Result<(), Failure> {
+        let path = Query::compile(&output.path)
             .map_err(|reason| Failure::new("output_missing", format!("the path '{}' cannot be read: {reason}", output.path)))?;
-        let found = path.value(body).filter(|it| !matches!(it, Value::Array(items) if items.is_empty() && !path_is_exact(&output.path)));
-        let value = match (found, &output.default) {
+        let value = match (path.value(body), &output.default) {
             (Some(value), _) => value,
-            (None, Some(default)) => default.clone(),
+            (None, Some(default)) => self.filled(&Filling::from(default.clone()), here.clone()),
             (None, None) if output.required => {
                 return Err(Failure::new("output_missing", format!("the answer has nothing at '{}'", output.path)));
             }
@@ -106,11 +123,6 @@ impl Walk<'_> {
         };
         self.write(&output.variable, value).map_err(|it| mismatch(it.0))
     }
-}
-
-/// Whether a path leads to one place.
-fn path_is_exact(path: &str) -> bool {
-    !["*", "..", "?", ":", ","].iter().any(|it| path.contains(it))
 }
 
 /// The body of an answer: JSON, or a text.

@@ -25,6 +25,9 @@ pub(super) enum Filled {
     Elsewhere(Next),
 }
 
+/// Types that every message is one of: the one that began the intent says nothing of them.
+const TAKES_ALL: [&str; 2] = ["@string", "@list"];
+
 /// A value that the user has to confirm stands here.
 const SLOT: &str = "_slot";
 
@@ -56,8 +59,22 @@ impl<'c> Walk<'c> {
 
     /// Enters a slot: keeps the value that there is, looks into the message that began the intent, or asks.
     pub(super) fn fill(&mut self, node: &'c Node, id: &str, data: &EntityData) -> Filled {
+        self.fill_quietly(id, data).unwrap_or_else(|| {
+            let place = self.slot_place(id);
+            self.state.counters.attempts.remove(&place);
+            Filled::Asked(self.prompt(node, id, data))
+        })
+    }
+
+    /// Enters a slot of which nothing is asked: it stays as it is where nothing is found.
+    pub(super) fn fill_unasked(&mut self, id: &str, data: &EntityData) -> Filled {
+        self.fill_quietly(id, data).unwrap_or(Filled::Done)
+    }
+
+    /// Fills a slot without a word, from the value that there is or from the message that began the intent.
+    fn fill_quietly(&mut self, id: &str, data: &EntityData) -> Option<Filled> {
         let Some(entity) = self.flow.entity(&data.entity) else {
-            return Filled::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity)));
+            return Some(Filled::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity))));
         };
         let place = self.slot_place(id);
         if data.ask == Ask::IfEmpty
@@ -66,19 +83,18 @@ impl<'c> Walk<'c> {
             && self.breaks(data, &value).is_none()
         {
             self.trace("entity.skipped", json!({"node": id, "variable": data.variable.to_string()}));
-            return Filled::Done;
+            return Some(Filled::Done);
         }
         if data.prefill_from_trigger
+            && !TAKES_ALL.contains(&data.entity.as_str())
             && let Some(text) = self.trigger_for(&place)
             && let Found::One(value) = entity.extract(&text, self.heard())
             && self.breaks(data, &value).is_none()
-            && !matches!(data.entity.as_str(), "@string")
         {
             self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
-            return self.fills(id, data, value);
+            return Some(self.fills(id, data, value));
         }
-        self.state.counters.attempts.remove(&place);
-        Filled::Asked(self.prompt(node, id, data))
+        None
     }
 
     /// Asks for the value.
@@ -162,13 +178,17 @@ impl<'c> Walk<'c> {
         }
         let shown = crate::text::plain_text(&value);
         self.state.vars.insert(SLOT.to_owned(), json!({"variable": data.variable.to_string(), "candidate": value}));
-        let options = self.ask_confirmation(&shown);
+        let options = self.ask_confirmation(data, &shown);
         Filled::Asked(self.slot_awaits(node, data, options))
     }
 
-    fn ask_confirmation(&mut self, shown: &str) -> Vec<Value> {
+    fn ask_confirmation(&mut self, data: &EntityData, shown: &str) -> Vec<Value> {
         let yes_no = [("yes", "Yes"), ("no", "No")].map(|(id, label)| json!({"id": id, "label": label, "value": id == "yes"}));
-        self.say_with_options(&format!("Is that {shown}?"), &yes_no)
+        let options = self.say_with_options(&format!("Is that {shown}?"), &yes_no);
+        if self.hides(data) {
+            self.strike_out_asked(&data.variable, shown);
+        }
+        options
     }
 
     /// The user has said yes or no to a value.
@@ -181,7 +201,7 @@ impl<'c> Walk<'c> {
             Some(false) => self.invalid(node, id, data, None),
             None => {
                 self.state.vars.insert(SLOT.to_owned(), json!({"variable": data.variable.to_string(), "candidate": candidate}));
-                let options = self.ask_confirmation(&crate::text::plain_text(&candidate));
+                let options = self.ask_confirmation(data, &crate::text::plain_text(&candidate));
                 Filled::Asked(self.slot_awaits(node, data, options))
             }
         }
@@ -196,8 +216,8 @@ impl<'c> Walk<'c> {
         self.state.counters.attempts.remove(&place);
         self.state.counters.fallbacks = 0;
         self.trace("entity.filled", json!({"node": id, "variable": data.variable.to_string()}));
-        if self.redacts(data) {
-            self.strike_out(&data.variable.to_string());
+        if self.hides(data) {
+            self.strike_out(&data.variable);
         }
         Filled::Done
     }
@@ -209,8 +229,8 @@ impl<'c> Walk<'c> {
         *attempts += 1;
         let attempts = *attempts;
         self.trace("entity.invalid", json!({"node": id, "variable": data.variable.to_string(), "attempt": attempts}));
-        if self.redacts(data) {
-            self.strike_out(&data.variable.to_string());
+        if self.hides(data) {
+            self.strike_out(&data.variable);
         }
         if attempts >= data.max_attempts {
             self.state.counters.attempts.remove(&place);
@@ -246,16 +266,8 @@ impl<'c> Walk<'c> {
         None
     }
 
-    fn redacts(&self, data: &EntityData) -> bool {
-        let of_entity = self.flow.document.entities.iter().any(|it| it.id == data.entity && it.redact);
-        data.redact || of_entity || self.is_redacted(&data.variable)
-    }
-
-    /// What the user has said in this turn stands in the history as the name of the variable.
-    fn strike_out(&mut self, variable: &str) {
-        if let Some(said) = self.state.history.iter_mut().rev().find(|it| it.role == "user") {
-            said.text = format!("[{variable}]");
-        }
+    fn hides(&self, data: &EntityData) -> bool {
+        data.redact || self.redacts(&data.variable, &data.entity)
     }
 
     pub(in crate::flow) fn heard(&self) -> Said<'_> {

@@ -25,7 +25,8 @@ impl<'c> Walk<'c> {
             if !self.step(&graph, &id, &parameter.variable.to_string(), "entity") {
                 return Next::Stay;
             }
-            match self.fill(node, &id, &slot) {
+            let filled = if parameter.asks { self.fill(node, &id, &slot) } else { self.fill_unasked(&id, &slot) };
+            match filled {
                 Filled::Done => self.note_port("out"),
                 Filled::Asked(awaiting) => return Next::Wait(awaiting),
                 Filled::Failed(failure) => return Next::Fail(failure),
@@ -50,7 +51,7 @@ impl<'c> Walk<'c> {
 
     pub(super) fn parameter_again(&mut self, node: &'c Node, data: &'c IntentData) -> Next {
         let open = self.open_parameters(data);
-        let unset = |it: &&EntityForParameter| self.variable(&it.variable).is_none_or(Value::is_null);
+        let unset = |it: &&EntityForParameter| it.asks && self.variable(&it.variable).is_none_or(Value::is_null);
         let Some(parameter) = open.into_iter().find(unset) else { return Next::Port("out".to_owned()) };
         Next::Wait(self.prompt(node, &format!("{}#{}", node.id, parameter.variable), &slot(parameter)))
     }

@@ -8,6 +8,7 @@ use super::super::walk::Next;
 use super::attempt::{parsed, status_code, tries};
 use super::wire;
 use crate::config::flow::document::{Node, ServiceData};
+use crate::text::path::Path;
 
 /// Bytes of an answer that the session keeps.
 const KEPT: usize = 64 * 1024;
@@ -22,27 +23,28 @@ impl<'c> Walk<'c> {
 
     async fn call_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Result<(), Failure> {
         let call = wire::of_node(self, node, data)?;
-        let tried = tries(&self.door, &call, &self.here()).await;
+        let tried = tries(&self.door, &call, &self.here(), self.effects_left()).await;
         self.note_attempts("http.request", &tried);
-        let (reply, attempt) = (tried.reply()?, tried.attempt());
+        let attempt = tried.attempt();
+        let reply = tried.reply().inspect_err(|_| self.keep_response(&Value::Null, Value::Null))?;
         let succeeded = match data.success.as_slice() {
             [] => (200..300).contains(&reply.status),
             listed => listed.contains(&reply.status),
         };
         let body = parsed(&reply.body);
-        self.keep_response(&body, reply.status);
+        self.keep_response(&body, json!(reply.status));
         if !succeeded {
             let failure = Failure::new(status_code(reply.status), format!("the service answered {}", reply.status));
             return Err(Failure { attempt, ..failure });
         }
         for output in call.tool.into_iter().flat_map(|it| &it.outputs).chain(&data.outputs) {
-            self.take_output(output, &body).map_err(|it| Failure { attempt, ..it })?;
+            self.take_output(output, &body, &call.here).map_err(|it| Failure { attempt, ..it })?;
         }
         Ok(())
     }
 
     /// The answer, for those who look at the session.
-    fn keep_response(&mut self, body: &Value, status: u16) {
+    fn keep_response(&mut self, body: &Value, status: Value) {
         let text = body.to_string();
         let kept = match text.len() > KEPT {
             true => {
@@ -51,7 +53,9 @@ impl<'c> Walk<'c> {
             }
             false => body.clone(),
         };
-        self.state.vars.insert("response_body".to_owned(), kept);
-        self.state.vars.insert("response_status".to_owned(), json!(status));
+        for (name, value) in [("response_body", kept), ("response_status", status)] {
+            self.state.vars.insert(name.to_owned(), value);
+            self.changed(&Path::name(name));
+        }
     }
 }

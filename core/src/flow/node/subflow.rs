@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use super::super::Walk;
 use super::super::fail::Failure;
 use super::super::frames::object;
+use super::super::variables::coerced;
 use super::super::walk::Next;
-use crate::config::flow::document::{CallMode, Node, SubflowData};
+use crate::config::flow::document::{CallMode, Node, SubflowData, ValueType};
 use crate::flow::state::FrameKind;
 use crate::turn::Map;
 
@@ -15,7 +16,8 @@ impl<'c> Walk<'c> {
         let Some(callee) = self.flow.graph(&data.graph) else {
             return Next::Fail(Failure::new("graph_missing", format!("there is no graph '{}'", data.graph)));
         };
-        if data.mode == CallMode::Call && self.depth() > self.settings().max_call_depth {
+        let depth = self.state.stack.iter().filter(|it| it.kind == FrameKind::Subflow).count();
+        if data.mode == CallMode::Call && depth >= self.settings().max_call_depth {
             return Next::Fail(Failure::new(
                 "call_depth",
                 format!("graphs call each other more than {} deep", self.settings().max_call_depth),
@@ -27,13 +29,17 @@ impl<'c> Walk<'c> {
             return Next::Fail(Failure::new("param_missing", format!("the graph '{}' needs '{}'", data.graph, param.name)));
         }
         let keeps = !callee.form.params.is_empty() || !callee.form.returns.is_empty();
-        let locals = keeps.then(|| {
-            let value = |it: &crate::config::flow::document::Param| {
-                let value = given(&inputs, it.name.first()).cloned().or_else(|| it.default.clone());
-                Some((it.name.first().to_owned(), value?))
+        let mut locals = keeps.then(Map::new);
+        for param in callee.form.params.iter().filter(|_| keeps) {
+            let Some(value) = given(&inputs, param.name.first()).cloned().or_else(|| param.default.clone()) else { continue };
+            let Ok(value) = coerced(value, param.kind.unwrap_or(ValueType::Any)) else {
+                return Next::Fail(Failure::new(
+                    "type_mismatch",
+                    format!("'{}' of the graph '{}' is of another type", param.name, data.graph),
+                ));
             };
-            callee.form.params.iter().filter_map(value).collect::<Map>()
-        });
+            locals.get_or_insert_default().insert(param.name.first().to_owned(), value);
+        }
         if !keeps {
             for (name, value) in &inputs {
                 if let Ok(path) = crate::text::path::Path::parse(name) {

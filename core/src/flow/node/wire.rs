@@ -27,6 +27,8 @@ pub(super) struct Call<'c> {
     pub retry: Retry,
     /// How often it may be tried.
     pub attempts: u32,
+    /// What templates of its outputs can name beside the session.
+    pub here: Map,
 }
 
 /// What a call is made of, before its templates are filled.
@@ -99,7 +101,8 @@ fn by_method(method: &str) -> Class {
 
 fn call<'c>(walk: &mut Walk<'c>, plan: Plan<'c>) -> Result<Call<'c>, Failure> {
     let tool = plan.tool;
-    let mut request = request(walk, plan.form, plan.caller, plan.args)?;
+    let here = arguments(plan.args);
+    let mut request = request(walk, plan.form, plan.caller, &here)?;
     request.class = plan.class.or_else(|| tool.and_then(|it| it.effect_class)).unwrap_or(by_method(&request.method));
     request.timeout_ms = plan.timeout_ms.or_else(|| tool.and_then(|it| it.timeout_ms)).unwrap_or(TIMEOUT_MS).min(60_000);
     request.connect_timeout_ms = request.timeout_ms;
@@ -115,33 +118,44 @@ fn call<'c>(walk: &mut Walk<'c>, plan: Plan<'c>) -> Result<Call<'c>, Failure> {
     };
     if writes {
         let key = plan.own_key.map_or(plan.key, |it| walk.text(it));
-        request.headers.retain(|it| !it.0.eq_ignore_ascii_case(KEY_HEADER));
-        request.headers.push((KEY_HEADER.to_owned(), key));
+        // The author's own words win over a key that nobody wrote.
+        if plan.own_key.is_some() {
+            request.headers.retain(|it| !it.0.eq_ignore_ascii_case(KEY_HEADER));
+        }
+        if !request.headers.iter().any(|it| it.0.eq_ignore_ascii_case(KEY_HEADER)) {
+            request.headers.push((KEY_HEADER.to_owned(), key));
+        }
         request.idempotent = plan.own_key.is_some();
     }
     if let Some(secret) = tool.and_then(|it| it.signing_secret.clone()) {
         request.sign = Some(SecretHeader { header: SIGNATURE.to_owned(), prefix: "sha256=".to_owned(), secret });
     }
-    Ok(Call { request, tool, retry: retry.cloned().unwrap_or_default(), attempts })
+    Ok(Call { request, tool, retry: retry.cloned().unwrap_or_default(), attempts, here })
 }
 
-fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, args: Value) -> Result<HttpRequest, Failure> {
-    let here = arguments(args);
+fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &Map) -> Result<HttpRequest, Failure> {
     let mut secrets = Vec::new();
-    let mut url = sealed(walk, &form.url, Place::Url, &here, true)?;
+    // What is not defined may be left out of a query, not out of a path.
+    let (path, query) = before_query(&form.url.source);
+    let mut url = sealed(walk, &path.into(), Place::Url, here, true)?;
+    if !query.is_empty() {
+        let query = sealed(walk, &query.into(), Place::Url, here, false)?;
+        url.secrets.extend(query.secrets.into_iter().map(|(at, secret)| (url.text.len() + at, secret)));
+        url.text.push_str(&query.text);
+    }
     note(&mut secrets, "url", &url);
     for (name, value) in &form.query {
         url.text.push(if url.text.contains('?') { '&' } else { '?' });
         url.text.push_str(name);
         url.text.push('=');
-        let value = sealed(walk, value, Place::Url, &here, false)?;
+        let value = sealed(walk, value, Place::Url, here, false)?;
         let from = url.text.len();
         secrets.extend(value.secrets.iter().map(|(at, secret)| format!("url {} {secret}", from + at)));
         url.text.push_str(&value.text);
     }
     let mut headers = Vec::new();
     for (name, value) in &form.headers {
-        let value = sealed(walk, value, Place::Header, &here, true)?;
+        let value = sealed(walk, value, Place::Header, here, true)?;
         note(&mut secrets, &headers.len().to_string(), &value);
         headers.push((name.clone(), value.text));
     }
@@ -149,7 +163,7 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, args: Va
     if let Some(filling) = &form.body
         && form.body_type.as_deref() != Some("none")
     {
-        let (sealed, kind) = walk.body(filling, form.body_type.as_deref(), &here);
+        let (sealed, kind) = walk.body(filling, form.body_type.as_deref(), here);
         note(&mut secrets, "body", &sealed);
         if !headers.iter().any(|it: &(String, String)| it.0.eq_ignore_ascii_case("content-type")) {
             headers.push(("Content-Type".to_owned(), kind.to_owned()));
@@ -173,6 +187,20 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, args: Va
         secrets,
         sign: None,
     })
+}
+
+/// An address up to its query, and the query with its question mark; one within a hole begins none.
+fn before_query(url: &str) -> (String, String) {
+    let mut within = false;
+    for (at, character) in url.char_indices() {
+        let rest = url.get(at..).unwrap_or_default();
+        within = if within { !rest.starts_with("}}") } else { rest.starts_with("{{") };
+        if character == '?' && !within {
+            let (path, query) = url.split_at(at);
+            return (path.to_owned(), query.to_owned());
+        }
+    }
+    (url.to_owned(), String::new())
 }
 
 fn note(secrets: &mut Vec<String>, part: &str, sealed: &Sealed) {
@@ -238,12 +266,9 @@ impl<'c> Walk<'c> {
         };
         match (kind, &filling.source) {
             (Some("form"), _) => {
-                let Rendered { said, undefined } = tree.value(&self.scope_with(here.clone()));
+                let Rendered { said, undefined } = tree.form(&self.scope_with(here.clone()));
                 self.undefined(&undefined);
-                let pairs: Vec<(String, String)> =
-                    said.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), crate::text::plain_text(value))).collect();
-                let text = crate::service::form(&pairs);
-                (Sealed { text, secrets: Vec::new() }, "application/x-www-form-urlencoded")
+                (said, "application/x-www-form-urlencoded")
             }
             (Some("text"), Value::String(source)) | (None, Value::String(source)) => {
                 let braces = crate::text::braces::Braces::parse(source);

@@ -8,12 +8,13 @@ mod members;
 mod parse;
 mod query;
 mod reads;
-mod select;
+pub(in crate::json) mod select;
 mod verdict;
 
 use serde_json::Value;
 
 pub use query::Path;
+pub(in crate::json) use query::length;
 pub use verdict::{Known, Verdict};
 
 /// A compiled JSON path or bare comparison.

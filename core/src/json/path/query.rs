@@ -102,7 +102,7 @@ fn pick(node: &Value, names: &[String]) -> Option<Value> {
     (!found.is_empty()).then_some(Value::Object(found))
 }
 
-pub(super) fn length(value: &Value) -> Option<usize> {
+pub(in crate::json) fn length(value: &Value) -> Option<usize> {
     match value {
         Value::Array(items) => Some(items.len()),
         Value::Object(members) => Some(members.len()),

@@ -45,7 +45,8 @@ impl Selection {
 }
 
 impl Selector {
-    fn of<'v>(&self, node: &'v Value) -> Vec<&'v Value> {
+    /// What it chooses of a value.
+    pub fn of<'v>(&self, node: &'v Value) -> Vec<&'v Value> {
         match (self, node) {
             (Selector::Name(name), _) => node.get(name).into_iter().collect(),
             (Selector::Every, _) => children(node),
@@ -57,7 +58,7 @@ impl Selector {
 }
 
 /// A value and all that it holds, without an exhausted stack for a deep one.
-fn below(node: &Value) -> Vec<&Value> {
+pub(in crate::json) fn below(node: &Value) -> Vec<&Value> {
     let (mut found, mut open) = (Vec::new(), vec![node]);
     while let Some(next) = open.pop() {
         found.push(next);
@@ -66,7 +67,8 @@ fn below(node: &Value) -> Vec<&Value> {
     found
 }
 
-fn children(node: &Value) -> Vec<&Value> {
+/// What a value holds.
+pub(in crate::json) fn children(node: &Value) -> Vec<&Value> {
     match node {
         Value::Array(items) => items.iter().collect(),
         Value::Object(members) => members.values().collect(),

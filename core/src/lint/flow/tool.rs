@@ -7,7 +7,7 @@ use super::service::reserved;
 use super::spot::Kind;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{FlowTool, NodeKind, OutputMap};
-use crate::json::path::JsonPath;
+use crate::json::query::Query;
 
 /// Milliseconds that an attempt may have.
 const TIMES: std::ops::RangeInclusive<u32> = 100..=60_000;
@@ -65,7 +65,7 @@ fn kind(tool: &FlowTool, place: &Place, found: &mut Vec<DocumentIssue>) {
 
 fn outputs(outputs: &[OutputMap], place: &Place, found: &mut Vec<DocumentIssue>) {
     for (number, output) in outputs.iter().enumerate() {
-        if let Err(wrong) = JsonPath::compile(&output.path) {
+        if let Err(wrong) = Query::compile(&output.path) {
             let message = format!("the path '{}' cannot be read: {wrong}", output.path);
             found.push(place.at(&format!("/{number}/path")).error("V004", message).fix("write a JSONPath, as '$.balance'"));
         }

@@ -17,8 +17,12 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
         let Some(entity) = ground.flow.entity(&data.entity) else { continue };
         for (number, button) in data.buttons.iter().enumerate() {
             let label = || button.label.compiled.as_ref().ok().and_then(|it| it.literal()).map(Value::from);
+            // What a template makes of it is not known before.
+            if button.value.as_ref().is_some_and(|it| it.source.to_string().contains("{{")) {
+                continue;
+            }
             // Without a value the label is the answer, as far as it is known here.
-            let Some(value) = button.value.clone().or_else(label) else { continue };
+            let Some(value) = button.value.as_ref().map(|it| it.source.clone()).or_else(label) else { continue };
             if entity.accept(&value, said).is_none() {
                 let member = if button.value.is_some() { "value" } else { "label" };
                 let place = chart.place_of(at).at(&format!("/data/buttons/{number}/{member}"));

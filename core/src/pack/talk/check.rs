@@ -4,7 +4,7 @@ use super::super::{Check, PackCheck, PackError};
 use super::line::{Line, json};
 
 /// Where a path may begin: members of the answer, and what the turn left.
-const ROOTS: [&str; 18] = [
+const ROOTS: [&str; 21] = [
     "conversationId",
     "intent",
     "state",
@@ -15,11 +15,14 @@ const ROOTS: [&str; 18] = [
     "recoverable",
     "message",
     "status",
+    "turn",
     "messages",
     "awaiting",
     "debug",
     "vars",
     "params",
+    "session",
+    "requests",
     "row",
     "calls",
     "audit",
@@ -27,13 +30,14 @@ const ROOTS: [&str; 18] = [
 
 /// Marks with what reads the rest of their line; a mark that begins with another one stands before it.
 type Read = fn(&Line<'_>) -> Result<Check, PackError>;
-const MARKS: [(&str, Read); 10] = [
+const MARKS: [(&str, Read); 11] = [
     ("<~", |it| Ok(Check::ReplyContains(it.required("the text that the reply has in it")?.to_owned()))),
     ("<", reply),
     ("!", |it| Ok(Check::Fails(it.required("the error code")?.to_owned()))),
     ("=", place),
     ("~!", |it| Ok(Check::NoStage(it.required("the stage")?.to_owned()))),
     ("~", |it| Ok(Check::Stages(names(it, "a stage")?))),
+    ("?!", lacks),
     ("?", path),
     ("%!", |it| Ok(Check::NoVerbose(it.required("the progress message")?.to_owned()))),
     ("%", |it| Ok(Check::Verbose(it.required("the progress message")?.to_owned()))),
@@ -88,15 +92,24 @@ fn path(line: &Line<'_>) -> Result<Check, PackError> {
     let Some((path, value)) = (at > 0).then(|| line.split_once(sign)).flatten() else {
         return Err(line.error("write a path and what stands there, as path = JSON or path ~ text"));
     };
-    let root = path.text.split('.').next().unwrap_or_default();
-    if !ROOTS.contains(&root) {
-        return Err(path.error(format!("'{root}' is nothing that a turn leaves; begin the path with one of {}", ROOTS.join(", "))));
-    }
-    let path = path.text.to_owned();
+    let path = rooted(&path)?;
     if sign == " ~ " {
         return Ok(Check::Contains { path, text: value.required("the text")?.to_owned() });
     }
     Ok(Check::Equals { path, value: json(&value, "write the value as JSON, a text in quotes")? })
+}
+
+fn lacks(line: &Line<'_>) -> Result<Check, PackError> {
+    let (path, text) = line.split_once(" ~ ").ok_or_else(|| line.error("write a path and the text that is not there, as path ~ text"))?;
+    Ok(Check::Lacks { path: rooted(&path)?, text: text.required("the text")?.to_owned() })
+}
+
+fn rooted(path: &Line<'_>) -> Result<String, PackError> {
+    let root = path.text.split('.').next().unwrap_or_default();
+    if !ROOTS.contains(&root) {
+        return Err(path.error(format!("'{root}' is nothing that a turn leaves; begin the path with one of {}", ROOTS.join(", "))));
+    }
+    Ok(path.text.to_owned())
 }
 
 fn calls(line: &Line<'_>) -> Result<Check, PackError> {

@@ -92,7 +92,9 @@ fn part(turn: &mut PackTurn, line: &Line<'_>) -> Result<(), PackError> {
     }
     match check::read(line)? {
         Some(check) => check::add(&mut turn.checks, check),
-        None => return Err(line.error("a line below a message is an answer, indented, or begins with one of > < <~ ! = ~ ~! ? % %! $ #")),
+        None => {
+            return Err(line.error("a line below a message is an answer, indented, or begins with one of > < <~ ! = ~ ~! ? ?! % %! $ #"));
+        }
     }
     Ok(())
 }

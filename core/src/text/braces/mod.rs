@@ -63,6 +63,8 @@ pub struct Rendered<T> {
 pub enum Place {
     /// The path or the query within the address of a request: values are percent-encoded.
     Url,
+    /// The body of a form: all but markers is percent-encoded, with a plus for a space.
+    Form,
     /// A header: values may not hold line breaks.
     Header,
     /// Text that goes as it is.

@@ -36,6 +36,7 @@ pub(super) fn sealed(pieces: &[Piece], names: &dyn Names, place: Place) -> Rende
     for piece in pieces {
         let said = &mut made.said;
         match piece {
+            Piece::Text(text) if place == Place::Form => said.text.push_str(&form_encoded(text)),
             Piece::Text(text) => said.text.push_str(text),
             Piece::Secret(name) => {
                 said.secrets.push((said.text.len(), name.clone()));
@@ -45,6 +46,7 @@ pub(super) fn sealed(pieces: &[Piece], names: &dyn Names, place: Place) -> Rende
                 let text = hole.value(names, &mut made.undefined).map(|it| printed(&it)).unwrap_or_default();
                 match place {
                     Place::Url if !hole.is_plain() => said.text.push_str(&encoded(&text)),
+                    Place::Form => said.text.push_str(&form_encoded(&text)),
                     Place::Url | Place::Text => said.text.push_str(&text),
                     Place::Header => said.text.push_str(&text.replace(['\r', '\n', '\0'], " ")),
                 }
@@ -68,6 +70,11 @@ pub(crate) fn printed(value: &Value) -> String {
         Value::Number(number) => decimal::printed(number),
         Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => plain_text(value),
     }
+}
+
+/// As forms write it: a space is a plus.
+pub(super) fn form_encoded(text: &str) -> String {
+    encoded(text).replace("%20", "+")
 }
 
 /// With everything percent-encoded but the characters that RFC 3986 leaves without a meaning.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::render::{form_encoded, printed};
 use super::{Braces, Place, Rendered, Sealed, Wrong};
 use crate::text::names::Names;
 
@@ -38,6 +39,38 @@ impl Tree {
     pub fn sealed(&self, names: &dyn Names) -> Rendered<Sealed> {
         let mut made = Rendered::default();
         self.0.write(names, &mut made);
+        made
+    }
+
+    /// The filled members of an object, or a text, as the body of a form, in which secrets are named. What the host puts in their place has to be
+    /// percent-encoded.
+    pub fn form(&self, names: &dyn Names) -> Rendered<Sealed> {
+        let mut made = Rendered::<Sealed>::default();
+        if let Node::Text(braces) = &self.0 {
+            // Written out: only what fills its holes is encoded.
+            return braces.sealed(names, Place::Url);
+        }
+        let Node::Object(members) = &self.0 else { return made };
+        for (name, member) in members {
+            let value = match member {
+                Node::Text(braces) => braces.sealed(names, Place::Form),
+                Node::Plain(_) | Node::List(_) | Node::Object(_) => {
+                    let mut undefined = Vec::new();
+                    let text = form_encoded(&printed(&member.value(names, &mut undefined)));
+                    Rendered { said: Sealed { text, secrets: Vec::new() }, undefined }
+                }
+            };
+            add(&mut made.undefined, value.undefined);
+            let said = &mut made.said;
+            if !said.text.is_empty() {
+                said.text.push('&');
+            }
+            said.text.push_str(&form_encoded(name));
+            said.text.push('=');
+            let from = said.text.len();
+            said.secrets.extend(value.said.secrets.into_iter().map(|(at, secret)| (from + at, secret)));
+            said.text.push_str(&value.said.text);
+        }
         made
     }
 

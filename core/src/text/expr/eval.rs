@@ -34,12 +34,12 @@ pub(super) fn none<T>(why: &str) -> Result<T, NoValue> {
 }
 
 impl<'e> Evaluator<'e> {
-    /// Values come from these names.
+    /// With all its steps to take.
     pub fn new(names: &'e dyn Names) -> Evaluator<'e> {
         Evaluator { names, steps: STEPS }
     }
 
-    /// Counts steps.
+    /// Takes steps.
     pub fn spend(&mut self, steps: usize) -> Result<(), NoValue> {
         match self.steps.checked_sub(steps) {
             Some(left) => self.steps = left,
@@ -48,12 +48,12 @@ impl<'e> Evaluator<'e> {
         Ok(())
     }
 
-    /// Whether a condition is true.
+    /// Whether an expression holds.
     pub fn holds(&mut self, node: &'e Node) -> Result<bool, NoValue> {
         self.value(node).map(|it| truth(it.as_deref()))
     }
 
-    /// The value of an expression.
+    /// What an expression says.
     pub fn value(&mut self, node: &'e Node) -> Result<Val<'e>, NoValue> {
         self.spend(1)?;
         let said = match node {
@@ -138,7 +138,7 @@ impl<'e> Evaluator<'e> {
         })
     }
 
-    /// Whether a list has an item, an object a key, a text another.
+    /// Whether a value has another one in it.
     pub fn contains(&mut self, whole: Option<&Value>, part: Option<&Value>) -> Result<bool, NoValue> {
         self.spend(whole.and_then(Value::as_array).map_or(0, Vec::len))?;
         contains(whole, part)

@@ -86,7 +86,7 @@ impl Function {
 }
 
 impl<'e> Evaluator<'e> {
-    /// The value of a function.
+    /// What a function makes of its values.
     pub fn call(&mut self, function: Function, parts: &'e [Node]) -> Result<Val<'e>, NoValue> {
         if function == Function::Coalesce {
             for part in parts {

@@ -1,7 +1,5 @@
 //! Blocks and buttons of messages.
 
-use serde_json::Value;
-
 use super::read::Of;
 use super::text::{Filling, LocalizedText, Template};
 use crate::text::path::Path;
@@ -89,7 +87,7 @@ pub struct Button {
     /// What stands on it.
     pub label: Template,
     /// What it stands for.
-    pub value: Option<Value>,
+    pub value: Option<Filling>,
     /// Where it leads.
     pub url: Option<Template>,
 }
@@ -151,6 +149,6 @@ impl ListItem {
 impl Button {
     pub(super) fn read(of: Of<'_>) -> Button {
         let label = of.template("label").unwrap_or_default();
-        Button { id: of.string("id"), label, value: of.value("value").cloned(), url: of.template("url") }
+        Button { id: of.string("id"), label, value: of.filling("value"), url: of.template("url") }
     }
 }

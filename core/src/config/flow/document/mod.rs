@@ -1,6 +1,6 @@
 //! A flow document as the walker reads it. (`convoship.md` 3)
 
-mod agent;
+mod assign;
 mod message;
 mod node;
 mod read;
@@ -9,11 +9,11 @@ mod slot;
 mod text;
 mod whole;
 
-pub use agent::{AgentData, AgentMemory, AgentOutput, AgentTool, Approval, MemoryReset};
+pub use assign::{Assign, AssignOp, SetData};
 pub use message::{Block, Button, Card, ListItem};
 pub use node::{
-    Assign, AssignOp, Await, CallMode, EndData, FallbackData, FallbackOn, IntentData, MessageData, Node, NodeKind, OnError, Selection,
-    SetData, StartData, SubflowData,
+    AgentData, AgentMemory, AgentOutput, AgentTool, Approval, Await, CallMode, EndData, FallbackData, FallbackOn, IntentData, MemoryReset,
+    MessageData, Node, NodeKind, OnError, Selection, StartData, SubflowData,
 };
 pub use service::{FlowTool, OutputMap, RequestForm, Retry, ServiceData, ValueType};
 pub use slot::{Ask, EntityData, Validation};
@@ -52,6 +52,8 @@ pub struct Document {
     pub settings: FlowSettings,
     /// Variables that it declares.
     pub variables: Vec<Variable>,
+    /// Its table of texts: by locale and key, or by key alone.
+    pub strings: crate::turn::Map,
 }
 
 /// A graph.
@@ -159,6 +161,8 @@ pub struct EntityForParameter {
     pub entity: String,
     /// Whether the intent fails without it.
     pub required: bool,
+    /// Whether it is asked for; one that is not is only looked for in the message that began the intent.
+    pub asks: bool,
     /// What is asked.
     pub prompt: LocalizedText,
     /// What is asked again.

@@ -33,22 +33,22 @@ impl<'v> Of<'v> {
         self.value(name)?.as_str()
     }
 
-    /// A text of its own; empty without one.
+    /// A text, or an empty one.
     pub fn string(self, name: &str) -> String {
         self.text(name).unwrap_or_default().to_owned()
     }
 
-    /// A text, or another when there is none.
+    /// A text, or another one.
     pub fn string_or(self, name: &str, otherwise: &str) -> String {
         self.text(name).unwrap_or(otherwise).to_owned()
     }
 
-    /// A text of its own, when there is one.
+    /// A text of its own.
     pub fn maybe(self, name: &str) -> Option<String> {
         self.text(name).map(str::to_owned)
     }
 
-    /// Yes or no, or what it is otherwise.
+    /// A truth, or what it is otherwise.
     pub fn flag(self, name: &str, otherwise: bool) -> bool {
         self.value(name).and_then(Value::as_bool).unwrap_or(otherwise)
     }
@@ -74,7 +74,7 @@ impl<'v> Of<'v> {
         self.count(name).map(|it| u32::try_from(it).unwrap_or(u32::MAX))
     }
 
-    /// The items of a list, each read.
+    /// The elements of a list, each read.
     pub fn list<T>(self, name: &str, read: impl Fn(Of<'v>) -> T) -> Vec<T> {
         self.value(name).and_then(Value::as_array).into_iter().flatten().map(|it| read(Of(it))).collect()
     }
@@ -89,12 +89,12 @@ impl<'v> Of<'v> {
         self.value(name).and_then(Value::as_object).into_iter().flatten()
     }
 
-    /// An object as it is.
+    /// An object of its own.
     pub fn map(self, name: &str) -> Map {
         self.value(name).and_then(Value::as_object).cloned().unwrap_or_default()
     }
 
-    /// The path of a variable.
+    /// A path.
     pub fn path(self, name: &str) -> Option<Path> {
         self.text(name).map(path)
     }
@@ -104,12 +104,12 @@ impl<'v> Of<'v> {
         self.text(name).map(|it| Template::from(it.to_owned()))
     }
 
-    /// A value whose texts are templates.
+    /// A JSON value whose texts are templates.
     pub fn filling(self, name: &str) -> Option<Filling> {
         self.value(name).map(|it| Filling::from(it.clone()))
     }
 
-    /// Texts by language.
+    /// A text in variants.
     pub fn localized(self, name: &str) -> Option<LocalizedText> {
         self.value(name).map(LocalizedText::from)
     }

@@ -1,4 +1,4 @@
-//! The data of nodes that ask for a value.
+//! Slots: the values that entity nodes and intents collect.
 
 use serde_json::Value;
 
@@ -6,25 +6,6 @@ use super::message::Button;
 use super::read::{self, Of};
 use super::text::{Condition, LocalizedText};
 use crate::text::path::Path;
-
-/// A rule that a value has to keep.
-#[derive(Debug, Clone, Default)]
-pub struct Validation {
-    /// The least value.
-    pub min: Option<Value>,
-    /// The greatest value.
-    pub max: Option<Value>,
-    /// The fewest characters.
-    pub min_length: Option<usize>,
-    /// The most characters.
-    pub max_length: Option<usize>,
-    /// A pattern.
-    pub pattern: Option<String>,
-    /// A condition on `value`.
-    pub expr: Option<Condition>,
-    /// What is said of a value that breaks it.
-    pub message: Option<LocalizedText>,
-}
 
 /// Data of `entity`; a parameter of an intent is one as well.
 #[derive(Debug, Clone)]
@@ -71,6 +52,25 @@ pub enum Ask {
     IfEmpty,
     /// Every time.
     Always,
+}
+
+/// A rule that a value has to keep.
+#[derive(Debug, Clone, Default)]
+pub struct Validation {
+    /// The least value.
+    pub min: Option<Value>,
+    /// The greatest value.
+    pub max: Option<Value>,
+    /// The fewest characters.
+    pub min_length: Option<usize>,
+    /// The most characters.
+    pub max_length: Option<usize>,
+    /// A pattern.
+    pub pattern: Option<String>,
+    /// A condition on `value`.
+    pub expr: Option<Condition>,
+    /// What is said of a value that breaks it.
+    pub message: Option<LocalizedText>,
 }
 
 impl EntityData {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::text::path::Path;
+
 use super::read::{self, Of};
 use super::{
     AfterTalk, Document, EdgeCondition, EdgeForm, EntityForParameter, EntityForm, Event, Events, FlowSettings, FlowTool, Fuzzy, GraphForm,
@@ -31,7 +33,17 @@ impl Document {
             },
             settings: FlowSettings::read(of.part("settings")),
             variables: of.list("variables", Variable::read),
+            strings: of.map("strings"),
         }
+    }
+
+    /// A text of the table: of the locale, its language, the document's own locale, `default`, or of the table itself.
+    pub fn string(&self, key: &Path, locale: &str) -> Option<&Value> {
+        let language = |it: &str| it.split(['-', '_']).next().unwrap_or_default().to_owned();
+        let own = &self.default_locale;
+        let locales = [locale.to_owned(), language(locale), own.clone(), language(own), "default".to_owned()];
+        let of_locale = |it: &String| key.find(self.strings.get(it)?.as_object()?);
+        locales.iter().find_map(of_locale).or_else(|| key.find(&self.strings)).filter(|it| it.is_string())
     }
 }
 
@@ -95,11 +107,14 @@ impl IntentForm {
 
 impl EntityForParameter {
     fn read(of: Of<'_>) -> EntityForParameter {
+        let prompt = of.localized("prompt").unwrap_or_default();
+        let required = of.flag("required", false);
         EntityForParameter {
             variable: read::path(of.text("variable").unwrap_or_default()),
             entity: of.string("entity"),
-            required: of.flag("required", false),
-            prompt: of.localized("prompt").unwrap_or_default(),
+            required,
+            asks: required || !prompt.is_blank(),
+            prompt,
             reprompt: of.list("reprompt", |it| LocalizedText::from(it.0)),
         }
     }

@@ -25,7 +25,7 @@ pub(super) struct Checker<'v> {
 }
 
 impl<'v> Checker<'v> {
-    /// Looks at a document.
+    /// A checker of a document.
     pub fn of(source: &'v Value) -> Checker<'v> {
         let main = source.get("default_locale").and_then(Value::as_str);
         let declared = source.get("locales").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);

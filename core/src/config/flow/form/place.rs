@@ -34,12 +34,12 @@ impl<'p> Place<'p> {
         Place { parent: None, step: Step::Document, owner: Owner::default() }
     }
 
-    /// The place of a member.
+    /// A member of what stands here.
     pub fn member(&'p self, name: &'p str) -> Place<'p> {
         Place { parent: Some(self), step: Step::Member(name), owner: self.owner }
     }
 
-    /// The place of an item.
+    /// An element of what stands here.
     pub fn item(&'p self, at: usize) -> Place<'p> {
         Place { parent: Some(self), step: Step::Item(at), owner: self.owner }
     }

@@ -121,7 +121,7 @@ impl<'c> Walk<'c> {
         match self.ready(node, tool, args) {
             Ready::Answered(result) => self.nobody_asked(result),
             Ready::Asks(call) => {
-                let tried = tries(&self.door, &call, &self.here()).await;
+                let tried = tries(&self.door, &call, &self.here(), self.effects_left()).await;
                 self.result(&call, &tried)
             }
         }
@@ -143,7 +143,7 @@ impl<'c> Walk<'c> {
                 return Err(Failure::new(status_code(reply.status), format!("the service answered {}", reply.status)));
             }
             let body = parsed(&reply.body);
-            call.tool.into_iter().flat_map(|it| &it.outputs).try_for_each(|it| self.take_output(it, &body))?;
+            call.tool.into_iter().flat_map(|it| &it.outputs).try_for_each(|it| self.take_output(it, &body, &call.here))?;
             Ok(body)
         });
         match taken {

@@ -78,9 +78,11 @@ impl<'c> Walk<'c> {
                 Judged::Finish | Judged::RequestHuman => continue,
             });
         }
-        let (door, here) = (self.door.clone(), self.here());
+        let (door, here, left) = (self.door.clone(), self.here(), self.effects_left());
+        // What is left is shared: together they must not ask for more.
+        let most = left / made.len().max(1);
         let asks = made.iter().filter_map(|it| if let Ready::Asks(call) = it { Some(call) } else { None });
-        let mut tried = together(asks.map(|it| Box::pin(tries(&door, it, &here)) as Pending<'_, Tried>).collect()).await.into_iter();
+        let mut tried = together(asks.map(|it| Box::pin(tries(&door, it, &here, most)) as Pending<'_, Tried>).collect()).await.into_iter();
         for (call, ready) in calls.iter().zip(&made) {
             let result = match ready {
                 Ready::Answered(result) => result.clone(),

@@ -16,8 +16,8 @@ use crate::assistant::run::Running;
 use crate::drive::Host;
 use crate::http::assistant::{body, named, no_assistant, number};
 use crate::http::error::{ApiError, not_found};
-use crate::store::assistant::{draft, version};
 use crate::store;
+use crate::store::assistant::{draft, version};
 
 /// Who builds an assistant sees how answers come about.
 const SEES: Sees = Sees { debug: true };

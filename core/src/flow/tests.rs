@@ -1,0 +1,130 @@
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::pack::Pack;
+use crate::turn::{
+    Abandon, Answer, Completion, HttpReply, Loaded, Outcome, ProgramRef, Reply, Request, Slice, Turn, TurnInput, UserEvent, Write,
+};
+
+const SERVICES: &str = include_str!("../../../tests/packs/flow/services.json");
+const MESSAGES: &str = include_str!("../../../tests/packs/flow/messages.json");
+
+/// Noon of 2026-01-01.
+const AT: i64 = 1_767_268_800_000;
+
+fn config(pack: &str) -> Arc<Config> {
+    Arc::new(Pack::parse(pack).unwrap().compile().0)
+}
+
+fn start(config: &Arc<Config>, session: Option<Value>, event: Value) -> (Turn, Slice) {
+    let input = TurnInput {
+        turn: "t".to_owned(),
+        conversation: "s-1".to_owned(),
+        at: AT,
+        seed: 1,
+        program: ProgramRef::Flow,
+        event: UserEvent::of_flow(event),
+        session: Loaded { flow: session.map(Box::new), ..Loaded::default() },
+    };
+    Turn::start(input, Arc::clone(config)).unwrap()
+}
+
+fn stored(outcome: &Outcome) -> Option<Value> {
+    outcome.writes.iter().find_map(|it| if let Write::Flow { state } = it { Some((**state).clone()) } else { None })
+}
+
+fn answer(outcome: &Outcome) -> Value {
+    (**outcome.flow.as_ref().unwrap()).clone()
+}
+
+fn text(text: &str) -> Value {
+    json!({"type": "user.message", "text": text})
+}
+
+/// The session after its start and these messages, none of which waits for anything.
+fn session(config: &Arc<Config>, messages: &[&str]) -> Value {
+    let begin = json!({"type": "session.start"});
+    let events = [begin].into_iter().chain(messages.iter().map(|it| text(it)));
+    events.fold(None, |session, event| stored(&start(config, session, event).1.end.unwrap())).unwrap()
+}
+
+#[test]
+fn a_session_that_cannot_be_read_fails_and_stays_as_it_is() {
+    let config = config(SERVICES);
+    let mut newer = session(&config, &[]);
+    newer["schema_version"] = json!("2.0");
+    for unreadable in [newer, json!({}), json!({"schema_version": "1.0", "stack": 5}), json!(null)] {
+        let outcome = start(&config, Some(unreadable.clone()), text("flaky")).1.end.unwrap();
+        let said = answer(&outcome);
+        assert_eq!((&said["status"], &said["debug"]["stop_reason"]), (&json!("failed"), &json!("state_unreadable")), "{unreadable}");
+        assert_eq!(said["messages"][0]["text"], "Something went wrong.");
+        assert_eq!((stored(&outcome), &said["session_id"]), (None, &json!("s-1")));
+    }
+}
+
+#[test]
+fn an_abandoned_turn_leaves_a_session_that_goes_on() {
+    let config = config(SERVICES);
+    let before = session(&config, &[]);
+    for (why, reason) in [(Abandon::Timeout, "turn_timeout"), (Abandon::Lost, "turn_lost")] {
+        let (mut turn, slice) = start(&config, Some(before.clone()), text("flaky"));
+        assert_eq!((slice.effects.len(), slice.end), (1, None));
+        let outcome = turn.abandon(why, AT + 120_000).unwrap().end.unwrap();
+        let said = answer(&outcome);
+        assert_eq!((&said["status"], &said["debug"]["stop_reason"]), (&json!("awaiting_input"), &json!(reason)));
+        assert_eq!(said["messages"].as_array().map(Vec::len), Some(1));
+        assert_eq!(said["messages"][0]["text"], "Something went wrong.");
+        let after = stored(&outcome).unwrap();
+        assert_eq!((after["stack"].as_array().map(Vec::len), &after["awaiting"]), (Some(1), &Value::Null));
+        assert_eq!((&after["vars"]["_active_intent_id"], &after["turn"]), (&Value::Null, &json!(1)));
+        assert_eq!(
+            start(&config, Some(after), text("undefined")).1.end.map(|it| answer(&it)["status"].clone()),
+            Some(json!("awaiting_input"))
+        );
+    }
+}
+
+#[test]
+fn a_service_may_ask_for_a_longer_wait_but_not_for_a_long_one() {
+    let config = config(SERVICES);
+    for (asked, slept) in
+        [(None, Some(200)), (Some(100), Some(200)), (Some(3000), Some(3000)), (Some(10_000), Some(10_000)), (Some(10_001), None)]
+    {
+        let (mut turn, slice) = start(&config, Some(session(&config, &[])), text("flaky"));
+        let reply = HttpReply { status: 429, body: String::new(), retry_after_ms: asked };
+        let done = Completion { id: slice.effects[0].id, at: AT, outcome: Answer::Ok(Reply::Http(reply)) };
+        let next = turn.resume(vec![done]).unwrap();
+        let pause = next.effects.first().and_then(|it| if let Request::Sleep(sleep) = &it.request { Some(sleep.ms) } else { None });
+        assert_eq!((pause, next.end.is_some()), (slept, slept.is_none()), "{asked:?}");
+    }
+}
+
+#[test]
+fn a_seeded_variant_follows_from_session_turn_and_node() {
+    let config = config(MESSAGES);
+    let variant = |turns: usize| {
+        let before = session(&config, &vec!["variants"; turns]);
+        let said = answer(&start(&config, Some(before), text("variants")).1.end.unwrap());
+        said["messages"].as_array().and_then(|it| it.last()).map(|it| it["text"].clone())
+    };
+    let said: Vec<_> = (0..12).map(variant).collect();
+    assert_eq!(said, (0..12).map(variant).collect::<Vec<_>>());
+    assert!(said.contains(&Some(json!("x"))) && said.contains(&Some(json!("y"))));
+}
+
+#[test]
+fn a_session_that_grows_too_large_stays_as_it_was() {
+    let config = config(MESSAGES);
+    let before = session(&config, &[]);
+    let mut large = before;
+    large["vars"]["much"] = json!("x".repeat(250 * 1024));
+    let outcome = start(&config, Some(large.clone()), text("local")).1.end.unwrap();
+    assert_eq!(answer(&outcome)["messages"][0]["text"], "english");
+    large["vars"]["much"] = json!("x".repeat(256 * 1024));
+    let outcome = start(&config, Some(large), text("local")).1.end.unwrap();
+    let said = answer(&outcome);
+    assert_eq!((&said["debug"]["stop_reason"], stored(&outcome)), (&json!("state_too_large"), None));
+    assert_eq!(said["messages"].as_array().map(Vec::len), Some(1));
+}

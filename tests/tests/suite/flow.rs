@@ -1,0 +1,78 @@
+//! The talks of flow documents in the core: whole, saved as JSON after every completion, and abandoned wherever they wait.
+
+use std::sync::Arc;
+
+use convengine_core::turn::{Abandon, Journal, Outcome, Turn};
+use convengine_server::play::{CorePlayer, PackReport, Suspend, play_core};
+use convengine_tests::{explained, flows};
+use serde_json::json;
+
+#[test]
+fn every_talk_is_as_expected() {
+    let mut explained = explained().unwrap();
+    let reports: Vec<PackReport> = flows().unwrap().iter().map(|it| play_core(&it.pack, Suspend::Never, &mut explained)).collect();
+    let failed: Vec<String> = reports.iter().filter(|it| !it.passed()).map(|it| format!("{it:#?}")).collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(reports.len() > 60, "only {} talks were played", reports.len());
+}
+
+#[test]
+fn a_talk_is_named_after_what_it_shows() {
+    for case in flows().unwrap() {
+        let file = case.path.file_stem().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+        assert!(file == case.pack.name || file == "bank", "{file} is named {}", case.pack.name);
+        assert!(!case.pack.about.is_empty(), "{file} does not say what it is about");
+    }
+}
+
+#[test]
+fn a_turn_saved_after_every_completion_ends_the_same() {
+    let mut suspensions = 0;
+    for case in flows().unwrap() {
+        let mut whole = CorePlayer::new(&case.pack, Suspend::Never);
+        let mut saved = CorePlayer::new(&case.pack, Suspend::Always);
+        for turn in 0..case.pack.turns.len() {
+            let a = whole.play(turn).unwrap();
+            let b = saved.play(turn).unwrap_or_else(|error| panic!("{} turn {turn}: {error:#}", case.pack.name));
+            assert_eq!((&a.hash, &a.state_hash), (&b.hash, &b.state_hash), "{} turn {turn}", case.pack.name);
+            assert_eq!(a.journal, b.journal, "{} turn {turn}", case.pack.name);
+            suspensions += b.journal.entries.len();
+        }
+    }
+    assert!(suspensions > 60, "only {suspensions} suspensions were tried");
+}
+
+#[test]
+fn a_turn_abandoned_where_it_waits_leaves_a_session_at_its_root() {
+    let mut waits = 0;
+    for case in flows().unwrap() {
+        let mut player = CorePlayer::new(&case.pack, Suspend::Never);
+        for number in 0..case.pack.turns.len() {
+            let whole = player.play(number).unwrap();
+            for answered in 0..whole.journal.entries.len() {
+                let place = format!("{} turn {number} after {answered} answers", case.pack.name);
+                let mut journal = whole.journal.clone();
+                journal.entries.truncate(answered);
+                let why = if answered.is_multiple_of(2) { Abandon::Timeout } else { Abandon::Lost };
+                let outcome = abandoned(journal, &player, why);
+                let said = outcome.flow.as_deref().cloned().unwrap_or_default();
+                let reason = if why == Abandon::Timeout { "turn_timeout" } else { "turn_lost" };
+                assert_eq!(said["debug"]["stop_reason"], json!(reason), "{place}");
+                assert_eq!((&said["status"], &said["awaiting"]), (&json!("awaiting_input"), &json!(null)), "{place}");
+                assert!(said["messages"].as_array().is_some_and(|it| !it.is_empty()), "{place}");
+                assert!(outcome.state.starts_with("root/"), "{place} stands at {}", outcome.state);
+                waits += 1;
+            }
+        }
+    }
+    assert!(waits > 60, "only {waits} waits were tried");
+}
+
+/// Gives a turn up, and sees that its journal does so again.
+fn abandoned(journal: Journal, player: &CorePlayer, why: Abandon) -> Outcome {
+    let (mut turn, _) = Turn::restore(journal, Arc::clone(&player.config)).unwrap();
+    let outcome = turn.abandon(why, turn.now() + 7).unwrap().end.unwrap();
+    let (_, replayed) = Turn::restore(turn.journal().clone(), Arc::clone(&player.config)).unwrap();
+    assert_eq!(replayed.end.as_ref(), Some(&outcome));
+    outcome
+}
