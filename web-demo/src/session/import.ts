@@ -32,6 +32,7 @@ export async function importText(simulator: Simulator, text: string, name: strin
   const value = JSON.parse(text) as unknown;
   if (isPack(value)) {
     await simulator.open(text);
+    simulator.restart();
     return { verdict: 'The pack is open.', turns: 0, equal: 0, left: [], found: [] };
   }
   return ofAudit(simulator, value, text);
@@ -39,13 +40,13 @@ export async function importText(simulator: Simulator, text: string, name: strin
 
 function isPack(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return 'tables' in value || ('name' in value && 'turns' in value);
+  return 'tables' in value || ('name' in value && ('turns' in value || 'documents' in value));
 }
 
 /** The pack that is open stands for the configuration, which an audit trail does not tell. */
 async function ofAudit(simulator: Simulator, value: unknown, text: string): Promise<Imported> {
   const { conversationId, turns, left } = fromAudit(value);
-  simulator.restart();
+  simulator.tree.show(undefined);
   const stays = simulator.stays();
   let parent: Turn | undefined;
   const differences: string[] = [];

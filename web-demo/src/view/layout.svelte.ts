@@ -18,6 +18,12 @@ export interface RowName {
   id: string;
 }
 
+/** A node of a flow document. */
+export interface NodeName {
+  graph: string;
+  id: string;
+}
+
 /** Which areas are seen, on screens that do not have room for all of them. */
 class Layout {
   area = $state<Area>('chat');
@@ -26,6 +32,8 @@ class Layout {
   tab = $state<Tab>('diff');
   /** The row that the configuration is asked to show. */
   row = $state.raw<RowName>();
+  /** The node of a flow document that the configuration is asked to show. */
+  node = $state.raw<NodeName>();
   dialog = $state<Dialog>();
   private opener: Element | null = null;
 
@@ -45,6 +53,12 @@ class Layout {
   /** Shows a row in the configuration. */
   showRow(table: string, id: string): void {
     this.row = { table, id };
+    this.go('config', false);
+  }
+
+  /** Shows a node in the graph of the configuration. */
+  showNode(graph: string, id: string): void {
+    this.node = { graph, id };
     this.go('config', false);
   }
 
