@@ -182,7 +182,8 @@ function lines(graph: FlowGraph, nodes: Placed[], bends: Bends): Line[] {
   const leaving = new Map<string, FlowEdge[]>();
   for (const edge of graph.edges) leaving.set(edge.source, [...(leaving.get(edge.source) ?? []), edge]);
   // Edges of one node leave it in the order of where they lead, so that they do not cross at once.
-  for (const edges of leaving.values()) edges.sort((a, b) => (at.get(a.target)?.x ?? 0) - (at.get(b.target)?.x ?? 0));
+  const leads = (it: FlowEdge) => bends.get(it)?.[0]?.x ?? at.get(it.target)?.x ?? 0;
+  for (const edges of leaving.values()) edges.sort((a, b) => leads(a) - leads(b));
   return graph.edges.flatMap((edge) => {
     const [from, to] = [at.get(edge.source), at.get(edge.target)];
     if (!from || !to) return [];

@@ -7,7 +7,7 @@ export const AREAS = ['chat', 'timeline', 'inspector', 'config'] as const;
 export type Area = (typeof AREAS)[number];
 
 /** The parts of the inspector. */
-export type Tab = 'diff' | 'why' | 'tree' | 'params' | 'row' | 'effect';
+export type Tab = 'diff' | 'why' | 'vars' | 'tree' | 'params' | 'row' | 'effect';
 
 /** What is shown above everything else. */
 export type Dialog = 'samples' | 'import' | 'export' | 'share' | 'commands';
