@@ -70,7 +70,7 @@ export const samples: Sample[] = [
     title: 'Bank assistant as a flow',
     about: 'A flow document: a PIN in a graph of its own, buttons, cards, and a service that may fail. The graph shows where it stands.',
     tries: [
-      { title: 'Let the service fail in turn 4', turn: 4, fault: 'unreachable', on: 'http' },
+      { title: 'Let the service refuse in turn 4', turn: 4, fault: 'denied', on: 'http' },
       { title: 'Say something else than a PIN in turn 3', turn: 3, say: 'I forgot it' },
       { title: 'Look at the node that says the balance', node: { graph: 'g_balance', id: 'b_say' } },
     ],

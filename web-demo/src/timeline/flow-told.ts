@@ -2,10 +2,12 @@ import type { JsonObject } from '../types';
 
 type Say = (it: (key: string) => string, payload: JsonObject) => string;
 
+const sure = (confidence: string) => (confidence === '' ? '' : String(Number(Number(confidence).toFixed(2))));
+
 /** How what happens in a walk is told. */
 export const FLOW_SAID: Record<string, [name: string, detail: Say]> = {
   event: ['Event', (it) => it('event')],
-  'intent.match': ['Intent', (it) => [it('intent_id') || 'none', it('source') && `by ${it('source').replaceAll('_', ' ')}`, it('confidence')].filter(Boolean).join(' ')],
+  'intent.match': ['Intent', (it) => [it('intent_id') || 'none', it('source') && `by ${it('source').replaceAll('_', ' ')}`, sure(it('confidence'))].filter(Boolean).join(' ')],
   'intent.rejected': ['Intent refused', (it) => it('intent_id')],
   'intent.unsure': ['Intent not sure enough', (it) => it('intent_id')],
   'node.error': ['Node failed', (it) => `${it('name') || it('node')}: ${it('code')}${it('message') ? `, ${it('message')}` : ''}`],
