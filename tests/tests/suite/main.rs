@@ -19,6 +19,7 @@ mod embed;
 mod export;
 mod extension;
 mod faults;
+mod flow_page;
 mod foreign;
 mod fuzz;
 mod http;

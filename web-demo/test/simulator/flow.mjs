@@ -26,7 +26,7 @@ export async function flow(page) {
 
 /** Writes another text into the node that answered, and then something that is no node's data. */
 async function edited(page) {
-  await page.getByRole('option', { name: /^Low balance warning,/ }).click();
+  await page.getByRole('option', { name: /^Low balance warning/ }).click();
   const field = page.getByRole('textbox', { name: /^Data of Low balance warning/ });
   await field.waitFor({ timeout: WITHIN_MS });
   await field.fill('{"blocks": [{"kind": "text", "text": "Mind your {{ session.account.balance }}."}]}');
