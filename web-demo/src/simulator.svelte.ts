@@ -6,7 +6,7 @@ import { bringBack, Looking } from './looking';
 import { ReachState } from './reach.svelte';
 import { recorded } from './run/recorded';
 import { syntaxOf, type SyntaxFault } from './syntax';
-import { START } from './flow/event';
+import { START, type FlowEvent } from './flow/event';
 import { playsFlow } from './flow/plays';
 import { sampleOf, samples, type Sample } from './samples';
 import type { Said } from './session/saved';
@@ -175,13 +175,13 @@ export class Simulator {
   }
 
   /** Begins a new conversation; the others stay as branches. A flow speaks first. */
-  restart(): void {
+  restart(begins: FlowEvent = START): void {
     this.tree.show(undefined);
-    if (this.flow) void this.starts();
+    if (this.flow) void this.starts(begins);
   }
 
-  private starts(): Promise<Turn> {
-    return this.run(new Turn(++this.lastTurn, undefined, this.said({ message: '', event: START }, undefined)));
+  private starts(event = START): Promise<Turn> {
+    return this.run(new Turn(++this.lastTurn, undefined, this.said({ message: '', event }, undefined)));
   }
 
   /** Says something at the end of the branch that is shown, or after another turn. */

@@ -30,6 +30,11 @@ export async function importText(simulator: Simulator, text: string, name: strin
   }
   spans(text);
   const value = JSON.parse(text) as unknown;
+  if ((value as { doc?: unknown } | null)?.doc === 'conversation_flow') {
+    await simulator.open(`{\n"name": ${JSON.stringify(name.replace(/(\.flow)?\.json$/i, ''))},\n"documents": [\n${text.trim()}\n]\n}\n`);
+    simulator.restart();
+    return { verdict: 'The flow document is open, as a pack of its own.', turns: 0, equal: 0, left: [], found: [] };
+  }
   if (isPack(value)) {
     await simulator.open(text);
     simulator.restart();
