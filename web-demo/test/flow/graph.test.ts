@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { documentOf, type FlowGraph } from '../../src/flow/graph';
 import { drawing, HEIGHT, WIDTH } from '../../src/flow/layout';
 import { assistantOf, playsFlow } from '../../src/flow/plays';
-import { framesAt, walked } from '../../src/flow/walked';
+import { framesAt, framesOf, walked } from '../../src/flow/walked';
 import { packs } from '../demo';
 import { Script } from '../timeline/turn';
 import { BANK } from './bank';
@@ -118,6 +118,15 @@ describe('where a session stands', () => {
     expect(framesAt(record, 0).map((it) => `${it.graph}/${it.node}`)).toEqual(['root/r_wait', 'g_balance/b_intent']);
     expect(framesAt(record, 1).map((it) => `${it.graph}/${it.node}`)).toEqual(['root/r_wait', 'g_other/o']);
     expect(framesAt(undefined, undefined)).toEqual([]);
+  });
+
+  it('is the node that a turn has come to, while it runs', () => {
+    const running = { notices: turn.notices.slice(0, 3), record: undefined, parent: { ended: turn } };
+    expect(framesOf(running, undefined).map((it) => it.node)).toEqual(['r_wait', 'b_auth']);
+    expect(framesOf({ ...running, notices: [] }, undefined)).toEqual(framesAt(turn.record, undefined));
+    expect(framesOf({ ...running, parent: undefined }, undefined).map((it) => it.node)).toEqual(['b_auth']);
+    expect(framesOf({ notices: [], record: turn.record, parent: undefined }, undefined)).toHaveLength(3);
+    expect(framesOf(undefined, undefined)).toEqual([]);
   });
 
   it('has a path of nodes and edges', () => {
