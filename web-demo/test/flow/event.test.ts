@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { eventOf, eventWords, isSpoken, START, type FlowEvent } from '../../src/flow/event';
 import { linkTo } from '../../src/flow/link';
+import { nodeNamed, nodeOfStep } from '../../src/flow/named';
 import { buttonsOf, isOver, messagesOf, sessionOf, timersOf, type Message } from '../../src/flow/session';
 import { aroundTurn } from '../../src/inspector/flow-session';
 import { messageText } from '../../src/protocol';
@@ -10,7 +11,7 @@ import { decode, encode } from '../../src/session/share';
 import { standing } from '../../src/standing';
 import { itemsOf, stepsOf } from '../../src/timeline/items';
 import { saidAfter } from '../../src/typed';
-import type { Outcome } from '../../src/types';
+import type { Json, Outcome } from '../../src/types';
 import { Script } from '../timeline/turn';
 
 const TO = { main: 'id', flow: true };
@@ -124,5 +125,16 @@ describe('linkTo', () => {
     expect(linkTo(' https://bank.example/a ')).toBe('https://bank.example/a');
     expect(['javascript:alert(1)', 'data:text/html,x', '/a', undefined].map(linkTo)).toEqual([undefined, undefined, undefined, undefined]);
     expect(eventOf(undefined)).toBeUndefined();
+  });
+});
+
+describe('a node', () => {
+  it('is named by what is told of it, and by its step', () => {
+    const told = (stage: string, payload: Json) => nodeNamed({ seq: 0, at: 0, kind: 'audit', stage, payload });
+    expect(told('edge', { graph: 'g', node: 'n', target: 't' })).toEqual({ graph: 'g', id: 'n' });
+    expect(told('edge', { node: 'n' })).toBeUndefined();
+    expect(told('RULE_MATCH', { graph: 'g', node: 'n' })).toBeUndefined();
+    expect(told('edge', null)).toBeUndefined();
+    expect([nodeOfStep('g/n'), nodeOfStep('RulesStep')]).toEqual([{ graph: 'g', id: 'n' }, undefined]);
   });
 });
