@@ -101,8 +101,11 @@ export default defineConfig({
   base: './',
   plugins: [svelte({ configFile: false }), contentPolicy(), offline(), compressedAhead()],
   resolve: {
-    // The engine is compiled after the types are checked, so it is imported by a name that `engine.d.ts` declares.
-    alias: { 'convengine-wasm': fileURLToPath(new URL('./src/wasm/convengine_wasm.js', import.meta.url)) },
+    // The engines are compiled after the types are checked, so they are imported by names that `engine.d.ts` declares.
+    alias: [
+      { find: /^convengine-wasm$/, replacement: fileURLToPath(new URL('./src/wasm/convengine_wasm.js', import.meta.url)) },
+      { find: /^convengine-wasm-flow$/, replacement: fileURLToPath(new URL('./src/wasm-flow/convengine_wasm.js', import.meta.url)) },
+    ],
   },
   worker: { format: 'es' },
   server: { fs: { allow: ['..'] } },

@@ -121,6 +121,14 @@ pub fn demo(name: &str) -> Result<Case> {
     case(root().join("tests/packs/demo").join(name))
 }
 
+/// A pack or a talk about a flow document.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn flow(name: &str) -> Result<Case> {
+    case(root().join("tests/packs/flow").join(name))
+}
+
 /// A talk.
 ///
 /// # Errors

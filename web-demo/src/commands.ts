@@ -1,3 +1,4 @@
+import { sessionOf, stackOf } from './flow/session';
 import { samples } from './samples';
 import type { Simulator } from './simulator.svelte';
 import type { Turn } from './turn.svelte';
@@ -20,7 +21,7 @@ export function commands(simulator: Simulator): Command[] {
   const turn = tree.cursor?.turn;
   const anyway: Command[] = [
     ...AREAS.map((it) => ({ name: `Go to the ${AREA_NAMES[it]}`, keys: 'F6', run: () => layout.go(it) })),
-    { name: 'New conversation', run: () => (simulator.restart(), layout.go('chat')) },
+    { name: 'New conversation', run: () => (simulator.restart(next.start), layout.go('chat')) },
     { name: 'New chat with the same id: the next message resets the conversation', run: () => ((next.reset = true), layout.go('chat')) },
     { name: 'The next message comes the next day', run: () => ((next.wait = NEXT_DAY), layout.go('chat')) },
     { name: 'Play the turns of the pack', run: () => void simulator.playPack() },
@@ -38,6 +39,7 @@ export function commands(simulator: Simulator): Command[] {
     { name: `Turn ${singleKeys.on ? 'off' : 'on'} the keys b [ ] { }`, run: () => singleKeys.toggle() },
     { name: 'Undo changes of the pack', run: () => simulator.revert() },
   ];
+  if (simulator.flow) anyway.push({ name: 'Show the graph, and the node at which the session stands', run: () => layout.showNode(...standsAt(turn)) });
   if (tree.canMove(1)) anyway.unshift({ name: 'Redo: forward to the branch that was shown after this one', keys: 'Alt →', run: () => tree.move(1) });
   if (tree.canMove(-1)) anyway.unshift({ name: 'Undo: back to the branch that was shown before', keys: 'Alt ←', run: () => tree.move(-1) });
   if (!turn) return anyway;
@@ -57,6 +59,12 @@ export function commands(simulator: Simulator): Command[] {
   }
   const branches = tree.branches.filter((it) => it.tip !== tree.head);
   return [...shown, ...anyway, ...branches.map((it) => ({ name: `Show ${it.name}: ${it.reason || 'from the beginning'}`, run: () => tree.show(it.tip) }))];
+}
+
+/** The graph and the node at which a session stands after a turn. */
+function standsAt(turn: Turn | undefined): [graph: string, node: string] {
+  const { graph = '', node = '' } = stackOf(sessionOf(turn?.record)).at(-1) ?? {};
+  return [graph, node];
 }
 
 /** The single key of a command, unless those are turned off. */

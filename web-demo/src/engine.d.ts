@@ -1,4 +1,4 @@
-/** The engine as wasm-bindgen writes it to `src/wasm`. */
+/** The engine of control tables, as wasm-bindgen writes it to `src/wasm`. */
 declare module 'convengine-wasm' {
   export default function init(): Promise<unknown>;
 
@@ -60,4 +60,9 @@ declare module 'convengine-wasm' {
     /** Gives the engine's memory back. */
     free(): void;
   }
+}
+
+/** The engine of flow documents, as wasm-bindgen writes it to `src/wasm-flow`. */
+declare module 'convengine-wasm-flow' {
+  export { default, conversation_id, Engine } from 'convengine-wasm';
 }

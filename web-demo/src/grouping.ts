@@ -15,10 +15,18 @@ export type Tone = 'bad' | 'held' | 'hit' | 'calm' | 'idle';
 
 /** Tells from its name how a stage should catch the eye. */
 export function tone(stage: string): Tone {
+  if (/^[a-z]/.test(stage)) return toneOfWalk(stage);
   if (/ERROR|FAIL/.test(stage)) return 'bad';
   if (/BLOCK|DENY|REJECT|EXPIRED|COLLISION|CLARIFICATION|IGNORED/.test(stage)) return 'held';
   if (/NO_MATCH|SKIP|NO_TOOLS|NO_CHANGE|NOT_|PROMPT_RENDERING/.test(stage)) return 'idle';
   return /MATCH|RESOLVED|APPLIED|ACCEPT|EXECUTED|TOOL_RESULT|ASSISTANT_OUTPUT/.test(stage) ? 'hit' : 'calm';
+}
+
+/** Of what happens in a walk through a flow. */
+function toneOfWalk(stage: string): Tone {
+  if (/^(node\.error|gives_up|llm\.(failed|invalid)|guard\.)/.test(stage)) return 'bad';
+  if (/(invalid|rejected|unsure|ambiguous|undefined|expr\.error|no_input|late|abandoned|unwired)/.test(stage)) return 'held';
+  return /^(intent\.match|route|button|entity\.(filled|prefilled))/.test(stage) ? 'hit' : 'calm';
 }
 
 function isPlain(value: Json): boolean {

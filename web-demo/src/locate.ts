@@ -10,10 +10,32 @@ export interface Place {
 
 /** Finds the place of an issue's path, such as `ce_rule[3].match_pattern`, in the text of a pack: a row is named by its id. */
 export function locate(pack: string, root: Span, path: string): Place | undefined {
+  if (path === '' || path.startsWith('/')) return inDocument(pack, root, path);
   const keys = [...path.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map((it) => it[1] ?? it[0]);
   const tables = root.members?.get('tables');
   const span = follow(pack, root, keys) ?? (tables && follow(pack, tables, keys));
   return span && { start: span.start, end: span.end, line: position(pack, span.start).line };
+}
+
+/** Follows a JSON pointer as far as it goes. */
+export function pointed(root: Span, pointer: string): Span {
+  let span = root;
+  for (const key of pointer.split('/').slice(1)) {
+    const name = key.replaceAll('~1', '/').replaceAll('~0', '~');
+    const next: Span | undefined = span.members?.get(name) ?? span.elements?.[Number(name)];
+    if (!next) break;
+    span = next;
+  }
+  return span;
+}
+
+/** The place that an issue of a flow document points at. */
+function inDocument(pack: string, root: Span, pointer: string): Place | undefined {
+  const doc = (it: Span) => it.members?.get('doc');
+  const document = root.members?.get('documents')?.elements?.find((it) => pack.slice(doc(it)?.start, doc(it)?.end) === '"conversation_flow"');
+  if (!document) return undefined;
+  const { start, end } = pointed(document, pointer);
+  return { start, end, line: position(pack, start).line };
 }
 
 /** Follows the path as far as it goes: an issue about an absent column still leads to its row. */

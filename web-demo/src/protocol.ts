@@ -158,8 +158,9 @@ export interface Failure {
 export function messageText(it: Said): string {
   if (it.text !== undefined) return it.text;
   const text = (value: Json) => JSON.stringify(value);
+  const event = it.event === undefined ? '' : `,"flow":${it.event}`;
   return (
     `{"conversation_id":${text(it.conversationId)},"message":${text(it.message)},"reset":${it.reset},` +
-    `"input_params":${it.inputParams.trim() || '{}'},"at":${it.at},"seed":${it.seed}}`
+    `"input_params":${it.inputParams.trim() || '{}'},"at":${it.at},"seed":${it.seed}${event}}`
   );
 }

@@ -4,7 +4,8 @@ import type { FaultName } from './run/fault';
 export type Try =
   | { title: string; turn: number; say: string }
   | { title: string; turn: number; fault: FaultName; on: string }
-  | { title: string; row: { table: string; id: string } };
+  | { title: string; row: { table: string; id: string } }
+  | { title: string; node: { graph: string; id: string } };
 
 /** A pack that comes with the page. */
 export interface Sample {
@@ -63,6 +64,17 @@ export const samples: Sample[] = [
       { title: 'Look at the tool’s call', row: { table: 'ce_http_tool', id: '1' } },
     ],
     load: () => raw(import('../../tests/packs/tools/order_diagnostics.json?raw')),
+  },
+  {
+    name: 'bank_desk',
+    title: 'Bank assistant as a flow',
+    about: 'A flow document: a PIN in a graph of its own, buttons, cards, and a service that may fail. The graph shows where it stands.',
+    tries: [
+      { title: 'Let the service refuse in turn 4', turn: 4, fault: 'denied', on: 'http' },
+      { title: 'Say something else than a PIN in turn 3', turn: 3, say: 'I forgot it' },
+      { title: 'Look at the node that says the balance', node: { graph: 'g_balance', id: 'b_say' } },
+    ],
+    load: () => raw(import('../../tests/packs/flow/bank_desk.json?raw')),
   },
 ];
 

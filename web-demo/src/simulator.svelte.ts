@@ -6,11 +6,13 @@ import { bringBack, Looking } from './looking';
 import { ReachState } from './reach.svelte';
 import { recorded } from './run/recorded';
 import { syntaxOf, type SyntaxFault } from './syntax';
+import { START, type FlowEvent } from './flow/event';
+import { playsFlow } from './flow/plays';
 import { sampleOf, samples, type Sample } from './samples';
 import type { Said } from './session/saved';
 import { Tree } from './tree.svelte';
 import { Turn } from './turn.svelte';
-import type { Other, Recalled, Typed } from './typed';
+import { saidAfter, type Other, type Recalled, type Typed } from './typed';
 import type { Issue } from './types';
 
 export type { Other, Recalled, SyntaxFault, Typed };
@@ -22,9 +24,6 @@ export type PlacedIssue = Issue & { place: Place | undefined };
 export type PackState = 'loading' | 'applied' | 'edited' | 'refused';
 
 const PAUSE_MS = 150;
-/** The clock of a new conversation, 2026-01-01T09:00:00Z: that of packs and talks. */
-const BEGINS_AT = 1_767_258_000_000;
-const BETWEEN_TURNS_MS = 60_000;
 
 /** All that the page shows and does. */
 export class Simulator {
@@ -36,6 +35,8 @@ export class Simulator {
   syntax = $state.raw<SyntaxFault>();
   failure = $state.raw<EngineError>();
   hash = $state('');
+  /** Whether the pack that runs plays a flow document. */
+  flow = $state(false);
   /** The turns that the pack brings along. */
   scripted = $state.raw<Said[]>([]);
   /** A quiet remark of the page, told politely. */
@@ -153,10 +154,13 @@ export class Simulator {
   async apply(): Promise<void> {
     clearTimeout(this.pause);
     const before = this.running;
+    const { flow } = this;
     // Nobody waits any more for what the last edit was played for.
     this.edited?.turns.forEach((it) => it.running && this.stop(it));
     await this.load(true).catch(() => {});
     if (this.running === before || this.tree.path.length === 0) return;
+    // What was said to tables means nothing to a flow.
+    if (this.flow !== flow) return this.restart();
     await this.replay('pack edited');
   }
 
@@ -170,16 +174,23 @@ export class Simulator {
     this.edit(this.original);
   }
 
-  /** Begins a new conversation; the others stay as branches. */
-  restart(): void {
+  /** Begins a new conversation; the others stay as branches. A flow speaks first. */
+  restart(begins: FlowEvent = START): void {
     this.tree.show(undefined);
+    if (this.flow) void this.starts(begins);
   }
 
-  /** Says something at the end of the branch that is shown. */
-  async send(typed: Typed): Promise<Turn> {
+  private starts(event = START): Promise<Turn> {
+    return this.run(new Turn(++this.lastTurn, undefined, this.said({ message: '', event }, undefined)));
+  }
+
+  /** Says something at the end of the branch that is shown, or after another turn. */
+  async send(typed: Typed, after?: Turn): Promise<Turn> {
     if (this.packState === 'edited') await this.apply();
-    const parent = this.tree.head;
-    return this.run(new Turn(++this.lastTurn, parent, this.said(typed, parent)));
+    if (this.flow && !this.tree.head) await this.starts();
+    const parent = after ?? this.tree.head;
+    const said = this.said(typed, parent);
+    return this.run(new Turn(++this.lastTurn, parent, said, parent === this.tree.head ? '' : `“${said.message}” after turn ${parent?.number}`));
   }
 
   /** Runs a turn again beside itself, on what stood before it; what its answers had in common with it is used again. */
@@ -235,7 +246,7 @@ export class Simulator {
     // The turns are those of the pack that is being opened.
     await this.loading.catch(() => {});
     const stays = this.stays();
-    this.restart();
+    this.tree.show(undefined);
     const first = this.scripted[0]?.conversationId;
     let turn: Turn | undefined;
     for (const said of this.scripted.filter((it) => !firstAlone || it.conversationId === first)) {
@@ -297,10 +308,8 @@ export class Simulator {
     await this.load(false);
   }
 
-  private said({ message, inputParams = '', reset = false, wait }: Typed, parent: Turn | undefined, like?: Said): Said {
-    const { conversation, conversationId } = like ?? parent?.said ?? { conversation: 'main', conversationId: this.main };
-    const at = like?.at ?? (parent ? parent.said.at + (wait ?? BETWEEN_TURNS_MS) : BEGINS_AT + (wait ?? 0));
-    return { conversation, conversationId, message, inputParams, reset, at, seed: like?.seed ?? (parent?.number ?? 0) + 1 };
+  private said(typed: Typed, parent: Turn | undefined, like?: Said): Said {
+    return saidAfter(typed, parent, { main: this.main, flow: this.flow }, like);
   }
 
   private async run(turn: Turn, again?: Again, by: 'anybody' | 'pack' | 'record' = 'anybody', pack?: string): Promise<Turn> {
@@ -338,7 +347,7 @@ export class Simulator {
   }
 
   private async loadText(strict: boolean): Promise<void> {
-    const text = this.text;
+    const { text } = this;
     this.syntax = syntaxOf(text);
     if (this.syntax) {
       this.issues = [];
@@ -368,6 +377,7 @@ export class Simulator {
     this.packState = loaded.accepted ? 'applied' : 'refused';
     if (!loaded.accepted) return;
     this.hash = loaded.hash;
+    this.flow = playsFlow(this.text);
     this.scripted = loaded.turns;
   }
 

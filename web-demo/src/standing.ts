@@ -10,6 +10,7 @@ export interface Fact {
 
 /** Sums up how a conversation stands: where it is, what is collected, what waits for an answer, what is remembered. */
 export function standing(session: JsonObject): Fact[] {
+  if (Array.isArray(session['stack'])) return ofFlow(session);
   const context = object(session['context']);
   const facts: [name: string, value: string, open?: boolean][] = [
     ['At', [session['intent'], session['state']].filter(Boolean).join(' / ')],
@@ -20,6 +21,20 @@ export function standing(session: JsonObject): Fact[] {
     ['Pending action', ...pending(object(context['pending_action_runtime']))],
     ['For approval', text(object(context['guardrail_pending'])['text']), true],
     ['Remembered', text(object(context['memory'])['session_summary'])],
+  ];
+  return facts.filter((it) => it[1] !== '').map(([name, value, open = false]) => ({ name, value, open }));
+}
+
+/** How a session of a flow stands. */
+function ofFlow(session: JsonObject): Fact[] {
+  const stack = session['stack'] as Json[];
+  const awaiting = object(session['awaiting']);
+  const vars = Object.entries(object(session['vars'])).filter(([key, value]) => !key.startsWith('_') && value !== null);
+  const facts: [name: string, value: string, open?: boolean][] = [
+    ['At', stack.map((it) => `${text(object(it)['graph'])}/${text(object(it)['node'])}`).join(' › ')],
+    ['Status', text(session['status'])],
+    ['Waits for', [text(awaiting['kind']), text(awaiting['variable'])].filter(Boolean).join(' '), true],
+    ['Values', vars.map(([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`).join(', ')],
   ];
   return facts.filter((it) => it[1] !== '').map(([name, value, open = false]) => ({ name, value, open }));
 }

@@ -4,7 +4,7 @@ import type { Simulator } from './simulator.svelte';
 
 /** Tries something on the branch that is shown; tells whether there was something to try it on. */
 export async function tryOut(simulator: Simulator, it: Try): Promise<boolean> {
-  if ('row' in it) return false;
+  if ('row' in it || 'node' in it) return false;
   const turn = simulator.tree.path[it.turn - 1];
   if (!turn) return false;
   if ('say' in it) {

@@ -1,4 +1,10 @@
+import { eventWords, type FlowEvent } from './flow/event';
 import type { Again } from './protocol';
+import type { Said } from './session/saved';
+
+/** The clock of a new conversation, 2026-01-01T09:00:00Z: that of packs and talks. */
+const BEGINS_AT = 1_767_258_000_000;
+const BETWEEN_TURNS_MS = 60_000;
 
 /** What a person says, as it is typed. */
 export interface Typed {
@@ -7,6 +13,19 @@ export interface Typed {
   reset?: boolean;
   /** How much time passes first, in milliseconds. */
   wait?: number;
+  /** What happens to a session of a flow in place of a message. */
+  event?: FlowEvent;
+}
+
+/** Puts what is typed behind a turn, or in the place of one that it is like. */
+export function saidAfter(typed: Typed, parent: { said: Said; number: number } | undefined, to: { main: string; flow: boolean }, like?: Said): Said {
+  const { inputParams = '', reset = false, wait } = typed;
+  const { conversation, conversationId } = like ?? parent?.said ?? { conversation: 'main', conversationId: to.main };
+  const at = like?.at ?? (parent ? parent.said.at + (wait ?? BETWEEN_TURNS_MS) : BEGINS_AT + (wait ?? 0));
+  const event = to.flow ? (typed.event ?? ({ type: 'user.message', text: typed.message } as const)) : undefined;
+  const message = event ? eventWords(event) : typed.message;
+  const seed = like?.seed ?? (parent?.number ?? 0) + 1;
+  return { conversation, conversationId, message, inputParams: event ? '' : inputParams, reset, at, seed, ...(event ? { event: JSON.stringify(event) } : {}) };
 }
 
 /** How a turn is run again. */

@@ -1,3 +1,4 @@
+import type { Answer, Message } from './flow/session';
 import type { Answered, Said } from './session/saved';
 
 /** A JSON value as the page reads it for display. */
@@ -15,6 +16,9 @@ export interface Issue {
   reason: string;
   hint: string;
   rule: string;
+  /** Where it is about a node of a flow document, whose path is then a JSON pointer. */
+  graph?: string;
+  node?: string;
 }
 
 /** What the engine asks its host to do. */
@@ -41,7 +45,7 @@ export interface Completion {
 }
 
 /** Something the engine says about the turn while it runs. */
-export type Notice = AuditNotice | VerboseNotice;
+export type Notice = AuditNotice | VerboseNotice | MessageNotice;
 
 /** A decision as it is written to the audit trail. */
 export interface AuditNotice {
@@ -64,6 +68,14 @@ export interface VerboseNotice {
   [detail: string]: Json;
 }
 
+/** A message of a flow, told as soon as it is said. */
+export interface MessageNotice {
+  seq: number;
+  at: number;
+  kind: 'message';
+  message: Message;
+}
+
 /** How a turn ended. */
 export interface Outcome {
   conversation_id: string;
@@ -73,6 +85,8 @@ export interface Outcome {
   context: Json;
   fault: { code: string; message: string; recoverable: boolean } | null;
   writes: Json[];
+  /** What a session of a flow answers. */
+  flow?: Answer;
 }
 
 /** What one call of the engine brings forth. */

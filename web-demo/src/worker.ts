@@ -1,11 +1,14 @@
-import init, { Engine, conversation_id as conversationId, finds } from 'convengine-wasm';
+import { conversation_id as conversationId, finds, type Engine } from 'convengine-wasm';
 import { drive, type Watch } from './drive';
 import { memberText } from './json-text';
 import { messageText, type Ask, type Decision, type Failure, type PlayedTurn, type Progress, type Reply, type Request, type Run } from './protocol';
 import { answers } from './run/answers';
+import { Programs } from './run/programs';
 import { Turns } from './run/turns';
 import type { Said } from './session/saved';
-import type { Effect, Issue } from './types';
+import { eventOf, eventWords } from './flow/event';
+import { issueOf, type Raw } from './config/issue';
+import type { Effect } from './types';
 
 const QUIET: Watch = { notices: () => {}, effect: () => {}, answer: () => {}, again: () => {} };
 /** A turn that only the pack's script answers. */
@@ -17,8 +20,9 @@ const ALONE: Omit<Run, 'said'> = {
   faults: [],
 };
 
-const turns = new Turns();
-const started = Promise.all([init(), turns.extensions.ready]);
+const programs = new Programs();
+const turns = new Turns(programs);
+const started = Promise.all([programs.ready, turns.extensions.ready]);
 // It has to be here when the network is not.
 void started.then(() => import('./run/auto')).catch(() => {});
 /** Effects that wait for a person, by run and effect. */
@@ -40,6 +44,7 @@ self.onmessage = ({ data }: MessageEvent<Request>) => {
 async function handle(request: Request): Promise<void> {
   try {
     await started;
+    if ('pack' in request && request.pack !== undefined) await programs.load(request.pack);
     say(await perform(request));
   } catch (error) {
     say({ id: request.id, type: 'failed', ...failure(error) });
@@ -86,8 +91,8 @@ function perform(request: Request): Reply | Promise<Reply> {
 }
 
 function load(id: number, pack: string, strict: boolean): Reply {
-  const candidate = new Engine(pack);
-  const issues = JSON.parse(candidate.issues()) as Issue[];
+  const candidate = programs.open(pack);
+  const issues = (JSON.parse(candidate.issues()) as Raw[]).map(issueOf);
   const hash = candidate.hash();
   const scripted = scriptedOf(candidate);
   const errors = new Set(issues.filter((it) => it.severity === 'error').map((it) => `${it.rule} ${it.path}`));
@@ -125,7 +130,7 @@ function decide(id: number, key: string, decision: Decision | 'stop'): Reply {
 
 /** Plays the turns of a pack by its own script alone, and keeps nothing of them. */
 async function play(id: number, pack: string): Promise<Reply> {
-  const engine = new Engine(pack);
+  const engine = programs.open(pack);
   const around = { engine, pack, extensions: turns.extensions, live: NOBODY, watch: QUIET, salt: '', ask: async () => 'stop' as const };
   const played: PlayedTurn[] = [];
   for (const [index, said] of scriptedOf(engine).entries()) {
@@ -139,7 +144,7 @@ async function play(id: number, pack: string): Promise<Reply> {
 }
 
 async function extend(id: number, pack: string, effects: string[]): Promise<Reply> {
-  const caller = new Engine(pack);
+  const caller = programs.open(pack);
   const completions: string[] = [];
   for (const text of effects) {
     const answer = await turns.extensions.answer(caller, JSON.parse(text) as Effect, text);
@@ -158,15 +163,18 @@ function scriptedOf(engine: Engine): Said[] {
     const id = it.conversation_id;
     if (!labels.has(id)) labels.set(id, labels.size === 0 ? 'main' : String.fromCharCode(97 + labels.size));
     const params = memberText(text, 'input_params') ?? '{}';
+    const event = memberText(text, 'flow');
+    const happens = eventOf(event);
     return {
       conversation: labels.get(id) ?? 'main',
       conversationId: id,
-      message: it.message ?? '',
+      message: happens ? eventWords(happens) : (it.message ?? ''),
       inputParams: params === '{}' ? '' : params,
       reset: it.reset,
       at: it.at,
       seed: it.seed,
       text,
+      ...(event === undefined ? {} : { event }),
     };
   });
 }

@@ -79,6 +79,23 @@ const SCREENS = {
     await page.keyboard.press('Enter');
     await page.locator('.branches summary').click();
   },
+  'a flow': async (page) => {
+    await bank(page);
+    await show(page, 'config');
+    await page.locator('.flow-node.active').waitFor();
+  },
+  'a node of a flow': async (page) => {
+    await bank(page);
+    await show(page, 'config');
+    await page.locator('.flow-node').first().click();
+    await page.getByRole('textbox', { name: /^Data of / }).waitFor();
+  },
+  'variables of a flow': async (page) => {
+    await bank(page);
+    await show(page, 'inspector');
+    await page.getByRole('tab', { name: 'Variables' }).click();
+    await page.locator('.frames').first().waitFor();
+  },
   samples: (page) => opened(page, 'Samples', 'Show all samples'),
   import: (page) => opened(page, 'Import', 'Import a conversation'),
   export: async (page) => {
@@ -139,6 +156,17 @@ async function loan(page) {
     undefined,
     { timeout: WITHIN_MS },
   );
+}
+
+async function bank(page) {
+  await show(page, 'chat');
+  await page.getByRole('button', { name: /^Bank assistant as a flow/ }).click();
+  await page.waitForFunction(
+    () => globalThis.convengine.turns().length === 5 && globalThis.convengine.turns().every((it) => it.hash),
+    undefined,
+    { timeout: WITHIN_MS },
+  );
+  await page.getByText('Timers and end').click();
 }
 
 /** Goes to an area of a page that is too narrow for all of them. */

@@ -25,18 +25,23 @@ const { values: options, positionals } = parseArgs({
 const [base, ...packs] = positionals;
 
 await withPage(base, options, async (page) => {
+  const texts = await Promise.all(packs.map(async (file) => [file, await readFile(file, 'utf8')]));
+  // The engine of flow documents is fetched with the first one; from then on it is there.
+  const flow = texts.find(([, text]) => JSON.parse(text).documents);
+  if (flow) await played(page, ...flow);
   await page.context().setOffline(true);
-  for (const file of packs) await play(page, file);
+  for (const [file, text] of texts) {
+    const turns = await played(page, file, text);
+    console.log(JSON.stringify({ pack: basename(file), hashes: turns.map((it) => it.hash) }));
+  }
   await chat(page);
   if (options.screenshot) await page.screenshot({ path: options.screenshot });
 });
 
-async function play(page, file) {
-  const text = await readFile(file, 'utf8');
-  const turns = await page.evaluate((pack) => globalThis.convengine.play(pack), text).catch((error) => {
+function played(page, file, text) {
+  return page.evaluate((pack) => globalThis.convengine.play(pack), text).catch((error) => {
     throw new Error(`${file} could not be played: ${firstLine(error.message)}`);
   });
-  console.log(JSON.stringify({ pack: basename(file), hashes: turns.map((it) => it.hash) }));
 }
 
 /** Says something by keyboard alone, as the first thing in the chat. */

@@ -75,6 +75,12 @@ async function played(page) {
   const answers = page.locator('article.turn [data-role="assistant"]');
   await answers.nth(3).waitFor({ timeout: WITHIN_MS });
   print({ reply: (await answers.first().locator('[data-role="reply"], pre').first().textContent()).trim() });
+  // Another engine, which nobody has asked for yet.
+  await page.getByRole('button', { name: 'Samples', exact: true }).click();
+  await dialog.getByRole('button', { name: /Bank assistant as a flow/ }).click();
+  await page.locator('.flow-node.active').waitFor({ timeout: WITHIN_MS });
+  await answers.nth(4).waitFor({ timeout: WITHIN_MS });
+  print({ flow: (await answers.nth(3).locator('[data-role="reply"]').textContent()).trim() });
 }
 
 /** Makes another build of the page, with another title, as `vite build` would. */

@@ -11,6 +11,7 @@
  *   node test/simulator.mjs BASE_URL row PACK.json TABLE COLUMN FROM TO   plays a pack and replaces a text in a cell of it
  *   node test/simulator.mjs BASE_URL failures TURNS EFFECT FAULT   fails each effect of turns of the loan, and then one of the last of them
  *   node test/simulator.mjs BASE_URL keyboard                   the first minute by keyboard alone
+ *   node test/simulator.mjs BASE_URL flow                       the bank as a flow: its graph, a node of it, a fault and a timer
  *
  * Prints JSON lines, each with one member that says what it is.
  */
@@ -19,12 +20,13 @@ import { join } from 'node:path';
 import { withPage } from './chromium.mjs';
 import { print, shown, turns, WITHIN_MS } from './simulator/common.mjs';
 import { failures } from './simulator/faults.mjs';
+import { flow } from './simulator/flow.mjs';
 import { keyboard } from './simulator/keyboard.mjs';
 import { broken, row } from './simulator/rows.mjs';
 import { shared, waiting } from './simulator/sessions.mjs';
 
 const [base, what, ...more] = process.argv.slice(2);
-const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard };
+const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow };
 
 await withPage(base, { before: listen }, (page) => WAYS[what](page, more));
 

@@ -104,8 +104,9 @@ impl<'c> Walk<'c> {
         self.debug.matched = json!({"intent_id": null, "source": "small_talk", "confidence": score});
         self.trace("intent.match", json!({"source": "small_talk", "small_talk": form.id, "confidence": score}));
         let place = format!("small_talk/{}", form.id);
-        let count = form.responses.len();
-        let at = usize::try_from(self.chance(&place)).unwrap_or(0).checked_rem(count).unwrap_or(0);
+        // Counted in 64 bits: in a browser, addresses have 32, and the same response has to be taken there.
+        let count = u64::try_from(form.responses.len()).unwrap_or(0);
+        let at = self.chance(&place).checked_rem(count).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
         if let Some(text) = form.responses.get(at) {
             let text = self.localized(text, crate::config::flow::document::Selection::SeededRandom, &place);
             self.say_plain(&text);

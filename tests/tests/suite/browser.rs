@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use convengine_server::play::{CorePlayer, Suspend};
-use convengine_tests::{Case, binary, demo, root, talk};
+use convengine_tests::{Case, binary, demo, flow, root, talk};
 use reqwest::Method;
 use reqwest::blocking::Response;
 use serde_json::Value;
@@ -19,6 +19,9 @@ const PACKS: [&str; 5] = ["help_desk.json", "loan.json", "card_replacement.json"
 
 /// A talk whose model is slow and fails, so that its answers, times and failures go through the page.
 const TALK: &str = "hotel_by_the_lake";
+
+/// A talk about a flow document, which another engine plays.
+const FLOW: &str = "bank";
 
 struct Server(Child);
 
@@ -49,8 +52,8 @@ fn core_hashes(case: &Case) -> Vec<String> {
 }
 
 /// A talk as the pack that it stands for, in a file that goes with the test: the page reads packs alone.
-fn as_pack(name: &str) -> Case {
-    let Case { pack, .. } = talk(&format!("{name}.talk")).unwrap();
+fn as_pack(name: &str, talk: Case) -> Case {
+    let Case { pack, .. } = talk;
     let path = std::env::temp_dir().join(format!("convengine-{}-{name}.json", std::process::id()));
     fs::write(&path, serde_json::to_string(&pack).unwrap()).unwrap();
     Case { path, pack }
@@ -131,13 +134,16 @@ fn the_page_is_sent_as_its_build_has_compressed_it() {
 fn packs_and_a_talk_have_the_same_hashes_as_in_the_core() {
     let (server, address, file) = serve();
     let mut cases: Vec<Case> = PACKS.iter().map(|it| demo(it).unwrap()).collect();
-    cases.push(as_pack(TALK));
+    let written = [as_pack(TALK, talk(&format!("{TALK}.talk")).unwrap()), as_pack(FLOW, flow(&format!("{FLOW}.talk")).unwrap())];
+    cases.extend(written.iter().cloned());
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/browser.mjs")).arg(&address).args(cases.iter().map(|it| &it.path));
     let output = command.output().expect("node cannot be started");
     drop(server);
     let _ = fs::remove_file(file);
-    let _ = fs::remove_file(&cases[PACKS.len()].path);
+    for it in &written {
+        let _ = fs::remove_file(&it.path);
+    }
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let lines: Vec<Value> = printed.lines().filter_map(|it| serde_json::from_str(it).ok()).collect();

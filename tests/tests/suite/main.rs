@@ -20,6 +20,7 @@ mod export;
 mod extension;
 mod faults;
 mod flow;
+mod flow_page;
 mod foreign;
 mod fuzz;
 mod http;

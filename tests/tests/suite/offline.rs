@@ -20,6 +20,7 @@ fn a_browser_plays_the_page_offline_from_a_folder_of_any_host_and_changes_over_o
         json!({"called": [1, 2, 3, 4]}),
         json!({"metrics": "5"}),
         json!({"reply": greeting}),
+        json!({"flow": "Your checking balance is 1234.50."}),
         json!({"offered": "A new version is ready", "still": "ConvEngine"}),
         json!({"again": "ConvEngine"}),
         json!({"then": "Newer", "offers": 0}),

@@ -1,4 +1,6 @@
+import { redacted } from '../flow/redact';
 import type { JsonObject, TurnRecord } from '../types';
+import { aroundTurn } from './flow-session';
 
 /** The session before and after a step; `after` is missing when the step did not finish. */
 export interface Around {
@@ -16,13 +18,17 @@ const KEPT = 80;
 export class Sessions {
   private readonly kept = new Map<string, Promise<Around>>();
 
-  constructor(private readonly ask: StepOf) {}
+  /** @param secret the variables of flows whose values are not shown */
+  constructor(
+    private readonly ask: StepOf,
+    private readonly secret: () => string[] = () => [],
+  ) {}
 
   /** Gives the session around a step of a turn by its number in the worker. */
   of(turn: number, index: number): Promise<Around> {
     const key = `${turn}/${index}`;
     const known = this.kept.get(key);
-    const found = known ?? this.ask(turn, index).then(({ before, after }) => ({ before: JSON.parse(before) as JsonObject, after: after === null ? undefined : (JSON.parse(after) as JsonObject) }));
+    const found = known ?? this.ask(turn, index).then(({ before, after }) => this.shown({ before: JSON.parse(before) as JsonObject, after: after === null ? undefined : (JSON.parse(after) as JsonObject) }));
     // What was looked at last is kept longest.
     this.kept.delete(key);
     this.kept.set(key, found);
@@ -37,10 +43,17 @@ export class Sessions {
   /** Gives the session around a step, or around a whole turn. */
   async around(record: TurnRecord, step: number | undefined): Promise<Around | undefined> {
     if (step !== undefined) return this.of(record.turn, step);
+    // A turn of a flow begins before its first node and may enter none.
+    if (record.outcome.flow) return this.shown(aroundTurn(record));
     const last = record.steps.findLastIndex((it) => it.finished);
     if (record.steps.length === 0) return undefined;
     const { before } = await this.of(record.turn, 0);
     return { before, after: last < 0 ? undefined : (await this.of(record.turn, last)).after };
+  }
+
+  private shown({ before, after }: Around): Around {
+    const names = this.secret();
+    return { before: redacted(before, names), after: after && redacted(after, names) };
   }
 
   /** Gives the session at the end of a step, or of a whole turn. */

@@ -1,4 +1,4 @@
-import { Engine } from 'convengine-wasm';
+import type { Engine } from 'convengine-wasm';
 import { drive, type Driven, type Watch } from '../drive';
 import { Extensions } from '../fulfil/extension';
 import type { Live, Reach } from '../fulfil/live';
@@ -6,7 +6,9 @@ import { elementTexts, memberText } from '../json-text';
 import { messageText, type Ask, type Decision, type Journaled, type Run } from '../protocol';
 import type { Answered, Said } from '../session/saved';
 import type { Completion, Effect, Notice, Seen, Slice, StepInfo, TurnRecord, Why } from '../types';
+import { eventOf, eventWords } from '../flow/event';
 import { answers } from './answers';
+import type { Programs } from './programs';
 
 /** A finished turn as the worker keeps it: all that it cannot derive again. */
 interface Stored {
@@ -37,6 +39,8 @@ export class Turns {
   /** The engine of a turn that runs, while other packs are loaded. */
   private busy: Engine | undefined;
 
+  constructor(private readonly programs: Pick<Programs, 'open'>) {}
+
   /** Takes the pack that turns run on from now on, with an engine of it. */
   use(pack: string, engine: Engine): void {
     this.pack = pack;
@@ -48,7 +52,7 @@ export class Turns {
   /** Runs a turn and keeps it under a number of its own. */
   async run(turn: number, run: Run, watch: Watch, ask: (ask: Ask) => Promise<Decision | 'stop'>): Promise<TurnRecord> {
     const pack = run.pack ?? this.pack;
-    const engine = this.engines.get(pack) ?? (run.pack === undefined ? undefined : this.hold(pack, new Engine(pack)));
+    const engine = this.engines.get(pack) ?? (run.pack === undefined ? undefined : this.hold(pack, this.programs.open(pack)));
     if (!engine) throw new Error('no pack is loaded: choose one');
     const parent = run.parent === null ? undefined : this.kept(run.parent);
     const before = run.before === null ? undefined : this.kept(run.before);
@@ -63,7 +67,7 @@ export class Turns {
 
   /** Runs a recorded turn again, on the pack that it ran on, and keeps it under a number of its own. */
   adopt(turn: number, journal: string, pack: string, before: number | null): TurnRecord {
-    const engine = this.engines.get(pack) ?? this.hold(pack, new Engine(pack));
+    const engine = this.engines.get(pack) ?? this.hold(pack, this.programs.open(pack));
     const parent = before === null ? undefined : this.kept(before);
     engine.back(parent?.engine === engine ? parent.mark : undefined);
     const begin = performance.now();
@@ -121,7 +125,7 @@ export class Turns {
     const { pack, journal } = this.kept(turn);
     if (this.viewer?.pack !== pack) {
       this.viewer?.engine.free();
-      this.viewer = { engine: new Engine(pack), pack, turn: undefined };
+      this.viewer = { engine: this.programs.open(pack), pack, turn: undefined };
     }
     if (this.viewer.turn !== turn) this.viewer.engine.restore(journal, true);
     this.viewer.turn = turn;
@@ -173,14 +177,17 @@ function saidOf(text: string): Said {
   const { input } = JSON.parse(text) as Journal;
   const event = memberText(memberText(text, 'input') ?? '{}', 'event') ?? '{}';
   const params = memberText(event, 'params') ?? '{}';
+  const flow = memberText(event, 'flow');
+  const happens = eventOf(flow);
   return {
     conversation: 'main',
     conversationId: input.conversation,
-    message: input.event.text ?? '',
+    message: happens ? eventWords(happens) : (input.event.text ?? ''),
     inputParams: params === '{}' ? '' : params,
     reset: input.event.reset,
     at: input.at,
     seed: input.seed,
+    ...(flow === undefined ? {} : { event: flow }),
   };
 }
 

@@ -30,8 +30,14 @@ export async function importText(simulator: Simulator, text: string, name: strin
   }
   spans(text);
   const value = JSON.parse(text) as unknown;
+  if ((value as { doc?: unknown } | null)?.doc === 'conversation_flow') {
+    await simulator.open(`{\n"name": ${JSON.stringify(name.replace(/(\.flow)?\.json$/i, ''))},\n"documents": [\n${text.trim()}\n]\n}\n`);
+    simulator.restart();
+    return { verdict: 'The flow document is open, as a pack of its own.', turns: 0, equal: 0, left: [], found: [] };
+  }
   if (isPack(value)) {
     await simulator.open(text);
+    simulator.restart();
     return { verdict: 'The pack is open.', turns: 0, equal: 0, left: [], found: [] };
   }
   return ofAudit(simulator, value, text);
@@ -39,13 +45,13 @@ export async function importText(simulator: Simulator, text: string, name: strin
 
 function isPack(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return 'tables' in value || ('name' in value && 'turns' in value);
+  return 'tables' in value || ('name' in value && ('turns' in value || 'documents' in value));
 }
 
 /** The pack that is open stands for the configuration, which an audit trail does not tell. */
 async function ofAudit(simulator: Simulator, value: unknown, text: string): Promise<Imported> {
   const { conversationId, turns, left } = fromAudit(value);
-  simulator.restart();
+  simulator.tree.show(undefined);
   const stays = simulator.stays();
   let parent: Turn | undefined;
   const differences: string[] = [];

@@ -15,6 +15,8 @@ export interface Said {
   /** Milliseconds since 1970, by the conversation's own clock. */
   at: number;
   seed: number;
+  /** What happens to a session of a flow, as JSON text, in place of the message. */
+  event?: string;
   /** All of it as a pack spells it, which is sent as it stands. */
   text?: string;
 }

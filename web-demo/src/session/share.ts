@@ -92,6 +92,8 @@ interface PackedTurn {
   w?: string;
   k?: number;
   x?: [place: number, fault: string][];
+  /** What happens to a session of a flow. */
+  f?: string;
 }
 
 /** How many characters a link's fragment has, and whether it should be sent: `file` means that a file is handier. */
@@ -163,6 +165,7 @@ function packedTurn({ parent, said, answers, reason, pack, struck }: SharedTurn,
   if (said.message !== '') out.m = said.message;
   if (said.inputParams.trim() !== '') out.i = said.inputParams;
   if (said.reset) out.r = 1;
+  if (said.event !== undefined) out.f = said.event;
   if (said.at !== usualTime(before)) out.d = said.at - usualTime(before);
   if (said.seed !== usualSeed(turns[index - 1])) out.s = said.seed;
   let at = said.at;
@@ -196,6 +199,7 @@ function turnOf(it: Record<string, unknown>, turns: SharedTurn[], conversations:
     reset: it['r'] === 1,
     at,
     seed: whole(it['s'] ?? usualSeed(turns[latest]), 'a seed', 0),
+    ...(it['f'] === undefined ? {} : { event: object(it['f'], 'an event') }),
   };
   const answers = list(it['a'] ?? [], 'the answers', MOST_TURNS).map((answer) => {
     const [outcome, origin, later] = list(answer, 'an answer');

@@ -5,6 +5,7 @@
  */
 import { isJson } from '../json-text';
 import type { Json, Outcome } from '../types';
+import { happening, standsAt, valueOf } from './flow-talk';
 import type { Played, Said } from './saved';
 import { answerLine, called, needed } from './talk-answer';
 import { duration, oneLine, plain } from './talk-text';
@@ -38,7 +39,7 @@ const ROOTS = ['conversationId', 'intent', 'state', 'payload', 'context', 'succe
 const ELSEWHERE = ['params', 'row', 'calls', 'audit'];
 
 /** Writes a talk. */
-export function talkOf(turns: Played[], pack: { file: string; name: string }, wants: Assertions): Talk {
+export function talkOf(turns: Played[], pack: { file: string; name: string; /** The assistant of a flow. */ flow?: string }, wants: Assertions): Talk {
   const left: string[] = [];
   const [first] = turns;
   const start = Math.min(Math.max(first?.said.at ?? 0, 0), LATEST);
@@ -47,6 +48,7 @@ export function talkOf(turns: Played[], pack: { file: string; name: string }, wa
     `# A chat with ${words(pack.name) || 'a pack'}, written down as it was played.`,
     `config ${words(pack.file)}`,
     ...(words(pack.name) ? [`name ${words(pack.name)}`] : []),
+    ...(pack.flow ? [`program flow ${pack.flow}`] : []),
     `at ${new Date(second).toISOString().slice(0, 19)}Z`,
   ];
   const names = labels(turns);
@@ -88,6 +90,7 @@ function key(said: Said): string {
 }
 
 function message(said: Said, turns: Played[]): string {
+  if (said.event !== undefined) return happening(said);
   const params = oneLine(said.inputParams);
   const id = said.conversationId;
   // The label gives an id of its own; a reply that names the old one holds under the old one alone.
@@ -133,13 +136,16 @@ function reply(payload: Outcome['payload'], how: 'equals' | 'contains'): string[
   return text.split('\n').map((it) => (it === '' ? '<' : `< ${plain(it, /^[[{"]/) ? it : JSON.stringify(it)}`));
 }
 
-function place({ intent, state }: Outcome): string[] {
+function place(outcome: Outcome): string[] {
+  if (outcome.flow) return standsAt(outcome);
+  const { intent, state } = outcome;
   const word = (code: string | null) => code !== null && /^[^\s/]+$/.test(code);
   if (word(intent) && word(state)) return [`= ${intent} / ${state}`];
   return [`? intent = ${JSON.stringify(intent)}`, `? state = ${JSON.stringify(state)}`];
 }
 
 function value(wish: string, outcome: Outcome, say: (sentence: string) => void): string[] {
+  if (outcome.flow) return [valueOf(wish.trim(), outcome)];
   const root = wish.trim().split('.')[0] ?? '';
   const path = [...ROOTS, ...ELSEWHERE].includes(root) ? wish.trim() : `context.${wish.trim()}`;
   if (ELSEWHERE.includes(root) || root === 'conversationId' || / [=~] |\n/.test(path)) {

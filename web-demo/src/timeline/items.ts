@@ -72,8 +72,9 @@ export function textOf(item: Item): string {
 /** Gives the steps of a turn, even while it runs. */
 export function stepsOf({ record, notices }: Pick<Told, 'record' | 'notices'>): StepInfo[] {
   if (record && record.steps.length > 0) return record.steps;
-  const begun = notices.filter((it) => it.kind === 'audit' && it.stage === 'STEP_ENTER');
-  return begun.map((it) => ({ step: payloadText(it, 'step'), seq: it.seq, finished: true, changed: false }));
+  const begun = notices.filter((it) => it.kind === 'audit' && ['STEP_ENTER', 'node.enter'].includes(it.stage));
+  const name = (it: Notice) => payloadText(it, 'step') || `${payloadText(it, 'graph')}/${payloadText(it, 'node')}`;
+  return begun.map((it) => ({ step: name(it), seq: it.seq, finished: true, changed: false }));
 }
 
 /** Gives the place in the turn at which each effect was asked; of a recorded turn it is told from what was decided around it. */
@@ -117,7 +118,8 @@ function told(notice: Notice, id: number): Item[] {
     const name = notice.text || notice.determinant;
     return [{ ...base, kind: 'progress', name, detail: notice.text ? notice.determinant : 'no text for people', tone: bad ? 'bad' : 'calm', story: bad, said: notice }];
   }
-  if (notice.stage === 'STEP_ENTER' || notice.stage === 'STEP_EXIT') return [];
+  if (notice.kind === 'message') return [{ ...base, kind: 'reply', name: notice.message.text, detail: '', tone: 'calm', story: true, said: notice.message.blocks }];
+  if (['STEP_ENTER', 'STEP_EXIT', 'node.enter'].includes(notice.stage)) return [];
   const tone = toneOf(notice.stage);
   return [{ ...base, kind: tone === 'bad' ? 'error' : 'decision', ...decided(notice), tone, story: telling(notice), said: notice }];
 }
@@ -155,7 +157,8 @@ function ending({ id, record, error, parent }: Told, seq: number): Item[] {
     const { code, message } = outcome.fault;
     out.push({ ...base, key: `${id}:fault`, kind: 'error', name: code, detail: message, tone: 'bad', said: outcome.fault });
   }
-  if (outcome.payload) {
+  // Messages of a flow stand where they were said.
+  if (outcome.payload && !outcome.flow) {
     const { value } = outcome.payload;
     out.push({ ...base, key: `${id}:reply`, kind: 'reply', name: value, detail: '', tone: 'calm', said: null });
   }

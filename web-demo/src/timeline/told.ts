@@ -1,5 +1,6 @@
 import { gist, tone } from '../grouping';
 import type { AuditNotice, Json, JsonObject } from '../types';
+import { FLOW_SAID, ofWalk, tellingOfWalk } from './flow-told';
 
 /** A decision as people read it. */
 export interface Decided {
@@ -54,7 +55,7 @@ const TELLING = /^(DIALOGUE_ACT_CLASSIFIED|RESOLVE_RESPONSE|SET_JSON|SET_DIALOGU
 
 /** Tells a decision in a few words. */
 export function decided({ stage, payload }: AuditNotice): Decided {
-  const said = SAID[base(stage)];
+  const said = SAID[base(stage)] ?? FLOW_SAID[stage];
   const members = typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {};
   if (!said) return { name: words(base(stage)), detail: gist(payload) };
   const [name, detail] = said;
@@ -63,6 +64,7 @@ export function decided({ stage, payload }: AuditNotice): Decided {
 
 /** Tells whether a decision belongs to a story, which tells only what moved the turn. */
 export function telling({ stage }: AuditNotice): boolean {
+  if (ofWalk(stage)) return tellingOfWalk(stage);
   if (ELSEWHERE.test(stage)) return false;
   return TELLING.test(stage) || ['hit', 'held', 'bad'].includes(tone(stage));
 }
@@ -73,7 +75,7 @@ function base(stage: string): string {
 }
 
 function words(stage: string): string {
-  const text = stage.toLowerCase().replaceAll('_', ' ');
+  const text = stage.toLowerCase().replaceAll(/[_.]/g, ' ');
   return text.charAt(0).toUpperCase() + text.slice(1).replace(/\b(llm|mcp|sql|db)\b/g, (it) => it.toUpperCase());
 }
 

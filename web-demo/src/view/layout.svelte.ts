@@ -7,7 +7,7 @@ export const AREAS = ['chat', 'timeline', 'inspector', 'config'] as const;
 export type Area = (typeof AREAS)[number];
 
 /** The parts of the inspector. */
-export type Tab = 'diff' | 'why' | 'tree' | 'params' | 'row' | 'effect';
+export type Tab = 'diff' | 'why' | 'vars' | 'tree' | 'params' | 'row' | 'effect';
 
 /** What is shown above everything else. */
 export type Dialog = 'samples' | 'import' | 'export' | 'share' | 'commands';
@@ -15,6 +15,12 @@ export type Dialog = 'samples' | 'import' | 'export' | 'share' | 'commands';
 /** A row of the configuration. */
 export interface RowName {
   table: string;
+  id: string;
+}
+
+/** A node of a flow document. */
+export interface NodeName {
+  graph: string;
   id: string;
 }
 
@@ -26,6 +32,8 @@ class Layout {
   tab = $state<Tab>('diff');
   /** The row that the configuration is asked to show. */
   row = $state.raw<RowName>();
+  /** The node of a flow document that the configuration is asked to show. */
+  node = $state.raw<NodeName>();
   dialog = $state<Dialog>();
   private opener: Element | null = null;
 
@@ -45,6 +53,12 @@ class Layout {
   /** Shows a row in the configuration. */
   showRow(table: string, id: string): void {
     this.row = { table, id };
+    this.go('config', false);
+  }
+
+  /** Shows a node in the graph of the configuration. */
+  showNode(graph: string, id: string): void {
+    this.node = { graph, id };
     this.go('config', false);
   }
 

@@ -1,3 +1,6 @@
+import { START, type FlowEvent } from '../../flow/event';
+import { structured } from '../../pretty';
+
 /** How much time passes before a message, by what it is called. */
 export const WAITS: [name: string, milliseconds: number | undefined][] = [
   ['a minute later', undefined],
@@ -16,6 +19,20 @@ class Next {
   wait = $state(0);
   /** Whether it resets the conversation, as the first message of a new chat of a client does. */
   reset = $state(false);
+  /** What the next session of a flow begins with, as JSON: `params`, `locale`, `channel`, `user`. */
+  begins = $state('');
+
+  /** Why that cannot be used. */
+  get fault(): string {
+    const value = this.begins.trim() === '' ? {} : structured(this.begins);
+    return value === undefined || Array.isArray(value) ? 'write a JSON object, such as {"locale": "de-DE", "channel": "sms"}' : '';
+  }
+
+  /** The beginning of the next session. */
+  get start(): FlowEvent {
+    const more = this.begins.trim() === '' || this.fault ? {} : (JSON.parse(this.begins) as object);
+    return { ...more, ...START };
+  }
 
   /** What is set, in words. */
   get words(): string {

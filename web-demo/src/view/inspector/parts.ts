@@ -7,4 +7,5 @@ export { default as Diff } from './Diff.svelte';
 export { default as Params } from './Params.svelte';
 export { default as Stored } from './Stored.svelte';
 export { default as Tree } from './Tree.svelte';
+export { default as Variables } from './Variables.svelte';
 export { default as Why } from './Why.svelte';

@@ -1,0 +1,54 @@
+//! A flow document on the page, in a real Chromium.
+
+use std::fs;
+
+use convengine_core::pack::Pack;
+use convengine_tests::{flow, root};
+use serde_json::{Value, json};
+
+use crate::running::Place;
+use crate::simulator::{each, hashes, page};
+
+#[test]
+fn a_flow_in_the_browser_shows_where_it_stands_and_is_edited_branched_and_failed_as_tables_are() {
+    let server = Place::new().serve(&[]);
+    let lines = page(&server.address, &["flow"]);
+    let bank: Pack = flow("bank_desk.json").unwrap().pack;
+    let played = &lines["played"][0];
+    assert_eq!(lines["engines"][0], 1, "the engine of flows is fetched with the first of them");
+    assert_eq!(each(played, "hash"), hashes(&bank, 5).iter().collect::<Vec<_>>(), "the sample runs as the core does");
+    assert_eq!(each(played, "state"), ["root/r_wait", "g_auth/a_pin", "g_balance/b_kind", "root/r_wait", "g_offers/o_show"]);
+
+    let stands: Vec<&str> = lines["stands"].iter().filter_map(Value::as_str).collect();
+    assert_eq!(stands, ["● Show accounts", "● Idle", "● Service is down", "● Idle"]);
+    let blocks = lines["blocks"][0].as_str().unwrap();
+    assert!(blocks.contains("No fee") && blocks.contains("Terms of the account"), "{blocks}");
+
+    let branched = &lines["branched"][0];
+    assert_eq!(each(branched, "hash")[..3], each(played, "hash")[..3], "what stands before the press stays");
+    assert_eq!(branched[3]["reply"], "Careful: only 12.00 left.");
+    assert_eq!(lines["path"][0], json!(["Which account", "Fetch balance", "Low balance?", "Low balance warning", "Done"]));
+
+    assert_eq!(lines["edited"][0][3]["reply"], "Mind your 12.");
+    assert_eq!(lines["broken"][0], "Line 1: write a value here: the text ends too early");
+    assert_eq!(lines["apply"][0], false);
+    assert_eq!((&lines["refused"][0], &lines["kept"][0][3]["reply"]), (&json!(1), &json!("Mind your 12.")), "the last good document stays");
+
+    assert_eq!(lines["failed"][0]["reply"], "I cannot look that up right now.", "the failure port");
+    assert_eq!(lines["failed"][0]["origins"], json!(["fault"]));
+    assert_eq!(lines["again"][0]["reply"], "Careful: only 12.00 left.");
+
+    let alone = &lines["alone"][0];
+    assert_eq!(each(alone, "hash")[..2], each(played, "hash")[..2], "the same session again");
+    assert_eq!((&alone[2]["message"], &alone[2]["reply"]), (&json!("Timer no-input fired"), &json!("Are you still there?")));
+    assert_eq!(lines["stack"][0], "root: Idle\n› Check balance: Authenticate\n› g_auth: PIN");
+    assert_eq!(lines["variables"][0], json!(["+\nadded:\nauth {1}"]), "the PIN is gone, and what it was is not told");
+    assert_eq!(each(&lines["anew"][0], "hash"), each(played, "hash")[..1]);
+}
+
+#[test]
+fn the_sample_of_a_flow_is_a_pack_that_the_core_plays() {
+    let text = fs::read_to_string(root().join("tests/packs/flow/bank_desk.json")).unwrap();
+    let (_, issues) = Pack::parse(&text).unwrap().compile();
+    assert!(issues.is_empty(), "{issues:?}");
+}
