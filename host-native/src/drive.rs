@@ -18,6 +18,7 @@ use uuid::Uuid;
 use crate::access::rate::Limits;
 use crate::assistant::flows::Flows;
 use crate::assistant::plan::Plan;
+use crate::assistant::run::{after, has_ended};
 use crate::assistant::vault::Vault;
 use crate::clock;
 use crate::configured::{Configured, Current};
@@ -230,18 +231,6 @@ async fn session(host: &Arc<Host>, config: &Config, message: &Message) -> Result
         }
         recover::settle(host, &message.conversation, message.patience()).await?;
     }
-}
-
-/// Whether a session goes on no more.
-fn has_ended(session: &Loaded) -> bool {
-    let status = session.flow.as_ref().and_then(|it| it.get("status")?.as_str());
-    status.is_some_and(|it| !["active", "handed_off"].contains(&it))
-}
-
-/// The first moment at which the next event of a session can happen.
-fn after(session: &Loaded) -> Millis {
-    let last = session.flow.as_ref().and_then(|it| it.get("last_event_at")?.as_str()).and_then(clock::parse);
-    last.map_or(0, |it| it + 1)
 }
 
 /// A turn that runs.

@@ -107,8 +107,11 @@ async fn take_up(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
         Err(Unusable::Database(error)) => return Err(error.into()),
         Err(Unusable::Journal(reason)) => return give_up(host, &open, &reason).await,
     };
-    let configured = host.current.now();
+    let mut configured = host.current.now();
     let config = config_of(host, &open).await?;
+    if config.flow.is_some() {
+        configured = Arc::new(configured.running(&config));
+    }
     let kept = Kept::taken_over(host, &open, journal.entries.len(), Arc::clone(&config));
     let Rescued { mut turn, mut slice, diverged } = match Turn::rescue(&journal, config) {
         Ok(rescued) => rescued,

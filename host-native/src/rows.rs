@@ -104,7 +104,9 @@ fn of_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &str) 
         at,
     });
     if text("type") == Some("session.start") {
-        rows.usage(workspace, "session", at, 1, assistant);
+        // Those that try an assistant out are no use of the plan.
+        let kind = if text("deployment").is_some() { "session" } else { "simulation" };
+        rows.usage(workspace, kind, at, 1, assistant);
     }
     let micros: u64 = journal.entries.iter().map(|it| cost(&it.outcome)).sum();
     if micros > 0 {

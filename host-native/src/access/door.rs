@@ -17,12 +17,13 @@ use super::administrator::{Administrator, is_local};
 use super::caller::Caller;
 use super::cors::{self, Origins};
 use super::keys::{self, Keys};
+use super::rate::Standing;
 use super::routes::{Route, find};
 use super::scope::Scopes;
 use super::tokens::{Rejected, Tokens};
 use crate::assistant::deployment::{self, Refused, token_hash};
 use crate::drive::Host;
-use crate::http::error::ApiError;
+use crate::http::error::{ASSISTANTS, ApiError};
 use crate::http::observed::By;
 use crate::http::page;
 use crate::settings::Mode;
@@ -94,6 +95,10 @@ pub async fn enter(State(door): State<Arc<Door>>, request: Request) -> Response 
         return page::file(&method, &uri, request.headers()).into_response();
     };
     let mut answer = answer(&door, route, request).await;
+    if uri.path().starts_with(ASSISTANTS) {
+        // Where nothing is limited, that is told.
+        Standing::UNLIMITED.write(answer.headers_mut());
+    }
     answer.extensions_mut().insert(By(route.path.clone()));
     answer
 }
@@ -109,7 +114,7 @@ async fn answer(door: &Door, route: &Route, mut request: Request) -> Response {
     };
     let of_assistant = match known.assistant(&uri) {
         Some((id, deployed)) => match known.tenant.host.limits.assistant(&id, deployed, &uri) {
-            Ok(standing) => Some(standing),
+            Ok(standing) => standing,
             Err(refusal) => return refused(refusal),
         },
         None => None,

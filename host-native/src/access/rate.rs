@@ -9,7 +9,6 @@ use governor::clock::{Clock, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
-use serde_json::json;
 
 use crate::clock;
 use crate::http::error::ApiError;
@@ -48,15 +47,13 @@ impl Limits {
         Limits { deployed, simulated, ..self }
     }
 
-    /// Counts a call of an assistant by one of its deployments, or by the simulator.
+    /// Counts a call of an assistant by one of its deployments, or by the simulator; answers how it stands, where that is limited.
     ///
     /// # Errors
     /// A refusal of one call too many.
-    pub fn assistant(&self, id: &str, deployed: bool, uri: &Uri) -> Result<Standing, ApiError> {
+    pub fn assistant(&self, id: &str, deployed: bool, uri: &Uri) -> Result<Option<Standing>, ApiError> {
         let limiter = if deployed { self.deployed.as_ref() } else { self.simulated.as_ref() };
-        let standing = check(limiter, id, uri, "the assistant was called too often");
-        let standing = standing.map_err(|it| it.in_scope("assistant"))?;
-        Ok(standing.unwrap_or(Standing { limit: u32::MAX, remaining: u32::MAX, wait: 0 }))
+        check(limiter, id, uri, "the assistant was called too often").map_err(|it| it.in_scope("assistant"))
     }
 
     /// Counts a call of somebody; answers how they stand, where that is limited.
@@ -83,8 +80,7 @@ fn check(limiter: Option<&Limiter>, id: &str, uri: &Uri, why: &str) -> Result<Op
         Err(standing) => {
             let message = format!("{why}: call again in {} s, as the header Retry-After says", standing.wait);
             let refused = ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message);
-            let reset = reset(standing.wait);
-            Err(refused.limited(json!({"scope": "caller", "limit": standing.limit, "reset": reset}), standing.limit, standing.wait))
+            Err(refused.limited("caller", standing.limit, standing.wait))
         }
     }
 }
@@ -104,21 +100,25 @@ pub struct Standing {
 }
 
 impl Standing {
+    /// Of one who may call as often as they like.
+    pub const UNLIMITED: Standing = Standing { limit: u32::MAX, remaining: u32::MAX, wait: 0 };
+
     /// Of one who has used up what there was, and has to wait so many seconds.
     pub fn used_up(limit: u32, wait: u64) -> Standing {
         Standing { limit, remaining: 0, wait }
     }
 
-    /// Writes it into headers, unless they tell of a limit already that is closer.
-    pub fn write(&self, headers: &mut HeaderMap) {
+    /// Writes it into headers, unless they tell of a limit already that is closer; answers when there is more again.
+    pub fn write(&self, headers: &mut HeaderMap) -> u64 {
+        let reset = reset(self.wait);
         let told = headers.get(REMAINING).and_then(|it| it.to_str().ok()?.parse::<u32>().ok());
         if told.is_some_and(|it| it <= self.remaining) {
-            return;
+            return reset;
         }
-        let reset = reset(self.wait);
         headers.insert(LIMIT, HeaderValue::from(self.limit));
         headers.insert(REMAINING, HeaderValue::from(self.remaining));
         headers.insert(RESET, HeaderValue::from(reset));
+        reset
     }
 }
 

@@ -2,7 +2,6 @@
 
 use axum::http::{StatusCode, Uri};
 use convengine_core::turn::Millis;
-use serde_json::json;
 
 use crate::clock;
 use crate::drive::Host;
@@ -35,11 +34,10 @@ pub async fn allows(host: &Host, kind: &'static str, most: Option<u32>, uri: &Ur
     if used.map_err(|it| ApiError::of_database(&it, uri))? < i64::from(most) {
         return Ok(());
     }
-    let reset = (next_month(now) + 999) / 1000;
     let message = format!("the plan has {most} of the kind '{kind}' a month, and they are used up");
     let refused = ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message).coded("rate_limited");
-    let wait = u64::try_from(reset - now / 1000).unwrap_or(0);
-    Err(refused.limited(json!({"scope": format!("{kind}s"), "limit": most, "reset": reset}), most, wait))
+    let wait = u64::try_from(next_month(now) - now).unwrap_or(0) / 1000;
+    Err(refused.limited(&format!("{kind}s"), most, wait))
 }
 
 /// When the month of a moment began, in UTC.

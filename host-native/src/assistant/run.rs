@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use convengine_core::config::Config;
-use convengine_core::turn::{Map, Millis, UserEvent};
+use convengine_core::turn::{Loaded, Map, Millis, UserEvent};
 use serde_json::{Value, json};
 
 use super::plan;
@@ -79,4 +79,16 @@ impl Running {
         let cap = i64::try_from(cap.saturating_mul(plan::MICROCENTS)).unwrap_or(i64::MAX);
         Ok(Some(cap.saturating_sub(spent).max(0)))
     }
+}
+
+/// Whether a session goes on no more.
+pub fn has_ended(session: &Loaded) -> bool {
+    let status = session.flow.as_ref().and_then(|it| it.get("status")?.as_str());
+    status.is_some_and(|it| !["active", "handed_off"].contains(&it))
+}
+
+/// The first moment at which the next event of a session can happen.
+pub fn after(session: &Loaded) -> Millis {
+    let last = session.flow.as_ref().and_then(|it| it.get("last_event_at")?.as_str()).and_then(clock::parse);
+    last.map_or(0, |it| it + 1)
 }

@@ -57,10 +57,10 @@ impl ApiError {
 
     /// Tells how much there is, of what, and when there is more again, `wait` seconds from now.
     #[must_use]
-    pub fn limited(mut self, more: Value, limit: u32, wait: u64) -> Self {
-        Standing::used_up(limit, wait).write(&mut self.headers);
+    pub fn limited(mut self, scope: &str, limit: u32, wait: u64) -> Self {
+        let reset = Standing::used_up(limit, wait).write(&mut self.headers);
         self.headers.insert(header::RETRY_AFTER, wait.into());
-        ApiError { more: Some(Box::new(more)), ..self }
+        ApiError { more: Some(Box::new(json!({"scope": scope, "limit": limit, "reset": reset}))), ..self }
     }
 
     /// Tells what the limit is of.

@@ -8,10 +8,13 @@ use convengine_core::pack::Pack;
 use serde_json::{Value, json};
 
 use crate::assistant::check::{is_id, refuses};
+use crate::assistant::plan::month;
 use crate::clock;
+use crate::exit::Failure;
+use crate::settings::Settings;
 use crate::settings::network::listed;
-use crate::store::Connection;
 use crate::store::assistant::{draft, session};
+use crate::store::{self, Connection};
 
 /// A document with what is wrong with it.
 #[derive(Debug)]
@@ -47,6 +50,20 @@ pub fn problems(documents: &[Checked]) -> Vec<String> {
         wrong.into_iter().chain(refused).collect::<Vec<_>>()
     };
     documents.iter().flat_map(of_one).collect()
+}
+
+/// Refuses more documents than the plan has in a month.
+///
+/// # Errors
+/// Exit code 1 for those; 3 when the database cannot be read.
+pub async fn planned(connection: &mut Connection, documents: &[Checked], settings: &Settings) -> Result<(), Failure> {
+    let Some(most) = settings.assistants.plan.imports.filter(|_| !documents.is_empty()) else { return Ok(()) };
+    let used = session::imported(connection, settings.workspace(), month(clock::now())).await;
+    let used = used.map_err(|it| store::unusable(&settings.database, &it))?;
+    if used + i64::try_from(documents.len()).unwrap_or(i64::MAX) <= i64::from(most) {
+        return Ok(());
+    }
+    Err(Failure::not_right(vec![format!("nothing is imported: the plan has {most} imports of documents a month, and {used} are used")]))
 }
 
 /// Saves them as drafts, in a transaction that the caller holds.

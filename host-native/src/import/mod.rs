@@ -57,6 +57,7 @@ pub async fn command(settings: &Settings, file: &Path, how: How) -> Result<(), F
     if !problems.is_empty() {
         return Err(Failure::not_right(problems));
     }
+    documents::planned(&mut connection, &documents, settings).await?;
     scripts.store(&mut connection).await.map_err(unusable)?;
     documents::store(&mut connection, &documents, settings.workspace()).await.map_err(unusable)?;
     let after = State::read(&mut connection, &settings.tree).await.map_err(unusable)?;

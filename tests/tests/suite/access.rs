@@ -8,6 +8,7 @@ use convengine_server::access::routes::Route;
 use convengine_server::app;
 use serde_json::json;
 
+use crate::flows::{DEPLOYED, JSON, desk};
 use crate::running::{ANYWHERE, Answer, MESSAGE, PATIENCE, Place, Server, WORDS_ALONE, client, one_line, orders, within};
 use crate::stream::ID;
 
@@ -15,7 +16,7 @@ use crate::stream::ID;
 pub const WITH_KEYS: [&str; 4] = ["--set", "convengine.security.mode=keys", "--set", "convengine.security.keys.recheck=1ms"];
 
 /// What every route needs: method, path, one of these scopes, and a body. A new route has its row here and in `tenants.rs`.
-pub const ROUTES: [(&str, &str, &[&str], &str); 27] = [
+pub const ROUTES: [(&str, &str, &[&str], &str); 33] = [
     ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
     ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
     ("GET", "/api/v1/conversation", &["read"], ""),
@@ -39,11 +40,23 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 27] = [
     ("GET", "/v1/agents/{agent}/versions", &["admin"], ""),
     ("POST", "/v1/agents/{agent}/versions/{version}/restore", &["admin"], ""),
     ("POST", "/v1/agents/{agent}/deployments", &["admin"], r#"{"name":"shop","origins":["https://shop.example"]}"#),
-    ("PUT", "/v1/agents/{agent}/flow", &["admin"], r#"{"id":"desk","name":"Desk"}"#),
+    ("POST", "/v1/runtime/assistants/{agent}/sessions", &["admin"], r#"{"session_id":"{session}"}"#),
+    ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/turns", &["admin"], r#"{"type":"user.message","text":"more please"}"#),
+    ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/approvals/{call}", &["admin"], r#"{"approved":true}"#),
+    ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}", &["admin"], ""),
+    ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}/trace", &["admin"], ""),
+    ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}/replay", &["admin"], ""),
+    ("PUT", "/v1/agents/{agent}/flow", &["admin"], "{desk}"),
     ("POST", "/v1/secrets", &["admin"], r#"{"name":"CRM_KEY","value":"in-the-vault"}"#),
     ("GET", "/v1/secrets", &["admin"], ""),
     ("DELETE", "/v1/secrets/{name}", &["admin"], ""),
 ];
+
+/// What the token of a deployment opens, and nothing else; see `deployed.rs`.
+pub const OF_DEPLOYMENTS: [(&str, &str); 2] = [("POST", DEPLOYED), ("POST", "/v1/public/runtime/sessions/{session}/turns")];
+
+/// The session that is begun on the way.
+const SESSION: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a70";
 
 /// Makes a key.
 pub fn key(place: &Place, arguments: &[&str]) -> String {
@@ -59,12 +72,15 @@ fn filled(path: &str) -> String {
         .replace("{agent}", "desk")
         .replace("{version}", "1")
         .replace("{name}", "CRM_KEY")
+        .replace("{session}", SESSION)
+        .replace("{call}", "c1")
 }
 
 /// Calls a path; of a stream only the beginning is read.
 pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-    let (path, body) = (filled(path), body.replace("{id}", ID));
-    let headers = [headers, &[("Content-Type", "application/json")]].concat();
+    let (path, body) = (filled(path), body.replace("{id}", ID).replace("{session}", SESSION));
+    let body = if body == "{desk}" { desk("Desk").to_string() } else { body };
+    let headers = [headers, &[JSON]].concat();
     if !path.contains("/stream/") {
         return server.request(method, &path, &headers, body);
     }
@@ -94,7 +110,8 @@ fn bearer(key: &str) -> String {
 pub fn all_have(rows: impl Iterator<Item = (String, String)>) {
     let name = |it: &Route| (it.method.as_ref().map_or("GET".to_owned(), Method::to_string), it.path.clone());
     let routes: BTreeSet<_> = app::routes(true, None).list().iter().map(name).collect();
-    assert_eq!(rows.collect::<BTreeSet<_>>(), routes);
+    let of_deployments = OF_DEPLOYMENTS.iter().map(|it| (it.0.to_owned(), it.1.to_owned()));
+    assert_eq!(rows.chain(of_deployments).collect::<BTreeSet<_>>(), routes);
 }
 
 #[test]
@@ -121,6 +138,14 @@ fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
                 assert!(said(&answer).contains(&wanted), "{answer:?}");
                 assert!(answer.header("www-authenticate").contains("insufficient_scope"), "{answer:?}");
             }
+        }
+    }
+    for (method, path) in OF_DEPLOYMENTS {
+        for key in [None, Some(&keys[0].1), Some(&keys[2].1)] {
+            let headers: Vec<_> = key.map(|it| ("X-API-Key", it.as_str())).into_iter().collect();
+            let answer = call(&server, method, path, &headers, "{}");
+            assert_eq!((answer.status, &answer.json()["error"]["code"]), (401, &json!("unauthorized")), "{method} {path}: {answer:?}");
+            assert!(answer.header("www-authenticate").starts_with("Bearer"), "{answer:?}");
         }
     }
     for open in ["/healthz", "/readyz", "/openapi.json"] {

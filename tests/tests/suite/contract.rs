@@ -8,8 +8,9 @@ use convengine_tests::contract::{Call, Document, Operation, Reply};
 use reqwest::Method;
 use reqwest::blocking::Client;
 use reqwest::header::HeaderValue;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::flows::{ORIGIN, Session, deploy, desk, publish};
 use crate::running::{Place, Server, WORDS_ALONE, client, orders};
 use crate::stream::ID;
 
@@ -49,11 +50,40 @@ fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
     Some(Reply { status, headers, body })
 }
 
+/// A call of an assistant's session as somebody makes it who has one.
+fn at_home(mut call: Call, server: &Server, token: &str) -> Call {
+    let public = call.path.starts_with("/v1/public/");
+    if public {
+        call.headers.push(("authorization", format!("Bearer {token}").into_bytes()));
+        call.headers.push(("origin", ORIGIN.1.as_bytes().to_vec()));
+    }
+    let (path, query) = call.path.split_once('?').map_or((call.path.as_str(), None), |it| (it.0, Some(it.1)));
+    let parts: Vec<&str> = path.split('/').collect();
+    if call.wrong.as_deref().is_some_and(|it| it.starts_with("path")) {
+        return call;
+    }
+    let session = |own: bool| if own { Session::deployed(server, token, &[]).0.id } else { Session::simulated(server, &json!({})).0.id };
+    let path = match parts.as_slice() {
+        [_, "v1", "public", "runtime", "sessions", _, rest @ ..] => {
+            [&["", "v1", "public", "runtime", "sessions", &session(true)], rest].concat().join("/")
+        }
+        [_, "v1", "runtime", "assistants", _, "sessions", _, rest @ ..] => {
+            [&["", "v1", "runtime", "assistants", "desk", "sessions", &session(false)], rest].concat().join("/")
+        }
+        [_, "v1", "runtime", "assistants", _, sessions] => format!("/v1/runtime/assistants/desk/{sessions}"),
+        _ => return call,
+    };
+    call.path = query.map_or_else(|| path.clone(), |it| format!("{path}?{it}"));
+    call
+}
+
 #[test]
 fn every_call_is_answered_as_the_document_says() {
     let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let server = place.serve(&[&WORDS_ALONE[..], &["--set", "convengine.assistants.rpm=0"]].concat());
     server.say(ID, "my order");
+    publish(&server, &desk("Desk"));
+    let token = deploy(&server, true);
     let document = Document::read(&server.get("/openapi.json").text).unwrap();
     let client = client();
     let operations = document.operations();
@@ -61,6 +91,7 @@ fn every_call_is_answered_as_the_document_says() {
     let mut breaches = Vec::new();
     for operation in &operations {
         for call in document.calls(operation, ID, SEED, ROUNDS) {
+            let call = at_home(call, &server, &token);
             let shown = || format!("{} {:.120} ({})", call.method, call.path, call.wrong.as_deref().unwrap_or("as documented"));
             let Some(reply) = send(&client, &server, &call) else {
                 breaches.push(format!("{}: no answer", shown()));
@@ -156,7 +187,8 @@ fn the_document_tells_of_keys_scopes_and_refusals_sqlite() {
         for (method, operation) in item.as_object().unwrap() {
             let guarded = !["/healthz", "/readyz", "/openapi.json"].contains(&path.as_str());
             assert_eq!(operation["security"].is_array(), guarded, "{method} {path}");
-            assert_eq!(operation["description"].as_str().is_some_and(|it| it.contains("Scope: ")), guarded, "{method} {path}");
+            let words = if path.starts_with("/v1/public/") { "deployment" } else { "Scope: " };
+            assert_eq!(operation["description"].as_str().is_some_and(|it| it.contains(words)), guarded, "{method} {path}");
             for (status, response) in operation["responses"].as_object().unwrap() {
                 let form = if path.starts_with("/v1/") { "AssistantRefusal" } else { "Refusal" };
                 let refusal = response["content"]["application/json"]["schema"]["$ref"] == format!("#/components/schemas/{form}");

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::access::{ROUTES, all_have, call, key};
+use crate::flows::{DEPLOYED, ORIGIN, desk as desk_of, texts};
 use crate::running::{ANYWHERE, MESSAGE, Place, Server, WORDS_ALONE, client, one_line, orders};
 use crate::stream::ID;
 use crate::tokens::{Issuer, Signer, claims};
@@ -62,8 +63,9 @@ fn no_route_leads_from_one_tenant_to_another() {
     two.b.sql().run("update ce_response set exact_text = 'Only B says this.' where intent_code = 'ORDERS'");
     let (a, b) = (two.key("a", "admin"), two.key("b", "admin"));
     let server = two.serve(&KEYS);
+    let of_b = desk_of("Only B").to_string();
     for (method, path, body) in [
-        ("PUT", "/v1/agents/desk/flow", r#"{"id":"desk","name":"Only B has this desk"}"#),
+        ("PUT", "/v1/agents/desk/flow", of_b.as_str()),
         ("POST", "/v1/agents/desk/publish", ""),
         ("POST", "/v1/secrets", r#"{"name":"ONLY_B","value":"Only B knows"}"#),
     ] {
@@ -129,6 +131,17 @@ fn no_route_leads_from_one_tenant_to_another() {
             ("POST", "/v1/agents/{agent}/publish" | "/v1/agents/{agent}/deployments") => {
                 assert_eq!((answer.status, own.status), (404, 201), "{method} {path}: it is not A's assistant");
             }
+            ("POST", "/v1/runtime/assistants/{agent}/sessions") => {
+                assert_eq!((answer.status, own.status), (404, 201), "it is not A's assistant");
+                assert!(own_text.contains("Welcome to Only B"), "{own_text}");
+            }
+            ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/approvals/{call}") => {
+                let code = |it: &Value| it["error"]["code"].clone();
+                assert_eq!((code(&answer.json()), code(&own.json())), (json!("not_found"), json!("unknown_call")));
+            }
+            (_, path) if path.starts_with("/v1/runtime/assistants/{agent}/sessions/{session}") => {
+                assert_eq!((answer.status, own.status), (404, 200), "{method} {path}: it is not A's session");
+            }
             ("PUT", "/v1/agents/{agent}/flow") => {
                 assert_eq!((&answer.json()["revision"], &own.json()["revision"]), (&json!(1), &json!(3)), "each has its own");
             }
@@ -145,6 +158,32 @@ fn no_route_leads_from_one_tenant_to_another() {
     assert_eq!(say(&server, &b, "my order")["payload"]["value"], "Only B says this.");
     call(&server, "POST", "/api/v1/cache/refresh", &[("X-API-Key", &b)], "");
     assert_eq!(say(&server, &b, "my order")["payload"]["value"], "Something else.");
+}
+
+#[test]
+fn a_deployment_is_its_tenants() {
+    let two = Two::with(&orders());
+    let (a, b) = (two.key("a", "admin"), two.key("b", "admin"));
+    let server = two.serve(&KEYS);
+    let mut tokens = Vec::new();
+    for (key, name) in [(&a, "Of A"), (&b, "Of B")] {
+        let send = |method: &str, path: &str, body: String| call(&server, method, path, &[("X-API-Key", key)], &body).json();
+        send("PUT", "/v1/agents/desk/flow", desk_of(name).to_string());
+        send("POST", "/v1/agents/desk/publish", String::new());
+        let made = send("POST", "/v1/agents/desk/deployments", json!({"name": "shop", "origins": [ORIGIN.1]}).to_string());
+        tokens.push(format!("Bearer {}", made["token"].as_str().unwrap()));
+    }
+    let begin = |token: &str, more: &[(&str, &str)]| {
+        call(&server, "POST", DEPLOYED, &[&[("Authorization", token), ORIGIN], more].concat(), "{}").json()
+    };
+    let first = begin(&tokens[0], &[("X-Tenant", "b")]);
+    assert_eq!(texts(&first), ["Welcome to Of A."], "the header says nothing");
+    assert_eq!(texts(&begin(&tokens[1], &[])), ["Welcome to Of B."]);
+    let turns = format!("{DEPLOYED}/{}/turns", first["session_id"].as_str().unwrap());
+    let of = |token: &str| call(&server, "POST", &turns, &[("Authorization", token), ORIGIN], r#"{"type":"session.end"}"#).status;
+    assert_eq!([of(&tokens[1]), of(&tokens[0])], [404, 200]);
+    let count = |place: &Place| place.sql().texts("select 'x' from cs_session").len();
+    assert_eq!((count(&two.a), count(&two.b)), (1, 1));
 }
 
 #[test]

@@ -44,10 +44,11 @@ pub fn all() -> Value {
         "AssistantRefusal": refusal(),
         "NewSession": new_session(),
         "TurnEvent": turn_event(),
+        "UserEvent": user_event(),
         "Approval": approval(),
         "TurnResponse": turn_response(),
         "SessionState": session_state(),
-        "Trace": trace(),
+        "SessionTrace": trace(),
         "Replayed": replayed(),
     })
 }
@@ -137,6 +138,22 @@ fn turn_event() -> Value {
             "call_id": text("The call that is decided"),
             "approved": {"type": "boolean"},
             "edited_args": {"type": "object"},
+            "reason": text("Why"),
+        },
+    })
+}
+
+fn user_event() -> Value {
+    json!({
+        "type": "object",
+        "required": ["type"],
+        "properties": {
+            "type": {"enum": ["user.message", "user.button", "session.end"]},
+            "event_id": text("The page's name for it: sent twice, it is answered once"),
+            "text": text("What the user says"),
+            "button_id": text("The button that the user presses"),
+            "value": {"description": "What it stands for"},
+            "label": text("What stands on it"),
             "reason": text("Why"),
         },
     })

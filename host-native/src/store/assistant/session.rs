@@ -105,15 +105,25 @@ pub async fn drop_timer(pool: &Pool, due: &Due) -> sqlx::Result<()> {
 /// # Errors
 /// What the database says.
 pub async fn used(pool: &Pool, workspace: &str, kind: &str, since: Millis, of: Option<&str>) -> sqlx::Result<i64> {
-    let sql = Statement::of(
-        "select coalesce(sum(amount), 0) as amount from cs_usage_events
-         where workspace_id = $1 and kind = $2 and at >= $3 and ($4 is null or ref = $4)",
-        "select coalesce(sum(amount), 0)::bigint as amount from cs_usage_events
-         where workspace_id = $1 and kind = $2 and at >= $3 and ($4::text is null or ref = $4)",
-    );
     let values = [Value::Text(workspace), Value::Text(kind), Value::Int(since), Value::Maybe(of)];
-    pool.first(&sql, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("amount")
+    pool.first(&USED, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("amount")
 }
+
+/// How many documents were imported since a moment.
+///
+/// # Errors
+/// What the database says.
+pub async fn imported(connection: &mut Connection, workspace: &str, since: Millis) -> sqlx::Result<i64> {
+    let values = [Value::Text(workspace), Value::Text("import"), Value::Int(since), Value::Maybe(None)];
+    connection.first(&USED, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("amount")
+}
+
+const USED: Statement = Statement::of(
+    "select coalesce(sum(amount), 0) as amount from cs_usage_events
+     where workspace_id = $1 and kind = $2 and at >= $3 and ($4 is null or ref = $4)",
+    "select coalesce(sum(amount), 0)::bigint as amount from cs_usage_events
+     where workspace_id = $1 and kind = $2 and at >= $3 and ($4::text is null or ref = $4)",
+);
 
 /// Open sessions of an assistant with their states, so many after one in the order of their ids.
 ///

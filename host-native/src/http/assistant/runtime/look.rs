@@ -59,7 +59,7 @@ pub async fn state(
         ("session" = String, Path, format = "uuid", description = "The session"),
     ),
     responses(
-        (status = 200, description = "The events of its turns", body = ref("#/components/schemas/Trace")),
+        (status = 200, description = "The events of its turns", body = ref("#/components/schemas/SessionTrace")),
         (status = 404, description = "There is no such session of the assistant"),
         (status = 503, description = "The database does not answer"),
     ),
@@ -120,7 +120,7 @@ fn told((turn, config): &Run) -> Value {
     let journal = decompress(&turn.journal).ok();
     let event = journal.as_ref().map(event);
     match again(turn, config.as_ref()) {
-        Ok(slice) => json!({"turn": turn.number, "event": masked(event, &slice), "events": events(&slice, turn.number)}),
+        Ok(slice) => hidden(config.as_deref(), event.unwrap_or_default(), &slice, turn.number),
         Err(reason) => json!({"turn": turn.number, "event": Value::Null, "events": [], "reason": reason}),
     }
 }
@@ -133,11 +133,23 @@ fn event(journal: &Journal) -> Value {
     event
 }
 
-/// The event; what its user has said stands as the session remembers it.
-fn masked(event: Option<Value>, slice: &Slice) -> Value {
-    let mut event = event.unwrap_or_default();
+/// A turn without what is to stay out of logs, be it in what came in, in what the session knows then, or in what happened.
+fn hidden(config: Option<&Config>, event: Value, slice: &Slice, turn: u32) -> Value {
     let writes = slice.end.as_ref().map(|it| it.writes.as_slice()).unwrap_or_default();
-    let state = writes.iter().find_map(|it| if let Write::Flow { state } = it { Some(state) } else { None });
+    let state = writes.iter().find_map(|it| if let Write::Flow { state } = it { Some(state.as_ref()) } else { None });
+    let of_state = |key: &str| state.and_then(|it| it.get(key)).cloned().unwrap_or_default();
+    let mut frames = of_state("stack").as_array().cloned().unwrap_or_default();
+    frames.push(json!({"locals": event.get("params")}));
+    let told = json!({"turn": turn, "event": heard(event, state), "events": events(slice, turn)});
+    let mut whole = json!({"vars": of_state("vars"), "stack": frames, "told": told});
+    if let Some(flow) = config.and_then(|it| it.flow.as_ref()) {
+        convengine_core::flow::mask(flow, &mut whole);
+    }
+    whole["told"].take()
+}
+
+/// The event; what its user has said stands as the session remembers it.
+fn heard(mut event: Value, state: Option<&Value>) -> Value {
     let heard = state.and_then(|it| {
         let history = it.get("history")?.as_array()?;
         let said = history.iter().rev().find(|said| said.get("role") == Some(&json!("user")) && said.get("turn") == it.get("turn"))?;

@@ -78,10 +78,11 @@ pub async fn start(
         ("X-Debug" = Option<String>, Header, description = "`1` for how the answer came about, where the deployment lets its users see that"),
         ("stream" = Option<String>, Query, description = "`true` for events as they happen, `ui` for a UI message stream"),
     ),
-    request_body = ref("#/components/schemas/TurnEvent"),
+    request_body = ref("#/components/schemas/UserEvent"),
     responses(
         (status = 200, description = "What the assistant answers", body = ref("#/components/schemas/TurnResponse")),
         (status = 400, description = "The body is not JSON"),
+        (status = 403, description = "Pages may not send the event, or not from there"),
         (status = 404, description = "The deployment has no such session"),
         (status = 408, description = "The body does not go on"),
         (status = 409, description = "The session has come to its end"),

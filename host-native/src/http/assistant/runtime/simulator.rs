@@ -168,8 +168,9 @@ async fn wished(host: &Host, uri: &Uri, given: &Map) -> Result<String, ApiError>
     let refuse =
         || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, "session_id is no UUID: send one, or none").coded("invalid_session");
     let id = wish.as_str().and_then(|it| Uuid::try_parse(it).ok()).ok_or_else(refuse)?.to_string();
-    let found = store::assistant::session::find(&host.readers, &id).await.map_err(|it| ApiError::of_database(&it, uri))?;
-    if found.is_some() {
+    let found = store::assistant::session::load(&host.readers, &id, None).await.map_err(|it| ApiError::of_database(&it, uri))?;
+    // Conversations of tables have such ids, too.
+    if found.open || found.session.turns > 0 {
         let message = "there is such a session already: wish for another id, or for none";
         return Err(ApiError::new(StatusCode::CONFLICT, uri, message).coded("session_exists"));
     }

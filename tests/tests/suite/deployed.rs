@@ -1,0 +1,258 @@
+//! Assistants on the pages of their deployments: who is let in, what they see, how often they may call. (`convoship-http.md` 1, 4)
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::access::{WITH_KEYS, key};
+use crate::flows::{DEPLOYED, JSON, ORIGIN, SIMULATED, Session, changed, deploy, desk, is, publish, put, send, texts, with_desk};
+use crate::running::{Answer, Place, Server, WORDS_ALONE};
+
+/// A server with the published desk and the token of its deployment.
+fn with_shop(more: &[&str]) -> (Place, Server, String) {
+    let (place, server) = with_desk(&desk("Desk"), more);
+    publish(&server, &desk("Desk"));
+    let token = deploy(&server, false);
+    (place, server, token)
+}
+
+fn post(server: &Server, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
+    server.request("POST", path, &[headers, &[JSON]].concat(), body.to_string())
+}
+
+fn number(answer: &Answer, name: &str) -> u64 {
+    answer.header(name).parse().unwrap_or_else(|_| panic!("{name}: {answer:?}"))
+}
+
+#[test]
+fn a_token_with_its_origin_opens_these_routes_and_nothing_else_does() {
+    let (place, server, token) = with_shop(&[]);
+    let bearer = format!("Bearer {token}");
+    let turns = format!("{DEPLOYED}/{}/turns", Session::deployed(&server, &token, &[]).0.id);
+    let cut = &bearer[..bearer.len() - 1];
+    for path in [DEPLOYED, &turns] {
+        for authorization in [None, Some("Bearer cdp_x"), Some(cut), Some("Basic x"), Some(token.as_str()), Some("Bearer ")] {
+            let headers: Vec<(&str, &str)> = authorization.map(|it| ("Authorization", it)).into_iter().chain([ORIGIN]).collect();
+            let answer = post(&server, path, &headers, &json!({"type": "session.end"}));
+            is(&answer, 401, "unauthorized");
+            assert!(answer.header("www-authenticate").starts_with("Bearer"), "{answer:?}");
+        }
+        for origin in ["https://evil.example", "http://shop.example", "https://shop.example:444", "null", "http://localhost:3000", ""] {
+            let headers = [("Authorization", bearer.as_str()), ("Origin", origin)];
+            is(&post(&server, path, &headers, &json!({"type": "session.end"})), 403, "origin_not_allowed");
+        }
+        is(&post(&server, path, &[("Authorization", &bearer)], &json!({"type": "session.end"})), 403, "origin_not_allowed");
+    }
+    is(&server.request("GET", "/v1/agents", &[("Authorization", &bearer), ORIGIN], ""), 401, "unauthorized");
+    drop(server);
+    // No key does as well, whatever it may otherwise do.
+    let admin = key(&place, &["--scope", "converse,read,admin"]);
+    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &["--set", "convengine.admin-token=the-administrator"]].concat());
+    for wrong in [admin.as_str(), "the-administrator"] {
+        let authorization = format!("Bearer {wrong}");
+        is(&post(&server, DEPLOYED, &[("Authorization", &authorization), ORIGIN], &json!({})), 401, "unauthorized");
+        is(&post(&server, DEPLOYED, &[("X-API-Key", wrong), ORIGIN], &json!({})), 401, "unauthorized");
+    }
+    assert_eq!(texts(&Session::deployed(&server, &token, &[]).1), ["Welcome to Desk."], "the token still does");
+    assert_eq!(server.request("GET", "/v1/agents", &[("Authorization", &bearer)], "").status, 401);
+}
+
+#[test]
+fn pages_use_the_live_version() {
+    let (place, server, token) = with_shop(&[]);
+    let (session, first) = Session::deployed(&server, &token, &[]);
+    assert_eq!((texts(&first), first.get("debug")), (vec!["Welcome to Desk."], None));
+    publish(&server, &desk("Two"));
+    put(&server, &desk("Draft"));
+    assert_eq!(texts(&Session::deployed(&server, &token, &[]).1), ["Welcome to Two."]);
+    assert_eq!(texts(&session.says(&server, "more please")), ["Desk 1"], "who has begun stays");
+    let state = session.state(&server);
+    assert_eq!((&state["channel"], &state["vars"]["count"]), (&json!("web"), &json!(1)), "it is seen by who builds the assistant");
+    assert_eq!(session.replays(&place, &server), 2);
+    let (simulated, _) = Session::simulated(&server, &json!({}));
+    let other = deploy(&server, false);
+    let headers = |token: &str| vec![("Authorization".to_owned(), format!("Bearer {token}"))];
+    for (id, token) in [(&session.id, &other), (&simulated.id, &token), (&"x".to_owned(), &token)] {
+        let headers = headers(token);
+        let answer = post(
+            &server,
+            &format!("{DEPLOYED}/{id}/turns"),
+            &[(headers[0].0.as_str(), headers[0].1.as_str()), ORIGIN],
+            &json!({"type": "user.message", "text": "more please"}),
+        );
+        is(&answer, 404, "not_found");
+    }
+    assert_eq!(session.state(&server)["turn"], 1);
+}
+
+#[test]
+fn users_make_no_other_events_than_their_own() {
+    let (_place, server, token) = with_shop(&[]);
+    let (session, _) = Session::deployed(&server, &token, &[]);
+    for event in [
+        json!({"type": "timer.fired", "timer_id": "session"}),
+        json!({"type": "approval.decision", "call_id": "c", "approved": true}),
+        json!({"type": "handoff.message", "text": "hi"}),
+        json!({"type": "session.start"}),
+        json!({"type": "no.such"}),
+    ] {
+        is(&session.hears(&server, &event), 403, "event_not_allowed");
+    }
+    is(&session.hears(&server, &json!({"type": "user.message"})), 422, "invalid_event");
+    is(&session.hears(&server, &json!({})), 422, "invalid_event");
+    let said = json!({"type": "user.message", "text": "more please", "event_id": "e", "version": 9, "assistant": "x", "deployment": "x"});
+    let first = session.hears(&server, &said);
+    assert_eq!((first.status, texts(&first.json())), (200, vec!["Desk 1"]), "what only the server says is not the user's");
+    let again = session.hears(&server, &said);
+    assert_eq!((again.text, again.headers["x-replayed"].to_str().unwrap()), (first.text, "true"));
+    assert_eq!(session.hears(&server, &json!({"type": "user.button", "button_id": "b"})).status, 200);
+    let end = session.hears(&server, &json!({"type": "session.end"}));
+    assert_eq!((end.status, &end.json()["status"]), (200, &json!("completed")));
+    let closed = session.hears(&server, &said);
+    assert_eq!((closed.status, closed.header("x-replayed")), (200, "true"), "it was answered before the end");
+    let late = session.hears(&server, &json!({"type": "user.message", "text": "hi"}));
+    is(&late, 409, "session_completed");
+    assert_eq!(late.json()["error"]["session_id"], json!(session.id));
+}
+
+#[test]
+fn how_an_answer_came_about_is_shown_where_the_deployment_lets_its_users_see() {
+    let (_place, server, closed) = with_shop(&[]);
+    let open = deploy(&server, true);
+    for (token, header, shown) in [
+        (&closed, Some("1"), false),
+        (&open, None, false),
+        (&open, Some("0"), false),
+        (&open, Some("true"), false),
+        (&open, Some("1"), true),
+    ] {
+        let headers: Vec<(&str, &str)> = header.map(|it| ("X-Debug", it)).into_iter().collect();
+        let (session, first) = Session::deployed(&server, token, &headers);
+        assert_eq!(first.get("debug").is_some(), shown, "{header:?}: {first}");
+        assert_eq!(session.says(&server, "more please").get("debug").is_some(), shown, "{header:?}");
+    }
+}
+
+/// The answer to what a browser asks before it calls.
+fn preflight(server: &Server, path: &str, origin: &str) -> Answer {
+    let asked = "authorization,content-type,x-debug";
+    let headers = [("Origin", origin), ("Access-Control-Request-Method", "POST"), ("Access-Control-Request-Headers", asked)];
+    server.request("OPTIONS", path, &headers, "")
+}
+
+#[test]
+fn browsers_may_call_from_the_origins_of_deployments_and_only_their_routes() {
+    let (_place, server, token) = with_shop(&[]);
+    let allowed = |path: &str, origin: &str| preflight(&server, path, origin).header("access-control-allow-origin").to_owned();
+    let turns = format!("{DEPLOYED}/x/turns");
+    for path in [DEPLOYED, &turns] {
+        let before = preflight(&server, path, ORIGIN.1);
+        assert!((200..300).contains(&before.status), "{before:?}");
+        assert_eq!(before.header("access-control-allow-origin"), ORIGIN.1);
+        for word in ["authorization", "content-type", "x-debug"] {
+            assert!(before.header("access-control-allow-headers").contains(word), "{before:?}");
+        }
+        assert_eq!([allowed(path, "https://evil.example"), allowed(path, "http://shop.example")], ["", ""]);
+    }
+    for path in ["/v1/agents", "/v1/secrets", SIMULATED, "/v1/agents/desk/flow", crate::running::MESSAGE] {
+        assert_eq!(allowed(path, ORIGIN.1), "", "{path}");
+    }
+    let bearer = format!("Bearer {token}");
+    let answer = post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (201, ORIGIN.1));
+    for word in ["x-replayed", "x-ratelimit-remaining", "retry-after"] {
+        assert!(answer.header("access-control-expose-headers").contains(word), "{answer:?}");
+    }
+}
+
+#[test]
+fn a_public_assistant_is_called_sixty_times_a_minute_and_the_simulator_as_often_as_one_likes() {
+    let (_place, server, token) = with_shop(&[]);
+    let bearer = format!("Bearer {token}");
+    let missing = format!("{DEPLOYED}/x/turns");
+    let call = || post(&server, &missing, &[("Authorization", &bearer), ORIGIN], &json!({"type": "session.end"}));
+    let began = Instant::now();
+    let (session, _) = Session::deployed(&server, &token, &[]);
+    let second = call();
+    assert_eq!((second.status, number(&second, "x-ratelimit-limit")), (404, 60), "a refusal counts, too");
+    assert!((57..=58).contains(&number(&second, "x-ratelimit-remaining")), "{second:?}");
+    assert!(number(&second, "x-ratelimit-reset") > 1_600_000_000, "{second:?}");
+    let mut count = 2;
+    let refused = loop {
+        let answer = call();
+        count += 1;
+        if answer.status != 404 {
+            break answer;
+        }
+        assert!(count < 1000, "there is no limit");
+    };
+    let took = began.elapsed().as_secs();
+    assert!((61..=62 + took).contains(&count), "{count} calls in {took} s");
+    is(&refused, 429, "rate_limited");
+    let error = &refused.json()["error"];
+    assert_eq!((&error["scope"], &error["limit"]), (&json!("assistant"), &json!(60)), "{error}");
+    assert_eq!(error["reset"].as_u64(), Some(number(&refused, "x-ratelimit-reset")));
+    assert_eq!((number(&refused, "x-ratelimit-limit"), number(&refused, "x-ratelimit-remaining")), (60, 0));
+    assert!((1..=2).contains(&number(&refused, "retry-after")), "{refused:?}");
+    assert_eq!(refused.header("access-control-allow-origin"), ORIGIN.1, "the page can read it");
+    assert_eq!(session.state(&server)["status"], "active");
+    for _ in 0..70 {
+        let answer = send(&server, "POST", &format!("{SIMULATED}/{}/turns", session.id), &json!({}));
+        assert_eq!(answer.status, 422, "{answer:?}");
+    }
+}
+
+#[test]
+fn every_answer_says_how_the_caller_stands() {
+    let (_place, server, token) = with_shop(&["--set", "convengine.assistants.simulator-rpm=500"]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    let simulated = server.get(&format!("{SIMULATED}/{}", session.id));
+    assert_eq!(number(&simulated, "x-ratelimit-limit"), 500);
+    let bearer = format!("Bearer {token}");
+    let stands = |answer: &Answer| {
+        assert!(number(answer, "x-ratelimit-limit") >= number(answer, "x-ratelimit-remaining"), "{answer:?}");
+        number(answer, "x-ratelimit-reset");
+    };
+    for path in ["/v1/agents", "/v1/secrets", "/v1/agents/none/flow", "/v1/runtime/assistants/none/sessions/x", &format!("{SIMULATED}/x")] {
+        stands(&server.get(path));
+    }
+    stands(&send(&server, "PUT", "/v1/agents/desk/flow", &json!({})));
+    for headers in [vec![], vec![ORIGIN], vec![("Authorization", bearer.as_str())], vec![("Authorization", bearer.as_str()), ORIGIN]] {
+        stands(&post(&server, DEPLOYED, &headers, &json!({})));
+    }
+}
+
+#[test]
+fn a_plan_has_so_many_sessions_a_month() {
+    let (place, server, token) = with_shop(&["--set", "convengine.assistants.sessions-per-month=2"]);
+    Session::simulated(&server, &json!({}));
+    let (first, _) = Session::deployed(&server, &token, &[]);
+    Session::deployed(&server, &token, &[]);
+    let bearer = format!("Bearer {token}");
+    let refused = post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
+    is(&refused, 429, "rate_limited");
+    let error = &refused.json()["error"];
+    assert_eq!((&error["scope"], &error["limit"]), (&json!("sessions"), &json!(2)), "{error}");
+    assert_eq!((number(&refused, "x-ratelimit-limit"), number(&refused, "x-ratelimit-remaining")), (2, 0));
+    assert_eq!(error["reset"].as_u64(), Some(number(&refused, "x-ratelimit-reset")));
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    assert!(number(&refused, "x-ratelimit-reset").abs_diff(now + number(&refused, "retry-after")) <= 2, "{refused:?}");
+    assert_eq!(texts(&first.says(&server, "more please")), ["Desk 1"], "who is in goes on");
+    assert_eq!(Session::simulated(&server, &json!({})).1["status"], "awaiting_input", "trying out is no use of the plan");
+    let used =
+        "select kind || ' ' || ref || ' ' || cast(sum(amount) as text) from cs_usage_events where kind = 'session' group by kind, ref";
+    assert_eq!(place.sql().texts(used), ["session desk 2"]);
+    place.sql().run("update cs_usage_events set at = 1");
+    assert_eq!(post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({})).status, 201, "another month");
+}
+
+#[test]
+fn an_assistant_without_a_version_is_not_begun() {
+    let (_place, server, token) = with_shop(&[]);
+    put(&server, &changed(desk("Shop"), &[("/id", json!("shop"))]));
+    is(&send(&server, "POST", "/v1/agents/shop/deployments", &json!({"name": "x", "origins": []})), 409, "not_published");
+    let bearer = format!("Bearer {token}");
+    for body in [json!({"params": 5}), json!({"locale": 5})] {
+        is(&post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &body), 422, "invalid_session");
+    }
+}

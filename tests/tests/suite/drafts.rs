@@ -1,0 +1,156 @@
+//! Flow documents on the command line, and what of assistants is counted.
+
+use std::io::Write;
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::flows::{Session, changed, deploy, desk, publish, put, texts};
+use crate::models::{Answer, KEY, PRICES, provider};
+use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, one_line, orders};
+
+#[test]
+fn a_document_is_imported_as_the_draft_of_its_assistant() {
+    let place = Place::with(&orders());
+    let file = place.pack("desk.flow.json", &desk("Desk"));
+    let ran = place.run(&["import", &file]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    assert!(ran.out.contains("1 documents"), "{ran:?}");
+    let server = place.serve(&WORDS_ALONE);
+    assert_eq!(server.get("/v1/agents/desk/flow").json(), desk("Desk"));
+    assert_eq!(texts(&Session::simulated(&server, &json!({})).1), ["Welcome to Desk."]);
+    let used = "select kind || ' ' || ref || ' ' || cast(amount as text) from cs_usage_events where kind = 'import'";
+    assert_eq!(place.sql().texts(used), ["import desk 1"]);
+    // Rows and the drafts of others stay.
+    assert_eq!(server.say(crate::stream::ID, "my order")["payload"]["value"], "Your order is on its way.");
+    let file = place.pack("shop.flow.json", &changed(desk("Shop"), &[("/id", json!("shop"))]));
+    assert_eq!(place.run(&["import", &file]).code, 0);
+    let again = place.run(&["import", &place.pack("two.flow.json", &desk("Two"))]);
+    assert_eq!(again.code, 0, "{again:?}");
+    let listed = json!({"agents": [
+        {"id": "desk", "name": "Two", "revision": 2, "live_version": null}, {"id": "shop", "name": "Shop", "revision": 1, "live_version": null},
+    ]});
+    assert_eq!(server.get("/v1/agents").json(), listed);
+}
+
+/// Edges as canvases write them.
+fn of_canvas(mut document: Value) -> Value {
+    for graph in document["graphs"].as_array_mut().unwrap() {
+        for edge in graph["edges"].as_array_mut().unwrap() {
+            let edge = edge.as_object_mut().unwrap();
+            let port = edge.shift_remove("source_port").unwrap_or(json!("out"));
+            edge.insert("sourceHandle".to_owned(), port);
+            edge.insert("targetHandle".to_owned(), json!("in"));
+        }
+    }
+    document
+}
+
+#[test]
+fn a_canvas_export_is_imported_with_its_ports() {
+    let place = Place::with(&orders());
+    let ran = place.run(&["import", &place.pack("canvas.json", &of_canvas(desk("Desk")))]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let server = place.serve(&WORDS_ALONE);
+    let kept = server.get("/v1/agents/desk/flow").json();
+    assert!(!kept.to_string().contains("Handle"), "{kept}");
+    assert_eq!(kept.pointer("/graphs/2/edges/3/source_port"), Some(&json!("failed")));
+    let (session, _) = Session::simulated(&server, &json!({}));
+    for (said, answer) in [("log in", "Your PIN?"), ("what", "Four digits?")] {
+        assert_eq!(texts(&session.says(&server, said)), [answer]);
+    }
+    let last = session.says(&server, "no");
+    assert_eq!(last["debug"]["nodes"][0]["id"], "end", "the port 'failed' leads there: {last}");
+    assert_eq!(put(&server, &of_canvas(desk("Desk"))), [""; 0], "and as it is put");
+}
+
+#[test]
+fn what_is_no_document_is_not_imported() {
+    let place = Place::with(&orders());
+    let before = place.sql().everything();
+    for (document, words) in [
+        (changed(desk("Desk"), &[("/graphs/0/nodes/0/type", json!("teapot"))]), "D002"),
+        (changed(desk("Desk"), &[("/id", json!("1 desk"))]), "id"),
+        (changed(desk("Desk"), &[("/graphs", json!(5))]), "D001"),
+    ] {
+        let ran = place.run(&["import", &place.pack("wrong.json", &document)]);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
+        assert!(ran.err.contains(words), "{ran:?}");
+    }
+    assert!(place.sql().everything() == before, "nothing is changed");
+}
+
+#[test]
+fn lint_says_what_publishing_would() {
+    let place = Place::new();
+    let lint = |document: &Value, more: &[&str]| place.run(&[&["lint", &place.pack("desk.flow.json", document)], more].concat());
+    let fine = lint(&desk("Desk"), &[]);
+    assert_eq!((fine.code, fine.out.as_str(), fine.err.as_str()), (0, "", ""), "{fine:?}");
+    assert_eq!((lint(&desk("Desk"), &["--json"]).out.trim(), lint(&of_canvas(desk("Desk")), &[]).code), ("[]", 0));
+    let warned = lint(&changed(desk("Desk"), &[("/intents/0/phrases", json!(["more please"]))]), &[]);
+    assert_eq!((warned.code, warned.out.lines().count()), (0, 1), "{warned:?}");
+    assert!(warned.out.starts_with("warning I007 /intents/0"), "{warned:?}");
+    let wrong = changed(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("{{ session.count | nofilter }}"))]);
+    let refused = lint(&wrong, &[]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.out.starts_with("error T002 /graphs/1/nodes/2"), "{refused:?}");
+    let told = lint(&wrong, &["--json"]);
+    let issues: Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!((told.code, &issues[0]["code"], &issues[0]["severity"]), (1, &json!("T002"), &json!("error")), "{told:?}");
+    for member in ["path", "graph", "node", "name", "message"] {
+        assert!(issues[0].get(member).is_some(), "{member}: {issues}");
+    }
+    let drafts = Place::with(&orders());
+    assert_eq!(drafts.run(&["import", &drafts.pack("wrong.flow.json", &wrong)]).code, 0, "a draft may have errors");
+    let of_database = drafts.run(&["lint"]);
+    assert_eq!((of_database.code, of_database.out.contains("T002")), (1, true), "{of_database:?}");
+}
+
+#[test]
+fn a_plan_has_so_many_imports_a_month() {
+    let place = Place::with(&orders());
+    let file = place.pack("desk.flow.json", &desk("Desk"));
+    let import = || place.run(&["import", &file, "--set", "convengine.assistants.imports-per-month=1"]);
+    assert_eq!(import().code, 0);
+    one_line(&import(), 1, &["imports", "month"]);
+    place.sql().run("update cs_usage_events set at = 1");
+    assert_eq!(import().code, 0, "another month");
+}
+
+/// What a model decides; it costs 162 millionths.
+fn decides(object: &Value) -> Answer {
+    let usage = json!({"prompt_tokens": 1001, "completion_tokens": 20});
+    let choice = json!({"index": 0, "message": {"content": object.to_string()}, "finish_reason": "stop"});
+    let body = json!({"model": "test-model", "choices": [choice], "usage": usage}).to_string();
+    Box::new(move |stream: &mut TcpStream| {
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).unwrap();
+    })
+}
+
+fn with_model(place: &Place, address: &str) -> Server {
+    let words = ["--set", PRICES, "--llm", "openai:test-model", "--set", "convengine.llm.max-attempts=1"];
+    let command = &mut place.command(&[&ANYWHERE[..], &words, &WORDS_ALONE].concat());
+    place.start(command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
+}
+
+#[test]
+fn what_is_used_is_counted() {
+    let hit = json!({"intent_id": "count", "confidence": 0.9, "slots": {}});
+    let (address, asked) = provider(vec![decides(&hit), decides(&hit)]);
+    let place = Place::with(&orders());
+    let server = with_model(&place, &address);
+    publish(&server, &changed(desk("Desk"), &[("/settings/llm_match", json!(true))]));
+    let token = deploy(&server, false);
+    let (simulated, _) = Session::simulated(&server, &json!({}));
+    let (deployed, _) = Session::deployed(&server, &token, &[]);
+    for session in [&simulated, &deployed] {
+        assert_eq!(texts(&session.says(&server, "blah blah")), ["Desk 1"]);
+        let kept = session.state(&server)["usage"].clone();
+        assert_eq!((&kept["llm_calls"], kept["cost_microcents"].as_u64()), (&json!(1), Some(16200)), "{kept}");
+    }
+    assert_eq!(asked.join().unwrap().len(), 2);
+    let used = "select kind || ' ' || workspace_id || ' ' || ref || ' ' || cast(sum(amount) as text) from cs_usage_events
+        group by kind, workspace_id, ref order by kind";
+    assert_eq!(place.sql().texts(used), ["llm default desk 32400", "session default desk 1", "simulation default desk 1"]);
+    assert_eq!(simulated.replays(&place, &server), 2);
+}

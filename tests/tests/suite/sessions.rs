@@ -1,0 +1,272 @@
+//! Sessions of assistants over HTTP: what begins them, what is answered, what is refused, and what stays. (`convoship-http.md` 1, 4)
+
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::flows::{SIMULATED, Session, changed, desk, impatient, is, publish, put, send, texts, with_desk};
+use crate::running::{Answer, Server, WORDS_ALONE, within};
+
+const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a77";
+
+/// The names of an object's members.
+fn members(value: &Value) -> Vec<&str> {
+    let mut names: Vec<&str> = value.as_object().into_iter().flatten().map(|it| it.0.as_str()).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn a_session_of_the_draft_begins_and_goes_on() {
+    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (session, first) = Session::simulated(&server, &json!({"locale": "de-DE", "user": {"id": "u1"}, "params": {"count": 4}}));
+    assert_eq!(members(&first), ["awaiting", "debug", "messages", "session_id", "status", "turn"]);
+    assert_eq!((&first["turn"], &first["status"], &first["awaiting"]), (&json!(0), &json!("awaiting_input"), &Value::Null));
+    assert_eq!(texts(&first), ["Welcome to Desk."]);
+    let message = &first["messages"][0];
+    assert_eq!(members(message), ["blocks", "final", "id", "locale", "node", "role", "text"], "{message}");
+    assert_eq!((&message["role"], &message["locale"], message["id"].is_string()), (&json!("bot"), &json!("de-DE"), true));
+    let wanted = ["effects", "matched_intent", "nodes", "stop_reason", "usage", "variables_changed", "warnings"];
+    let debug = &first["debug"];
+    assert!(wanted.iter().all(|it| debug.get(it).is_some()), "{debug}");
+    let second = session.says(&server, "more please");
+    assert_eq!((texts(&second), &second["turn"], &second["session_id"]), (vec!["Desk 5"], &json!(1), &json!(session.id)));
+    let intent = &second["debug"]["matched_intent"];
+    assert_eq!((&intent["intent_id"], &intent["source"], intent["confidence"].is_number()), (&json!("count"), &json!("phrase"), true));
+    let nodes = second["debug"]["nodes"].as_array().unwrap();
+    assert_eq!(nodes.iter().map(|it| it["id"].as_str().unwrap()).collect::<Vec<_>>(), ["asked", "add", "say", "end"]);
+    assert_eq!(members(&nodes[0]), ["graph", "id", "ms", "name", "port", "type"]);
+    assert_eq!(second["debug"]["variables_changed"], json!(["count"]));
+    let asked = session.says(&server, "log in");
+    assert_eq!((&asked["awaiting"]["kind"], &asked["awaiting"]["node"]), (&json!("entity"), &json!("ask")), "{asked}");
+    let state = session.state(&server);
+    assert_eq!((&state["status"], &state["turn"], &state["vars"]["count"]), (&json!("active"), &json!(2), &json!(5)));
+    assert_eq!((&state["locale"], &state["user"]["id"], &state["schema_version"]), (&json!("de-DE"), &json!("u1"), &json!("1.0")));
+    assert_eq!(session.replays(&place, &server), 3);
+}
+
+#[test]
+fn what_there_is_not_is_not_found() {
+    let (_place, server) = with_desk(&desk("Desk"), &[]);
+    put(&server, &changed(desk("Shop"), &[("/id", json!("shop"))]));
+    let (session, _) = Session::simulated(&server, &json!({}));
+    let of_shop = format!("/v1/runtime/assistants/shop/sessions/{}", session.id);
+    let say = json!({"type": "user.message", "text": "more please"});
+    for path in [of_shop.as_str(), &format!("{SIMULATED}/{OTHER}"), &format!("{SIMULATED}/x"), &format!("{SIMULATED}/%00")] {
+        is(&send(&server, "POST", &format!("{path}/turns"), &say), 404, "not_found");
+        is(&send(&server, "POST", &format!("{path}/approvals/c1"), &json!({"approved": true})), 404, "not_found");
+        for part in ["", "/trace", "/replay"] {
+            is(&server.get(&format!("{path}{part}")), 404, "not_found");
+        }
+    }
+    is(&send(&server, "POST", "/v1/runtime/assistants/none/sessions", &json!({})), 404, "not_found");
+    for version in [json!(1), json!(0), json!(-1), json!("x"), json!(1.5)] {
+        is(&send(&server, "POST", SIMULATED, &json!({"version": version})), 404, "not_found");
+    }
+    is(&send(&server, "POST", &format!("{SIMULATED}/{}/approvals/c1", session.id), &json!({"approved": true})), 404, "unknown_call");
+    assert_eq!(session.state(&server)["seq"], 1, "nothing of it is a turn");
+}
+
+#[test]
+fn what_is_no_session_and_no_event_is_refused() {
+    let (_place, server) = with_desk(&desk("Desk"), &[]);
+    for body in
+        [json!({"params": 5}), json!({"locale": 5}), json!({"channel": ["web"]}), json!({"session_id": "x"}), json!({"session_id": 5})]
+    {
+        is(&send(&server, "POST", SIMULATED, &body), 422, "invalid_session");
+    }
+    let (session, _) = Session::simulated(&server, &json!({"session_id": OTHER.to_uppercase(), "unknown": {}}));
+    assert_eq!(session.id, OTHER);
+    is(&send(&server, "POST", SIMULATED, &json!({"session_id": OTHER})), 409, "session_exists");
+    for event in [
+        json!({}),
+        json!({"type": "no.such"}),
+        json!({"type": 5}),
+        json!({"type": "session.start"}),
+        json!({"type": "user.message"}),
+        json!({"type": "user.message", "text": 5}),
+        json!({"type": "user.button"}),
+        json!({"type": "timer.fired"}),
+        json!({"type": "user.message", "text": "x", "event_id": ""}),
+        json!({"type": "user.message", "text": "x", "event_id": 5}),
+    ] {
+        is(&session.hears(&server, &event), 422, "invalid_event");
+    }
+    let turns = format!("{SIMULATED}/{OTHER}/turns");
+    is(&server.request("POST", &turns, &[crate::flows::JSON], "{"), 400, "not_json");
+    is(&server.request("POST", &turns, &[crate::flows::JSON], "[]"), 400, "not_json");
+    is(&server.request("POST", &turns, &[], "{}"), 415, "unsupported_media_type");
+    is(&server.request("PUT", &turns, &[crate::flows::JSON], "{}"), 405, "method_not_allowed");
+    assert_eq!((session.state(&server)["seq"].as_u64(), session.events(&server)), (Some(1), vec!["session.start".to_owned()]));
+}
+
+#[test]
+fn a_session_stays_on_its_version() {
+    let (place, server) = with_desk(&desk("One"), &[]);
+    assert_eq!(publish(&server, &desk("One")), 1);
+    let (of_draft, _) = Session::simulated(&server, &json!({}));
+    let (of_one, first) = Session::simulated(&server, &json!({"version": 1}));
+    assert_eq!(texts(&first), ["Welcome to One."]);
+    assert_eq!(publish(&server, &desk("Two")), 2);
+    put(&server, &desk("Three"));
+    for session in [&of_draft, &of_one] {
+        assert_eq!(texts(&session.says(&server, "more please")), ["One 1"]);
+    }
+    for (version, welcome) in [(json!(1), "Welcome to One."), (json!(2), "Welcome to Two."), (Value::Null, "Welcome to Three.")] {
+        assert_eq!(texts(&Session::simulated(&server, &json!({"version": version})).1), [welcome]);
+    }
+    let versions = server.get("/v1/agents/desk/versions").json();
+    assert_eq!(of_one.state(&server)["snapshot"], versions["versions"][1]["snapshot"]);
+    drop(server);
+    let server = place.serve(&WORDS_ALONE);
+    assert_eq!(texts(&of_one.says(&server, "more please")), ["One 2"], "also after a restart");
+    assert_eq!(of_one.replays(&place, &server), 3);
+}
+
+#[test]
+fn a_session_that_has_ended_says_which_one_it_was() {
+    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let closed = |session: &Session, server: &Server, event: Value| {
+        let answer = session.hears(server, &event);
+        is(&answer, 409, "session_completed");
+        assert_eq!(answer.json()["error"]["session_id"], json!(session.id));
+    };
+    let say = || json!({"type": "user.message", "text": "more please"});
+    let (left, _) = Session::simulated(&server, &json!({}));
+    let bye = left.says(&server, "good bye");
+    assert_eq!((texts(&bye), &bye["status"]), (vec!["Bye."], &json!("completed")));
+    closed(&left, &server, say());
+    closed(&left, &server, json!({"type": "timer.fired", "timer_id": "session"}));
+    is(&send(&server, "POST", &format!("{SIMULATED}/{}/approvals/c1", left.id), &json!({"approved": true})), 409, "session_completed");
+    let (ended, _) = Session::simulated(&server, &json!({}));
+    let answer = ended.hears(&server, &json!({"type": "session.end", "reason": "done"}));
+    assert_eq!((answer.status, &answer.json()["status"]), (200, &json!("completed")));
+    closed(&ended, &server, json!({"type": "session.end"}));
+    assert_eq!((&left.state(&server)["status"], &left.state(&server)["turn"]), (&json!("completed"), &json!(1)));
+    drop(server);
+    let server = place.serve(&WORDS_ALONE);
+    closed(&left, &server, say());
+}
+
+#[test]
+fn an_event_that_is_sent_again_is_answered_as_before() {
+    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    let (other, _) = Session::simulated(&server, &json!({}));
+    let more = json!({"type": "user.message", "text": "more please", "event_id": "e1"});
+    let bye = json!({"type": "user.message", "text": "good bye", "event_id": "e2"});
+    let fresh = |answer: Answer| {
+        assert_eq!((answer.status, answer.header("x-replayed")), (200, ""), "{answer:?}");
+        answer.text
+    };
+    let again = |server: &Server, event: &Value, text: &str| {
+        let answer = session.hears(server, event);
+        assert_eq!((answer.status, answer.header("x-replayed"), answer.text.as_str()), (200, "true", text), "{answer:?}");
+    };
+    let first = fresh(session.hears(&server, &more));
+    again(&server, &more, &first);
+    again(&server, &json!({"type": "user.message", "text": "something else", "event_id": "e1"}), &first);
+    assert!(fresh(other.hears(&server, &more)).contains(&other.id), "the name is its session's");
+    let second = fresh(session.hears(&server, &json!({"type": "user.message", "text": "more please"})));
+    assert!(second.contains("Desk 2"), "{second}");
+    again(&server, &more, &first);
+    let last = fresh(session.hears(&server, &bye));
+    again(&server, &bye, &last);
+    again(&server, &more, &first);
+    is(&session.hears(&server, &json!({"type": "user.message", "text": "good bye", "event_id": "e3"})), 409, "session_completed");
+    drop(server);
+    let server = place.serve(&WORDS_ALONE);
+    again(&server, &bye, &last);
+    again(&server, &more, &first);
+    assert_eq!(session.replays(&place, &server), 4);
+}
+
+#[test]
+fn turns_of_a_session_run_one_after_the_other() {
+    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    let count = || -> Vec<String> { (0..8).map(|_| texts(&session.says(&server, "more please"))[0].to_owned()).collect() };
+    let mut said: Vec<String> = thread::scope(|scope| {
+        let running: Vec<_> = (0..3).map(|_| scope.spawn(count)).collect();
+        running.into_iter().flat_map(|it| it.join().unwrap()).collect()
+    });
+    said.sort_by_key(|it| it.len() * 100 + it.trim_start_matches("Desk ").parse::<usize>().unwrap());
+    let wanted: Vec<String> = (1..=24).map(|it| format!("Desk {it}")).collect();
+    assert_eq!(said, wanted);
+    let state = session.state(&server);
+    assert_eq!((&state["vars"]["count"], &state["turn"], &state["seq"]), (&json!(24), &json!(24), &json!(25)));
+    assert_eq!(session.replays(&place, &server), 25);
+}
+
+#[test]
+fn a_session_survives_the_end_of_its_server() {
+    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    session.says(&server, "more please");
+    session.says(&server, "log in");
+    let before = session.state(&server);
+    server.kill();
+    drop(server);
+    let server = place.serve(&WORDS_ALONE);
+    assert_eq!(session.state(&server), before);
+    assert_eq!(texts(&session.says(&server, "what?")), ["Four digits?"], "it still waits for the PIN");
+    assert_eq!(texts(&session.says(&server, "1234")), ["Thank you."]);
+    assert_eq!(texts(&session.says(&server, "more please")), ["Desk 2"]);
+    assert_eq!(session.replays(&place, &server), 6);
+}
+
+#[test]
+fn who_does_not_answer_is_asked_again_and_then_let_go() {
+    let (place, server) = with_desk(&impatient(200), &[]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    session.says(&server, "log in");
+    assert!(within(|| session.state(&server)["status"] == "completed"), "{}", server.log());
+    assert_eq!(session.events(&server), ["session.start", "user.message", "timer.fired", "timer.fired"]);
+    let state = session.state(&server);
+    assert_eq!((&state["counters"]["no_input"], &state["timers"]), (&json!(2), &json!([])), "{state}");
+    assert!(state["history"].to_string().contains("Still there?"), "{state}");
+    is(&session.hears(&server, &json!({"type": "user.message", "text": "1234"})), 409, "session_completed");
+    assert_eq!(place.sql().texts("select id from cs_timer"), [""; 0]);
+    assert_eq!(session.replays(&place, &server), 4);
+}
+
+#[test]
+fn an_answer_in_time_disarms_its_timer() {
+    let (place, server) = with_desk(&impatient(60_000), &[]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    let timers = || place.sql().texts("select purpose from cs_timer order by purpose");
+    assert_eq!(timers(), ["session"]);
+    session.says(&server, "log in");
+    assert_eq!(timers(), ["no_input", "session"]);
+    assert_eq!(texts(&session.says(&server, "1234")), ["Thank you."]);
+    assert_eq!(timers(), ["session"]);
+    let late = session.hears(&server, &json!({"type": "timer.fired", "timer_id": "no_input"}));
+    assert_eq!((late.status, texts(&late.json()).len()), (200, 0), "there is nothing to be late for: {late:?}");
+    assert_eq!(session.state(&server)["status"], "active");
+}
+
+#[test]
+fn a_session_that_nobody_comes_back_to_is_abandoned() {
+    let (_place, server) = with_desk(&desk("Desk"), &[]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    let answer = session.hears(&server, &json!({"type": "timer.fired", "timer_id": "session"}));
+    assert_eq!((answer.status, &answer.json()["status"], texts(&answer.json()).len()), (200, &json!("completed"), 0), "{answer:?}");
+    assert_eq!(session.state(&server)["status"], "abandoned");
+    is(&session.hears(&server, &json!({"type": "user.message", "text": "hi"})), 409, "session_completed");
+}
+
+#[test]
+fn a_timer_that_came_due_without_a_server_fires_with_the_next_one() {
+    let (place, server) = with_desk(&impatient(600_000), &[]);
+    let (waits, _) = Session::simulated(&server, &json!({}));
+    waits.says(&server, "log in");
+    let (idle, _) = Session::simulated(&server, &json!({}));
+    drop(server);
+    place.sql().run("update cs_timer set due = 1 where id = 'no_input'");
+    place.sql().run(&format!("update cs_timer set due = 2 where session_id = '{}'", idle.id));
+    let server = place.serve(&WORDS_ALONE);
+    assert!(within(|| idle.state(&server)["status"] == "abandoned" && waits.state(&server)["awaiting"]["no_input_count"] == 1));
+    assert_eq!(waits.events(&server), ["session.start", "user.message", "timer.fired"]);
+    assert_eq!(texts(&waits.says(&server, "1234")), ["Thank you."], "it goes on");
+    assert_eq!(waits.replays(&place, &server), 4);
+}

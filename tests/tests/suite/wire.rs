@@ -1,0 +1,301 @@
+//! What sessions send out and what is shown of them: secrets at the wire, closed targets, variables that stay out of logs, traces, replays.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use crate::flows::{Session, changed, desk, edges, is, put, send, texts, with_desk};
+use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, orders, within};
+
+/// Spelt in another way in each place of a request.
+const VALUE: &str = "hunter2/quite+\"secret\"";
+const SIGNING: &str = "signed-by-unter2";
+
+/// What came to a service: address, headers and body.
+type Call = (String, HeaderMap, Bytes);
+
+/// A service that answers with what it was signed with, after a while.
+struct Wire {
+    address: SocketAddr,
+    calls: Arc<Mutex<Vec<Call>>>,
+    _runtime: Runtime,
+}
+
+impl Wire {
+    fn start(pause: Duration) -> Wire {
+        let runtime = Runtime::new().unwrap();
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let echo = async move |State(calls): State<Arc<Mutex<Vec<Call>>>>, uri: Uri, headers: HeaderMap, body: Bytes| {
+            let you = headers["authorization"].to_str().unwrap().to_owned();
+            calls.lock().unwrap().push((uri.to_string(), headers, body));
+            tokio::time::sleep(pause).await;
+            json!({"you": you, "plain": VALUE, "signing": SIGNING}).to_string()
+        };
+        let routes = Router::new().fallback(echo).with_state(Arc::clone(&calls));
+        runtime.spawn(async { axum::serve(listener, routes).await });
+        Wire { address, calls, _runtime: runtime }
+    }
+
+    fn calls(&self) -> Vec<Call> {
+        self.calls.lock().unwrap().clone()
+    }
+
+    fn allowed(&self) -> String {
+        format!("convengine.outbound.allow={}", self.address)
+    }
+
+    /// The desk with an intent that calls the service.
+    fn document(&self) -> Value {
+        let say =
+            |id: &str, text: &str| json!({"id": id, "type": "message", "name": id, "data": {"blocks": [{"kind": "text", "text": text}]}});
+        let mut graph = json!({"id": "g_call", "kind": "intent", "entry": "asked", "edges": edges(&["asked", "call"]), "nodes": [
+            {"id": "asked", "type": "intent", "name": "Asked", "data": {"intent_id": "call"}},
+            {"id": "call", "type": "service", "name": "Call", "data": {"tool_id": "crm"}},
+            say("told", "Got {{ session.answer }}."), say("failed", "Failed: {{ session._error.code }}."),
+            {"id": "end", "type": "end", "name": "End", "data": {}},
+        ]});
+        let edge =
+            |id: &str, source: &str, port: &str, target: &str| json!({"id": id, "source": source, "source_port": port, "target": target});
+        let more = [
+            edge("s1", "call", "success", "told"),
+            edge("s2", "call", "failure", "failed"),
+            edge("s3", "told", "out", "end"),
+            edge("s4", "failed", "out", "end"),
+        ];
+        graph["edges"].as_array_mut().unwrap().extend(more);
+        let mut document = desk("Desk");
+        document["graphs"].as_array_mut().unwrap().push(graph);
+        let words = ["call them", "ring up", "ask the service"];
+        document["intents"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({"id": "call", "name": "Call", "description": "The user wants a call", "phrases": words, "graph": "g_call"}));
+        document["tools"] = json!([{
+            "id": "crm", "name": "CRM", "kind": "http", "effect_class": "write", "secrets": ["KEY"], "signing_secret": "SIGN",
+            "request": {
+                "method": "POST", "url": format!("http://{}/hook/{{{{ secret.KEY }}}}", self.address), "query": {"q": "{{ secret.KEY }}"},
+                "headers": {"Authorization": "Bearer {{ secret.KEY }}"},
+                "body": {"key": "{{ secret.KEY }}", "count": "{{ session.count }}", "text": "{{ event.text }}"},
+            },
+            "outputs": [{"path": "$.you", "variable": "answer"}],
+        }]);
+        document
+    }
+
+    /// A server with that desk and both secrets.
+    fn serve(&self, more: &[&str]) -> (Place, Server) {
+        let place = Place::with(&orders());
+        let server = place.start(place.command(&[&ANYWHERE[..], &WORDS_ALONE, more].concat()).env("RUST_LOG", "trace"));
+        for (name, value) in [("KEY", VALUE), ("SIGN", SIGNING)] {
+            assert_eq!(send(&server, "POST", "/v1/secrets", &json!({"name": name, "value": value})).status, 201);
+        }
+        put(&server, &self.document());
+        (place, server)
+    }
+}
+
+fn signature(body: &[u8]) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(SIGNING.as_bytes()).unwrap();
+    mac.update(body);
+    let hex: String = mac.finalize().into_bytes().iter().map(|it| format!("{it:02x}")).collect();
+    format!("sha256={hex}")
+}
+
+#[test]
+fn a_secret_is_at_the_wire_and_nowhere_else() {
+    let wire = Wire::start(Duration::ZERO);
+    let (place, server) = wire.serve(&["--set", &wire.allowed()]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    let answer = session.hears(&server, &json!({"type": "user.message", "text": "call them", "event_id": "e"}));
+    assert_eq!(texts(&answer.json()), ["Got Bearer [secret:KEY]."], "{answer:?}");
+    let calls = wire.calls();
+    let (uri, headers, body) = calls.first().unwrap();
+    let encoded = "hunter2%2Fquite%2B%22secret%22";
+    assert_eq!((calls.len(), uri.as_str()), (1, format!("/hook/{encoded}?q={encoded}").as_str()));
+    assert_eq!(headers["authorization"].to_str().unwrap(), format!("Bearer {VALUE}"));
+    assert_eq!(headers["x-convoship-signature"].to_str().unwrap(), signature(body), "of the body as it was sent");
+    let sent: Value = serde_json::from_slice(body).unwrap();
+    assert_eq!(sent, json!({"key": VALUE, "count": 0, "text": "call them"}), "numbers stay numbers");
+    let key = headers["idempotency-key"].to_str().unwrap();
+    assert!(key.starts_with(&session.id), "{key}");
+    let effects = &answer.json()["debug"]["effects"];
+    assert_eq!(effects, &json!([{"kind": "http.request", "outcome": "ok", "attempt": 1}]));
+    let mut shown = vec![answer.text, session.hears(&server, &json!({"type": "user.message", "text": "x", "event_id": "e"})).text];
+    for what in ["", "/trace", "/replay"] {
+        shown.push(session.look(&server, what).to_string());
+    }
+    assert!(shown[2].contains("[secret:KEY]"), "{}", shown[2]);
+    assert_eq!(session.replays(&place, &server), 2);
+    for path in ["journal", "audit"] {
+        let found = server.get(&format!("/api/v1/conversation/{path}/{}", session.id));
+        assert_eq!(found.status, 200, "{found:?}");
+        shown.push(found.text);
+    }
+    shown.extend([server.get("/v1/agents/desk/flow").text, server.get("/v1/secrets").text, server.get("/metrics").text, server.log()]);
+    shown.push(place.run(&["replay", "--conversation", &session.id]).out);
+    let found: Vec<&String> = shown.iter().filter(|it| it.contains("unter2")).collect();
+    assert!(found.is_empty(), "{found:#?}");
+    let bytes = place.sql().texts("select cast(state as text) from cs_session").concat();
+    assert!(!bytes.contains("unter2"), "{bytes}");
+}
+
+#[test]
+fn a_private_target_is_called_only_when_it_is_listed() {
+    let wire = Wire::start(Duration::ZERO);
+    let (_place, server) = wire.serve(&[]);
+    let found = put(&server, &wire.document());
+    assert!(found.contains(&"V003".to_owned()), "{found:?}");
+    is(&send(&server, "POST", "/v1/agents/desk/publish", &json!({})), 422, "publish_blocked");
+    let (session, _) = Session::simulated(&server, &json!({}));
+    let turn = session.says(&server, "call them");
+    assert_eq!((texts(&turn), &turn["status"]), (vec!["Failed: blocked_target."], &json!("awaiting_input")), "{turn}");
+    assert_eq!(wire.calls().len(), 0);
+    drop(server);
+    let (_place, server) = wire.serve(&["--set", &wire.allowed()]);
+    let found = put(&server, &wire.document());
+    assert!(!found.contains(&"V003".to_owned()), "{found:?}");
+    assert_eq!(send(&server, "POST", "/v1/agents/desk/publish", &json!({})).status, 201);
+    assert_eq!(server.request("DELETE", "/v1/secrets/KEY", &[], "").status, 204);
+    let (session, _) = Session::simulated(&server, &json!({"version": 1}));
+    assert_eq!(texts(&session.says(&server, "call them")), ["Failed: secret_missing."], "what is revoked breaks what needs it");
+    assert_eq!(wire.calls().len(), 0);
+}
+
+#[test]
+fn a_call_that_a_server_died_in_is_not_made_twice() {
+    let wire = Wire::start(Duration::from_secs(20));
+    let allowed = wire.allowed();
+    let (place, server) = wire.serve(&["--set", &allowed]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    let event = json!({"type": "user.message", "text": "call them", "event_id": "e"});
+    thread::scope(|scope| {
+        let path = format!("http://{}{}/{}/turns", server.address, crate::flows::SIMULATED, session.id);
+        let body = event.to_string();
+        scope.spawn(move || drop(crate::running::client().post(path).header("Content-Type", "application/json").body(body).send()));
+        assert!(within(|| wire.calls().len() == 1));
+        server.kill();
+    });
+    drop(server);
+    let server = place.serve(&[&WORDS_ALONE[..], &["--set", &allowed]].concat());
+    let again = session.hears(&server, &event);
+    assert_eq!((again.status, again.header("x-replayed"), texts(&again.json())), (200, "true", vec!["Failed: cancelled."]), "{again:?}");
+    assert_eq!(wire.calls().len(), 1, "nobody knows what became of it");
+    assert_eq!(texts(&session.says(&server, "more please")), ["Desk 1"]);
+    assert_eq!(session.replays(&place, &server), 3);
+}
+
+#[test]
+fn more_turns_than_can_wait_are_told_to_come_back() {
+    let wire = Wire::start(Duration::from_millis(500));
+    let (_place, server) = wire.serve(&["--set", &wire.allowed()]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    let event = json!({"type": "user.message", "text": "call them"});
+    let answers: Vec<_> = thread::scope(|scope| {
+        let sent: Vec<_> = (0..16).map(|_| scope.spawn(|| session.hears(&server, &event))).collect();
+        sent.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let (taken, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|it| it.status == 200);
+    assert!(!refused.is_empty() && !taken.is_empty(), "{} were taken", taken.len());
+    for answer in refused {
+        is(answer, 503, "service_unavailable");
+        assert!(answer.header("retry-after").parse::<u32>().unwrap() > 0, "{answer:?}");
+    }
+    assert_eq!((session.state(&server)["turn"].as_u64(), wire.calls().len()), (Some(taken.len() as u64), taken.len()));
+}
+
+#[test]
+fn what_is_to_stay_out_of_logs_is_shown_by_its_name() {
+    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (known, _) = Session::simulated(&server, &json!({"params": {"pin": "8765", "note": "my PIN is 8765"}}));
+    assert_eq!(texts(&known.says(&server, "log in")), ["Thank you."], "it need not be asked");
+    let (begun, start) = (known.state(&server), known.look(&server, "/trace"));
+    assert_eq!((&begun["vars"]["pin"], &start["turns"][0]["event"]["params"]["pin"]), (&json!("[pin]"), &json!("[pin]")));
+    let (session, _) = Session::simulated(&server, &json!({}));
+    session.says(&server, "log in");
+    assert_eq!(texts(&session.says(&server, "it is 4321")), ["Thank you."]);
+    session.says(&server, "more please");
+    let (state, trace) = (session.state(&server), session.look(&server, "/trace"));
+    let audit = server.get(&format!("/api/v1/conversation/audit/{}", session.id)).text;
+    assert!(audit.contains("intent.match") && !server.log().contains("4321"), "{audit}");
+    assert_eq!((&state["vars"]["pin"], &state["vars"]["count"]), (&json!("[pin]"), &json!(1)));
+    for shown in
+        [audit, begun.to_string(), start.to_string(), state.to_string(), trace.to_string(), session.look(&server, "/replay").to_string()]
+    {
+        assert!(!shown.contains("8765") && !shown.contains("4321"), "{shown}");
+    }
+    assert!(trace["turns"][2]["event"]["text"].as_str().unwrap().contains("[pin]"), "{trace}");
+    assert!(state["history"].to_string().contains("[pin]"), "{state}");
+    assert_eq!(session.replays(&place, &server), 4, "the turns themselves know it");
+}
+
+#[test]
+fn a_trace_tells_turn_by_turn_what_happened() {
+    let (_place, server) = with_desk(&desk("Desk"), &[]);
+    let (session, _) = Session::simulated(&server, &json!({"params": {"count": 3}}));
+    session.says(&server, "more please");
+    session.hears(&server, &json!({"type": "session.end", "reason": "done"}));
+    let trace = session.look(&server, "/trace");
+    let turns = trace["turns"].as_array().unwrap();
+    assert_eq!(turns.iter().map(|it| it["turn"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!((&turns[0]["event"]["type"], &turns[0]["event"]["params"]), (&json!("session.start"), &json!({"count": 3})));
+    assert_eq!(turns[1]["event"]["text"], "more please");
+    assert_eq!(turns[2]["event"]["reason"], "done");
+    let events = turns[1]["events"].as_array().unwrap();
+    let kinds: Vec<&str> = events.iter().map(|it| it["kind"].as_str().unwrap()).collect();
+    assert!(kinds.contains(&"event") && kinds.contains(&"intent.match"), "{kinds:?}");
+    for event in events {
+        let of = |key: &str| event.get(key).is_some();
+        assert!(["turn", "seq", "at", "kind", "data"].into_iter().all(of), "{event}");
+        assert!(event["at"].as_str().is_some_and(|it| it.ends_with('Z') && it.contains('T')), "{event}");
+    }
+    let seqs: Vec<u64> = events.iter().map(|it| it["seq"].as_u64().unwrap()).collect();
+    assert!(seqs.is_sorted_by(|a, b| a < b), "{seqs:?}");
+}
+
+#[test]
+fn a_turn_that_does_not_come_out_again_is_named() {
+    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    session.says(&server, "more please");
+    assert_eq!(session.replays(&place, &server), 2);
+    place.sql().run("update ce_turn set state_hash = 'another' where number = 2");
+    let replayed = session.look(&server, "/replay");
+    assert_eq!((&replayed["equal"], &replayed["turns"]), (&json!(false), &json!(2)));
+    let divergence = &replayed["divergence"];
+    assert_eq!((&divergence["turn"], &divergence["stored"]), (&json!(2), &json!("another")), "{replayed}");
+    assert!(divergence["path"].is_string() && divergence["replayed"].is_string(), "{replayed}");
+    assert_eq!(place.run(&["replay", "--conversation", &session.id]).code, 1);
+}
+
+#[test]
+fn a_forgotten_session_leaves_nothing() {
+    let (place, server) = with_desk(&changed(desk("Desk"), &[("/settings/no_input_timeout_s", json!(900))]), &[]);
+    let sessions = [0, 1].map(|_| Session::simulated(&server, &json!({})).0);
+    sessions.iter().for_each(|it| drop(it.says(&server, "log in")));
+    let [gone, stays] = &sessions;
+    let rows = |id: &str| place.sql().everything().iter().filter(|it| it.contains(id)).count();
+    assert!(rows(&gone.id) > 4);
+    let deleted = server.request("DELETE", &format!("/api/v1/conversation/{}", gone.id), &[], "");
+    assert_eq!((deleted.status, deleted.json()), (200, json!({"forgotten": 1})), "{deleted:?}");
+    assert_eq!(rows(&gone.id), 0);
+    is(&gone.hears(&server, &json!({"type": "user.message", "text": "hi"})), 404, "not_found");
+    assert_eq!(place.sql().texts("select purpose from cs_timer order by purpose"), ["no_input", "session"]);
+    let ran = place.run(&["forget", "--conversation", &stays.id]);
+    assert_eq!((ran.code, rows(&stays.id)), (0, 0), "{ran:?}");
+    for table in ["cs_session", "cs_timer", "ce_turn"] {
+        assert_eq!(place.sql().texts(&format!("select 'x' from {table}")), [""; 0], "{table}");
+    }
+}
