@@ -5,6 +5,8 @@
 //! JSON crosses the boundary as text. Plain objects would lose the difference between `1` and `1.0`, and with it the promise
 //! that a turn has the same bytes here as on the server.
 
+#[cfg(feature = "flow")]
+mod flow;
 mod steps;
 
 use std::collections::BTreeMap;
@@ -71,6 +73,10 @@ impl Engine {
 
     /// The configuration's issues, as a JSON list: those of compiling, then what works, but hardly as meant.
     pub fn issues(&self) -> Result<String, JsValue> {
+        #[cfg(feature = "flow")]
+        if let Some(document) = self.pack.flow() {
+            return written(&flow::issues(&self.issues, document));
+        }
         #[cfg(feature = "tables")]
         let found = lint::check(&self.pack.tables, self.config.settings.profile, &self.issues);
         #[cfg(not(feature = "tables"))]

@@ -151,7 +151,15 @@ fn optimise(project: &Project, family: Family) -> Command {
     let mut command = project.command(project.web_demo().join("node_modules/.bin/wasm-opt"));
     // More passes make the module smaller and its compressed form larger, which is what travels: they leave less that repeats.
     command
-        .args(["-O1", "--dae-optimizing", "--duplicate-function-elimination", "--strip-target-features"])
+        .args([
+            "-O1",
+            "--dae-optimizing",
+            "--duplicate-function-elimination",
+            "--rse",
+            "--vacuum",
+            "--reorder-locals",
+            "--strip-target-features",
+        ])
         .args(FEATURES)
         .arg(&module)
         .arg("-o")

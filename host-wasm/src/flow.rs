@@ -1,0 +1,27 @@
+//! What publishing would say of a flow document, in the form in which the page has all issues.
+
+use convengine_core::config::Issue;
+use convengine_core::config::flow::{DocumentIssue, Weight, imported};
+use convengine_core::lint::flow::{Around, publish};
+use convengine_core::turn::STUB;
+use serde_json::{Value, json};
+
+/// The issues of compiling, then those of publishing; of secrets nothing is known here.
+pub fn issues(compiling: &[Issue], document: &Value) -> Value {
+    // The pack's own service is one that may be called.
+    let text = document.to_string().replace(STUB, "https://stub.example");
+    let document = imported(serde_json::from_str(&text).unwrap_or_default());
+    let of_document = publish(&document, &Around::nothing());
+    compiling.iter().map(|it| json!(it)).chain(of_document.iter().map(issue)).collect()
+}
+
+fn issue(it: &DocumentIssue) -> Value {
+    let severity = if it.severity == Weight::Error { "error" } else { "warning" };
+    let hint = it.fix.as_deref().unwrap_or_default();
+    let mut issue = json!({"severity": severity, "path": it.path, "reason": it.message, "hint": hint, "rule": it.code});
+    if let (Some(graph), Some(issue)) = (&it.graph, issue.as_object_mut()) {
+        issue.insert("graph".to_owned(), json!(graph));
+        issue.extend(it.node.as_ref().map(|node| ("node".to_owned(), json!(node))));
+    }
+    issue
+}
