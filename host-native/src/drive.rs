@@ -18,7 +18,7 @@ use uuid::Uuid;
 use crate::access::rate::Limits;
 use crate::assistant::flows::Flows;
 use crate::assistant::plan::Plan;
-use crate::assistant::run::{after, has_ended};
+use crate::assistant::run::{after, takes};
 use crate::assistant::vault::Vault;
 use crate::clock;
 use crate::configured::{Configured, Current};
@@ -114,6 +114,9 @@ pub enum Refusal {
     /// The session has come to its end.
     #[error("the session has come to its end: start a new one")]
     Closed,
+    /// The session has gone on since the timer was armed.
+    #[error("the session has gone on meanwhile")]
+    Late,
     /// A defect of the core or of this host.
     #[error("the turn cannot be run: {0}")]
     Defect(String),
@@ -223,10 +226,8 @@ async fn session(host: &Arc<Host>, config: &Config, message: &Message) -> Result
         if found.sent {
             return Ok(None);
         }
-        if !found.open && has_ended(&found.session) {
-            return Err(Refusal::Closed);
-        }
         if !found.open {
+            takes(&found.session, &message.event)?;
             return Ok(Some(found.session));
         }
         recover::settle(host, &message.conversation, message.patience()).await?;

@@ -13,6 +13,9 @@ use crate::drive::{self, Answered, Host, Message, Refusal};
 use crate::store::assistant::session::{self, Session};
 use crate::stream::live::Ear;
 
+/// The member of a timer's event that says which revision of the session has armed it.
+pub const OF_SEQ: &str = "of_seq";
+
 /// A session of an assistant, as a turn of it needs to know it.
 #[derive(Debug, Clone)]
 pub struct Running {
@@ -81,10 +84,19 @@ impl Running {
     }
 }
 
-/// Whether a session goes on no more.
-pub fn has_ended(session: &Loaded) -> bool {
-    let status = session.flow.as_ref().and_then(|it| it.get("status")?.as_str());
-    status.is_some_and(|it| !["active", "handed_off"].contains(&it))
+/// Whether a session as it is now takes an event.
+///
+/// # Errors
+/// That it goes on no more, or that it has gone on since the timer was armed that fires.
+pub fn takes(session: &Loaded, event: &UserEvent) -> Result<(), Refusal> {
+    let state = session.flow.as_ref();
+    let status = state.and_then(|it| it.get("status")?.as_str());
+    if status.is_some_and(|it| !["active", "handed_off"].contains(&it)) {
+        return Err(Refusal::Closed);
+    }
+    let of_seq = event.flow.as_ref().and_then(|it| it.get(OF_SEQ)?.as_i64());
+    let seq = state.and_then(|it| it.get("seq")?.as_i64());
+    if of_seq.is_some() && of_seq != seq { Err(Refusal::Late) } else { Ok(()) }
 }
 
 /// The first moment at which the next event of a session can happen.

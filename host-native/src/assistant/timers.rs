@@ -1,6 +1,7 @@
 //! Fires the timers of sessions: nobody answers, or nobody comes back. (`convoship.md` 4.4, 7)
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use convengine_core::turn::Map;
@@ -8,7 +9,7 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::run::Running;
+use super::run::{OF_SEQ, Running};
 use crate::clock;
 use crate::drive::{Host, Refusal};
 use crate::store::assistant::session::{self, Due};
@@ -22,11 +23,22 @@ const BREATH: Duration = Duration::from_millis(20);
 /// How many timers fire at a time.
 const TOGETHER: i64 = 64;
 
+/// The sessions of which a timer fires now.
+#[derive(Debug, Default)]
+struct Firing(Mutex<BTreeSet<String>>);
+
+impl Firing {
+    fn now(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Fires timers for as long as the server runs.
 pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
     tokio::spawn(async move {
+        let firing = Arc::new(Firing::default());
         loop {
-            let wait = match fire(&host).await {
+            let wait = match fire(&host, &firing).await {
                 Ok(wait) => wait,
                 Err(error) => {
                     tracing::warn!(%error, "the timers of sessions cannot be read");
@@ -40,43 +52,47 @@ pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
     })
 }
 
-/// Fires what is due; answers how long nothing is.
-async fn fire(host: &Arc<Host>) -> sqlx::Result<Duration> {
+/// Fires what is due; answers how long nothing else is. Nobody waits for a session whose turn takes its time.
+async fn fire(host: &Arc<Host>, firing: &Arc<Firing>) -> sqlx::Result<Duration> {
     let now = clock::now();
-    let due = session::due(&host.readers, now, TOGETHER).await?;
-    let more = due.len() >= usize::try_from(TOGETHER).unwrap_or(usize::MAX);
-    let mut firing = tokio::task::JoinSet::new();
-    for due in due {
-        let host = Arc::clone(host);
-        firing.spawn(async move { fired(&host, &due).await });
+    let most = TOGETHER + i64::try_from(firing.now().len()).unwrap_or(0);
+    let all = session::due(&host.readers, now, most).await?;
+    let more = i64::try_from(all.len()).is_ok_and(|it| it >= most);
+    for due in all {
+        if !firing.now().insert(due.session.clone()) {
+            continue;
+        }
+        let (host, firing) = (Arc::clone(host), Arc::clone(firing));
+        tokio::spawn(async move {
+            if let Err(error) = fired(&host, &due).await {
+                tracing::warn!(%error, session = due.session, timer = due.timer, "a timer did not fire");
+                tokio::time::sleep(PAUSE).await;
+            }
+            firing.now().remove(&due.session);
+            host.armed.notify_one();
+        });
     }
-    firing.join_all().await;
     if more {
         return Ok(Duration::ZERO);
     }
-    let next = session::next_due(&host.readers).await?;
+    let next = session::next_due(&host.readers, now).await?;
     Ok(next.map_or(PAUSE, |it| Duration::from_millis(u64::try_from(it - clock::now()).unwrap_or(0))))
 }
 
-async fn fired(host: &Arc<Host>, due: &Due) {
-    let turn = async {
-        let Some(stored) = session::find(&host.readers, &due.session).await? else {
-            session::drop_timer(&host.readers, due).await?;
-            return Ok(());
-        };
-        let Some(running) = Running::of(host, &due.session, &stored).await? else {
-            session::drop_timer(&host.readers, due).await?;
-            return Err(Refusal::Defect("what the session runs on is not kept".to_owned()));
-        };
-        let event = json!({"type": "timer.fired", "timer_id": due.timer});
-        let event: Map = event.as_object().cloned().unwrap_or_default();
-        match running.hears(host, event).await {
-            Ok(_) => Ok(()),
-            Err(Refusal::Closed) => Ok(session::drop_timer(&host.readers, due).await?),
-            Err(refusal) => Err(refusal),
-        }
+async fn fired(host: &Arc<Host>, due: &Due) -> Result<(), Refusal> {
+    let (Some(stored), Some(seq)) = (session::find(&host.readers, &due.session).await?, due.seq) else {
+        return Ok(session::drop_timer(&host.readers, due).await?);
     };
-    if let Err(error) = turn.await {
-        tracing::warn!(%error, session = due.session, timer = due.timer, "a timer did not fire");
+    let Some(running) = Running::of(host, &due.session, &stored).await? else {
+        session::drop_timer(&host.readers, due).await?;
+        return Err(Refusal::Defect("what the session runs on is not kept".to_owned()));
+    };
+    // Who has answered meanwhile has armed it anew, under the same name.
+    let event = json!({"type": "timer.fired", "timer_id": due.timer, OF_SEQ: seq});
+    let event: Map = event.as_object().cloned().unwrap_or_default();
+    match running.hears(host, event).await {
+        Ok(_) | Err(Refusal::Late) => Ok(()),
+        Err(Refusal::Closed) => Ok(session::drop_timer(&host.readers, due).await?),
+        Err(refusal) => Err(refusal),
     }
 }

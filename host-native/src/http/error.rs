@@ -123,6 +123,7 @@ impl ApiError {
         let unavailable = |message: &str| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, message);
         match refusal {
             Refusal::Busy(busy) => unavailable(&busy.to_string()),
+            Refusal::Late => unavailable(&refusal.to_string()),
             Refusal::Closed => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).coded("session_completed"),
             Refusal::OtherMessage => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()),
             Refusal::Commit(CommitError::Conflict | CommitError::SameMessage | CommitError::TakenOver) => {

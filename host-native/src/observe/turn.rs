@@ -88,6 +88,7 @@ pub fn reason(refusal: &Refusal) -> &'static str {
         Refusal::Commit(error) => error.word(),
         Refusal::OtherMessage => "other_message",
         Refusal::Closed => "closed",
+        Refusal::Late => "late",
         Refusal::Defect(_) => "defect",
     }
 }

@@ -199,6 +199,26 @@ fn turns_of_a_session_run_one_after_the_other() {
 }
 
 #[test]
+fn two_servers_of_a_database_share_its_sessions() {
+    let (place, one) = with_desk(&impatient(300), &[]);
+    if !place.is_postgres() {
+        return;
+    }
+    let two = place.serve(&WORDS_ALONE);
+    let (session, _) = Session::simulated(&one, &json!({}));
+    let more = json!({"type": "user.message", "text": "more please"});
+    let count = |server: &Server| (0..40).filter(|_| session.hears(server, &more).status == 200).count();
+    let taken: usize = thread::scope(|scope| [&one, &two].map(|it| scope.spawn(|| count(it))).map(|it| it.join().unwrap()).iter().sum());
+    assert!(taken > 10, "{taken}");
+    assert_eq!(session.state(&two)["vars"]["count"], json!(taken), "none is lost");
+    session.says(&two, "log in");
+    assert!(within(|| session.state(&one)["status"] == "completed"));
+    let events = session.events(&one);
+    assert_eq!(&events[taken + 1..], ["user.message", "timer.fired", "timer.fired"], "each timer has fired once");
+    assert_eq!(session.replays(&place, &one), taken as u64 + 4);
+}
+
+#[test]
 fn a_session_survives_the_end_of_its_server() {
     let (place, server) = with_desk(&desk("Desk"), &[]);
     let (session, _) = Session::simulated(&server, &json!({}));

@@ -198,6 +198,37 @@ fn a_call_that_a_server_died_in_is_not_made_twice() {
 }
 
 #[test]
+fn a_timer_that_comes_due_behind_an_answer_does_not_fire_and_others_do() {
+    let wire = Wire::start(Duration::from_secs(7));
+    let (_place, server) = wire.serve(&["--set", &wire.allowed()]);
+    let ask = |id: &str, ms: u64| {
+        let data =
+            json!({"variable": id, "entity": "@string", "prompt": format!("{id}?"), "no_input_ms": ms, "prefill_from_trigger": false});
+        json!({"id": id, "type": "entity", "name": id, "data": data})
+    };
+    let mut document = wire.document();
+    let graph = &mut document["graphs"][4];
+    graph["nodes"].as_array_mut().unwrap().extend([ask("first", 2500), ask("then", 600_000)]);
+    for (edge, node) in [(0, "first"), (3, "then")] {
+        graph["edges"][edge]["target"] = json!(node);
+    }
+    let more = [("s8", "first", "call"), ("s9", "then", "end")].map(|it| json!({"id": it.0, "source": it.1, "target": it.2}));
+    graph["edges"].as_array_mut().unwrap().extend(more);
+    put(&server, &document);
+    let [session, other] = [0, 1].map(|_| Session::simulated(&server, &json!({})).0);
+    assert_eq!(texts(&session.says(&server, "call them")), ["first?"]);
+    thread::scope(|scope| {
+        let answered = scope.spawn(|| session.says(&server, "in time"));
+        assert_eq!(texts(&other.says(&server, "call them")), ["first?"]);
+        assert!(within(|| other.state(&server)["awaiting"]["no_input_count"] == 1));
+        assert_eq!(session.state(&server)["turn"], 1, "others do not wait for the one whose service takes its time");
+        assert_eq!(texts(&answered.join().unwrap()), ["Got Bearer [secret:KEY].", "then?"]);
+    });
+    assert_eq!(texts(&session.says(&server, "thanks")), [""; 0]);
+    assert_eq!(session.events(&server), ["session.start", "user.message", "user.message", "user.message"]);
+}
+
+#[test]
 fn more_turns_than_can_wait_are_told_to_come_back() {
     let wire = Wire::start(Duration::from_millis(500));
     let (_place, server) = wire.serve(&["--set", &wire.allowed()]);

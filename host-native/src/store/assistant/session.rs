@@ -30,6 +30,8 @@ pub struct Due {
     pub session: String,
     /// The timer within it.
     pub timer: String,
+    /// The session's revision that has armed it; absent when there is no session any more.
+    pub seq: Option<i64>,
 }
 
 /// A session by its id.
@@ -72,19 +74,21 @@ pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Foun
 /// What the database says.
 pub async fn due(pool: &Pool, now: Millis, most: i64) -> sqlx::Result<Vec<Due>> {
     let sql = Statement::of(
-        "select session_id, id from cs_timer where due <= $1 order by due limit $2",
-        "select session_id::text, id from cs_timer where due <= $1 order by due limit $2",
+        "select t.session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
+         where t.due <= $1 order by t.due limit $2",
+        "select t.session_id::text as session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
+         where t.due <= $1 order by t.due limit $2",
     );
-    let due = |it: &Row| Ok(Due { session: it.text("session_id")?, timer: it.text("id")? });
+    let due = |it: &Row| Ok(Due { session: it.text("session_id")?, timer: it.text("id")?, seq: it.maybe_int("seq")? });
     pool.all(&sql, &[Value::Int(now), Value::Int(most)]).await?.iter().map(due).collect()
 }
 
-/// When the next timer is due.
+/// When the next timer is due after a moment.
 ///
 /// # Errors
 /// What the database says.
-pub async fn next_due(pool: &Pool) -> sqlx::Result<Option<Millis>> {
-    let row = pool.first(&Statement::both("select min(due) as due from cs_timer"), &[]).await?;
+pub async fn next_due(pool: &Pool, now: Millis) -> sqlx::Result<Option<Millis>> {
+    let row = pool.first(&Statement::both("select min(due) as due from cs_timer where due > $1"), &[Value::Int(now)]).await?;
     row.map_or(Ok(None), |it| it.maybe_int("due"))
 }
 
@@ -228,8 +232,12 @@ mod tests {
                 let found = find(&database.pool, ID).await.expect("an answer").expect("a session");
                 assert_eq!((found.state, found.version, found.status.as_str()), (state.clone(), version, "active"));
                 let due = due(&database.pool, 9_000, 10).await.expect("timers");
-                let next = next_due(&database.pool).await.expect("an answer");
-                assert_eq!((due.len(), next), if seq == 1 { (1, Some(9_000)) } else { (0, None) });
+                let next = async |now| next_due(&database.pool, now).await.expect("an answer");
+                assert_eq!(
+                    (due.len(), next(8_999).await, next(9_000).await),
+                    if seq == 1 { (1, Some(9_000), None) } else { (0, None, None) }
+                );
+                assert!(due.iter().all(|it| it.seq.and_then(|it| u64::try_from(it).ok()) == Some(seq)));
                 let loaded = load(&database.pool, ID, None).await.expect("an answer");
                 assert_eq!((loaded.session.flow.map(|it| *it), loaded.open, loaded.sent), (Some(state), false, false));
             }

@@ -5,6 +5,7 @@ use convengine_core::flow;
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
+use crate::assistant::run::OF_SEQ;
 use crate::http::error::ApiError;
 
 /// Most characters of an `event_id`.
@@ -35,7 +36,8 @@ pub fn of_body(uri: &Uri, mut given: Map, from_users: bool) -> Result<Map, ApiEr
     }
     given.retain(|_, it| !it.is_null());
     // What only the host says.
-    ["assistant", "version", "deployment", "budget_left", "migrated"].into_iter().for_each(|it| drop(given.shift_remove(it)));
+    let of_host = ["assistant", "version", "deployment", "budget_left", "migrated", OF_SEQ];
+    of_host.into_iter().for_each(|it| drop(given.shift_remove(it)));
     flow::check(&Value::Object(given.clone())).map_err(|it| refuse(&format!("the event cannot be read: {it}")))?;
     Ok(given)
 }

@@ -11,6 +11,7 @@ use convengine_core::turn::{Journal, NoticeBody, Slice, Write};
 use serde_json::{Value, json};
 
 use super::{session_of, simulator};
+use crate::assistant::run::OF_SEQ;
 use crate::audit::derive::{again, aside};
 use crate::clock;
 use crate::drive::Host;
@@ -128,7 +129,7 @@ fn told((turn, config): &Run) -> Value {
 fn event(journal: &Journal) -> Value {
     let mut event = journal.input.event.flow.as_deref().cloned().unwrap_or_default();
     if let Some(members) = event.as_object_mut() {
-        members.shift_remove("budget_left");
+        ["budget_left", OF_SEQ].into_iter().for_each(|it| drop(members.shift_remove(it)));
     }
     event
 }
