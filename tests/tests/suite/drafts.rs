@@ -139,7 +139,7 @@ fn what_is_used_is_counted() {
     let (address, asked) = provider(vec![decides(&hit), decides(&hit)]);
     let place = Place::with(&orders());
     let server = with_model(&place, &address);
-    publish(&server, &changed(desk("Desk"), &[("/settings/llm_match", json!(true))]));
+    publish(&server, &changed(desk("Desk"), &[("/settings/llm_match", json!(true)), ("/settings/monthly_llm_spend_cap_cents", json!(1))]));
     let token = deploy(&server, false);
     let (simulated, _) = Session::simulated(&server, &json!({}));
     let (deployed, _) = Session::deployed(&server, &token, &[]);
@@ -153,4 +153,17 @@ fn what_is_used_is_counted() {
         group by kind, workspace_id, ref order by kind";
     assert_eq!(place.sql().texts(used), ["llm default desk 32400", "session default desk 1", "simulation default desk 1"]);
     assert_eq!(simulated.replays(&place, &server), 2);
+    // What is left of the cap goes along with every event, and is no part of it for those who read the trace.
+    let left = |session: &Session| {
+        let journal = server.get(&format!("/api/v1/conversation/journal/{}", session.id)).text;
+        let amount = |it: &str| it.chars().take_while(char::is_ascii_digit).collect::<String>();
+        journal.split("\"budget_left\":").skip(1).map(amount).collect::<Vec<_>>()
+    };
+    assert_eq!((left(&simulated), left(&deployed)), (vec!["1000000".to_owned(); 2], vec!["1000000".to_owned(), "983800".to_owned()]));
+    assert!(!simulated.look(&server, "/trace").to_string().contains("budget_left"));
+    deployed.hears(&server, &json!({"type": "session.end"}));
+    assert_eq!(left(&deployed).last().map(String::as_str), Some("967600"));
+    place.sql().run("update cs_usage_events set at = 1");
+    simulated.hears(&server, &json!({"type": "session.end"}));
+    assert_eq!(left(&simulated).last().map(String::as_str), Some("1000000"), "another month");
 }
