@@ -103,7 +103,7 @@ fn of_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &str) 
         state,
         at,
     });
-    if text("type") == Some("session.start") {
+    if text("type") == Some("session.start") && input.session.turns == 0 {
         // Those that try an assistant out are no use of the plan.
         let kind = if text("deployment").is_some() { "session" } else { "simulation" };
         rows.usage(workspace, kind, at, 1, assistant);

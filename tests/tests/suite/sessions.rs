@@ -82,7 +82,6 @@ fn what_is_no_session_and_no_event_is_refused() {
         json!({}),
         json!({"type": "no.such"}),
         json!({"type": 5}),
-        json!({"type": "session.start"}),
         json!({"type": "user.message"}),
         json!({"type": "user.message", "text": 5}),
         json!({"type": "user.button"}),

@@ -25,9 +25,6 @@ pub fn of_body(uri: &Uri, mut given: Map, from_users: bool) -> Result<Map, ApiEr
         let message = format!("pages may not send '{kind}': send {}", OF_USERS.join(", "));
         return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message).coded("event_not_allowed"));
     }
-    if kind == "session.start" {
-        return Err(refuse("a session begins only once: start another one"));
-    }
     if let Some(id) = given.get("event_id") {
         let fine = id.as_str().is_some_and(|it| !it.is_empty() && it.chars().count() <= LONGEST_ID && !it.contains('\0'));
         if !fine && !id.is_null() {
@@ -73,7 +70,7 @@ mod tests {
         let code = |event: Value, from_users, code: &str| assert!(read(event, from_users).is_err_and(|it| it.is_code(code)), "{code}");
         code(json!({"type": "timer.fired", "timer_id": "session"}), true, "event_not_allowed");
         code(json!({"type": "handoff.message", "text": "hi"}), true, "event_not_allowed");
-        code(json!({"type": "session.start"}), false, "invalid_event");
+        code(json!({"type": "session.start"}), true, "event_not_allowed");
         code(json!({"type": "user.message"}), false, "invalid_event");
         code(json!({"type": "no.such"}), false, "invalid_event");
         code(json!({}), true, "invalid_event");
