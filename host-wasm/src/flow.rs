@@ -1,18 +1,16 @@
 //! What publishing would say of a flow document, in the form in which the page has all issues.
 
-use convengine_core::config::Issue;
 use convengine_core::config::flow::{DocumentIssue, Weight, imported};
 use convengine_core::lint::flow::{Around, publish};
 use convengine_core::turn::STUB;
 use serde_json::{Value, json};
 
-/// The issues of compiling, then those of publishing; of secrets nothing is known here.
-pub fn issues(compiling: &[Issue], document: &Value) -> Value {
+/// The issues of publishing, which say as well why a document cannot be read; of secrets nothing is known here.
+pub fn issues(document: &Value) -> Value {
     // The pack's own service is one that may be called.
     let text = document.to_string().replace(STUB, "https://stub.example");
     let document = imported(serde_json::from_str(&text).unwrap_or_default());
-    let of_document = publish(&document, &Around::nothing());
-    compiling.iter().map(|it| json!(it)).chain(of_document.iter().map(issue)).collect()
+    publish(&document, &Around::nothing()).iter().map(issue).collect()
 }
 
 fn issue(it: &DocumentIssue) -> Value {

@@ -75,7 +75,7 @@ impl Engine {
     pub fn issues(&self) -> Result<String, JsValue> {
         #[cfg(feature = "flow")]
         if let Some(document) = self.pack.flow() {
-            return written(&flow::issues(&self.issues, document));
+            return written(&flow::issues(document));
         }
         #[cfg(feature = "tables")]
         let found = lint::check(&self.pack.tables, self.config.settings.profile, &self.issues);

@@ -22,6 +22,10 @@ const FEATURES: [&str; 6] = [
     "--enable-mutable-globals",
 ];
 
+/// More passes make the module smaller and its compressed form larger, which is what travels: they leave less that repeats.
+const PASSES: [&str; 7] =
+    ["-O1", "--dae-optimizing", "--duplicate-function-elimination", "--rse", "--vacuum", "--reorder-locals", "--strip-target-features"];
+
 /// Set by an outer cargo or for the native build; each would mislead the browser engine's compiler.
 const NATIVE_ONLY: [&str; 5] =
     ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WORKSPACE_WRAPPER"];
@@ -149,21 +153,7 @@ fn bind(compiled: &Path, folder: &Path) -> Result<()> {
 fn optimise(project: &Project, family: Family) -> Command {
     let module = module(project, family);
     let mut command = project.command(project.web_demo().join("node_modules/.bin/wasm-opt"));
-    // More passes make the module smaller and its compressed form larger, which is what travels: they leave less that repeats.
-    command
-        .args([
-            "-O1",
-            "--dae-optimizing",
-            "--duplicate-function-elimination",
-            "--rse",
-            "--vacuum",
-            "--reorder-locals",
-            "--strip-target-features",
-        ])
-        .args(FEATURES)
-        .arg(&module)
-        .arg("-o")
-        .arg(&module);
+    command.args(PASSES).args(FEATURES).arg(&module).arg("-o").arg(&module);
     command
 }
 
@@ -181,6 +171,6 @@ fn fingerprint(project: &Project, compiled: &Path, family: Family) -> Result<Str
     for file in files {
         hasher.write(&fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?);
     }
-    FEATURES.iter().for_each(|feature| hasher.write(feature.as_bytes()));
+    FEATURES.iter().chain(&PASSES).for_each(|it| hasher.write(it.as_bytes()));
     Ok(format!("{:016x}", hasher.finish()))
 }
