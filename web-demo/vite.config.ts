@@ -1,3 +1,4 @@
+/// <reference types="vitest/config" />
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -97,6 +98,8 @@ function compressedAhead(): Plugin {
   };
 }
 
+const NO_ENGINE = fileURLToPath(new URL('./test/no-engine.ts', import.meta.url));
+
 export default defineConfig({
   base: './',
   plugins: [svelte({ configFile: false }), contentPolicy(), offline(), compressedAhead()],
@@ -107,6 +110,8 @@ export default defineConfig({
       { find: /^convengine-wasm-flow$/, replacement: fileURLToPath(new URL('./src/wasm-flow/convengine_wasm.js', import.meta.url)) },
     ],
   },
+  // The engines are built after these tests have run, which have others in their place.
+  test: { alias: { 'convengine-wasm-flow': `${NO_ENGINE}?flow`, 'convengine-wasm': NO_ENGINE } },
   worker: { format: 'es' },
   server: { fs: { allow: ['..'] } },
   build: {

@@ -78,6 +78,7 @@ pub fn recordings_of_other_paths() -> Result<Vec<Case>> {
 /// As [`corpus`]; also when a module is not there.
 pub fn corpus_with_extension() -> Result<Vec<Case>> {
     let mut cases = corpus()?;
+    cases.extend(flows()?);
     // A module is read from beside its pack.
     let folder = std::env::temp_dir().join(format!("convengine-extension-{}", Uuid::new_v4()));
     std::fs::create_dir(&folder)?;

@@ -177,3 +177,41 @@ fn verbose(id: impl Into<Value>, intent: &str, step: &str, determinant: &str, ru
         "determinant": determinant, "rule_id": rule_id, "message": "One moment, I look it up.", "priority": 10,
     })
 }
+
+/// A flow document whose second turn walks through so many nodes without an effect: an intent, changes of variables and branches in
+/// turns, a message and the end.
+///
+/// # Errors
+/// Never, unless packs have changed their form.
+pub fn walk(nodes: usize) -> Result<Pack> {
+    let place = |at: usize| format!("n{at}");
+    let kind = |at: usize| match at {
+        0 => json!({"id": place(0), "type": "intent", "name": "Asked", "data": {"intent_id": "walk"}}),
+        _ if at + 1 == nodes => json!({"id": place(at), "type": "end", "name": "Done", "data": {}}),
+        _ if at + 2 == nodes => {
+            json!({"id": place(at), "type": "message", "name": "Say", "data": {"blocks": [{"kind": "text", "text": "{{ steps }} steps"}]}})
+        }
+        _ if at % 2 == 0 => json!({"id": place(at), "type": "decision", "name": format!("Is {at} odd?"), "data": {}}),
+        _ => {
+            json!({"id": place(at), "type": "set", "name": format!("Count {at}"), "data": {"assign": [{"variable": "steps", "op": "increment"}]}})
+        }
+    };
+    let edge = |at: usize| {
+        let mut edge = json!({"id": format!("e{at}"), "source": place(at), "target": place(at + 1)});
+        if at % 2 == 0 && at > 0 && at + 2 < nodes {
+            edge["condition"] = json!({"expr": "steps > 0 && steps < 1000000"});
+        }
+        edge
+    };
+    let graph = json!({"id": "g", "kind": "intent", "name": "Walk", "entry": place(0),
+        "nodes": (0..nodes).map(kind).collect::<Vec<_>>(), "edges": (0..nodes - 1).map(edge).collect::<Vec<_>>()});
+    let root = json!({"id": "root", "kind": "root", "name": "Root", "entry": "start",
+        "nodes": [{"id": "start", "type": "start", "name": "Start", "data": {}}, {"id": "idle", "type": "end", "name": "Idle", "data": {"end_session": false}}],
+        "edges": [{"id": "e", "source": "start", "target": "idle"}]});
+    let document = json!({"schema_version": "1.0", "doc": "conversation_flow", "id": "walker", "name": "Walker", "root": "root",
+        "default_locale": "en", "graphs": [root, graph],
+        "intents": [{"id": "walk", "name": "Walk", "phrases": ["walk on"], "graph": "g"}]});
+    let turn = |path: &str, body: Value| json!({"request": {"method": "POST", "path": format!("/v1/runtime/assistants/walker/sessions{path}"), "body": body}});
+    let walks = turn("/${SESSION}/turns", json!({"type": "user.message", "text": "walk on"}));
+    Ok(serde_json::from_value(json!({"name": format!("{nodes} nodes"), "documents": [document], "turns": [turn("", json!({})), walks]}))?)
+}

@@ -1,7 +1,8 @@
 //! Plays turns without any I/O, for tools that count instructions and allocations, and prints the bytes that they store.
 //!
 //! `turns PACK CONVERSATIONS core|audit|rows|bytes`: the core alone, with the audit rows as JSON text, with all rows, or with
-//! all rows and their bytes. `rows:N` for PACK is a generated configuration of N rows.
+//! all rows and their bytes. `rows:N` for PACK is a generated configuration of N rows, `walk:N` a flow whose second turn
+//! walks through N nodes.
 //!
 //! `turns PACK TIMES MODE TURN` plays one turn of a long conversation so many times.
 
@@ -31,11 +32,12 @@ fn main() -> Result<()> {
     let (pack, times, mode, turn) = match arguments.as_slice() {
         [pack, times, mode] => (pack, times, mode, None),
         [pack, times, mode, turn] => (pack, times, mode, Some(turn)),
-        _ => bail!("usage: turns PACK|rows:N TIMES core|audit|rows|bytes [TURN]"),
+        _ => bail!("usage: turns PACK|rows:N|walk:N TIMES core|audit|rows|bytes [TURN]"),
     };
-    let plain = match pack.strip_prefix("rows:") {
-        Some(rows) => Plain::of(&scaled::pack(rows.parse()?)?)?,
-        None => Plain::open(Path::new(pack))?,
+    let plain = match pack.split_once(':') {
+        Some(("rows", rows)) => Plain::of(&scaled::pack(rows.parse()?)?)?,
+        Some(("walk", nodes)) => Plain::of(&scaled::walk(nodes.parse()?)?)?,
+        _ => Plain::open(Path::new(pack))?,
     };
     let count: fn(&mut Sums, &Ended) -> Result<()> = match mode.as_str() {
         "core" => |_, _| Ok(()),

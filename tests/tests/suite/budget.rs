@@ -1,9 +1,10 @@
 //! What a turn without a model stores, held against `tests/budget.txt`. Instructions and allocations are `cargo xtask bench`'s.
 
+use convengine_server::play::{CorePlayer, Suspend};
 use convengine_server::rows;
 use convengine_server::store::turn::compress;
 use convengine_tests::plain::Plain;
-use convengine_tests::root;
+use convengine_tests::{flows, root, scaled};
 
 fn limit(key: &str) -> usize {
     let budget = std::fs::read_to_string(root().join("tests/budget.txt")).unwrap();
@@ -27,6 +28,40 @@ fn a_turn_stores_no_more_than_its_budget() {
     assert!(turns >= 10, "only {turns} turns");
     assert!(audit / turns <= limit("audit_bytes_per_turn"), "{} bytes of audit rows a turn", audit / turns);
     assert!(journal / turns <= limit("journal_bytes_per_turn"), "{} bytes of journal a turn", journal / turns);
+}
+
+#[test]
+fn a_walk_of_as_many_nodes_as_there_may_be_asks_for_nothing() {
+    let plain = Plain::of(&scaled::walk(64).unwrap()).unwrap();
+    let mut entered = Vec::new();
+    plain
+        .play(|ended| {
+            let answer = ended.outcome.flow.as_deref().unwrap();
+            assert_eq!(answer["debug"]["stop_reason"], serde_json::Value::Null, "{answer}");
+            entered.push(answer["debug"]["nodes"].as_array().unwrap().len());
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(entered, [2, 64]);
+}
+
+#[test]
+fn a_session_that_waits_is_small() {
+    let (mut sessions, mut largest) = (0, (0, String::new()));
+    for case in flows().unwrap() {
+        let mut player = CorePlayer::new(&case.pack, Suspend::Never);
+        for turn in 0..case.pack.turns.len() {
+            let played = player.play(turn).unwrap();
+            let session = played.played.session.to_string().len();
+            sessions += 1;
+            if session > largest.0 {
+                largest = (session, format!("{} turn {turn}", case.pack.name));
+            }
+        }
+    }
+    println!("the largest of {sessions} sessions has {} bytes: {}", largest.0, largest.1);
+    assert!(sessions > 300 && largest.0 > 1_000, "{largest:?}");
+    assert!(largest.0 <= limit("flow_session_bytes"), "{largest:?}");
 }
 
 #[test]

@@ -12,6 +12,9 @@ use crate::{install, sh, size};
 /// Conversations of the shorter of two runs; the difference of both leaves the start of the process out.
 const CONVERSATIONS: u64 = 20;
 
+/// A flow whose second turn walks through as many nodes as a turn may.
+const WALK: &str = "walk:64";
+
 /// Figures for one turn.
 pub struct Counts {
     core_instructions: u64,
@@ -23,6 +26,8 @@ pub struct Counts {
     journal_bytes: u64,
     stored_bytes: u64,
     statements: u64,
+    /// Of a turn of a flow that walks through 64 nodes.
+    walk_instructions: u64,
     /// Absent when the engine is not built.
     engine_brotli: Option<u64>,
 }
@@ -47,6 +52,7 @@ impl Counts {
             journal_bytes: a_turn("journal_bytes")?,
             stored_bytes: a_turn("stored_bytes")?,
             statements: statements(bench)?,
+            walk_instructions: instructions(bench, Played { pack: WALK, mode: "core", turn: Some(2) }, CONVERSATIONS)? / CONVERSATIONS,
             engine_brotli: size::engine_brotli(bench.project)?,
         })
     }
@@ -60,6 +66,7 @@ impl Counts {
             ("audit_bytes_per_turn", Some(self.audit_bytes)),
             ("journal_bytes_per_turn", Some(self.journal_bytes)),
             ("statements_per_turn", Some(self.statements)),
+            ("flow_walk_instructions", Some(self.walk_instructions)),
         ]
     }
 
@@ -79,6 +86,7 @@ impl Counts {
         ] {
             println!("{what:<52}{count:>12}");
         }
+        println!("{:<52}{:>12}", "instructions of a walk through 64 nodes of a flow", self.walk_instructions);
         let engine = self.engine_brotli.map_or("not built".to_owned(), |it| it.to_string());
         println!("{:<52}{engine:>12}", "bytes of the browser engine, brotli");
     }
@@ -95,6 +103,7 @@ impl Counts {
             at_most("journal: at most 4,096 bytes a turn", Some(self.journal_bytes), 4096),
             at_most("rows: at most 32,768 bytes a turn", Some(self.stored_bytes), 32_768),
             at_most("statements: at most 8 a turn", Some(self.statements), 8),
+            at_most("flow: at most 1,000,000 instructions for a walk through 64 nodes", Some(self.walk_instructions), 1_000_000),
             at_most("engine: at most 665,600 bytes brotli", self.engine_brotli, 665_600),
             at_most("engine: 460,800 bytes brotli in sight", self.engine_brotli, 460_800),
         ]
