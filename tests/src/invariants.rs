@@ -95,7 +95,10 @@ fn ends(scene: &Scene<'_>) -> Option<String> {
         (None, Some(fault)) if fault.message.trim().is_empty() => Some("the fault says nothing".to_owned()),
         (None, Some(_)) => None,
         (Some(payload), None) => {
-            let wished = scene.fault.is_none() || scene.rows.reply_is_values(scene.run) || model_said_nothing(scene.run);
+            // Who decides about a call that does not wait any more is no user who waits for a word.
+            let event = scene.run.input.event.flow.as_ref().and_then(|it| it.get("type")?.as_str());
+            let of_users = event.is_none_or(|it| it.starts_with("user."));
+            let wished = scene.fault.is_none() || !of_users || scene.rows.reply_is_values(scene.run) || model_said_nothing(scene.run);
             (!wished && payload.value.trim().is_empty()).then(|| "the reply is empty".to_owned())
         }
     }
@@ -108,6 +111,9 @@ fn model_said_nothing(run: &Run) -> bool {
     let is_empty = |it: &Answer| matches!(it, Answer::Ok(Reply::Llm(it)) if it.text.trim().is_empty());
     run.answered.iter().any(|it| is_answer(&it.effect.request) && is_empty(&it.answer))
 }
+
+/// Effects of a turn of a flow. (`convoship.md` 12.1)
+const FLOW_EFFECTS: usize = 128;
 
 /// Effects of a turn: five rounds of rules, two questions to the planner a round, and every call three times.
 const EFFECTS: usize = 100;
@@ -133,9 +139,12 @@ fn limits(scene: &Scene<'_>) -> Option<String> {
     let plans = asked(scene.run, |it| matches!(it, Request::Llm(it) if it.purpose == "mcp_plan"));
     let rounds = scene.config.settings.tools.max_loops;
     let long = if matches!(scene.fault, Some(Fault::Garbage(Garbage::Long | Garbage::Deep))) { LONG } else { 0 };
+    let waits = if scene.run.outcome.flow.is_some() { asked(scene.run, |it| matches!(it, Request::Sleep(_))) } else { 0 };
+    let most = if scene.run.outcome.flow.is_some() { FLOW_EFFECTS } else { EFFECTS };
+    let effects = effects - waits;
     let bounds = [
         (plans, 2 * rounds, "plans"),
-        (effects, EFFECTS, "effects"),
+        (effects, most, "effects"),
         (notices, NOTICES, "notices"),
         (prompt, PROMPT + long, "characters of a prompt"),
         (
@@ -144,7 +153,7 @@ fn limits(scene: &Scene<'_>) -> Option<String> {
             "bytes of a journal without texts of models",
         ),
         (journal, WITH_TEXTS + long, "bytes of a journal"),
-        (scene.run.slices, effects + 1, "slices"),
+        (scene.run.slices, effects + waits + 1, "slices"),
     ];
     bounds.into_iter().find(|it| it.0 > it.1).map(|(found, most, what)| format!("{found} {what}, at most {most} are allowed"))
 }

@@ -11,6 +11,9 @@ use crate::turn::{Map, NoticeBody};
 /// Entries of the history that are kept.
 const HISTORY: usize = 50;
 
+/// Characters of an entry.
+const REMEMBERED: usize = 500;
+
 /// Bytes that a message may have.
 const LARGEST: usize = 32 * 1024;
 
@@ -190,6 +193,9 @@ impl Walk<'_> {
     /// Keeps what was said.
     pub(super) fn remember(&mut self, role: &str, text: String) {
         let turn = self.state.turn;
+        // The whole of it is in the log; what a session carries along is to stay small.
+        let end = text.char_indices().nth(REMEMBERED).map_or(text.len(), |it| it.0);
+        let text = text.get(..end).unwrap_or_default().to_owned();
         self.state.history.push(Said { role: role.to_owned(), text, turn });
         let spare = self.state.history.len().saturating_sub(HISTORY);
         self.state.history.drain(..spare);

@@ -40,7 +40,10 @@ fn a_flow_in_the_browser_shows_where_it_stands_and_is_edited_branched_and_failed
 
     let alone = &lines["alone"][0];
     assert_eq!(each(alone, "hash")[..2], each(played, "hash")[..2], "the same session again");
-    assert_eq!((&alone[2]["message"], &alone[2]["reply"]), (&json!("Timer no-input fired"), &json!("Are you still there?")));
+    assert_eq!(
+        (&alone[2]["message"], &alone[2]["reply"]),
+        (&json!("Timer no-input fired"), &json!("Are you still there?\nYour 4-digit PIN?"))
+    );
     assert_eq!(lines["stack"][0], "root: Idle\n› Check balance: Authenticate\n› g_auth: PIN");
     assert_eq!(lines["variables"][0], json!(["+\nadded:\nauth {1}"]), "the PIN is gone, and what it was is not told");
     assert_eq!(each(&lines["anew"][0], "hash"), each(played, "hash")[..1]);
