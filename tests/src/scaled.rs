@@ -191,14 +191,14 @@ pub fn walk(nodes: usize) -> Result<Pack> {
         _ if at + 2 == nodes => {
             json!({"id": place(at), "type": "message", "name": "Say", "data": {"blocks": [{"kind": "text", "text": "{{ steps }} steps"}]}})
         }
-        _ if at % 2 == 0 => json!({"id": place(at), "type": "decision", "name": format!("Is {at} odd?"), "data": {}}),
+        _ if at.is_multiple_of(2) => json!({"id": place(at), "type": "decision", "name": format!("Is {at} odd?"), "data": {}}),
         _ => {
             json!({"id": place(at), "type": "set", "name": format!("Count {at}"), "data": {"assign": [{"variable": "steps", "op": "increment"}]}})
         }
     };
     let edge = |at: usize| {
         let mut edge = json!({"id": format!("e{at}"), "source": place(at), "target": place(at + 1)});
-        if at % 2 == 0 && at > 0 && at + 2 < nodes {
+        if at.is_multiple_of(2) && at > 0 && at + 2 < nodes {
             edge["condition"] = json!({"expr": "steps > 0 && steps < 1000000"});
         }
         edge
