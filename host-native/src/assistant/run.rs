@@ -64,7 +64,7 @@ impl Running {
     /// # Errors
     /// As there.
     pub async fn tells(&self, host: &Arc<Host>, mut event: Map, ear: Option<Ear>) -> Result<Answered, Refusal> {
-        let key = event.get("event_id").and_then(Value::as_str).map(|it| format!("{}/{it}", self.session));
+        let key = event.get("event_id").and_then(Value::as_str).map(|it| event_key(&self.session, it));
         event.insert("assistant".to_owned(), json!(self.assistant));
         event.extend(self.version.map(|it| ("version".to_owned(), json!(it))));
         event.extend(self.deployment.as_ref().map(|it| ("deployment".to_owned(), json!(it))));
@@ -103,4 +103,9 @@ pub fn takes(session: &Loaded, event: &UserEvent) -> Result<(), Refusal> {
 pub fn after(session: &Loaded) -> Millis {
     let last = session.flow.as_ref().and_then(|it| it.get("last_event_at")?.as_str()).and_then(clock::parse);
     last.map_or(0, |it| it + 1)
+}
+
+/// The name under which an event of a session is known.
+pub fn event_key(session: &str, event: &str) -> String {
+    format!("{session}/{event}")
 }

@@ -12,12 +12,12 @@ const SESSION: &str = "${SESSION}";
 const SESSIONS: &str = "/v1/runtime/assistants/";
 
 /// The session of a label: the same as in the core, so that both answer alike.
-pub(super) fn session(label: Option<&str>) -> String {
+pub fn session(label: Option<&str>) -> String {
     conversation_of(label.unwrap_or("main"))
 }
 
 /// The request as it is sent, when it is of a session.
-pub(super) fn request(request: &PackRequest, label: Option<&str>) -> Option<PackRequest> {
+pub fn request(request: &PackRequest, label: Option<&str>) -> Option<PackRequest> {
     let (_, rest) = request.path.strip_prefix(SESSIONS)?.split_once('/')?;
     let mut sent = request.clone();
     sent.path = sent.path.replace(SESSION, &session(label));
@@ -43,7 +43,7 @@ pub(super) fn complete(answer: &mut Value, state: &Value) {
 }
 
 /// The names of the secrets that the documents of a pack refer to.
-pub(super) fn secrets(pack: &Pack) -> BTreeSet<String> {
+pub fn secrets(pack: &Pack) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     pack.documents.iter().for_each(|it| names(it, &mut found));
     found

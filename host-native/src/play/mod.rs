@@ -27,6 +27,7 @@ pub use self::check::unmet;
 pub use self::core::{CorePlayer, CoreTurn, Mark, Suspend};
 pub use self::expect::{Played, compared, differences};
 pub use self::explained::{Explained, Explanation};
+pub use self::flow::{request as of_session, secrets, session};
 pub use self::http::HttpPlayer;
 pub use self::server::{Around, PackServer};
 

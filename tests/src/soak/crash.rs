@@ -17,6 +17,7 @@ use convengine_core::pack::{Pack, PackTurn};
 use convengine_core::turn::STUB;
 use convengine_server::pack_file;
 use convengine_server::play::stub::{Calls, serve_logged};
+use convengine_server::play::{of_session, secrets, session};
 use convengine_server::store::{Place, readers};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -28,7 +29,7 @@ use super::left::{Alike, Left, Said, masked};
 use crate::root;
 
 /// The packs whose servers die: models in every turn, tasks, tools of every kind, services that write, a summary.
-pub const PACKS: [&str; 10] = [
+pub const PACKS: [&str; 15] = [
     "demo/help_desk",
     "demo/model_acts",
     "demo/loan",
@@ -39,6 +40,11 @@ pub const PACKS: [&str; 10] = [
     "tools/document_search",
     "pipeline/action_executed_opens_again_for_a_rule",
     "pipeline/memory_by_a_model",
+    "flow/service_outputs.talk",
+    "flow/entity_interrupt_resume.talk",
+    "flow/failure_ports.talk",
+    "flow/no_input_graph.talk",
+    "flow/subflow_call_return_exit_port.talk",
 ];
 
 /// With which the rows of these packs speak themselves of a call that nobody knows the fate of.
@@ -99,7 +105,7 @@ struct Stage {
     binary: PathBuf,
     kind: Kind,
     pack: Pack,
-    file: PathBuf,
+    model: PathBuf,
     stub: Option<SocketAddr>,
     calls: Calls,
     runtime: Runtime,
@@ -111,7 +117,8 @@ impl Stage {
     fn of(binary: &Path, kind: &Kind, name: &str) -> Result<Stage> {
         let folder = std::env::temp_dir().join(format!("convengine-crash-{}", Uuid::new_v4()));
         std::fs::create_dir(&folder)?;
-        let path = root().join("tests/packs").join(name).with_extension("json");
+        let path = root().join("tests/packs").join(name);
+        let path = if name.ends_with(".talk") { path } else { path.with_extension("json") };
         let text = pack_file::text(&path).map_err(|it| anyhow::anyhow!("{it}"))?;
         let rules = Pack::parse(&text).context("the pack")?.http;
         let (runtime, calls) = (Runtime::new()?, Calls::default());
@@ -119,13 +126,17 @@ impl Stage {
         let text = stub.map_or(text.clone(), |it| text.replace(STUB, &format!("http://{it}")));
         let file = folder.join("pack.json");
         std::fs::write(&file, &text)?;
+        let model = folder.join("model.json");
+        // The clock of a talk would be another one after a server's death, and the timers of sessions run by it.
+        let rules = serde_json::from_str::<Value>(&text)?["llm"].take();
+        std::fs::write(&model, if name.ends_with(".talk") && rules.is_array() { rules.to_string() } else { text.clone() })?;
         let imported = kind.database()?;
         for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), file.as_os_str()]] {
             let output = Command::new(binary).args(&arguments).args(["--database", imported.url()]).output()?;
             ensure!(output.status.success(), "the pack cannot be imported: {}", String::from_utf8_lossy(&output.stderr));
         }
         let pack = Pack::parse(&text).context("the pack")?;
-        Ok(Stage { binary: binary.to_owned(), kind: kind.clone(), pack, file, stub, calls, runtime, imported, folder })
+        Ok(Stage { binary: binary.to_owned(), kind: kind.clone(), pack, model, stub, calls, runtime, imported, folder })
     }
 
     /// What the pack leaves when nothing happens, and how many points it crosses.
@@ -150,6 +161,11 @@ impl Stage {
         let mut said = Vec::new();
         for (number, turn) in self.pack.turns.iter().enumerate() {
             let Some(request) = &turn.request else { bail!("the pack has a turn that is no message") };
+            let mut request = of_session(request, turn.conversation.as_deref()).unwrap_or_else(|| request.clone());
+            // Events of sessions have their name within them.
+            if let (true, Some(event)) = (request.path.starts_with("/v1/"), request.body.as_object_mut()) {
+                event.insert("event_id".to_owned(), json!(format!("message-{number}")));
+            }
             let until = Instant::now() + PATIENCE;
             let (status, body) = loop {
                 ensure!(Instant::now() < until, "message {number} has no answer");
@@ -194,18 +210,24 @@ impl Stage {
     fn command(&self, url: &str) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(["serve", "--listen", "127.0.0.1:0", "--database", url, "--set", LEASE]);
-        command.arg("--llm").arg(format!("scripted:{}", self.file.display()));
+        command.arg("--llm").arg(format!("scripted:{}", self.model.display()));
         for (group, tree) in self.pack.settings.as_object().into_iter().flatten() {
             command.arg("--set").arg(format!("convengine.{group}={tree}"));
         }
         if let Some(stub) = self.stub {
             command.arg("--set").arg(format!("convengine.network.allow-private={stub}"));
         }
+        for name in secrets(&self.pack) {
+            command.arg("--set").arg(format!("convengine.secrets.{name}=env:CRASH_SECRET")).env("CRASH_SECRET", "the-value-of-all-of-them");
+        }
         command
     }
 }
 
 fn conversation_of(turn: &PackTurn) -> Result<String> {
+    if turn.request.as_ref().is_some_and(|it| it.path.starts_with("/v1/")) {
+        return Ok(session(turn.conversation.as_deref()));
+    }
     let id = turn.request.as_ref().and_then(|it| it.body.get("conversationId")).and_then(Value::as_str);
     Ok(id.context("a message without a conversation")?.to_lowercase())
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, anyhow, bail, ensure};
 use convengine_core::json::diff;
 use convengine_server::play::stub::Call;
+use convengine_server::store::assistant::session;
 use convengine_server::store::{Place, audit, load, readers, turn};
 use serde_json::{Map, Value, json};
 
@@ -77,7 +78,8 @@ impl Left {
             }
             ensure!(rows.next().is_none(), "there are more rows of the audit than the turns of {id} have");
             let turns: Vec<Value> = turns.iter().map(|it| json!([it.number, it.status])).collect();
-            let state = json!({"open": found.open, "session": found.session, "turns": turns, "audit": audits});
+            let flow = session::find(&pool, id).await?.map(|it| it.state);
+            let state = json!({"open": found.open, "session": found.session, "flow": flow, "turns": turns, "audit": audits});
             states.insert(id.clone(), masked(&state));
         }
         pool.close().await;
@@ -169,7 +171,7 @@ pub fn masked(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let member = |(name, value): (&String, &Value)| {
-                let duration = value.is_number() && ["Ms", "_ms", "Ns", "duration"].iter().any(|it| name.ends_with(it));
+                let duration = value.is_number() && (name == "ms" || ["Ms", "_ms", "Ns", "duration"].iter().any(|it| name.ends_with(it)));
                 (name.clone(), if duration || COUNTS_OF_DIGITS.contains(&name.as_str()) { Value::from(0) } else { masked(value) })
             };
             Value::Object(members.iter().map(member).collect())

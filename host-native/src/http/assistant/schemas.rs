@@ -118,6 +118,7 @@ fn new_session() -> Value {
             "params": {"type": ["object", "null"], "description": "Variables that the session begins with"},
             "version": {"type": ["integer", "null"], "description": "In the simulator: the version, the draft without one"},
             "session_id": {"type": ["string", "null"], "format": "uuid", "description": "In the simulator: the id of the session"},
+            "event_id": text("The client's name for the beginning of a session with this id: sent twice, it is answered once"),
         },
     })
 }

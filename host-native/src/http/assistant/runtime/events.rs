@@ -46,7 +46,7 @@ pub fn of_body(uri: &Uri, mut given: Map, from_users: bool) -> Result<Map, ApiEr
 pub fn start(uri: &Uri, given: &Map, channel: Option<&str>) -> Result<Map, ApiError> {
     let refuse = |reason: String| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).coded("invalid_session");
     let mut event = Map::from_iter([("type".to_owned(), json!("session.start"))]);
-    for key in ["locale", "channel", "user", "params"] {
+    for key in ["locale", "channel", "user", "params", "event_id"] {
         event.extend(given.get(key).filter(|it| !it.is_null()).map(|it| (key.to_owned(), it.clone())));
     }
     if let Some(channel) = channel {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Sees, events, heard, session_of};
-use crate::assistant::run::Running;
+use crate::assistant::run::{Running, event_key};
 use crate::drive::Host;
 use crate::http::assistant::{body, named, no_assistant, number};
 use crate::http::error::{ApiError, not_found};
@@ -168,9 +168,11 @@ async fn wished(host: &Host, uri: &Uri, given: &Map) -> Result<String, ApiError>
     let refuse =
         || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, "session_id is no UUID: send one, or none").coded("invalid_session");
     let id = wish.as_str().and_then(|it| Uuid::try_parse(it).ok()).ok_or_else(refuse)?.to_string();
-    let found = store::assistant::session::load(&host.readers, &id, None).await.map_err(|it| ApiError::of_database(&it, uri))?;
-    // Conversations of tables have such ids, too.
-    if found.open || found.session.turns > 0 {
+    let key = given.get("event_id").and_then(Value::as_str).map(|it| event_key(&id, it));
+    let found = store::assistant::session::load(&host.readers, &id, key.as_deref()).await;
+    let found = found.map_err(|it| ApiError::of_database(&it, uri))?;
+    // Who has got no answer asks again by the same name. Conversations of tables have such ids, too.
+    if !found.sent && (found.open || found.session.turns > 0) {
         let message = "there is such a session already: wish for another id, or for none";
         return Err(ApiError::new(StatusCode::CONFLICT, uri, message).coded("session_exists"));
     }
