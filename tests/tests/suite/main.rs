@@ -30,6 +30,7 @@ mod http;
 mod invariants;
 mod lint;
 mod live;
+mod migrated;
 mod models;
 mod observe;
 mod offline;

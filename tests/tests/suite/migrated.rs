@@ -1,0 +1,112 @@
+//! Sessions and the versions that are published while they run. (`convoship.md` 13)
+
+use serde_json::{Value, json};
+
+use crate::flows::{Session, changed, deploy, desk, publish, put, send, texts, with_desk};
+use crate::running::Server;
+
+const POLICY: &str = "/settings/version_policy";
+
+/// Where the desk asks for the PIN.
+const ASKS: &str = "/graphs/2/nodes/1";
+
+/// The desk with a policy, called otherwise in each version.
+fn version(name: &str, policy: &str) -> Value {
+    changed(desk(name), &[(POLICY, json!(policy))])
+}
+
+/// The same where the slot has another id.
+fn renamed(name: &str, policy: &str) -> Value {
+    let mut edges = version(name, policy).pointer("/graphs/2/edges").cloned().unwrap();
+    let text = edges.to_string().replace("\"ask\"", "\"ask_pin\"");
+    edges = serde_json::from_str(&text).unwrap();
+    changed(version(name, policy), &[(&format!("{ASKS}/id"), json!("ask_pin")), ("/graphs/2/edges", edges)])
+}
+
+fn migration(server: &Server) -> Value {
+    send(server, "POST", "/v1/agents/desk/flow/validate-publish", &json!({})).json()["migration"].clone()
+}
+
+fn counts(sessions: u64, map: u64, reask: u64, stay: u64) -> Value {
+    json!({"sessions": sessions, "map": map, "reask": reask, "stay": stay})
+}
+
+/// A session of a version that waits for the PIN.
+fn waiting(server: &Server, token: &str) -> Session {
+    let (session, _) = Session::deployed(server, token, &[]);
+    assert_eq!(texts(&session.says(server, "log in")), ["Your PIN?"]);
+    session
+}
+
+#[test]
+fn a_pinned_session_stays_and_publishing_says_so() {
+    let (place, server) = with_desk(&version("One", "pin"), &[]);
+    publish(&server, &version("One", "pin"));
+    let session = waiting(&server, &deploy(&server, false));
+    put(&server, &renamed("Two", "pin"));
+    assert_eq!(migration(&server), counts(1, 0, 0, 1));
+    publish(&server, &renamed("Two", "pin"));
+    assert_eq!(texts(&session.says(&server, "1234")), ["Thank you."]);
+    assert_eq!(texts(&session.says(&server, "more please")), ["One 1"]);
+    assert_eq!(session.replays(&place, &server), 4);
+}
+
+#[test]
+fn a_session_goes_along_once_nothing_is_open() {
+    let (place, server) = with_desk(&version("One", "migrate_at_root"), &[]);
+    publish(&server, &version("One", "migrate_at_root"));
+    let token = deploy(&server, false);
+    let (busy, idle) = (waiting(&server, &token), Session::deployed(&server, &token, &[]).0);
+    assert_eq!(texts(&idle.says(&server, "more please")), ["One 1"]);
+    put(&server, &version("Two", "pin"));
+    assert_eq!(migration(&server), counts(2, 1, 0, 1));
+    publish(&server, &version("Two", "pin"));
+    assert_eq!(texts(&idle.says(&server, "more please")), ["Two 2"], "with what it has collected");
+    assert_eq!(texts(&busy.says(&server, "1234")), ["Thank you."], "it is in the middle of something");
+    assert_eq!(texts(&busy.says(&server, "more please")), ["Two 1"]);
+    let told = idle.look(&server, "/trace")["turns"][2]["events"].clone();
+    let migrated = told.as_array().unwrap().iter().find(|it| it["kind"] == "session.migrated").expect("it is told");
+    assert_eq!((&migrated["data"]["mapped"], &migrated["data"]["dropped"]), (&json!(["root/idle"]), &json!([])));
+    // Of the version that it is on now, the policy is to stay.
+    publish(&server, &version("Three", "pin"));
+    assert_eq!(texts(&idle.says(&server, "more please")), ["Two 3"]);
+    assert_eq!((idle.replays(&place, &server), busy.replays(&place, &server)), (4, 4));
+}
+
+#[test]
+fn an_eager_session_begins_its_intent_again_where_its_node_is_gone() {
+    let (place, server) = with_desk(&version("One", "migrate_eager"), &[]);
+    publish(&server, &version("One", "migrate_eager"));
+    let token = deploy(&server, false);
+    let (first, second) = (waiting(&server, &token), waiting(&server, &token));
+    let snapshot = first.state(&server)["snapshot"].clone();
+    put(&server, &renamed("Two", "migrate_eager"));
+    assert_eq!(migration(&server), counts(2, 0, 2, 0));
+    let validated = send(&server, "POST", "/v1/agents/desk/flow/validate-publish", &json!({})).json();
+    let issue = validated["issues"].as_array().unwrap().iter().find(|it| it["code"] == "Q010").expect("a warning").clone();
+    assert_eq!((&validated["ok"], &issue["severity"]), (&json!(true), &json!("warning")));
+    publish(&server, &renamed("Two", "migrate_eager"));
+    assert_eq!(texts(&first.says(&server, "nothing that is a PIN")), ["Your PIN?"]);
+    let state = first.state(&server);
+    assert_eq!((&state["stack"][1]["node"], state["snapshot"] != snapshot), (&json!("ask_pin"), true));
+    assert_eq!(texts(&first.says(&server, "1234")), ["Thank you."]);
+    // Whoever declares where the node has gone loses nothing.
+    let declared = json!({"migrations": [{"from_hash": snapshot, "nodes": {"ask": "ask_pin"}}]});
+    let mut moved = renamed("Three", "migrate_eager");
+    moved["meta"] = declared;
+    put(&server, &moved);
+    assert_eq!(migration(&server), counts(2, 2, 0, 0));
+    publish(&server, &moved);
+    assert_eq!(texts(&second.says(&server, "1234")), ["Thank you."]);
+    assert_eq!((first.replays(&place, &server), second.replays(&place, &server)), (4, 3));
+}
+
+#[test]
+fn a_beginning_that_is_asked_for_again_is_answered_once() {
+    let (_place, server) = with_desk(&desk("One"), &[]);
+    let id = "11111111-2222-4333-8444-555555555555";
+    let begin = |event: &str| send(&server, "POST", "/v1/runtime/assistants/desk/sessions", &json!({"session_id": id, "event_id": event}));
+    let (first, again, other) = (begin("a"), begin("a"), begin("b"));
+    assert_eq!((first.status, again.status, first.text == again.text), (201, 201, true));
+    assert_eq!((again.header("x-replayed"), other.status), ("true", 409));
+}
