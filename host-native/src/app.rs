@@ -279,7 +279,8 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
 
 /// What goes on beside the requests of a tenant.
 fn watches(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
-    let mut watches = vec![recover::watch(Arc::clone(host)), timers::watch(Arc::clone(host))];
+    let mut watches = vec![recover::watch(Arc::clone(host))];
+    watches.extend(settings.assistants.timers.then(|| timers::watch(Arc::clone(host))));
     watches.extend(settings.follow.then(|| follow::watch(Arc::clone(host))));
     watches.extend((!settings.retention.is_off()).then(|| retention::watch(Arc::clone(host), settings.retention)));
     watches

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::config::flow::Flow;
-use crate::config::flow::document::NodeKind;
 use crate::text::path::Path;
 use crate::turn::Map;
 
@@ -13,43 +12,16 @@ const LONG: usize = 4;
 /// Puts `[name]` in the place of each redacted variable of a state, and of its value wherever else it stands.
 pub fn mask(flow: &Flow, state: &mut Value) {
     let mut values = Vec::new();
-    for path in redacted(flow) {
+    for path in flow.redacted() {
         let name = format!("[{path}]");
         let vars = state.get_mut("vars").into_iter();
         let places = vars.filter_map(Value::as_object_mut);
-        places.for_each(|it| masked(&path, &name, it, &mut values));
+        places.for_each(|it| masked(path, &name, it, &mut values));
         let frames = state.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
         let locals = frames.filter_map(|it| it.get_mut("locals")?.as_object_mut());
-        locals.for_each(|it| masked(&path, &name, it, &mut values));
+        locals.for_each(|it| masked(path, &name, it, &mut values));
     }
     everywhere(state, &values);
-}
-
-/// The variables that stay out of logs: by their declaration, their node or their type.
-fn redacted(flow: &Flow) -> Vec<Path> {
-    let document = &flow.document;
-    let of_entity = |id: &str| document.entities.iter().any(|it| it.id == id && it.redact);
-    let declared = document.variables.iter().filter(|it| it.redact).map(|it| it.name.clone());
-    let nodes = document.graphs.iter().flat_map(|it| &it.nodes);
-    let asked = nodes.filter_map(|it| match &it.kind {
-        NodeKind::Entity(data) if data.redact || of_entity(&data.entity) => Some(data.variable.clone()),
-        NodeKind::Start(_)
-        | NodeKind::End(_)
-        | NodeKind::Intent(_)
-        | NodeKind::Message(_)
-        | NodeKind::Entity(_)
-        | NodeKind::Decision
-        | NodeKind::Router
-        | NodeKind::Service(_)
-        | NodeKind::Set(_)
-        | NodeKind::Fallback(_)
-        | NodeKind::Subflow(_)
-        | NodeKind::InstructionAgent(_)
-        | NodeKind::Unavailable => None,
-    });
-    let parameters = document.intents.iter().flat_map(|it| &it.parameters);
-    let of_intents = parameters.filter(|it| of_entity(&it.entity)).map(|it| it.variable.clone());
-    declared.chain(asked).chain(of_intents).collect()
 }
 
 fn masked(path: &Path, name: &str, vars: &mut Map, values: &mut Vec<(String, String)>) {

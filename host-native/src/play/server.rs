@@ -124,6 +124,8 @@ fn serve(pack: &Pack, binary: &Path, path: &Path, database: &str, stub: Option<S
     if let Some(stub) = stub {
         command.arg("--set").arg(format!("convengine.network.allow-private={stub}"));
     }
+    // A talk has a clock of its own and fires timers itself.
+    command.args(["--set", "convengine.assistants.timers=false"]);
     for setting in set {
         command.args(["--set", setting]);
     }

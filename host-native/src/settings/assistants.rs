@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Rate;
+use super::{Rate, boolean};
 use crate::assistant::plan::Plan;
 
 /// Calls of a public assistant in a minute, where nothing is said.
@@ -19,11 +19,13 @@ pub struct Assistants {
     pub simulator: Option<Rate>,
     /// What may be used in a month.
     pub plan: Plan,
+    /// Whether this process fires the timers of sessions.
+    pub timers: bool,
 }
 
 impl Default for Assistants {
     fn default() -> Self {
-        Assistants { public: per_minute(PUBLIC), simulator: None, plan: Plan::default() }
+        Assistants { public: per_minute(PUBLIC), simulator: None, plan: Plan::default(), timers: true }
     }
 }
 
@@ -41,11 +43,14 @@ impl Assistants {
                 usual
             })
         };
+        let (public, simulator) = (count("rpm", PUBLIC), count("simulator-rpm", 0));
+        let (sessions, imports) = (count("sessions-per-month", 0), count("imports-per-month", 0));
         let some = |it: u32| Some(it).filter(|it| *it > 0);
         Assistants {
-            public: per_minute(count("rpm", PUBLIC)),
-            simulator: per_minute(count("simulator-rpm", 0)),
-            plan: Plan { sessions: some(count("sessions-per-month", 0)), imports: some(count("imports-per-month", 0)) },
+            public: per_minute(public),
+            simulator: per_minute(simulator),
+            plan: Plan { sessions: some(sessions), imports: some(imports) },
+            timers: boolean(tree, "/assistants/timers", true, problems),
         }
     }
 }

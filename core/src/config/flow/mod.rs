@@ -5,6 +5,7 @@ pub mod document;
 mod form;
 mod import;
 mod issue;
+mod redacted;
 mod schema;
 mod shape;
 mod snapshot;

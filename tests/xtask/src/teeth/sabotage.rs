@@ -97,14 +97,14 @@ pub const SABOTAGES: [Sabotage; 44] = [
     },
     Sabotage {
         name: "write_doubled",
-        file: "core/src/program.rs",
+        file: "core/src/program/tables.rs",
         find: "rows.pop().into_iter().chain(others).collect()",
         replace: "rows.pop().into_iter().chain(others.iter().cloned().chain(others.iter().cloned())).collect()",
         noticed_by: Proof::Pack("packs/pipeline/memory_takes_the_newest_turns.json"),
     },
     Sabotage {
         name: "history_not_written",
-        file: "core/src/program.rs",
+        file: "core/src/program/tables.rs",
         find: "rows.pop().into_iter().chain(others).collect()",
         replace: "rows.pop().into_iter().chain(others.into_iter().filter(|it| !matches!(it, Write::History(_)))).collect()",
         noticed_by: Proof::Pack("packs/pipeline/memory_takes_the_newest_turns.json"),

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::super::super::Walk;
-use crate::config::flow::document::{EntityData, NodeKind};
 use crate::text::path::Path;
 use crate::text::plain_text;
 use crate::turn::{LlmMessage, LlmRole};
@@ -14,16 +13,8 @@ pub(super) struct Redactions(Vec<(String, String)>);
 impl Walk<'_> {
     /// What has to be struck out now.
     pub(super) fn redactions(&self) -> Redactions {
-        let document = &self.flow.document;
-        let of_entity = |id: &str| document.entities.iter().any(|it| it.id == id && it.redact);
-        let of_slot = |it: &EntityData| it.redact || of_entity(&it.entity);
-        let declared = document.variables.iter().filter(|it| it.redact).map(|it| &it.name);
-        let nodes = document.graphs.iter().flat_map(|it| &it.nodes);
-        let slots = nodes
-            .filter_map(|it| if let NodeKind::Entity(data) = &it.kind { Some(&data.variable).filter(|_| of_slot(data)) } else { None });
-        let parameters = document.intents.iter().flat_map(|it| &it.parameters).filter(|it| of_entity(&it.entity)).map(|it| &it.variable);
         let mut found = Vec::new();
-        for path in declared.chain(slots).chain(parameters) {
+        for path in self.flow.redacted() {
             self.values_of(path, &mut found);
         }
         found.sort_by(|a: &(String, String), b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
