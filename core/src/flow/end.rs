@@ -1,5 +1,7 @@
 //! The end of a turn: what is answered and what is stored.
 
+use std::mem::take;
+
 use serde_json::{Value, json};
 
 use super::Walk;
@@ -27,27 +29,31 @@ pub(super) fn outcome(mut walk: Walk<'_>) -> Outcome {
     };
     let now = walk.door.now();
     let nodes: Vec<Value> = walk.steps.iter().map(|it| it.shown(now)).collect();
-    let debug = json!({
-        "matched_intent": walk.debug.matched,
-        "nodes": nodes,
-        "effects": walk.debug.effects,
-        "variables_changed": walk.debug.changed,
-        "warnings": walk.debug.warnings,
-        "usage": walk.state.usage,
-        "stop_reason": if walk.stop.is_empty() { Value::Null } else { json!(walk.stop) },
-        "effective_agent_provider": walk.debug.provider,
-        "effective_agent_model": walk.debug.model,
-    });
+    let debug = object([
+        ("matched_intent", take(&mut walk.debug.matched)),
+        ("nodes", Value::Array(nodes)),
+        ("effects", Value::Array(take(&mut walk.debug.effects))),
+        ("variables_changed", json!(walk.debug.changed)),
+        ("warnings", json!(walk.debug.warnings)),
+        ("usage", json!(walk.state.usage)),
+        ("stop_reason", if walk.stop.is_empty() { Value::Null } else { json!(walk.stop) }),
+        ("effective_agent_provider", take(&mut walk.debug.provider)),
+        ("effective_agent_model", take(&mut walk.debug.model)),
+    ]);
     let texts: Vec<&str> = walk.said.iter().filter_map(|it| it.get("text")?.as_str()).collect();
     let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
     let place = walk.standing();
     let intent = walk.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let session = SessionAfter { intent: intent.clone(), state: place.clone(), context: walk.state.vars.clone(), params: Map::new() };
-    let output = json!({
-        "session_id": walk.state.session_id, "turn": walk.state.turn, "status": status, "messages": walk.said,
-        "awaiting": walk.state.awaiting, "debug": debug,
-    });
-    let mut writes = std::mem::take(&mut walk.kept);
+    let output = object([
+        ("session_id", json!(walk.state.session_id)),
+        ("turn", json!(walk.state.turn)),
+        ("status", json!(status)),
+        ("messages", Value::Array(take(&mut walk.said))),
+        ("awaiting", json!(walk.state.awaiting)),
+        ("debug", debug),
+    ]);
+    let mut writes = take(&mut walk.kept);
     let conversation_id = walk.state.session_id.clone();
     let stored = fits && !walk.unreadable;
     writes.extend(stored.then(|| Write::Flow { state: Box::new(serde_json::to_value(&walk.state).unwrap_or_default()) }));
@@ -62,4 +68,9 @@ pub(super) fn outcome(mut walk: Walk<'_>) -> Outcome {
         session,
         flow: Some(Box::new(output)),
     }
+}
+
+/// An object of members that are moved: a macro would write each of them a second time.
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }

@@ -1,4 +1,6 @@
 //! Reads the bodies of assistants' routes whole: what a document has in it is its author's.
+//!
+//! Routes read them before they refuse anything: many a client looks for no answer before it has sent everything.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -13,7 +15,7 @@ use tokio::time::timeout;
 use crate::http::error::ApiError;
 use crate::http::request::{SILENCE, sends_json};
 
-/// Bytes of a body that is too long that are read all the same: many a client looks for no answer before it has sent everything.
+/// Bytes of a body that is too long that are read all the same.
 const ENDURED: usize = 64 * 1024 * 1024;
 
 /// A body of JSON of at most so many bytes; nothing for a longer one.
@@ -21,11 +23,12 @@ const ENDURED: usize = 64 * 1024 * 1024;
 /// # Errors
 /// A refusal of what is no JSON.
 pub async fn json(uri: &Uri, headers: &HeaderMap, body: Body, most: usize) -> Result<Option<Value>, ApiError> {
+    let bytes = whole(uri, body, most).await?;
     if !sends_json(headers) {
         let message = "the body is not JSON: send Content-Type: application/json";
         return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, uri, message));
     }
-    let Some(bytes) = whole(uri, body, most).await? else { return Ok(None) };
+    let Some(bytes) = bytes else { return Ok(None) };
     let read = serde_json::from_slice(&bytes);
     read.map(Some).map_err(|it| {
         let message = format!("the body is not JSON: {it}: send one JSON object");

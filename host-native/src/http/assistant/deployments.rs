@@ -45,8 +45,8 @@ pub async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let assistant = named(id, &uri)?;
-    let given = body::object(&uri, &headers, body).await?;
+    let given = body::object(&uri, &headers, body).await;
+    let (assistant, given) = (named(id, &uri)?, given?);
     let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
     let about = draft::about(&host.readers, &assistant).await.map_err(database)?.ok_or_else(|| no_assistant(&uri))?;
     let asked = Asked::read(&given).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).coded("invalid_deployment"))?;

@@ -77,8 +77,8 @@ pub async fn save(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
-    let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
     let read = body::json(&uri, &headers, body, check::LARGEST).await;
+    let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
     let read = read.map_err(|it| if it.is_code("not_json") { it.because(&[unreadable()]) } else { it })?;
     let document = read.ok_or_else(|| refused(&uri, &[check::too_large()]))?;
     let document = imported(document);

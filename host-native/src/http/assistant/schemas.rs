@@ -118,7 +118,7 @@ fn new_session() -> Value {
             "params": {"type": ["object", "null"], "description": "Variables that the session begins with"},
             "version": {"type": ["integer", "null"], "description": "In the simulator: the version, the draft without one"},
             "session_id": {"type": ["string", "null"], "format": "uuid", "description": "In the simulator: the id of the session"},
-            "event_id": text("The client's name for the beginning of a session with this id: sent twice, it is answered once"),
+            "event_id": text("The client's name for the beginning of a session with this id, of 1 to 200 characters: sent twice, it is answered once"),
         },
     })
 }
@@ -130,7 +130,7 @@ fn turn_event() -> Value {
         "required": ["type"],
         "properties": {
             "type": {"enum": types},
-            "event_id": text("The client's name for it: sent twice, it is answered once"),
+            "event_id": text("The client's name for it, of 1 to 200 characters: sent twice, it is answered once"),
             "text": text("What the user says"),
             "button_id": text("The button that the user presses"),
             "value": {"description": "What it stands for"},
@@ -150,7 +150,7 @@ fn user_event() -> Value {
         "required": ["type"],
         "properties": {
             "type": {"enum": ["user.message", "user.button", "session.end"]},
-            "event_id": text("The page's name for it: sent twice, it is answered once"),
+            "event_id": text("The page's name for it, of 1 to 200 characters: sent twice, it is answered once"),
             "text": text("What the user says"),
             "button_id": text("The button that the user presses"),
             "value": {"description": "What it stands for"},

@@ -45,9 +45,10 @@ pub async fn decide(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
+    let given = body::object(&uri, &headers, body).await;
     let Ok(Path((assistant, id, call))) = path else { return Err(not_found(&uri)) };
     let running = simulator::running(&host, &uri, Ok(Path((assistant, id)))).await?;
-    let mut given = body::object(&uri, &headers, body).await?;
+    let mut given = given?;
     let stored = session::find(&host.readers, &running.session).await.map_err(|it| ApiError::of_database(&it, &uri))?;
     let active = stored.as_ref().is_some_and(|it| it.status == "active");
     let waits = stored.and_then(|it| it.state.pointer("/awaiting/call/call_id")?.as_str().map(str::to_owned));

@@ -25,12 +25,7 @@ pub fn of_body(uri: &Uri, mut given: Map, from_users: bool) -> Result<Map, ApiEr
         let message = format!("pages may not send '{kind}': send {}", OF_USERS.join(", "));
         return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message).coded("event_not_allowed"));
     }
-    if let Some(id) = given.get("event_id") {
-        let fine = id.as_str().is_some_and(|it| !it.is_empty() && it.chars().count() <= LONGEST_ID && !it.contains('\0'));
-        if !fine && !id.is_null() {
-            return Err(refuse(&format!("event_id cannot be used: send a text of 1 to {LONGEST_ID} characters")));
-        }
-    }
+    named(&given).map_err(|it| refuse(&it))?;
     given.retain(|_, it| !it.is_null());
     // What only the host says.
     let of_host = ["assistant", "version", "deployment", "budget_left", "migrated", OF_SEQ];
@@ -46,6 +41,7 @@ pub fn of_body(uri: &Uri, mut given: Map, from_users: bool) -> Result<Map, ApiEr
 pub fn start(uri: &Uri, given: &Map, channel: Option<&str>) -> Result<Map, ApiError> {
     let refuse = |reason: String| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).coded("invalid_session");
     let mut event = Map::from_iter([("type".to_owned(), json!("session.start"))]);
+    named(given).map_err(refuse)?;
     for key in ["locale", "channel", "user", "params", "event_id"] {
         event.extend(given.get(key).filter(|it| !it.is_null()).map(|it| (key.to_owned(), it.clone())));
     }
@@ -56,9 +52,34 @@ pub fn start(uri: &Uri, given: &Map, channel: Option<&str>) -> Result<Map, ApiEr
     Ok(event)
 }
 
+/// Whether the client's name for an event can be used, where it has one: databases know events by it.
+fn named(given: &Map) -> Result<(), String> {
+    let id = given.get("event_id").unwrap_or(&Value::Null);
+    let fine = id.as_str().is_some_and(|it| !it.is_empty() && it.chars().count() <= LONGEST_ID && !it.contains('\0'));
+    let refusal = || format!("event_id cannot be used: send a text of 1 to {LONGEST_ID} characters, none of them NUL");
+    if fine || id.is_null() { Ok(()) } else { Err(refusal()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_event_has_a_name_that_databases_can_keep() {
+        let uri = Uri::from_static("/v1/public/runtime/sessions");
+        for (id, fine) in
+            [(json!("a"), true), (json!(null), true), (json!("a\0"), false), (json!(""), false), (json!("a".repeat(201)), false)]
+        {
+            let given = Map::from_iter([("event_id".to_owned(), id.clone())]);
+            assert_eq!(start(&uri, &given, None).is_ok(), fine, "{id}");
+            let said = Map::from_iter([
+                ("type".to_owned(), json!("user.message")),
+                ("text".to_owned(), json!("hi")),
+                ("event_id".to_owned(), id.clone()),
+            ]);
+            assert_eq!(of_body(&uri, said, true).is_ok(), fine, "{id}");
+        }
+    }
 
     #[test]
     fn users_say_and_press_and_leave() {

@@ -100,12 +100,13 @@ pub async fn turn(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
+    let given = body::object(&uri, &headers, body).await;
     let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
     let (stored, running) = session_of(&host, &uri, &id).await?;
     if stored.deployment.as_ref() != Some(&deployment.id) {
         return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "there is no such session: start one"));
     }
-    let event = events::of_body(&uri, body::object(&uri, &headers, body).await?, true)?;
+    let event = events::of_body(&uri, given?, true)?;
     heard(&host, &uri, &running, event, sees(&deployment, &headers), StatusCode::OK).await
 }
 

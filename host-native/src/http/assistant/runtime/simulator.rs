@@ -51,8 +51,8 @@ pub async fn start(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let assistant = named(id, &uri)?;
-    let given = body::object(&uri, &headers, body).await?;
+    let given = body::object(&uri, &headers, body).await;
+    let (assistant, given) = (named(id, &uri)?, given?);
     let event = events::start(&uri, &given, None)?;
     let (document, version) = wanted(&host, &uri, &assistant, given.get("version")).await?;
     let session = wished(&host, &uri, &given).await?;
@@ -90,8 +90,9 @@ pub async fn turn(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
+    let given = body::object(&uri, &headers, body).await;
     let running = running(&host, &uri, path).await?;
-    let event = events::of_body(&uri, body::object(&uri, &headers, body).await?, false)?;
+    let event = events::of_body(&uri, given?, false)?;
     heard(&host, &uri, &running, event, SEES, StatusCode::OK).await
 }
 
