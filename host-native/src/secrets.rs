@@ -155,16 +155,16 @@ impl Known {
     fn of(configured: &BTreeMap<String, String>, stored: BTreeMap<String, String>, former: Vec<(String, String)>) -> Known {
         let mut known = Known { stored, former, ..Known::default() };
         let (mut marks, mut patterns) = (Vec::new(), Vec::new());
-        let mut add = |value: &str, mark: String| {
+        let mut add = |name: &str, value: &str| {
             for spelling in spellings(value) {
                 patterns.push(spelling);
-                marks.push(mark.clone());
+                // (`convoship-rulings.md` 43)
+                marks.push(format!("[secret:{name}]"));
             }
         };
-        configured.iter().for_each(|(name, value)| add(value, format!("[secret {name}]")));
-        // What assistants see in its place has a form of its own. (`convoship-rulings.md` 43)
-        known.stored.iter().for_each(|(name, value)| add(value, format!("[secret:{name}]")));
-        known.former.iter().for_each(|(name, value)| add(value, format!("[secret:{name}]")));
+        configured.iter().for_each(|(name, value)| add(name, value));
+        known.stored.iter().for_each(|(name, value)| add(name, value));
+        known.former.iter().for_each(|(name, value)| add(name, value));
         let large = patterns.iter().map(String::len).sum::<usize>() > FAST;
         let kind = large.then_some(AhoCorasickKind::ContiguousNFA);
         known.finder = AhoCorasick::builder().kind(kind).match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
@@ -201,8 +201,8 @@ mod tests {
         secrets.know("crm", "a\"b/c+d");
         secrets.know("longer", "a\"b/c+d-and-more");
         let echoed = format!("{} {} {} {}", "a\"b/c+d", "a\\\"b/c+d", "a%22b%2Fc%2Bd", STANDARD.encode("a\"b/c+d"));
-        assert_eq!(secrets.scrub(&echoed), "[secret crm] [secret crm] [secret crm] [secret crm]");
-        assert_eq!(secrets.scrub("x a\"b/c+d-and-more"), "x [secret longer]");
+        assert_eq!(secrets.scrub(&echoed), "[secret:crm] [secret:crm] [secret:crm] [secret:crm]");
+        assert_eq!(secrets.scrub("x a\"b/c+d-and-more"), "x [secret:longer]");
         assert!(matches!(secrets.scrub("nothing"), Cow::Borrowed("nothing")));
         assert_eq!(format!("{secrets:?}"), r#"{"crm", "longer"}"#);
     }
@@ -231,7 +231,7 @@ mod tests {
         ] {
             let text = format!("\\\"{echoed}\\n");
             let scrubbed = secrets.scrub(&text);
-            assert!(scrubbed.contains("[secret crm]"), "{text}: {scrubbed}");
+            assert!(scrubbed.contains("[secret:crm]"), "{text}: {scrubbed}");
             assert!(!scrubbed.contains("12 34") && !scrubbed.contains("u003d") && !scrubbed.contains("MTIgMzQ"), "{text}: {scrubbed}");
         }
         let harmless = r#"{"a": "C:\\temp\u0021", "b": "\ud83d\ude00 \x", "c": "\u00"}"#;
@@ -239,7 +239,7 @@ mod tests {
         // What stands around it stays as it was.
         assert_eq!(
             secrets.scrub("{\"n\": 1.50, \"k\": \"\\u004bq+w/e&r<t>\\\"y'u=12 34==\\u00e9\"}"),
-            "{\"n\": 1.50, \"k\": \"[secret crm]\\u00e9\"}"
+            "{\"n\": 1.50, \"k\": \"[secret:crm]\\u00e9\"}"
         );
     }
 
@@ -286,7 +286,7 @@ mod tests {
         secrets.know("CRM", "of-the-settings");
         secrets.store(stored(&[("CRM", "of-the-database"), ("ERP", "first-value")]));
         assert_eq!((secrets.value("CRM").as_deref(), secrets.value("ERP").as_deref()), (Some("of-the-settings"), Some("first-value")));
-        assert_eq!(secrets.scrub("of-the-settings of-the-database first-value"), "[secret CRM] [secret:CRM] [secret:ERP]");
+        assert_eq!(secrets.scrub("of-the-settings of-the-database first-value"), "[secret:CRM] [secret:CRM] [secret:ERP]");
         secrets.store(stored(&[("ERP", "second-value")]));
         assert_eq!(secrets.scrub("first-value second-value of-the-database"), "[secret:ERP] [secret:ERP] [secret:CRM]");
         assert_eq!(secrets.settled("a second-va"), 2);

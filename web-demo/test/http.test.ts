@@ -63,7 +63,7 @@ describe('a call of a service', () => {
 
   it('strikes secrets out of the answer', async () => {
     const { address } = await server(sent(200, `${SECRET} ${JSON.stringify(SECRET)} ${btoa(SECRET)} sk-0123`));
-    const body = '[secret crm] "[secret crm]" [secret crm] [secret key of openai]';
+    const body = '[secret:crm] "[secret:crm]" [secret:crm] [secret:key of openai]';
     expect(await call(address)).toEqual({ ok: { kind: 'http', status: 200, body } });
   });
 

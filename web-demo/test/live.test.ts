@@ -121,6 +121,6 @@ describe('a live chat', () => {
     const called = await run(new Asks(service(address), UNSUPPORTED), reach);
     const asked = await run(new Asks({ ...model, mode: 'json' }, UNSUPPORTED), reach);
     expect(JSON.stringify([called, asked])).not.toMatch(/sk-live|crm-0/);
-    expect(called.completion?.outcome).toMatchObject({ ok: { body: '[secret key of openai] [secret crm]' } });
+    expect(called.completion?.outcome).toMatchObject({ ok: { body: '[secret:key of openai] [secret:crm]' } });
   });
 });

@@ -23,8 +23,8 @@ describe('a secret', () => {
       'c2stMS8yJjwzPl80IifDqT8+fg',
       'c2stMS8yJjwzPl80IifDqT8-fg',
     ];
-    for (const spelling of spellings) expect(secrets.scrub(`x ${spelling} y`), spelling).toBe('x [secret crm] y');
-    expect(secrets.scrub(`${plain}-and-more`)).toBe('[secret longer]');
+    for (const spelling of spellings) expect(secrets.scrub(`x ${spelling} y`), spelling).toBe('x [secret:crm] y');
+    expect(secrets.scrub(`${plain}-and-more`)).toBe('[secret:longer]');
     expect(new Secrets([]).scrub('nothing')).toBe('nothing');
   });
 
@@ -45,13 +45,13 @@ describe('a secret', () => {
       btoa(`user:${value}, and more`),
     ]) {
       const scrubbed = secrets.scrub(`\\"${echoed}\\n`);
-      expect(scrubbed, echoed).toContain('[secret crm]');
+      expect(scrubbed, echoed).toContain('[secret:crm]');
       expect(scrubbed, echoed).not.toMatch(/12 34|u003d|MTIgMzQ/);
     }
     const harmless = String.raw`{"a": "C:\\temp\u0021", "b": "\ud83d\ude00 \x", "c": "\u00"}`;
     expect(secrets.scrub(harmless)).toBe(harmless);
     const around = String.raw`{"n": 1.50, "k": "\u004bq+w/e&r<t>\"y'u=12 34==\u00e9"}`;
-    expect(secrets.scrub(around)).toBe(String.raw`{"n": 1.50, "k": "[secret crm]\u00e9"}`);
+    expect(secrets.scrub(around)).toBe(String.raw`{"n": 1.50, "k": "[secret:crm]\u00e9"}`);
   });
 
   it('is struck out however a text is cut', () => {

@@ -104,7 +104,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_secret_is_in_the_data() {
-        let data = json!({"you sent": "[secret crm]"});
+        let data = json!({"you sent": "[secret:crm]"});
         assert_eq!(answered(r#"{"you sent": "hunter\/2"}"#.to_owned()).await, Answer::Ok(Reply::Container(ContainerReply { data })));
     }
 

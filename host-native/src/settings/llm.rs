@@ -214,7 +214,7 @@ mod tests {
     fn keys_are_secrets_and_stand_ins_for_keys_are_not() {
         let variables = [("OPENAI_API_KEY", " sk-0123456789\n"), ("ANTHROPIC_API_KEY", "none"), ("OPENAI_BASE_URL", " ")];
         let (llm, secrets, _) = read(&json!({}), &variables);
-        assert_eq!(secrets.scrub("sk-0123456789 or none"), "[secret OPENAI_API_KEY] or none");
+        assert_eq!(secrets.scrub("sk-0123456789 or none"), "[secret:OPENAI_API_KEY] or none");
         assert_eq!((llm.openai.key, llm.anthropic.key), (Some(Key("sk-0123456789".to_owned())), Some(Key("none".to_owned()))));
         assert_eq!(llm.openai.address, None);
         assert_eq!(format!("{:?}", Key("sk".to_owned())), "[key]");

@@ -248,7 +248,7 @@ fn a_stored_secret_signs_calls_and_is_struck_out_of_what_comes_back() {
     let server = place.start(command.env("DESK_CRM", "that-of-the-settings"));
     let answer = find(&server);
     assert_eq!(signed().as_deref(), Some("Bearer that-of-the-settings"));
-    assert!(answer.contains("[secret CRM_KEY]") && !answer.contains("hunter2"), "the stored one is struck out, too: {answer}");
+    assert!(answer.contains("[secret:CRM_KEY]") && !answer.contains("hunter2"), "the stored one is struck out, too: {answer}");
     assert_eq!(server.request("DELETE", "/v1/secrets/CRM_KEY", &[], "").status, 204);
     assert!(find(&server).contains("SUCCESS"), "that of the settings is still there");
 }

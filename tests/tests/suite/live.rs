@@ -56,8 +56,8 @@ fn a_live_chat_in_the_browser_shows_what_a_model_writes_and_keeps_its_key_in_mem
     let lines = chat(&Place::new());
     let of = |name: &str| lines.iter().filter(|it| it.0 == name).map(|it| &it.1).collect::<Vec<_>>();
     assert_eq!(of("writing"), ["It is"], "before the model has ended");
-    let filed = r#"SUCCESS {"filed":7,"echo":"Bearer [secret crm]","base64":"[secret crm]"}"#;
-    assert_eq!(of("chat"), ["It is [secret key of openai] on its way 🙂", filed]);
+    let filed = r#"SUCCESS {"filed":7,"echo":"Bearer [secret:crm]","base64":"[secret:crm]"}"#;
+    assert_eq!(of("chat"), ["It is [secret:key of openai] on its way 🙂", filed]);
     let asked = of("asked");
     assert_eq!(asked[0]["signed"], "Bearer sk-live-0123456789abcdef");
     assert_eq!((&asked[0]["url"], &asked[0]["call"]["stream"]), (&json!("/v1/chat/completions"), &json!(true)));

@@ -114,13 +114,13 @@ fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
         assert!(!turn.is_finished(), "the model has not ended yet");
         go.send(()).unwrap();
         let rest = listener.until(is_last);
-        assert_eq!(turn.join().unwrap()["payload"], json!({"type": "TEXT", "value": "It is [secret OPENAI_API_KEY] on its way 🙂"}));
+        assert_eq!(turn.join().unwrap()["payload"], json!({"type": "TEXT", "value": "It is [secret:OPENAI_API_KEY] on its way 🙂"}));
         [before, rest].concat()
     });
     let asked = asked.join().unwrap();
     assert_eq!(asked[0]["messages"][1]["content"], "The customer writes: my order\n\n");
     assert_eq!((&asked[0]["model"], &asked[0]["stream"]), (&json!("test-model"), &json!(true)));
-    assert_eq!(shown(&events), "It is [secret OPENAI_API_KEY] on its way 🙂");
+    assert_eq!(shown(&events), "It is [secret:OPENAI_API_KEY] on its way 🙂");
     let (tokens, numbered): (Vec<&Event>, Vec<&Event>) = events.iter().partition(|it| it.name == "TOKEN");
     assert!(tokens.iter().all(|it| it.id.is_empty() && it.data["effect"] == 0 && it.data["turn"] == numbered[0].turn()));
     assert!(numbered.iter().enumerate().all(|(index, it)| it.seq() == index), "the other events are counted as ever");
@@ -128,7 +128,7 @@ fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
     let columns =
         "concat_ws('|', provider, model, case when success then 1 else 0 end, input_tokens, output_tokens, cost_micros, response_text)";
     let log = place.sql().texts(&format!("select {columns} from ce_llm_call_log"));
-    assert_eq!(log, ["openai|test-model|1|1001|20|162|It is [secret OPENAI_API_KEY] on its way 🙂"]);
+    assert_eq!(log, ["openai|test-model|1|1001|20|162|It is [secret:OPENAI_API_KEY] on its way 🙂"]);
     let ran = place.run(&["replay", "--conversation", ID]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
     let everything = place.sql().everything().join("\n") + &server.log() + &ran.out;
@@ -175,7 +175,7 @@ fn a_model_that_fails_fails_the_turn_and_its_words_stay_inside() {
     assert!(!answer.to_string().contains("API key"), "{answer}");
     assert_eq!(asked.join().unwrap().len(), 1, "a key does not become right by being sent again");
     let log = place.sql().texts("select concat_ws('|', provider, case when success then 1 else 0 end, error_message) from ce_llm_call_log");
-    assert_eq!(log, ["UNKNOWN|0|openai:test-model: status 401: Incorrect API key provided: [secret OPENAI_API_KEY]"]);
+    assert_eq!(log, ["UNKNOWN|0|openai:test-model: status 401: Incorrect API key provided: [secret:OPENAI_API_KEY]"]);
     let everything = place.sql().everything().join("\n") + &server.log();
     assert!(!everything.contains(KEY));
 }

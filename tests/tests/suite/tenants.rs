@@ -279,7 +279,7 @@ fn a_secret_is_its_tenants() {
         let body = json!({"message": "go", "conversationId": ID, "inputParams": params}).to_string();
         server.request("POST", MESSAGE, &[("Content-Type", "application/json"), ("X-Tenant", tenant)], body).json().to_string()
     };
-    assert!(find("a").contains("[secret crm]"), "A has it, and it is struck out for A");
+    assert!(find("a").contains("[secret:crm]"), "A has it, and it is struck out for A");
     let calls = service.calls().len();
     let of_b = find("b");
     assert!(!of_b.contains(SECRET), "{of_b}");

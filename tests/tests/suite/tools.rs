@@ -107,8 +107,8 @@ fn a_secret_that_a_service_gives_back_is_in_no_byte() {
     let server = serve(&place, &service, &[]);
     let mut listener = Listener::open(&server);
     let answers: Vec<Value> = (0..3).map(|it| call(&server, "crm.find", json!({"name": format!("n{it}")}))).collect();
-    assert!(said(&answers[0]).starts_with("SUCCESS") && said(&answers[0]).contains("[secret crm]"), "{answers:?}");
-    assert!(said(&answers[1]).contains("status 400") && said(&answers[1]).contains("[secret crm]"), "{answers:?}");
+    assert!(said(&answers[0]).starts_with("SUCCESS") && said(&answers[0]).contains("[secret:crm]"), "{answers:?}");
+    assert!(said(&answers[1]).contains("status 400") && said(&answers[1]).contains("[secret:crm]"), "{answers:?}");
     let signed = service.calls().iter().filter(|it| it.1["authorization"].to_str().unwrap() == format!("Bearer {SECRET}")).count();
     assert_eq!(signed, 3, "each call was signed");
     let ends = Cell::new(0);

@@ -22,7 +22,7 @@ export class Secrets {
 
   constructor(secrets: Secret[]) {
     for (const { name, value } of secrets) {
-      for (const spelling of value ? spellings(value) : []) this.marks.set(spelling, `[secret ${name}]`);
+      for (const spelling of value ? spellings(value) : []) this.marks.set(spelling, `[secret:${name}]`);
     }
     this.spellings = [...this.marks.keys()].sort((one, other) => other.length - one.length);
     const patterns = this.spellings.map((it) => it.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));

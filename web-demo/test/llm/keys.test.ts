@@ -3,7 +3,7 @@ import { sent, untilTheEnd } from '../loopback.mjs';
 import { access, call, failure, KEY, Listener, models, reply, server } from './asking';
 import { ALL, answer, errorOf, stream } from './provider';
 
-const MARK = '[secret TEST_KEY]';
+const MARK = '[secret:TEST_KEY]';
 
 describe.each(ALL)('a key that %s gives back', (provider) => {
   it('is struck out of an answer and an error', async () => {

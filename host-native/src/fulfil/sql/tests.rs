@@ -209,9 +209,9 @@ async fn secrets_do_not_leave_in_rows_or_errors() {
     secrets.know("crm", "hunter2hunter2");
     let told = |answer: Answer| format!("{answer:?}");
     let rows = answer(&shop.queries, &secrets, &request("select 'x hunter2hunter2 y' as a", json!({}))).await;
-    assert!(told(rows).contains("x [secret crm] y"));
+    assert!(told(rows).contains("x [secret:crm] y"));
     let error = answer(&shop.queries, &secrets, &request("select hunter2hunter2 from stock", json!({}))).await;
-    assert!(told(error).contains("no such column: [secret crm]"));
+    assert!(told(error).contains("no such column: [secret:crm]"));
 }
 
 #[tokio::test]

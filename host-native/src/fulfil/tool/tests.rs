@@ -96,6 +96,6 @@ async fn secrets_do_not_leave_in_answers() {
     .await;
     for answer in answers {
         let told = format!("{answer:?}");
-        assert!(told.contains("[secret crm]") && !told.contains("hunter2"), "{told}");
+        assert!(told.contains("[secret:crm]") && !told.contains("hunter2"), "{told}");
     }
 }

@@ -63,7 +63,7 @@ async fn what_was_meant_for_one_service_is_not_told_to_another() {
         request
     };
     let told = sent(&http, &request(same)).await;
-    assert_eq!((&told["headers"]["authorization"], &told["headers"]["x-api-key"]), (&json!("Bearer [secret crm]"), &json!("mine")));
+    assert_eq!((&told["headers"]["authorization"], &told["headers"]["x-api-key"]), (&json!("Bearer [secret:crm]"), &json!("mine")));
     let told = sent(&http, &request(back)).await;
     assert_eq!((&told["headers"]["authorization"], &told["headers"]["x-api-key"]), (&Value::Null, &Value::Null));
     assert_eq!(told["headers"]["accept"], "text/plain");

@@ -27,7 +27,7 @@ async fn a_secret_is_sent_in_its_header_and_never_comes_back() {
     request.headers = vec![("authorization".into(), "mine".into()), ("Authorization".into(), "mine too".into())];
     request.auth = auth("crm");
     let reply = ask(&http("127.0.0.1"), &request).await.expect("an answer");
-    assert!(reply.body.starts_with(r#"[secret crm] {"you sent":"[secret crm]"} [secret crm] "#), "{}", reply.body);
+    assert!(reply.body.starts_with(r#"[secret:crm] {"you sent":"[secret:crm]"} [secret:crm] "#), "{}", reply.body);
 }
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn no_secret_is_in_an_error() {
     secrets.know("tenant", "acme4711");
     http.secrets = secrets.into();
     let error = ask(&http, &get("http://acme4711.test/?key=acme4711")).await.expect_err("unknown");
-    assert_eq!(error.message, "'[secret tenant].test' cannot be called: nobody knows '[secret tenant].test'");
+    assert_eq!(error.message, "'[secret:tenant].test' cannot be called: nobody knows '[secret:tenant].test'");
 }
 
 #[tokio::test]

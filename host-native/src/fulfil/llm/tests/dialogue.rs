@@ -118,7 +118,7 @@ async fn an_answer_of_calls_alone_is_one() {
     let server = Server::new(vec![whole(200, "", &broken.to_string()), whole(200, "", &cut.to_string())]).await;
     let models = models(&settings(&server.address, &["openai:m"]));
     let reply = ask(&models, &conversation()).await.expect("an answer");
-    assert_eq!(reply.tool_calls[0].arguments, json!("{\"account\": [secret TEST_KEY]"));
+    assert_eq!(reply.tool_calls[0].arguments, json!("{\"account\": [secret:TEST_KEY]"));
     assert_eq!(ask(&models, &conversation()).await.expect_err("cut off").kind, EffectErrorKind::Invalid);
 }
 

@@ -13,9 +13,9 @@ async fn a_key_in_an_answer_or_an_error_is_struck_out() {
         let server = Server::new(vec![whole(200, "", &provider.answer(&echo)), whole(401, "", &provider.error("x", &echo))]).await;
         let models = models(&settings(&server.address, &[provider.word()]));
         let text = ask(&models, &call("agent", LlmMode::Text)).await.expect("an answer").text;
-        assert_eq!(text, "your key is [secret TEST_KEY].");
+        assert_eq!(text, "your key is [secret:TEST_KEY].");
         let error = ask(&models, &call("agent", LlmMode::Text)).await.expect_err("an error");
-        assert_eq!(error.message, format!("{}: status 401: your key is [secret TEST_KEY].", provider.word()));
+        assert_eq!(error.message, format!("{}: status 401: your key is [secret:TEST_KEY].", provider.word()));
         // Where the message is cut, it is cut after the key was struck out.
         let long = format!("{}{KEY}", "x".repeat(480));
         let server = Server::new(vec![whole(400, "", &provider.error("x", &long))]).await;
@@ -27,7 +27,7 @@ async fn a_key_in_an_answer_or_an_error_is_struck_out() {
 #[tokio::test]
 async fn a_key_that_comes_in_two_pieces_is_struck_out() {
     let text = format!("é {KEY}{KEY} sk-test-01 {KEY}!");
-    let expected = "é [secret TEST_KEY][secret TEST_KEY] sk-test-01 [secret TEST_KEY]!";
+    let expected = "é [secret:TEST_KEY][secret:TEST_KEY] sk-test-01 [secret:TEST_KEY]!";
     for provider in ALL {
         for at in (0..=text.len()).filter(|it| text.is_char_boundary(*it)) {
             let (one, two) = text.split_at(at);
