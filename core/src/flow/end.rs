@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Walk;
 use crate::flow::state::{SessionStatus, TurnStatus};
+use crate::json::{length, object};
 use crate::turn::{Map, Outcome, Payload, PayloadKind, SessionAfter, Write};
 
 /// Bytes that a session may have.
@@ -15,7 +16,7 @@ const LARGEST: usize = 256 * 1024;
 pub(super) fn outcome(mut walk: Walk<'_>) -> Outcome {
     walk.set_timers();
     // A session that has grown too large stays as it was before the turn.
-    let fits = serde_json::to_string(&walk.state).is_ok_and(|it| it.len() <= LARGEST);
+    let fits = length(&walk.state).is_some_and(|it| it <= LARGEST);
     if !fits {
         walk.warn("state_too_large", json!({}));
         walk.said.clear();
@@ -28,7 +29,7 @@ pub(super) fn outcome(mut walk: Walk<'_>) -> Outcome {
         SessionStatus::Failed => TurnStatus::Failed,
     };
     let now = walk.door.now();
-    let nodes: Vec<Value> = walk.steps.iter().map(|it| it.shown(now)).collect();
+    let nodes: Vec<Value> = take(&mut walk.steps).into_iter().map(|it| it.shown(now)).collect();
     let debug = object([
         ("matched_intent", take(&mut walk.debug.matched)),
         ("nodes", Value::Array(nodes)),
@@ -68,9 +69,4 @@ pub(super) fn outcome(mut walk: Walk<'_>) -> Outcome {
         session,
         flow: Some(Box::new(output)),
     }
-}
-
-/// An object of members that are moved: a macro would write each of them a second time.
-fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }

@@ -54,7 +54,7 @@ pub struct Walk<'c> {
     /// The number of the turn among all events of the session.
     number: u64,
     /// Nodes entered.
-    steps: Vec<trace::Step>,
+    steps: Vec<trace::Step<'c>>,
     /// Messages so far.
     said: Vec<Value>,
     /// What the debug part of the answer says.

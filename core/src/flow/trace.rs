@@ -1,17 +1,20 @@
 //! What is told of a turn: trace events, the nodes that were entered, warnings.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::Walk;
+use crate::json::object;
 use crate::turn::{Millis, NoticeBody};
 
 /// An entry of a node.
 #[derive(Debug, Clone)]
-pub struct Step {
+pub struct Step<'c> {
     pub graph: String,
-    pub id: String,
-    pub name: String,
-    pub kind: String,
+    pub id: Cow<'c, str>,
+    pub name: Cow<'c, str>,
+    pub kind: &'c str,
     pub port: Option<String>,
     pub at: Millis,
     pub left: Option<Millis>,
@@ -33,8 +36,11 @@ impl Walk<'_> {
     /// Tells what happened.
     pub(super) fn trace(&self, kind: &str, mut data: Value) {
         if let (Some(frame), Some(data)) = (self.frame(), data.as_object_mut()) {
-            data.entry("graph").or_insert_with(|| json!(frame.graph));
-            data.entry("node").or_insert_with(|| json!(frame.node));
+            for (name, place) in [("graph", &frame.graph), ("node", &frame.node)] {
+                if !data.contains_key(name) {
+                    data.insert(name.to_owned(), Value::String(place.clone()));
+                }
+            }
         }
         self.door.notice(NoticeBody::Audit { stage: kind.to_owned(), payload: data });
     }
@@ -76,10 +82,17 @@ impl Walk<'_> {
     }
 }
 
-impl Step {
+impl Step<'_> {
     /// As the answer shows it.
-    pub fn shown(&self, now: Millis) -> Value {
+    pub fn shown(self, now: Millis) -> Value {
         let ms = self.left.unwrap_or(now) - self.at;
-        json!({"id": self.id, "name": self.name, "type": self.kind, "graph": self.graph, "ms": ms, "port": self.port})
+        object([
+            ("id", self.id.into_owned().into()),
+            ("name", self.name.into_owned().into()),
+            ("type", self.kind.into()),
+            ("graph", self.graph.into()),
+            ("ms", ms.into()),
+            ("port", self.port.into()),
+        ])
     }
 }

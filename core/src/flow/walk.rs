@@ -1,5 +1,7 @@
 //! The loop: nodes are entered and left until somebody has to say something. (`convoship.md` 6)
 
+use std::borrow::Cow;
+
 use serde_json::json;
 
 use super::Walk;
@@ -7,6 +9,7 @@ use super::fail::Failure;
 use super::trace::Step;
 use crate::config::flow::document::{EdgeForm, Node, NodeKind};
 use crate::flow::state::{Awaiting, FrameKind, Resume};
+use crate::json::object;
 use crate::turn::Map;
 
 /// What follows a node.
@@ -72,28 +75,20 @@ impl<'c> Walk<'c> {
     /// Counts an entry; says whether the turn may go on.
     fn count(&mut self, node: &'c Node) -> bool {
         let graph = self.frame().map(|it| it.graph.clone()).unwrap_or_default();
-        self.step(&graph, &node.id, &node.name, &node.type_name)
+        self.step(graph, Cow::Borrowed(&node.id), Cow::Borrowed(&node.name), &node.type_name)
     }
 
     /// Counts the entry of a node, real or made of a parameter.
-    pub(super) fn step(&mut self, graph: &str, id: &str, name: &str, kind: &str) -> bool {
+    pub(super) fn step(&mut self, graph: String, id: Cow<'c, str>, name: Cow<'c, str>, kind: &'c str) -> bool {
         let most = usize::try_from(self.settings().max_steps_per_turn).unwrap_or(64).min(64);
         if self.steps.len() >= most {
             self.step_limit();
             return false;
         }
-        let place = format!("{graph}/{id}");
-        self.trace("node.enter", json!({"graph": graph, "node": id, "name": name, "type": kind}));
-        *self.state.counters.visits.entry(place).or_default() += 1;
-        self.steps.push(Step {
-            graph: graph.to_owned(),
-            id: id.to_owned(),
-            name: name.to_owned(),
-            kind: kind.to_owned(),
-            port: None,
-            at: self.door.now(),
-            left: None,
-        });
+        let members = [("graph", graph.as_str()), ("node", &id), ("name", &name), ("type", kind)];
+        self.trace("node.enter", object(members.map(|(name, text)| (name, text.into()))));
+        *self.state.counters.visits.entry([&graph, "/", &id].concat()).or_default() += 1;
+        self.steps.push(Step { graph, id, name, kind, port: None, at: self.door.now(), left: None });
         true
     }
 
@@ -133,7 +128,8 @@ impl<'c> Walk<'c> {
         };
         match found {
             Edge::To(target) => {
-                self.trace("edge", json!({"node": node.id, "target": target}));
+                let graph = self.frame().map(|it| it.graph.as_str()).unwrap_or_default();
+                self.trace("edge", object([("node", node.id.as_str().into()), ("target", target.into()), ("graph", graph.into())]));
                 if let Some(frame) = self.state.stack.last_mut() {
                     target.clone_into(&mut frame.node);
                 }
@@ -154,7 +150,11 @@ impl<'c> Walk<'c> {
             let holds = edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.holds(&it.expr, Map::new()));
             if holds {
                 self.note_port("out");
-                self.trace("route", json!({"node": node.id, "edge": edge.id, "label": edge.condition.as_ref().map(|it| &it.expr.source)}));
+                let label = edge.condition.as_ref().map(|it| it.expr.source.as_str());
+                self.trace(
+                    "route",
+                    object([("node", node.id.as_str().into()), ("edge", edge.id.as_str().into()), ("label", label.into())]),
+                );
                 return Edge::To(&edge.target);
             }
         }

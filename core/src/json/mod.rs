@@ -7,6 +7,9 @@ pub mod path;
 pub mod query;
 pub mod schema;
 
+use std::io::{self, Write};
+
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The members of an object; none of any other value.
@@ -14,11 +17,39 @@ pub fn members(value: Value) -> Map<String, Value> {
     if let Value::Object(members) = value { members } else { Map::new() }
 }
 
+/// An object of members that are moved. The library's macro grows its objects member by member and writes values anew that are there already.
+pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    let mut object = Map::with_capacity(N);
+    for (name, value) in members {
+        object.insert(name.to_owned(), value);
+    }
+    Value::Object(object)
+}
+
 /// Changes the object at a key; it is made when there is none.
 pub fn change(of: &mut Map<String, Value>, key: &str, edit: impl FnOnce(&mut Map<String, Value>)) {
     let mut node = members(of.get_mut(key).map(Value::take).unwrap_or_default());
     edit(&mut node);
     of.insert(key.to_owned(), Value::Object(node));
+}
+
+/// Bytes of a value when it is written as JSON; nothing of one that cannot be.
+pub fn length(value: &impl Serialize) -> Option<usize> {
+    struct Counter(usize);
+
+    impl Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut counter = Counter(0);
+    serde_json::to_writer(&mut counter, value).ok().map(|()| counter.0)
 }
 
 /// Whether a value says something: null, blank texts, empty lists and empty objects do not.

@@ -22,7 +22,7 @@ impl<'c> Walk<'c> {
         for parameter in self.open_parameters(data).into_iter().skip(from) {
             let (id, slot) = (format!("{}#{}", node.id, parameter.variable), slot(parameter));
             let graph = self.frame().map(|it| it.graph.clone()).unwrap_or_default();
-            if !self.step(&graph, &id, &parameter.variable.to_string(), "entity") {
+            if !self.step(graph, id.clone().into(), parameter.variable.to_string().into(), "entity") {
                 return Next::Stay;
             }
             let filled = if parameter.asks { self.fill(node, &id, &slot) } else { self.fill_unasked(&id, &slot) };
