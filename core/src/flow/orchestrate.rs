@@ -25,7 +25,7 @@ impl<'c> Walk<'c> {
         if matches!(self.event, FlowEvent::Message { .. } | FlowEvent::Button { .. }) {
             self.state.turn += 1;
         }
-        if self.state.stack.is_empty() {
+        if self.state.stack.first().is_none_or(|it| self.flow.graph(&it.graph).is_none()) {
             self.state.status = SessionStatus::Failed;
             self.stop = "root_missing";
             self.say_error();

@@ -29,26 +29,39 @@ pub struct Running {
     pub version: Option<i64>,
     /// What it runs on.
     pub config: Arc<Config>,
+    /// Whether that stands for a document that is not kept any more.
+    pub is_lost: bool,
     /// The version to which it goes, if it can.
     pub upgrade: Option<Upgrade>,
 }
 
 impl Running {
-    /// A stored session; nothing when what it runs on is not kept.
+    /// A stored session. One whose document is not kept any more runs on an empty one, on which it fails. (`convoship.md` 2.3)
     ///
     /// # Errors
     /// What the database says.
-    pub async fn of(host: &Host, id: &str, stored: &Session) -> sqlx::Result<Option<Running>> {
-        let Some(config) = host.flows.of(&host.readers, &stored.snapshot).await? else { return Ok(None) };
-        let upgrade = Upgrade::of(host, stored, &config).await?;
-        Ok(Some(Running {
+    pub async fn of(host: &Host, id: &str, stored: &Session) -> sqlx::Result<Running> {
+        let kept = host.flows.of(&host.readers, &stored.snapshot).await?;
+        let is_lost = kept.is_none();
+        let (config, upgrade) = match kept {
+            Some(config) => {
+                let upgrade = Upgrade::of(host, stored, &config).await?;
+                (config, upgrade)
+            }
+            None => {
+                tracing::error!(session = id, snapshot = stored.snapshot, "what a session runs on is not kept: its next turn fails");
+                (host.flows.take(host, &empty(&stored.assistant)).await?.ok_or(sqlx::Error::RowNotFound)?, None)
+            }
+        };
+        Ok(Running {
             session: id.to_owned(),
             assistant: stored.assistant.clone(),
             deployment: stored.deployment.clone(),
             version: stored.version,
             config,
+            is_lost,
             upgrade,
-        }))
+        })
     }
 
     /// Runs the turn of an event.
@@ -82,6 +95,15 @@ impl Running {
         let cap = i64::try_from(cap.saturating_mul(plan::MICROCENTS)).unwrap_or(i64::MAX);
         Ok(Some(cap.saturating_sub(spent).max(0)))
     }
+}
+
+/// A document in which no session finds its graphs.
+fn empty(assistant: &str) -> Value {
+    let graph = json!({"id": "lost", "kind": "root", "name": "Lost", "entry": "end", "nodes": [
+        {"id": "end", "type": "end", "name": "End", "data": {}},
+    ], "edges": []});
+    json!({"schema_version": "1.0", "doc": "conversation_flow", "id": assistant, "name": assistant, "root": "lost",
+        "default_locale": "en", "graphs": [graph], "intents": []})
 }
 
 /// Whether a session as it is now takes an event.

@@ -83,10 +83,7 @@ async fn fired(host: &Arc<Host>, due: &Due) -> Result<(), Refusal> {
     let (Some(stored), Some(seq)) = (session::find(&host.readers, &due.session).await?, due.seq) else {
         return Ok(session::drop_timer(&host.readers, due).await?);
     };
-    let Some(running) = Running::of(host, &due.session, &stored).await? else {
-        session::drop_timer(&host.readers, due).await?;
-        return Err(Refusal::Defect("what the session runs on is not kept".to_owned()));
-    };
+    let running = Running::of(host, &due.session, &stored).await?;
     // Who has answered meanwhile has armed it anew, under the same name.
     let event = json!({"type": "timer.fired", "timer_id": due.timer, OF_SEQ: seq});
     let event: Map = event.as_object().cloned().unwrap_or_default();

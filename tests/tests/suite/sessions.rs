@@ -235,6 +235,24 @@ fn a_session_survives_the_end_of_its_server() {
 }
 
 #[test]
+fn a_session_whose_document_is_lost_fails_and_says_so() {
+    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    session.says(&server, "log in");
+    drop(server);
+    place.sql().run("delete from ce_config_snapshot");
+    let server = place.serve(&WORDS_ALONE);
+    let looked = server.get(&format!("/v1/runtime/assistants/desk/sessions/{}", session.id));
+    is(&looked, 500, "snapshot_lost");
+    let answer = session.says(&server, "1234");
+    assert_eq!((&answer["status"], &answer["debug"]["stop_reason"]), (&json!("failed"), &json!("root_missing")), "{answer}");
+    assert_eq!(texts(&answer).len(), 1, "it says so: {answer}");
+    is(&session.hears(&server, &json!({"type": "user.message", "text": "1234"})), 409, "session_completed");
+    let (again, _) = Session::simulated(&server, &json!({}));
+    assert_eq!(texts(&again.says(&server, "more please")), ["Desk 1"]);
+}
+
+#[test]
 fn who_does_not_answer_is_asked_again_and_then_let_go() {
     let (place, server) = with_desk(&impatient(200), &[]);
     let (session, _) = Session::simulated(&server, &json!({}));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::Uri;
+use axum::http::{StatusCode, Uri};
 use convengine_core::config::Config;
 use convengine_core::turn::{Journal, NoticeBody, Slice, Write};
 use serde_json::{Value, json};
@@ -42,6 +42,11 @@ pub async fn state(
     let (stored, running) = session_of(&host, &uri, &id).await?;
     if stored.assistant != assistant {
         return Err(not_found(&uri));
+    }
+    if running.is_lost {
+        // Nobody knows any more what of it is private.
+        let message = "what the session runs on is not kept any more: start a new one";
+        return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, &uri, message).coded("snapshot_lost"));
     }
     let mut state = stored.state;
     if let Some(flow) = &running.config.flow {

@@ -39,8 +39,7 @@ pub async fn session_of(host: &Host, uri: &Uri, id: &str) -> Result<(Session, Ru
     let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
     let stored = session::find(&host.readers, &id).await.map_err(database)?.ok_or_else(unknown)?;
     let running = Running::of(host, &id, &stored).await.map_err(database)?;
-    let gone = || ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, "what the session runs on is not kept any more: start a new one");
-    Ok((stored, running.ok_or_else(gone)?))
+    Ok((stored, running))
 }
 
 /// Runs the turn of an event and answers it.
