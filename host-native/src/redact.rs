@@ -263,7 +263,12 @@ mod tests {
         let once = event.clone();
         redaction.event(&mut event);
         assert_eq!(event, once);
-        let answer = Answer::Ok(Reply::Http(HttpReply { status: 200, body: "[12345678, true]".to_owned(), retry_after_ms: None }));
+        let answer = Answer::Ok(Reply::Http(HttpReply {
+            status: 200,
+            body: "[12345678, true]".to_owned(),
+            retry_after_ms: None,
+            broken_json: false,
+        }));
         let Answer::Ok(Reply::Http(reply)) = redaction.answer(answer) else { panic!("another reply") };
         assert_eq!(reply.body, "[\"[card]\",true]");
         let error = Answer::Error(EffectError::new(EffectErrorKind::Refused, "1234 5678 is unknown"));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Walk;
 use crate::config::flow::document::FlowSettings;
-use crate::turn::{EffectError, EffectErrorKind, Usage};
+use crate::turn::{EffectError, EffectErrorDetail, EffectErrorKind, Usage};
 
 /// Millionths of a cent in a cent.
 const MICROCENTS: i64 = 1_000_000;
@@ -35,7 +35,8 @@ impl Walk<'_> {
         let Budget { left: Some(left), cap, told } = self.budget else { return Ok(()) };
         if left <= 0 {
             self.warn("budget.reached", json!({"purpose": purpose}));
-            return Err(EffectError::new(EffectErrorKind::Limited, "what the assistant may spend on models this month is spent"));
+            let error = EffectError::new(EffectErrorKind::Limited, "what the assistant may spend on models this month is spent");
+            return Err(error.detailed(EffectErrorDetail::Budget));
         }
         // A fifth is left: time to tell.
         if left <= cap / 5 && !told {

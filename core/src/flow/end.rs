@@ -4,7 +4,8 @@ use std::mem::take;
 
 use serde_json::{Value, json};
 
-use super::Walk;
+use super::speak::TOO_LARGE;
+use super::{Walk, session};
 use crate::flow::state::{SessionStatus, TurnStatus};
 use crate::json::{length, object};
 use crate::turn::{Map, Outcome, Payload, PayloadKind, SessionAfter, Write};
@@ -15,12 +16,10 @@ const LARGEST: usize = 256 * 1024;
 /// The outcome of a turn as it stands.
 pub(super) fn outcome(mut walk: Walk<'_>) -> Outcome {
     walk.set_timers();
-    // A session that has grown too large stays as it was before the turn.
-    let fits = length(&walk.state).is_some_and(|it| it <= LARGEST);
-    if !fits {
-        walk.warn("state_too_large", json!({}));
-        walk.said.clear();
-        walk.gives_up("state_too_large");
+    let mut fits = length(&walk.state).is_some_and(|it| it <= LARGEST);
+    if !fits || walk.oversized {
+        let why = if walk.oversized { TOO_LARGE } else { "state_too_large" };
+        fits = fails(&mut walk, why);
     }
     let status = match walk.state.status {
         SessionStatus::Active => TurnStatus::AwaitingInput,
@@ -69,4 +68,29 @@ pub(super) fn outcome(mut walk: Walk<'_>) -> Outcome {
         session,
         flow: Some(Box::new(output)),
     }
+}
+
+/// A turn that makes too much: its session stays as it was before, but for what was counted, so that the next call has another key. Says
+/// whether there is such a session to store.
+fn fails(walk: &mut Walk<'_>, why: &'static str) -> bool {
+    if why != TOO_LARGE {
+        walk.warn(why, json!({}));
+    }
+    walk.said.clear();
+    walk.debug.changed.clear();
+    let Some(before) = walk.before.as_deref().and_then(session) else {
+        walk.gives_up(why);
+        return false;
+    };
+    let now = std::mem::replace(&mut walk.state, before);
+    walk.state.turn = now.turn;
+    walk.state.seq = now.seq;
+    walk.state.usage = now.usage;
+    walk.state.last_event_at = now.last_event_at;
+    walk.state.counters.visits = now.counters.visits;
+    walk.trace("gives_up", json!({"reason": why}));
+    walk.say_error();
+    walk.stop = why;
+    walk.set_timers();
+    length(&walk.state).is_some_and(|it| it <= LARGEST)
 }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::Walk;
-use crate::config::flow::document::{FallbackOn, Filling, Node, NodeKind, OnError};
+use super::variables::coerced;
+use crate::config::flow::document::{FallbackOn, Filling, Node, NodeKind, OnError, ValueType};
 use crate::flow::state::FrameKind;
 use crate::text::path::Path;
 use crate::turn::Map;
@@ -69,21 +70,26 @@ impl<'c> Walk<'c> {
 
     /// The outputs of a node that failed take their defaults; those without one stay as they are.
     fn take_defaults(&mut self, node: &'c Node) {
-        let mut defaults: Vec<(&Path, &Value)> = Vec::new();
+        let mut defaults: Vec<(&Path, &Value, Option<ValueType>)> = Vec::new();
+        let mut here = Map::new();
         if let NodeKind::Service(data) = &node.kind {
             let tool = data.tool_id.as_ref().and_then(|it| self.flow.tool(it));
             let outputs = tool.into_iter().flat_map(|it| &it.outputs).chain(&data.outputs);
-            defaults.extend(outputs.filter_map(|it| Some((&it.variable, it.default.as_ref()?))));
+            defaults.extend(outputs.filter_map(|it| Some((&it.variable, it.default.as_ref()?, it.kind))));
+            here = self.arguments(data);
         }
         if let NodeKind::Entity(data) = &node.kind
             && !data.default.is_null()
         {
-            defaults.push((&data.variable, &data.default));
+            defaults.push((&data.variable, &data.default, None));
         }
-        for (variable, default) in defaults {
-            let default = self.filled(&Filling::from(default.clone()), Map::new());
-            // One that the variable cannot take leaves it as it is.
-            let _ = self.write(variable, default);
+        for (variable, default, kind) in defaults {
+            let default = self.filled(&Filling::from(default.clone()), here.clone());
+            // One that is of another type, or that the variable cannot take, leaves it as it is.
+            let _ = match kind {
+                Some(kind) => coerced(default, kind).ok().map(|it| self.write(variable, it)),
+                None => Some(self.write(variable, default)),
+            };
         }
     }
 

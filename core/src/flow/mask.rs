@@ -2,51 +2,55 @@
 
 use serde_json::{Value, json};
 
+use super::struck::{Redactions, leaves};
 use crate::config::flow::Flow;
 use crate::text::path::Path;
 use crate::turn::Map;
 
-/// Characters that a value has at least before it is looked for within other texts.
-const LONG: usize = 4;
+/// Digits of a number that is looked for elsewhere; shorter ones are counts.
+const DIGITS: usize = 4;
 
-/// Puts `[name]` in the place of each redacted variable of a state, and of its value wherever else it stands.
+/// Puts `[name]` in the place of each redacted variable of a state, and of its value wherever else a session has what was said: in
+/// variables, history, what is waited for, and in the events of a turn, which are below `told`.
 pub fn mask(flow: &Flow, state: &mut Value) {
-    let mut values = Vec::new();
+    let mut found = Vec::new();
     for path in flow.redacted() {
-        let name = format!("[{path}]");
-        let vars = state.get_mut("vars").into_iter();
-        let places = vars.filter_map(Value::as_object_mut);
-        places.for_each(|it| masked(path, &name, it, &mut values));
         let frames = state.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
         let locals = frames.filter_map(|it| it.get_mut("locals")?.as_object_mut());
-        locals.for_each(|it| masked(path, &name, it, &mut values));
-    }
-    everywhere(state, &values);
-}
-
-fn masked(path: &Path, name: &str, vars: &mut Map, values: &mut Vec<(String, String)>) {
-    let Some(value) = path.find(vars).filter(|it| !it.is_null()).cloned() else { return };
-    let text = crate::text::plain_text(&value);
-    if !text.is_empty() {
-        values.push((text, name.to_owned()));
-    }
-    // What was found can be replaced.
-    let _ = path.put(vars, json!(name));
-}
-
-fn everywhere(value: &mut Value, values: &[(String, String)]) {
-    match value {
-        Value::String(text) => {
-            for (found, name) in values {
-                if text == found {
-                    text.clone_from(name);
-                } else if found.chars().count() >= LONG && text.contains(found.as_str()) {
-                    *text = text.replace(found.as_str(), name);
-                }
+        locals.for_each(|it| masked(path, it, &mut found));
+        for place in ["/vars", "/told/event/params"] {
+            if let Some(vars) = state.pointer_mut(place).and_then(Value::as_object_mut) {
+                masked(path, vars, &mut found);
+                candidate(path, vars, &mut found);
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|it| everywhere(it, values)),
-        Value::Object(members) => members.values_mut().for_each(|it| everywhere(it, values)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+    if found.is_empty() {
+        return;
+    }
+    let redactions = Redactions::of(found, DIGITS);
+    let strike = |value: &mut Value| *value = redactions.value(value.take());
+    for place in ["/vars", "/history", "/awaiting", "/told/event"] {
+        state.pointer_mut(place).into_iter().for_each(strike);
+    }
+    for (list, member) in [("/stack", "locals"), ("/told/events", "data")] {
+        let items = state.pointer_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+        items.filter_map(|it| it.get_mut(member)).for_each(strike);
+    }
+}
+
+fn masked(path: &Path, vars: &mut Map, found: &mut Vec<(String, String)>) {
+    let Some(value) = path.find(vars).filter(|it| !it.is_null()).cloned() else { return };
+    leaves(&value, path, found);
+    // What was found can be replaced.
+    let _ = path.put(vars, json!(format!("[{path}]")));
+}
+
+/// A value that its user has yet to confirm.
+fn candidate(path: &Path, vars: &mut Map, found: &mut Vec<(String, String)>) {
+    let Some(slot) = vars.get_mut("_slot").and_then(Value::as_object_mut) else { return };
+    let variable = slot.get("variable").and_then(Value::as_str).and_then(|it| Path::parse(it).ok());
+    let Some(value) = slot.get_mut("candidate").filter(|_| variable.is_some_and(|it| it.within(path))) else { return };
+    leaves(value, path, found);
+    *value = json!(format!("[{path}]"));
 }

@@ -17,6 +17,7 @@ mod redact;
 mod scope;
 mod speak;
 mod state;
+mod struck;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -61,7 +62,7 @@ pub struct Walk<'c> {
     debug: trace::Debug,
     /// The message with which the intent began, as long as it is the turn's event, and the nodes that have looked for a value in it.
     trigger: Option<Trigger>,
-    /// Whether a slot has taken the event for the answer to its question.
+    /// Whether a node that waited for the event has taken it: no other takes it for its own. (`convoship.md` 6)
     taken: bool,
     /// Fallback nodes of this turn, as `graph/node`.
     fallbacks: Vec<String>,
@@ -75,6 +76,12 @@ pub struct Walk<'c> {
     unreadable: bool,
     /// Whether the event has come too late to change anything.
     late: bool,
+    /// Whether a message was too long to be said: the turn fails.
+    oversized: bool,
+    /// What was struck out in this turn, with the variables that took it.
+    struck: Vec<(String, String)>,
+    /// The session as it was before the turn.
+    before: Option<Box<Value>>,
 }
 
 /// The message with which an intent began.
@@ -114,10 +121,9 @@ impl<'c> Walk<'c> {
         let budget = budget::Budget::of(&given, &flow.document.settings);
         let event = serde_json::from_value(given).unwrap_or_else(|_| said(input.event.text));
         let at = Date::of_millis(input.at).exact();
-        let is_stored = input.session.flow.is_some();
-        let stored = input.session.flow.and_then(|it| serde_json::from_value(*it).ok());
-        let stored = stored.filter(|it: &SessionState| it.schema_version == SCHEMA_VERSION);
-        let unreadable = is_stored && stored.is_none();
+        let before = input.session.flow;
+        let stored = before.as_deref().and_then(session).filter(|it| it.schema_version == SCHEMA_VERSION);
+        let unreadable = before.is_some() && stored.is_none();
         let mut state = stored.unwrap_or_else(|| begin(flow, snapshot, &input.conversation, &event, &at));
         state.seq += 1;
         state.last_event_at = at;
@@ -143,6 +149,9 @@ impl<'c> Walk<'c> {
             stop: "",
             unreadable,
             late: false,
+            oversized: false,
+            struck: Vec::new(),
+            before,
         }
     }
 
@@ -172,6 +181,11 @@ impl<'c> Walk<'c> {
         });
         end::outcome(self)
     }
+}
+
+/// A stored session; nothing of one that cannot be read.
+fn session(stored: &Value) -> Option<SessionState> {
+    SessionState::deserialize(stored).ok()
 }
 
 /// A session that begins.

@@ -11,8 +11,12 @@ impl Walk<'_> {
     /// The option that the event presses: by its id, or as its number or label where nothing can be pressed.
     pub(super) fn pressed(&self, options: &[Value]) -> Option<Value> {
         match &self.event {
-            FlowEvent::Button { button_id, .. } => {
-                options.iter().find(|it| it.get("id").and_then(Value::as_str) == Some(button_id)).cloned()
+            FlowEvent::Button { button_id, value, label, .. } => {
+                // Cards that are made of a list have buttons of the same id: what stands on it tells which.
+                let named = || options.iter().filter(|it| it.get("id").and_then(Value::as_str) == Some(button_id));
+                let of_value = || named().find(|it| value.is_some() && it.get("value") == value.as_ref());
+                let of_label = || named().find(|it| label.is_some() && it.get("label").and_then(Value::as_str) == label.as_deref());
+                of_value().or_else(of_label).or_else(|| named().next()).cloned()
             }
             FlowEvent::Message { text, .. } => {
                 let said = folded(text);

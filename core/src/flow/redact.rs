@@ -6,6 +6,9 @@ use super::Walk;
 use crate::text::path::Path;
 use crate::turn::Write;
 
+/// Characters that an answer has at least which may not be said again.
+const LONG: usize = 4;
+
 impl Walk<'_> {
     /// Whether values of a type stay out of logs where they go to this variable.
     pub(super) fn redacts(&self, variable: &Path, entity: &str) -> bool {
@@ -28,6 +31,10 @@ impl Walk<'_> {
             said.text.clone_from(&name);
         }
         let uttered = self.uttered();
+        // A short answer agrees to a value and is none.
+        if uttered.chars().count() >= LONG {
+            self.struck.push((uttered.trim().to_owned(), variable.to_string()));
+        }
         let matched = self.state.vars.get_mut("_last_intent").and_then(Value::as_object_mut);
         if let Some(matched) = matched
             && matched.get("text").and_then(Value::as_str) == Some(uttered.as_str())

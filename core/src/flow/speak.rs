@@ -14,8 +14,11 @@ const HISTORY: usize = 50;
 /// Characters of an entry.
 const REMEMBERED: usize = 500;
 
-/// Bytes that a message may have.
+/// Bytes that the blocks of a message may have.
 const LARGEST: usize = 32 * 1024;
+
+/// Why a turn fails that would say more.
+pub(super) const TOO_LARGE: &str = "message_too_large";
 
 /// What is said when a document does not say what.
 const ERROR_MESSAGE: &str = "Something went wrong. Please try again.";
@@ -114,7 +117,7 @@ impl Walk<'_> {
                 with(json!({"kind": "list", "items": items}), "title", title)
             }
             Block::Media { media, url, alt } => {
-                let (url, alt) = (self.text(url), alt.as_ref().map(|it| self.text(it)));
+                let (url, alt) = (self.address(url, Map::new()), alt.as_ref().map(|it| self.text(it)));
                 with(json!({"kind": "media", "media": media, "url": url}), "alt", alt)
             }
             Block::Custom { schema, payload } => {
@@ -134,10 +137,11 @@ impl Walk<'_> {
     fn card(&mut self, card: &Card, here: &Map) -> Map {
         let mut shown = Map::new();
         shown.insert("title".to_owned(), json!(self.text_with(&card.title, here.clone())));
-        for (name, template) in [("subtitle", &card.subtitle), ("image_url", &card.image_url)] {
-            if let Some(template) = template {
-                shown.insert(name.to_owned(), json!(self.text_with(template, here.clone())));
-            }
+        if let Some(subtitle) = &card.subtitle {
+            shown.insert("subtitle".to_owned(), json!(self.text_with(subtitle, here.clone())));
+        }
+        if let Some(url) = &card.image_url {
+            shown.insert("image_url".to_owned(), json!(self.address(url, here.clone())));
         }
         if !card.buttons.is_empty() {
             let buttons: Vec<Value> = card.buttons.iter().map(|it| self.button(it, here)).collect();
@@ -155,7 +159,7 @@ impl Walk<'_> {
 
     fn button(&mut self, button: &Button, here: &Map) -> Value {
         let shown = json!({"id": button.id, "label": self.text_with(&button.label, here.clone())});
-        let url = button.url.as_ref().map(|it: &Template| self.text_with(it, here.clone()));
+        let url = button.url.as_ref().map(|it: &Template| self.address(it, here.clone()));
         let value = button.value.as_ref().map(|it| self.filled(it, here.clone()));
         with(with(shown, "value", value), "url", url)
     }
@@ -164,7 +168,7 @@ impl Walk<'_> {
     pub(super) fn emit(&mut self, blocks: Vec<Value>, typing_ms: Option<u64>) {
         let channel = Channel::of(&self.state.channel);
         let blocks = channel.lowered(channel.numbered(blocks));
-        let mut text = channel.text(&blocks);
+        let text = channel.text(&blocks);
         let mut message = json!({
             "id": format!("{}.{}", self.number, self.said.len() + 1),
             "node": self.frame().map(|it| it.node.clone()),
@@ -177,13 +181,12 @@ impl Walk<'_> {
         if let (Some(ms), Some(message)) = (typing_ms, message.as_object_mut()) {
             message.insert("typing_ms".to_owned(), json!(ms));
         }
-        if message.to_string().len() > LARGEST {
-            self.warn("message_too_large", json!({"bytes": message.to_string().len()}));
-            text = crate::text::shortened(&text, LARGEST / 8);
-            message = json!({
-                "id": message.get("id"), "node": message.get("node"), "text": text, "blocks": [{"kind": "text", "text": text}],
-                "locale": self.state.locale, "final": true, "role": "bot",
-            });
+        // The text of blocks stands in them, too.
+        let bytes = message.get("blocks").and_then(crate::json::length).unwrap_or_default();
+        if bytes > LARGEST {
+            self.warn(TOO_LARGE, json!({"bytes": bytes}));
+            self.oversized = true;
+            return;
         }
         self.door.notice(NoticeBody::Message { message: message.clone() });
         self.said.push(message);
@@ -193,6 +196,7 @@ impl Walk<'_> {
     /// Keeps what was said.
     pub(super) fn remember(&mut self, role: &str, text: String) {
         let turn = self.state.turn;
+        let text = if self.flow.redacted().is_empty() { text } else { self.redactions().text(&text) };
         // The whole of it is in the log; what a session carries along is to stay small.
         let end = text.char_indices().nth(REMEMBERED).map_or(text.len(), |it| it.0);
         let text = text.get(..end).unwrap_or_default().to_owned();

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::Walk;
 use super::scope::Scope;
 use crate::config::flow::document::{Condition, Filling, LocalizedText, Selection, Template};
+use crate::text::braces::Place;
 use crate::turn::{Map, Rng};
 
 impl Walk<'_> {
@@ -22,6 +23,14 @@ impl Walk<'_> {
         let rendered = braces.text(&self.scope_with(here));
         self.undefined(&rendered.undefined);
         rendered.said
+    }
+
+    /// An address that is shown.
+    pub(super) fn address(&mut self, template: &Template, here: Map) -> String {
+        let Ok(braces) = &template.compiled else { return template.source.clone() };
+        let rendered = braces.sealed(&self.scope_with(here), Place::Link);
+        self.undefined(&rendered.undefined);
+        rendered.said.text
     }
 
     /// A JSON value.

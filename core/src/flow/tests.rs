@@ -93,7 +93,7 @@ fn a_service_may_ask_for_a_longer_wait_but_not_for_a_long_one() {
         [(None, Some(200)), (Some(100), Some(200)), (Some(3000), Some(3000)), (Some(10_000), Some(10_000)), (Some(10_001), None)]
     {
         let (mut turn, slice) = start(&config, Some(session(&config, &[])), text("flaky"));
-        let reply = HttpReply { status: 429, body: String::new(), retry_after_ms: asked };
+        let reply = HttpReply { status: 429, body: String::new(), retry_after_ms: asked, broken_json: false };
         let done = Completion { id: slice.effects[0].id, at: AT, outcome: Answer::Ok(Reply::Http(reply)) };
         let next = turn.resume(vec![done]).unwrap();
         let pause = next.effects.first().and_then(|it| if let Request::Sleep(sleep) = &it.request { Some(sleep.ms) } else { None });
@@ -125,6 +125,16 @@ fn a_session_that_grows_too_large_stays_as_it_was() {
     large["vars"]["much"] = json!("x".repeat(256 * 1024));
     let outcome = start(&config, Some(large), text("local")).1.end.unwrap();
     let said = answer(&outcome);
-    assert_eq!((&said["debug"]["stop_reason"], stored(&outcome)), (&json!("state_too_large"), None));
+    assert_eq!((&said["debug"]["stop_reason"], stored(&outcome)), (&json!("state_too_large"), None), "it was too large before");
     assert_eq!(said["messages"].as_array().map(Vec::len), Some(1));
+    // It grows in the turn: it stays as it was but for what is counted, and the answer says how it stands.
+    let before = session(&config, &[]);
+    let room = 256 * 1024 - 200 - before.to_string().len();
+    let mut full = before;
+    full["vars"]["much"] = json!("x".repeat(room));
+    let outcome = start(&config, Some(full.clone()), text("local")).1.end.unwrap();
+    let (said, after) = (answer(&outcome), stored(&outcome).unwrap());
+    assert_eq!((&said["debug"]["stop_reason"], &said["awaiting"]), (&json!("state_too_large"), &full["awaiting"]));
+    assert_eq!((&after["vars"], &after["stack"], &after["awaiting"]), (&full["vars"], &full["stack"], &full["awaiting"]));
+    assert_eq!((after["turn"].as_u64(), &after["turn"]), (full["turn"].as_u64().map(|it| it + 1), &said["turn"]));
 }

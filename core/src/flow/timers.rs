@@ -39,7 +39,13 @@ impl<'c> Walk<'c> {
     /// For how long an answer is waited for; nothing when for ever.
     fn no_input_ms(&self) -> Option<u64> {
         let awaiting = self.state.awaiting.as_ref()?;
-        if awaiting.kind == AwaitingKind::Approval || awaiting.no_input_count > self.flow.document.events.no_input.max_times {
+        let event = &self.flow.document.events.no_input;
+        if awaiting.kind == AwaitingKind::Approval || awaiting.no_input_count > event.max_times {
+            return None;
+        }
+        // Where nothing would come of it, nobody is waited for.
+        let wired = || self.node_now().is_some_and(|node| self.graph().is_some_and(|it| it.wired(&node.id, NO_INPUT)));
+        if !event.enabled && !wired() {
             return None;
         }
         let of_node = if let NodeKind::Entity(data) = &self.node_now()?.kind { data.no_input_ms } else { None };
@@ -79,6 +85,9 @@ impl<'c> Walk<'c> {
             return;
         }
         let event = &self.flow.document.events.no_input;
+        if !event.enabled {
+            return;
+        }
         let Some(awaiting) = self.state.awaiting.as_mut() else { return };
         awaiting.no_input_count += 1;
         let count = awaiting.no_input_count;
@@ -89,7 +98,7 @@ impl<'c> Walk<'c> {
             }
             return;
         }
-        if let Some(graph) = event.graph.as_ref().filter(|_| event.enabled) {
+        if let Some(graph) = &event.graph {
             if let Some(message) = &event.message {
                 self.say(message, "events.no_input");
             }
@@ -106,7 +115,7 @@ impl<'c> Walk<'c> {
             }
             return;
         }
-        if let Some(message) = event.message.as_ref().filter(|_| event.enabled) {
+        if let Some(message) = &event.message {
             self.say(message, "events.no_input");
         }
         if let Next::Wait(mut awaiting) = self.ask_again(node) {

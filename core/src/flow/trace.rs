@@ -70,12 +70,13 @@ impl Walk<'_> {
         self.debug.effects.push(effect);
     }
 
-    /// Notes by which port the node that was entered last was left.
-    pub(super) fn note_port(&mut self, port: &str) {
+    /// Notes by which port a node of the innermost graph was left.
+    pub(super) fn note_port(&mut self, node: &str, port: &str) {
         let now = self.door.now();
-        if let Some(step) = self.steps.last_mut()
-            && step.port.is_none()
-        {
+        let Some(graph) = self.state.stack.last().map(|it| it.graph.as_str()) else { return };
+        // A node that was left in another turn is no step of this one.
+        let step = self.steps.iter_mut().rev().find(|it| it.id == node && it.graph == graph);
+        if let Some(step) = step.filter(|it| it.port.is_none()) {
             step.port = Some(port.to_owned());
             step.left = Some(now);
         }

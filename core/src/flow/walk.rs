@@ -50,6 +50,9 @@ impl<'c> Walk<'c> {
     /// Walks from the node of the innermost frame.
     pub(super) async fn walk(&mut self) {
         loop {
+            if self.oversized {
+                return;
+            }
             let Some(node) = self.node_now() else {
                 self.gives_up("no_node");
                 return;
@@ -122,7 +125,7 @@ impl<'c> Walk<'c> {
             | NodeKind::Subflow(_)
             | NodeKind::InstructionAgent(_)
             | NodeKind::Unavailable => {
-                self.note_port(port);
+                self.note_port(&node.id, port);
                 self.edge(node, port)
             }
         };
@@ -149,7 +152,7 @@ impl<'c> Walk<'c> {
         for edge in edges {
             let holds = edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.holds(&it.expr, Map::new()));
             if holds {
-                self.note_port("out");
+                self.note_port(&node.id, "out");
                 let label = edge.condition.as_ref().map(|it| it.expr.source.as_str());
                 self.trace(
                     "route",
@@ -158,7 +161,7 @@ impl<'c> Walk<'c> {
                 return Edge::To(&edge.target);
             }
         }
-        self.note_port("else");
+        self.note_port(&node.id, "else");
         self.edge(node, "else")
     }
 
@@ -193,10 +196,6 @@ impl<'c> Walk<'c> {
                 "out"
             }
         };
-        let graph = self.frame().map(|it| it.graph.clone()).unwrap_or_default();
-        if let Some(step) = self.steps.iter_mut().rev().find(|it| it.graph == graph && it.id == node.id && it.port.is_none()) {
-            step.port = Some(port.to_owned());
-        }
         self.leave(node, port)
     }
 

@@ -34,7 +34,7 @@ pub fn change(of: &mut Map<String, Value>, key: &str, edit: impl FnOnce(&mut Map
 }
 
 /// Bytes of a value when it is written as JSON; nothing of one that cannot be.
-pub fn length(value: &impl Serialize) -> Option<usize> {
+pub fn length<T: Serialize>(value: &T) -> Option<usize> {
     struct Counter(usize);
 
     impl Write for Counter {

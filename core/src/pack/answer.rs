@@ -80,7 +80,9 @@ impl PackAnswer {
         }
         let text = || self.reply.as_str().map_or_else(|| self.reply.to_string(), str::to_owned);
         match (&self.asked, request) {
-            (_, Request::Http(_)) => Answer::Ok(Reply::Http(HttpReply { status: 200, body: text(), retry_after_ms: None })),
+            (_, Request::Http(_)) => {
+                Answer::Ok(Reply::Http(HttpReply { status: 200, body: text(), retry_after_ms: None, broken_json: false }))
+            }
             (_, Request::Sql(_)) => Answer::Ok(Reply::Sql(SqlReply::of(self.reply.clone()))),
             (Asked::Llm(purpose), _) => of_model(purpose, Some(&self.reply)),
             (Asked::Task(_), _) => match serde_json::from_value::<TaskReply>(self.reply.clone()) {

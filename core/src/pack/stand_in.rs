@@ -124,7 +124,7 @@ impl StandIns {
             }
             HttpCaller::Extension(_) => None,
         };
-        let reply = |body| Answer::Ok(Reply::Http(HttpReply { status: 200, body, retry_after_ms: None }));
+        let reply = |body| Answer::Ok(Reply::Http(HttpReply { status: 200, body, retry_after_ms: None, broken_json: false }));
         if let Some(scripted) = scripted {
             return Some(scripted.map_or_else(Answer::Error, reply));
         }
@@ -136,11 +136,11 @@ impl StandIns {
     fn stub(&self, path: &str) -> Answer {
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let Some(rule) = self.http.iter().find(|it| path.starts_with(&it.path_prefix)) else {
-            return Answer::Ok(Reply::Http(HttpReply { status: 404, body: String::new(), retry_after_ms: None }));
+            return Answer::Ok(Reply::Http(HttpReply { status: 404, body: String::new(), retry_after_ms: None, broken_json: false }));
         };
         let uses = self.uses.count(&format!("http {}", rule.path_prefix));
         let (status, body) = rule.answer(uses);
-        Answer::Ok(Reply::Http(HttpReply { status, body, retry_after_ms: None }))
+        Answer::Ok(Reply::Http(HttpReply { status, body, retry_after_ms: None, broken_json: false }))
     }
 
     /// What the script of a tool says now; `None` when it has none.

@@ -136,7 +136,7 @@ mod tests {
     }
 
     fn status(status: u16) -> Answer {
-        Answer::Ok(Reply::Http(HttpReply { status, body: String::new(), retry_after_ms: None }))
+        Answer::Ok(Reply::Http(HttpReply { status, body: String::new(), retry_after_ms: None, broken_json: false }))
     }
 
     /// Makes a call at a time; whether it was let pass.

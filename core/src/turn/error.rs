@@ -49,12 +49,37 @@ pub struct EffectError {
     /// Milliseconds that the other side asks to wait before the next attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// What it was more exactly, where the host knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<EffectErrorDetail>,
+}
+
+/// What a failure was, for those who have a word for it. (`convoship.md` 4.6) Variants are only ever added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectErrorDetail {
+    /// The name of the other side is not known.
+    Dns,
+    /// There was no agreement about the encryption.
+    Tls,
+    /// The address is none that may be called.
+    Target,
+    /// The answer is longer than it may be.
+    TooLarge,
+    /// What may be spent is spent.
+    Budget,
 }
 
 impl EffectError {
     /// Creates an error.
     pub fn new(kind: EffectErrorKind, message: impl Into<String>) -> Self {
-        EffectError { kind, message: message.into(), status: None, retry_after_ms: None }
+        EffectError { kind, message: message.into(), status: None, retry_after_ms: None, detail: None }
+    }
+
+    /// The same, said more exactly.
+    #[must_use]
+    pub fn detailed(self, detail: EffectErrorDetail) -> Self {
+        EffectError { detail: Some(detail), ..self }
     }
 
     pub(super) fn mismatch() -> Self {

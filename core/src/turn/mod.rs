@@ -22,7 +22,7 @@ pub use abandon::{Abandon, Abandoned};
 pub use breaker::{Admission, Breakers};
 pub use door::{Door, View};
 pub use effect::{Answer, Class, Completion, Effect, EffectId, Operation};
-pub use error::{Diverged, EffectError, EffectErrorKind, TurnError};
+pub use error::{Diverged, EffectError, EffectErrorDetail, EffectErrorKind, TurnError};
 pub use input::{Loaded, ProgramRef, TurnInput, UserEvent};
 pub use journal::{Entry, Header, Journal, PROTOCOL};
 pub use notice::{Level, Notice, NoticeBody, VerboseNotice};

@@ -95,6 +95,8 @@ async fn answer(State(rules): State<Arc<Rules>>, request: Request) -> Response {
         *count - 1
     };
     let (status, body) = rule.answer(uses);
+    // What is written as text says nothing of being JSON.
+    let kind = if serde_json::from_str::<serde::de::IgnoredAny>(&body).is_ok() { "application/json" } else { "text/plain; charset=utf-8" };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+    (status, [(header::CONTENT_TYPE, kind)], body).into_response()
 }

@@ -155,7 +155,7 @@ pub fn late(effect: &Effect) -> Answer {
 pub fn status(status: u16) -> Answer {
     let body = if status == 204 { String::new() } else { struck_out(&format!("{{\"detail\": \"{SECRET}\", \"sent\": \"Bearer {KEY}\"}}")) };
     let retry_after_ms = (status == 429).then_some(1_500);
-    Answer::Ok(Reply::Http(HttpReply { status, body, retry_after_ms }))
+    Answer::Ok(Reply::Http(HttpReply { status, body, retry_after_ms, broken_json: false }))
 }
 
 /// An answer of no use to a request.
@@ -175,7 +175,7 @@ pub fn garbage(request: &Request, garbage: Garbage) -> Answer {
         Request::Tool(_) => Reply::Tool(ToolReply { text }),
         Request::Container(_) => Reply::Container(ContainerReply { data: value() }),
         Request::Sleep(_) => Reply::Slept,
-        Request::Http(_) => Reply::Http(HttpReply { status: 200, body: text, retry_after_ms: None }),
+        Request::Http(_) => Reply::Http(HttpReply { status: 200, body: text, retry_after_ms: None, broken_json: false }),
         Request::Sql(_) => Reply::Sql(SqlReply { rows: rows(value()), truncated: garbage == Garbage::Long }),
         Request::Extension(_) => Reply::Extension(ExtensionReply { said: value() }),
     })

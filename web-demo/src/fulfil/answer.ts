@@ -9,6 +9,8 @@ export interface EffectError {
   message: string;
   status?: number;
   retry_after_ms?: number;
+  /** What it was more exactly. */
+  detail?: 'target' | 'too_large';
 }
 
 /** A reply or an error. */

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::document::{Condition, Document, EdgeCondition, EdgeForm, EntityForm, FlowTool, GraphForm, IntentForm, Node, NodeKind};
+use super::redacted;
 use crate::entity::Entity;
 use crate::text::expr::Expr;
+use crate::text::path::Path;
 use crate::text::phrase::Phrase;
 
 /// What refuses a draft: what has it cannot be read. (`convoship-http.md` 2)
@@ -25,6 +27,8 @@ pub struct Flow {
     pub phrases: Vec<IntentPhrases>,
     /// Patterns of small talk, in their order.
     pub talk: Vec<Vec<Phrase>>,
+    /// Variables that stay out of logs.
+    redacted: Vec<Path>,
 }
 
 /// A compiled graph.
@@ -73,8 +77,14 @@ impl Flow {
             entities: document.entities.iter().map(|it| (it.id.clone(), entity(it))).collect(),
             phrases: document.intents.iter().map(of_intent).collect(),
             talk: document.small_talk.iter().map(|it| phrases(&it.patterns)).collect(),
+            redacted: redacted::of(&document),
             document,
         })
+    }
+
+    /// The variables that stay out of logs.
+    pub fn redacted(&self) -> &[Path] {
+        &self.redacted
     }
 
     /// A graph by its id.

@@ -1,19 +1,15 @@
 //! Which variables stay out of logs. (`convoship.md` 3, 4.4)
 
-use super::compiled::Flow;
-use super::document::{EntityData, NodeKind};
+use super::document::{Document, EntityData, NodeKind};
 use crate::text::path::Path;
 
-impl Flow {
-    /// The variables that stay out of logs: by their declaration, by the node that asks for them, or by their type.
-    pub fn redacted(&self) -> impl Iterator<Item = &Path> {
-        let document = &self.document;
-        let of_entity = |id: &str| document.entities.iter().any(|it| it.id == id && it.redact);
-        let of_slot = move |it: &&EntityData| it.redact || of_entity(&it.entity);
-        let declared = document.variables.iter().filter(|it| it.redact).map(|it| &it.name);
-        let nodes = document.graphs.iter().flat_map(|it| &it.nodes);
-        let slots = nodes.filter_map(|it| if let NodeKind::Entity(data) = &it.kind { Some(&**data) } else { None });
-        let parameters = document.intents.iter().flat_map(|it| &it.parameters).filter(move |it| of_entity(&it.entity));
-        declared.chain(slots.filter(of_slot).map(|it| &it.variable)).chain(parameters.map(|it| &it.variable))
-    }
+/// The variables that stay out of logs: by their declaration, by the node that asks for them, or by their type.
+pub(super) fn of(document: &Document) -> Vec<Path> {
+    let of_entity = |id: &str| document.entities.iter().any(|it| it.id == id && it.redact);
+    let declared = document.variables.iter().filter(|it| it.redact).map(|it| &it.name);
+    let nodes = document.graphs.iter().flat_map(|it| &it.nodes);
+    let slots = nodes.filter_map(|it| if let NodeKind::Entity(data) = &it.kind { Some(&**data) } else { None });
+    let redacts = |it: &&EntityData| it.redact || of_entity(&it.entity);
+    let parameters = document.intents.iter().flat_map(|it| &it.parameters).filter(|it| of_entity(&it.entity));
+    declared.chain(slots.filter(redacts).map(|it| &it.variable)).chain(parameters.map(|it| &it.variable)).cloned().collect()
 }

@@ -8,7 +8,7 @@ use super::super::variables::coerced;
 use super::wire::{self, Call};
 use crate::config::flow::document::{Filling, OutputMap};
 use crate::json::query::Query;
-use crate::turn::{Door, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody, SleepRequest};
+use crate::turn::{Door, EffectError, EffectErrorDetail, EffectErrorKind, HttpReply, Map, NoticeBody, SleepRequest};
 
 /// The longest wait that a service may ask for, in milliseconds.
 const LONGEST_WAIT_MS: u64 = 10_000;
@@ -47,7 +47,7 @@ impl Tried {
 pub(super) async fn tries(door: &Door, call: &Call<'_>, place: &Map, most: usize) -> Tried {
     let mut request = call.request.clone();
     let retry = &call.retry;
-    let mut wait = retry.initial_ms;
+    let mut wait = retry.initial_ms.min(retry.max_ms);
     let mut attempts = Vec::new();
     loop {
         if attempts.len() >= most {
@@ -57,7 +57,7 @@ pub(super) async fn tries(door: &Door, call: &Call<'_>, place: &Map, most: usize
         let key = door.next_key();
         let outcome = door.perform(request.clone()).await;
         let code = match &outcome {
-            Ok(reply) if (200..400).contains(&reply.status) => "ok",
+            Ok(reply) if call.succeeds(reply.status) => "ok",
             Ok(reply) => status_code(reply.status),
             Err(error) => error_code(error),
         };
@@ -72,7 +72,7 @@ pub(super) async fn tries(door: &Door, call: &Call<'_>, place: &Map, most: usize
             Err(error) => error.retry_after_ms,
         };
         let tried = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
-        let may = tried < call.attempts && wire::retries(retry, &outcome);
+        let may = code != "ok" && tried < call.attempts && wire::retries(retry, &outcome);
         let pause = asked.unwrap_or(0).max(wait);
         if !may || asked.is_some_and(|it| it > LONGEST_WAIT_MS) {
             return Tried { outcome, attempts, limited: false };
@@ -104,8 +104,33 @@ impl Walk<'_> {
         crate::json::members(place.unwrap_or_default())
     }
 
-    /// Takes a value out of an answer; templates of its default know what the call's know.
-    pub(super) fn take_output(&mut self, output: &OutputMap, body: &Value, here: &Map) -> Result<(), Failure> {
+    /// Takes values out of an answer, all of them or none; templates of their defaults know what the call's know.
+    pub(super) fn take_outputs<'o>(
+        &mut self,
+        outputs: impl Iterator<Item = &'o OutputMap>,
+        body: &Value,
+        here: &Map,
+    ) -> Result<(), Failure> {
+        let mut taken = Vec::new();
+        for output in outputs {
+            taken.extend(self.output(output, body, here)?.map(|it| (&output.variable, it)));
+        }
+        let before = (taken.len() > 1).then(|| (self.state.vars.clone(), self.frame().and_then(|it| it.locals.clone())));
+        for (variable, value) in taken {
+            let Err(reason) = self.write(variable, value) else { continue };
+            if let Some((vars, locals)) = before {
+                self.state.vars = vars;
+                if let Some(frame) = self.state.stack.last_mut() {
+                    frame.locals = locals;
+                }
+            }
+            return Err(Failure::new("type_mismatch", reason.0));
+        }
+        Ok(())
+    }
+
+    /// The value of an output; nothing when it is not there and nobody says that it has to be.
+    fn output(&mut self, output: &OutputMap, body: &Value, here: &Map) -> Result<Option<Value>, Failure> {
         let path = Query::compile(&output.path)
             .map_err(|reason| Failure::new("output_missing", format!("the path '{}' cannot be read: {reason}", output.path)))?;
         let value = match (path.value(body), &output.default) {
@@ -114,38 +139,57 @@ impl Walk<'_> {
             (None, None) if output.required => {
                 return Err(Failure::new("output_missing", format!("the answer has nothing at '{}'", output.path)));
             }
-            (None, None) => return Ok(()),
+            (None, None) => return Ok(None),
         };
-        let mismatch = |it: String| Failure::new("type_mismatch", it);
-        let value = match output.kind {
-            Some(kind) => coerced(value, kind).map_err(|_| mismatch(format!("what is at '{}' is not {}", output.path, kind.name())))?,
-            None => value,
-        };
-        self.write(&output.variable, value).map_err(|it| mismatch(it.0))
+        let Some(kind) = output.kind else { return Ok(Some(value)) };
+        let mismatch = |_| Failure::new("type_mismatch", format!("what is at '{}' is not {}", output.path, kind.name()));
+        coerced(value, kind).map(Some).map_err(mismatch)
     }
 }
 
-/// The body of an answer: JSON, or a text.
-pub(super) fn parsed(body: &str) -> Value {
-    serde_json::from_str(body).unwrap_or_else(|_| json!(body))
+/// What an answer says: JSON, or a text.
+///
+/// # Errors
+/// It says that it is JSON, and is none.
+pub(super) fn parsed(reply: &HttpReply) -> Result<Value, Failure> {
+    if reply.broken_json {
+        return Err(Failure::new("parse", "the answer says that it is JSON, and it is none"));
+    }
+    Ok(serde_json::from_str(&reply.body).unwrap_or_else(|_| json!(reply.body)))
 }
 
-/// The failure code of a status.
+/// The failure code of a status that is no success.
 pub(super) fn status_code(status: u16) -> &'static str {
-    if status >= 500 { "status_5xx" } else { "status_4xx" }
+    match status {
+        500.. => "status_5xx",
+        400.. => "status_4xx",
+        300.. => "status_3xx",
+        _ => "status_2xx",
+    }
 }
 
 /// The failure code of an effect that failed.
 pub(super) fn error_code(error: &EffectError) -> &'static str {
+    match error.detail {
+        Some(EffectErrorDetail::Dns) => return "dns",
+        Some(EffectErrorDetail::Tls) => return "tls",
+        Some(EffectErrorDetail::Target) => return "blocked_target",
+        Some(EffectErrorDetail::TooLarge) => return "response_too_large",
+        Some(EffectErrorDetail::Budget) => return "budget",
+        None => {}
+    }
     match error.kind {
         EffectErrorKind::Timeout => "timeout",
         EffectErrorKind::Denied => "blocked_target",
         EffectErrorKind::NotFound => "secret_missing",
-        EffectErrorKind::Limited => "budget",
         EffectErrorKind::Cancelled | EffectErrorKind::Interrupted => "cancelled",
-        EffectErrorKind::Invalid => "response_too_large",
         EffectErrorKind::Mismatch => "parse",
-        EffectErrorKind::Unavailable | EffectErrorKind::Refused | EffectErrorKind::CircuitOpen | EffectErrorKind::Unsupported => "network",
+        EffectErrorKind::Unavailable
+        | EffectErrorKind::Invalid
+        | EffectErrorKind::Limited
+        | EffectErrorKind::Refused
+        | EffectErrorKind::CircuitOpen
+        | EffectErrorKind::Unsupported => "network",
     }
 }
 

@@ -27,7 +27,7 @@ impl<'c> Walk<'c> {
             }
             let filled = if parameter.asks { self.fill(node, &id, &slot) } else { self.fill_unasked(&id, &slot) };
             match filled {
-                Filled::Done => self.note_port("out"),
+                Filled::Done => self.note_port(&id, "out"),
                 Filled::Asked(awaiting) => return Next::Wait(awaiting),
                 Filled::Failed(failure) => return Next::Fail(failure),
                 Filled::Elsewhere(next) => return next,

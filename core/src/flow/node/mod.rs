@@ -23,7 +23,7 @@ impl<'c> Walk<'c> {
     pub(super) async fn enter(&mut self, node: &'c Node) -> Next {
         match &node.kind {
             NodeKind::Start(data) => self.start(data),
-            NodeKind::End(data) => self.end(data),
+            NodeKind::End(data) => self.end(node, data),
             NodeKind::Intent(data) => self.intent(node, data),
             NodeKind::Message(data) => self.message(node, data),
             NodeKind::Entity(data) => self.entity(node, data),
@@ -41,7 +41,7 @@ impl<'c> Walk<'c> {
     /// Gives the event to the node that waits for it.
     pub(super) async fn deliver(&mut self, node: &'c Node) -> Next {
         let Some(awaiting) = self.state.awaiting.take() else { return Next::Stay };
-        self.taken = matches!(node.kind, NodeKind::Entity(_) | NodeKind::Intent(_));
+        self.taken = true;
         match (&node.kind, awaiting.kind) {
             (NodeKind::Message(data), _) => self.message_answered(node, data, awaiting).await,
             (NodeKind::Entity(data), _) => self.entity_answered(node, data, awaiting).await,

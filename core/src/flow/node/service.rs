@@ -27,20 +27,14 @@ impl<'c> Walk<'c> {
         self.note_attempts("http.request", &tried);
         let attempt = tried.attempt();
         let reply = tried.reply().inspect_err(|_| self.keep_response(&Value::Null, Value::Null))?;
-        let succeeded = match data.success.as_slice() {
-            [] => (200..300).contains(&reply.status),
-            listed => listed.contains(&reply.status),
-        };
-        let body = parsed(&reply.body);
-        self.keep_response(&body, json!(reply.status));
-        if !succeeded {
+        let body = parsed(reply);
+        self.keep_response(&body.clone().unwrap_or_else(|_| json!(reply.body)), json!(reply.status));
+        if !call.succeeds(reply.status) {
             let failure = Failure::new(status_code(reply.status), format!("the service answered {}", reply.status));
             return Err(Failure { attempt, ..failure });
         }
-        for output in call.tool.into_iter().flat_map(|it| &it.outputs).chain(&data.outputs) {
-            self.take_output(output, &body, &call.here).map_err(|it| Failure { attempt, ..it })?;
-        }
-        Ok(())
+        let outputs = call.tool.into_iter().flat_map(|it| &it.outputs).chain(&data.outputs);
+        body.and_then(|it| self.take_outputs(outputs, &it, &call.here)).map_err(|it| Failure { attempt, ..it })
     }
 
     /// The answer, for those who look at the session.

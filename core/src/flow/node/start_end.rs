@@ -3,7 +3,7 @@
 use super::super::Walk;
 use super::super::frames::object;
 use super::super::walk::{Ending, Next};
-use crate::config::flow::document::{EndData, StartData};
+use crate::config::flow::document::{EndData, Node, StartData};
 use crate::text::path::Path;
 use crate::turn::Map;
 
@@ -19,13 +19,13 @@ impl<'c> Walk<'c> {
         Next::Port("out".to_owned())
     }
 
-    pub(super) fn end(&mut self, data: &'c EndData) -> Next {
+    pub(super) fn end(&mut self, node: &'c Node, data: &'c EndData) -> Next {
         if let Some(text) = &data.final_message {
             let place = self.frame().map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default();
             self.say(text, &place);
         }
         let returned = data.outputs.as_ref().map(|it| object(self.filled(it, Map::new()))).unwrap_or_default();
-        self.note_port(&data.exit);
+        self.note_port(&node.id, &data.exit);
         Next::Return(Ending { exit: data.exit.clone(), returned, end_session: data.end_session })
     }
 }

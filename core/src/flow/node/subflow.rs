@@ -60,7 +60,7 @@ impl<'c> Walk<'c> {
             }
             // The callee takes over what the frame is and where it leads. (ruling 37)
             CallMode::Goto => {
-                self.note_port("goto");
+                self.note_port(&node.id, "goto");
                 if let Some(frame) = self.state.stack.last_mut() {
                     data.graph.clone_into(&mut frame.graph);
                     callee.form.entry.clone_into(&mut frame.node);

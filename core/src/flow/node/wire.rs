@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::Walk;
 use super::super::fail::Failure;
 use crate::config::flow::document::{FlowTool, Node, RequestForm, Retry, ServiceData, Template};
-use crate::text::braces::{Place, Rendered, Sealed};
+use crate::text::braces::{Place, Rendered, Sealed, encoded};
 use crate::turn::{Class, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader};
 
 /// Milliseconds that a service has where nothing else is said.
@@ -17,6 +17,12 @@ const MAX_RESPONSE_BYTES: u32 = 262_144;
 /// The header of a write's key.
 const KEY_HEADER: &str = "Idempotency-Key";
 
+/// The type of JSON.
+const JSON: &str = "application/json";
+
+/// The type of a form in parts.
+const MULTIPART: &str = "multipart/form-data";
+
 /// The header of a signature.
 const SIGNATURE: &str = "X-Convoship-Signature";
 
@@ -27,8 +33,17 @@ pub(super) struct Call<'c> {
     pub retry: Retry,
     /// How often it may be tried.
     pub attempts: u32,
+    /// Statuses that are a success; those of the class 2 when empty.
+    pub success: &'c [u16],
     /// What templates of its outputs can name beside the session.
     pub here: Map,
+}
+
+impl Call<'_> {
+    /// Whether an answer with a status is what was wanted.
+    pub fn succeeds(&self, status: u16) -> bool {
+        if self.success.is_empty() { (200..300).contains(&status) } else { self.success.contains(&status) }
+    }
 }
 
 /// What a call is made of, before its templates are filled.
@@ -36,11 +51,13 @@ struct Plan<'c> {
     form: &'c RequestForm,
     tool: Option<&'c FlowTool>,
     caller: HttpCaller,
-    args: Value,
+    /// What its templates can name beside the session.
+    here: Map,
     class: Option<Class>,
     timeout_ms: Option<u32>,
     max_bytes: u32,
     retry: Option<&'c Retry>,
+    success: &'c [u16],
     /// The key that the author gives to a write.
     own_key: Option<&'c Template>,
     /// What a write has in the place of it.
@@ -59,11 +76,12 @@ pub(super) fn of_node<'c>(walk: &mut Walk<'c>, node: &'c Node, data: &'c Service
         form,
         tool,
         caller: HttpCaller::Tool(tool.map_or_else(|| walk.place(node), |it| it.id.clone())),
-        args: data.args.as_ref().map(|it| walk.filled(it, Map::new())).unwrap_or_default(),
+        here: walk.arguments(data),
         class: data.effect_class,
         timeout_ms: data.timeout_ms,
         max_bytes: data.max_response_bytes,
         retry: data.retry.as_ref(),
+        success: &data.success,
         own_key: data.idempotency_key.as_ref(),
         key: walk.visit_key(node),
     };
@@ -78,11 +96,12 @@ pub(super) fn of_tool<'c>(walk: &mut Walk<'c>, node: &'c Node, tool: &'c FlowToo
         form,
         tool: Some(tool),
         caller: HttpCaller::Tool(tool.id.clone()),
-        args,
+        here: arguments(args),
         class: None,
         timeout_ms: None,
         max_bytes: MAX_RESPONSE_BYTES,
         retry: None,
+        success: &[],
         own_key: None,
         key,
     };
@@ -101,8 +120,8 @@ fn by_method(method: &str) -> Class {
 
 fn call<'c>(walk: &mut Walk<'c>, plan: Plan<'c>) -> Result<Call<'c>, Failure> {
     let tool = plan.tool;
-    let here = arguments(plan.args);
-    let mut request = request(walk, plan.form, plan.caller, &here)?;
+    let here = plan.here;
+    let mut request = request(walk, plan.form, plan.caller, &here, plan.own_key.is_some())?;
     request.class = plan.class.or_else(|| tool.and_then(|it| it.effect_class)).unwrap_or(by_method(&request.method));
     request.timeout_ms = plan.timeout_ms.or_else(|| tool.and_then(|it| it.timeout_ms)).unwrap_or(TIMEOUT_MS).min(60_000);
     request.connect_timeout_ms = request.timeout_ms;
@@ -117,11 +136,11 @@ fn call<'c>(walk: &mut Walk<'c>, plan: Plan<'c>) -> Result<Call<'c>, Failure> {
         None => 3,
     };
     if writes {
-        let key = plan.own_key.map_or(plan.key, |it| walk.text(it));
+        let key = match plan.own_key {
+            Some(own) => own_key(walk, own, &here)?,
+            None => plan.key,
+        };
         // The author's own words win over a key that nobody wrote.
-        if plan.own_key.is_some() {
-            request.headers.retain(|it| !it.0.eq_ignore_ascii_case(KEY_HEADER));
-        }
         if !request.headers.iter().any(|it| it.0.eq_ignore_ascii_case(KEY_HEADER)) {
             request.headers.push((KEY_HEADER.to_owned(), key));
         }
@@ -130,13 +149,20 @@ fn call<'c>(walk: &mut Walk<'c>, plan: Plan<'c>) -> Result<Call<'c>, Failure> {
     if let Some(secret) = tool.and_then(|it| it.signing_secret.clone()) {
         request.sign = Some(SecretHeader { header: SIGNATURE.to_owned(), prefix: "sha256=".to_owned(), secret });
     }
-    Ok(Call { request, tool, retry: retry.cloned().unwrap_or_default(), attempts, here })
+    Ok(Call { request, tool, retry: retry.cloned().unwrap_or_default(), attempts, success: plan.success, here })
 }
 
-fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &Map) -> Result<HttpRequest, Failure> {
+/// The key that the author gives to a write: a blank one would make all writes one.
+fn own_key(walk: &mut Walk<'_>, own: &Template, here: &Map) -> Result<String, Failure> {
+    let key = sealed(walk, own, Place::Header, here, true)?.text;
+    if key.trim().is_empty() { Err(Failure::new("template_undefined", "the key of a write is empty")) } else { Ok(key) }
+}
+
+/// `keyed` requests get their key from elsewhere than their headers.
+fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &Map, keyed: bool) -> Result<HttpRequest, Failure> {
     let mut secrets = Vec::new();
     // What is not defined may be left out of a query, not out of a path.
-    let (path, query) = before_query(&form.url.source);
+    let (path, query) = parted(&form.url.source);
     let mut url = sealed(walk, &path.into(), Place::Url, here, true)?;
     if !query.is_empty() {
         let query = sealed(walk, &query.into(), Place::Url, here, false)?;
@@ -146,15 +172,15 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &M
     note(&mut secrets, "url", &url);
     for (name, value) in &form.query {
         url.text.push(if url.text.contains('?') { '&' } else { '?' });
-        url.text.push_str(name);
+        url.text.push_str(&encoded(name));
         url.text.push('=');
-        let value = sealed(walk, value, Place::Url, here, false)?;
+        let value = sealed(walk, value, Place::Query, here, false)?;
         let from = url.text.len();
         secrets.extend(value.secrets.iter().map(|(at, secret)| format!("url {} {secret}", from + at)));
         url.text.push_str(&value.text);
     }
     let mut headers = Vec::new();
-    for (name, value) in &form.headers {
+    for (name, value) in form.headers.iter().filter(|it| !keyed || !it.0.eq_ignore_ascii_case(KEY_HEADER)) {
         let value = sealed(walk, value, Place::Header, here, true)?;
         note(&mut secrets, &headers.len().to_string(), &value);
         headers.push((name.clone(), value.text));
@@ -163,10 +189,14 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &M
     if let Some(filling) = &form.body
         && form.body_type.as_deref() != Some("none")
     {
-        let (sealed, kind) = walk.body(filling, form.body_type.as_deref(), here);
-        note(&mut secrets, "body", &sealed);
-        if !headers.iter().any(|it: &(String, String)| it.0.eq_ignore_ascii_case("content-type")) {
-            headers.push(("Content-Type".to_owned(), kind.to_owned()));
+        let Body { sealed, kind, part } = walk.body(filling, form.body_type.as_deref(), here);
+        note(&mut secrets, part, &sealed);
+        let of_author = headers.iter_mut().find(|it: &&mut (String, String)| it.0.eq_ignore_ascii_case("content-type"));
+        match of_author {
+            // Only it names the line that parts the body.
+            Some(header) if kind.starts_with(MULTIPART) => header.1 = kind,
+            Some(_) => {}
+            None => headers.push(("Content-Type".to_owned(), kind)),
         }
         body = Some(sealed.text);
     }
@@ -189,18 +219,23 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &M
     })
 }
 
-/// An address up to its query, and the query with its question mark; one within a hole begins none.
-fn before_query(url: &str) -> (String, String) {
-    let mut within = false;
+/// An address up to its query, and the query with its question mark; what stands in a hole begins none. A fragment is not sent.
+fn parted(url: &str) -> (String, String) {
+    let (mut within, mut query, mut end) = (false, None, url.len());
     for (at, character) in url.char_indices() {
         let rest = url.get(at..).unwrap_or_default();
         within = if within { !rest.starts_with("}}") } else { rest.starts_with("{{") };
-        if character == '?' && !within {
-            let (path, query) = url.split_at(at);
-            return (path.to_owned(), query.to_owned());
+        match character {
+            '?' if !within && query.is_none() => query = Some(at),
+            '#' if !within => {
+                end = at;
+                break;
+            }
+            _ => {}
         }
     }
-    (url.to_owned(), String::new())
+    let query = query.unwrap_or(end);
+    (url.get(..query).unwrap_or_default().to_owned(), url.get(query..end).unwrap_or_default().to_owned())
 }
 
 fn note(secrets: &mut Vec<String>, part: &str, sealed: &Sealed) {
@@ -253,34 +288,54 @@ fn arguments(args: Value) -> Map {
 }
 
 impl<'c> Walk<'c> {
+    /// What the templates of a service node can name beside the session.
+    pub(in crate::flow) fn arguments(&mut self, data: &'c ServiceData) -> Map {
+        arguments(data.args.as_ref().map(|it| self.filled(it, Map::new())).unwrap_or_default())
+    }
+
     /// The key of a visit of a node in a turn.
     fn visit_key(&self, node: &Node) -> String {
         let visit = self.state.counters.visits.get(&self.place(node)).copied().unwrap_or_default();
         format!("{}:{}:{}:{visit}", self.state.session_id, self.state.turn, self.place(node))
     }
 
-    /// The body of a request and its type.
-    fn body(&mut self, filling: &crate::config::flow::document::Filling, kind: Option<&str>, here: &Map) -> (Sealed, &'static str) {
+    /// The body of a request.
+    fn body(&mut self, filling: &crate::config::flow::document::Filling, kind: Option<&str>, here: &Map) -> Body {
         let Ok(tree) = &filling.compiled else {
-            return (Sealed { text: filling.source.to_string(), secrets: Vec::new() }, "application/json");
+            let sealed = Sealed { text: filling.source.to_string(), secrets: Vec::new() };
+            return Body { sealed, kind: JSON.to_owned(), part: "json" };
         };
-        match (kind, &filling.source) {
-            (Some("form"), _) => {
-                let Rendered { said, undefined } = tree.form(&self.scope_with(here.clone()));
-                self.undefined(&undefined);
-                (said, "application/x-www-form-urlencoded")
+        let names = self.scope_with(here.clone());
+        let (rendered, kind, part) = match (kind, &filling.source) {
+            (Some("form"), _) => (tree.form(&names), "application/x-www-form-urlencoded".to_owned(), "form"),
+            (Some("multipart"), _) => {
+                let (rendered, boundary) = tree.multipart(&names);
+                (rendered, format!("{MULTIPART}; boundary={boundary}"), "body")
             }
-            (Some("text"), Value::String(source)) | (None, Value::String(source)) => {
-                let braces = crate::text::braces::Braces::parse(source);
-                let rendered = braces.map(|it| it.sealed(&self.scope_with(here.clone()), Place::Text)).unwrap_or_default();
-                self.undefined(&rendered.undefined);
-                (rendered.said, "text/plain; charset=utf-8")
-            }
-            _ => {
-                let Rendered { said, undefined } = tree.sealed(&self.scope_with(here.clone()));
-                self.undefined(&undefined);
-                (said, "application/json")
-            }
-        }
+            (Some("text") | None, Value::String(source)) => (whole(source, &names), "text/plain; charset=utf-8".to_owned(), "body"),
+            // A text is JSON already, unless it is one hole, whose value becomes JSON.
+            (_, Value::String(source)) if !is_one_hole(source) => (whole(source, &names), JSON.to_owned(), "json"),
+            _ => (tree.sealed(&names), JSON.to_owned(), "json"),
+        };
+        self.undefined(&rendered.undefined);
+        Body { sealed: rendered.said, kind, part }
     }
+}
+
+/// What is sent.
+struct Body {
+    sealed: Sealed,
+    /// Its type.
+    kind: String,
+    /// How secrets are written in it: in a JSON text (`json`), in a form (`form`), or as they are (`body`).
+    part: &'static str,
+}
+
+fn whole(source: &str, names: &dyn crate::text::names::Names) -> Rendered<Sealed> {
+    crate::text::braces::Braces::parse(source).map(|it| it.sealed(names, Place::Text)).unwrap_or_default()
+}
+
+fn is_one_hole(source: &str) -> bool {
+    let source = source.trim();
+    source.starts_with("{{") && source.find("}}").is_some_and(|it| it + 2 == source.len())
 }

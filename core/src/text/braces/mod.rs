@@ -16,7 +16,7 @@ use filter::Filter;
 pub use tree::Tree;
 
 pub(crate) use filter::length;
-pub(crate) use render::printed;
+pub(crate) use render::{encoded, printed};
 
 /// A compiled template.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +63,10 @@ pub struct Rendered<T> {
 pub enum Place {
     /// The path or the query within the address of a request: values are percent-encoded.
     Url,
+    /// An address that is shown: as in requests, but for a hole with which it begins, which has the address in it.
+    Link,
+    /// A value in the query of an address: all but markers is percent-encoded.
+    Query,
     /// The body of a form: all but markers is percent-encoded, with a plus for a space.
     Form,
     /// A header: values may not hold line breaks.

@@ -33,10 +33,11 @@ impl Hole {
 /// Joins pieces to a text for a place.
 pub(super) fn sealed(pieces: &[Piece], names: &dyn Names, place: Place) -> Rendered<Sealed> {
     let mut made = Rendered::<Sealed>::default();
-    for piece in pieces {
+    for (at, piece) in pieces.iter().enumerate() {
         let said = &mut made.said;
         match piece {
             Piece::Text(text) if place == Place::Form => said.text.push_str(&form_encoded(text)),
+            Piece::Text(text) if place == Place::Query => said.text.push_str(&encoded(text)),
             Piece::Text(text) => said.text.push_str(text),
             Piece::Secret(name) => {
                 said.secrets.push((said.text.len(), name.clone()));
@@ -45,9 +46,10 @@ pub(super) fn sealed(pieces: &[Piece], names: &dyn Names, place: Place) -> Rende
             Piece::Hole(hole) => {
                 let text = hole.value(names, &mut made.undefined).map(|it| printed(&it)).unwrap_or_default();
                 match place {
-                    Place::Url if !hole.is_plain() => said.text.push_str(&encoded(&text)),
+                    Place::Link if at > 0 && !hole.is_plain() => said.text.push_str(&encoded(&text)),
+                    Place::Url | Place::Query if !hole.is_plain() => said.text.push_str(&encoded(&text)),
                     Place::Form => said.text.push_str(&form_encoded(&text)),
-                    Place::Url | Place::Text => said.text.push_str(&text),
+                    Place::Url | Place::Query | Place::Link | Place::Text => said.text.push_str(&text),
                     Place::Header => said.text.push_str(&text.replace(['\r', '\n', '\0'], " ")),
                 }
             }
@@ -78,7 +80,7 @@ pub(super) fn form_encoded(text: &str) -> String {
 }
 
 /// With everything percent-encoded but the characters that RFC 3986 leaves without a meaning.
-pub(super) fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

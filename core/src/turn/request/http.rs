@@ -43,7 +43,8 @@ pub struct HttpRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaker: Option<Breaker>,
     /// Where `[secret:NAME]` stands for what only the host knows, as `url 17 NAME`, `body 9 NAME` or, with the position of a header,
-    /// `0 7 NAME`: the part, the byte at which the marker begins, and the secret. The host writes it as the part needs it.
+    /// `0 7 NAME`: the part, the byte at which the marker begins, and the secret. The host writes it as the part needs it: a body that
+    /// is JSON is `json`, one that is a form is `form`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
     /// The header for a signature of the body, the HMAC-SHA-256 in hexadecimal behind its prefix, and the secret that signs.
@@ -105,6 +106,20 @@ pub struct HttpReply {
     /// Milliseconds that the service asks to wait before the next attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// Whether the service says that its body is JSON, and it is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub broken_json: bool,
+}
+
+impl HttpReply {
+    /// Says whether a body keeps what its type promises.
+    #[must_use]
+    pub fn of_type(self, content_type: &str) -> Self {
+        let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let is_json = kind == "application/json" || kind.ends_with("+json");
+        let broken_json = is_json && !self.body.trim().is_empty() && serde_json::from_str::<serde::de::IgnoredAny>(&self.body).is_err();
+        HttpReply { broken_json, ..self }
+    }
 }
 
 impl From<HttpRequest> for Request {

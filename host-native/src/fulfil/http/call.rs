@@ -1,6 +1,6 @@
 //! What is sent: a request as the core rendered it, with the secret in its header, and what becomes of it by redirects.
 
-use convengine_core::turn::{Class, EffectError, EffectErrorKind, HttpRequest};
+use convengine_core::turn::{Class, EffectError, EffectErrorDetail, EffectErrorKind, HttpRequest};
 use reqwest::header::{
     ACCEPT, ACCEPT_LANGUAGE, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, TE, TRAILER,
     TRANSFER_ENCODING, UPGRADE,
@@ -40,7 +40,8 @@ impl Call {
     pub fn of(request: &HttpRequest, key: &str, secrets: &Secrets) -> Result<Call, EffectError> {
         let method = Method::from_bytes(request.method.as_bytes()).ok().filter(|it| ![Method::CONNECT, Method::TRACE].contains(it));
         let method = method.ok_or_else(|| invalid(format!("the method '{}' cannot be used", request.method.escape_debug())))?;
-        let url = Url::parse(&request.url).map_err(|it| invalid(format!("the address cannot be read: {it}")))?;
+        let url = Url::parse(&request.url)
+            .map_err(|it| invalid(format!("the address cannot be read: {it}")).detailed(EffectErrorDetail::Target))?;
         let mut headers = HeaderMap::new();
         for (name, value) in &request.headers {
             headers.append(header_name(name)?, header_value(name, value)?);

@@ -8,11 +8,13 @@ mod sealed;
 mod target;
 
 use std::error::Error;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use convengine_core::turn::{Answer, EffectError, EffectErrorKind, HttpReply, HttpRequest, Reply};
+use convengine_core::turn::{Answer, EffectError, EffectErrorDetail, EffectErrorKind, HttpReply, HttpRequest, Reply};
 use reqwest::Response;
+use reqwest::header::CONTENT_TYPE;
 use tokio::time::{Instant, timeout_at};
 
 use super::retry_after::retry_after;
@@ -22,10 +24,10 @@ pub use body::{BodyError, text};
 use breaker::Circuits;
 use call::Call;
 use client::Clients;
-use target::Refused;
+use target::{Refused, Unresolved};
 
 /// Redirects that one call may follow.
-const REDIRECTS: usize = 5;
+const REDIRECTS: usize = 3;
 
 /// By how much an attempt ends before its effect does, at most: so the error says what was slow.
 const AHEAD: Duration = Duration::from_millis(10);
@@ -128,17 +130,33 @@ fn unsent(error: &reqwest::Error, host: &str, limits: &Limits) -> EffectError {
         return EffectError::new(EffectErrorKind::Timeout, message);
     }
     let kind = if error.is_builder() { EffectErrorKind::Invalid } else { EffectErrorKind::Unavailable };
-    EffectError::new(kind, format!("'{host}' cannot be called: {}", reason(error)))
+    let failed = EffectError::new(kind, format!("'{host}' cannot be called: {}", reason(error)));
+    EffectError { detail: detail(error), ..failed }
+}
+
+/// What of a connection did not come about.
+fn detail(error: &reqwest::Error) -> Option<EffectErrorDetail> {
+    if causes(error).any(|it| it.is::<Unresolved>()) {
+        return Some(EffectErrorDetail::Dns);
+    }
+    // What is wrong with the encryption is told as data that cannot be read, or as an end before any.
+    let encrypted = error.is_connect() && error.url().is_some_and(|it| it.scheme() == "https");
+    let unread = |it: &io::Error| [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof].contains(&it.kind());
+    let broken = encrypted && causes(error).filter_map(|it| it.downcast_ref()).any(unread);
+    broken.then_some(EffectErrorDetail::Tls)
 }
 
 async fn read(response: Response, call: &Call, limits: &Limits) -> Result<HttpReply, EffectError> {
     let host = target::host(&call.url);
     let status = response.status().as_u16();
     let retry_after_ms = retry_after(response.headers(), SystemTime::now());
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
     let failed = |kind, message| EffectError { status: Some(status), ..EffectError::new(kind, message) };
     match timeout_at(limits.ends, text(response, limits.bytes)).await {
-        Ok(Ok(body)) => Ok(HttpReply { status, body, retry_after_ms }),
-        Ok(Err(error @ BodyError::TooLong(_))) => Err(failed(EffectErrorKind::Invalid, error.to_string())),
+        Ok(Ok(body)) => Ok(HttpReply { status, body, retry_after_ms, broken_json: false }.of_type(&content_type)),
+        Ok(Err(error @ BodyError::TooLong(_))) => {
+            Err(failed(EffectErrorKind::Invalid, error.to_string()).detailed(EffectErrorDetail::TooLarge))
+        }
         Ok(Err(BodyError::Broken(error))) => {
             Err(failed(EffectErrorKind::Unavailable, format!("the answer of '{host}' broke off: {}", reason(&error))))
         }

@@ -35,13 +35,12 @@ pub fn opened(request: &HttpRequest, secrets: &Secrets) -> Result<HttpRequest, E
         let (Some(part), Some(at), Some(name)) = at else { return Err(misplaced()) };
         places.insert((part, at), name);
     }
-    let of_body = spelling(&request);
     // From the end on, so that what comes before stays where it is.
     for ((part, at), name) in places.into_iter().rev() {
         let value = secret(secrets, name)?;
         match part {
             "url" => put(&mut request.url, at, name, &value, Spelling::Component)?,
-            "body" => put(request.body.as_mut().ok_or_else(misplaced)?, at, name, &value, of_body)?,
+            "body" | "json" | "form" => put(request.body.as_mut().ok_or_else(misplaced)?, at, name, &value, spelling(part))?,
             header => {
                 let header = header.parse().ok().and_then(|it: usize| request.headers.get_mut(it)).ok_or_else(misplaced)?;
                 put(&mut header.1, at, name, &value, Spelling::Plain)?;
@@ -86,12 +85,12 @@ fn put(text: &mut String, at: usize, name: &str, value: &str, spelling: Spelling
     Ok(())
 }
 
-fn spelling(request: &HttpRequest) -> Spelling {
-    let kind = request.headers.iter().find(|it| it.0.eq_ignore_ascii_case("content-type")).map(|it| it.1.to_ascii_lowercase());
-    match kind {
-        Some(kind) if kind.contains("json") => Spelling::Json,
-        Some(kind) if kind.contains("x-www-form-urlencoded") => Spelling::Component,
-        Some(_) | None => Spelling::Plain,
+/// How a body of a kind is written, whatever type its header gives it.
+fn spelling(part: &str) -> Spelling {
+    match part {
+        "json" => Spelling::Json,
+        "form" => Spelling::Component,
+        _ => Spelling::Plain,
     }
 }
 
@@ -124,7 +123,7 @@ mod tests {
 
     #[test]
     fn each_part_writes_a_secret_in_its_own_way() {
-        let places = ["url 22 KEY", "url 37 KEY", "1 7 KEY", "body 6 KEY"];
+        let places = ["url 22 KEY", "url 37 KEY", "1 7 KEY", "json 6 KEY"];
         let opened = opened(&request("{\"k\":\"[secret:KEY]\"}", "application/json", &places), &known()).expect("a request");
         assert_eq!(opened.url, "https://a.example/x?k=a%22b%26c%20d&l=a%22b%26c%20d");
         assert_eq!(opened.headers.get(1).map(|it| it.1.as_str()), Some("Bearer a\"b&c d"));

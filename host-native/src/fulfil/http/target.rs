@@ -58,7 +58,7 @@ impl Resolve for Checked {
         let host = name.as_str().to_owned();
         let (network, port, found) = (Arc::clone(&self.network), self.port, self.names.resolve(name));
         Box::pin(async move {
-            let found: Vec<_> = found.await?.collect();
+            let found: Vec<_> = found.await.map_err(Unresolved)?.collect();
             // One private answer among public ones is how a name is made to lead inside.
             if found.iter().all(|it| allowed(&host, it.ip(), port, &network)) {
                 Ok(Box::new(found.into_iter()) as Addrs)
@@ -68,6 +68,11 @@ impl Resolve for Checked {
         })
     }
 }
+
+/// A name for which there is no address.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unresolved(pub Box<dyn std::error::Error + Send + Sync>);
 
 /// A host that may not be called.
 #[derive(Debug, thiserror::Error)]

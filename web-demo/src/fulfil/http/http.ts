@@ -24,7 +24,8 @@ export class Http {
     try {
       const { status, headers, body } = await attempt(request, callOf(request, effect.key, this.known));
       const wait = retryAfter(headers, Date.now());
-      const reply = { kind: 'http', status, body: this.scrubber.scrub(body) };
+      const broken = saysJson(headers) && body.trim() !== '' && !isJson(body);
+      const reply = { kind: 'http', status, body: this.scrubber.scrub(body), ...(broken ? { broken_json: true } : {}) };
       return { ok: wait === undefined ? reply : { ...reply, retry_after_ms: wait } };
     } catch (refusal) {
       if (!(refusal instanceof Refusal)) throw refusal;
@@ -46,9 +47,22 @@ async function attempt({ timeout_ms: limit, max_bytes: most }: HttpRequest, call
   }
   const { status, headers } = response;
   const body = await whole(response.body, most).catch((error: Error) => {
-    if (error instanceof TooLong) throw new Refusal('invalid', `the answer has more than ${most} bytes`, status);
+    if (error instanceof TooLong) throw new Refusal('invalid', `the answer has more than ${most} bytes`, status, 'too_large');
     if (signal.aborted) throw new Refusal('timeout', `the body of the answer of '${host}' did not end within ${limit} ms`, status);
     throw new Refusal('unavailable', `the answer of '${host}' broke off`, status);
   });
   return { status, headers, body };
+}
+
+function saysJson(headers: Headers): boolean {
+  return /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(headers.get('content-type') ?? '');
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

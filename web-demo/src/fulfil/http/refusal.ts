@@ -4,8 +4,8 @@ import type { EffectError, ErrorKind } from '../answer';
 export class Refusal extends Error {
   readonly error: EffectError;
 
-  constructor(kind: ErrorKind, message: string, status?: number) {
+  constructor(kind: ErrorKind, message: string, status?: number, detail?: EffectError['detail']) {
     super(message);
-    this.error = { kind, message, ...(status === undefined ? {} : { status }) };
+    this.error = { kind, message, ...(status === undefined ? {} : { status }), ...(detail ? { detail } : {}) };
   }
 }

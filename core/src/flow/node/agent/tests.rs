@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::pack::{Conversations, Message, Pack, Scripted};
 use crate::turn::{
-    Answer, Class, Completion, Effect, EffectError, EffectErrorKind, HttpRequest, LlmDialogue, LlmRequest, NoticeBody, Request, Turn,
+    Answer, Class, Completion, Effect, EffectError, EffectErrorDetail, EffectErrorKind, HttpRequest, LlmDialogue, LlmRequest, NoticeBody,
+    Request, Turn,
 };
 
 const PACK: &str = include_str!("../../../../../tests/packs/flow/agent.json");
@@ -163,7 +164,7 @@ fn a_tool_is_called_and_its_result_told() {
     assert_eq!((dialogue.model.as_deref(), dialogue.temperature), (Some("anthropic:large"), Some(0.2)));
     let names: Vec<&str> = dialogue.tools.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["get_balance", "find_cards", "block_card", "crm_search", "note", "finish", "request_human"]);
-    assert!(play.asked[0].system.ends_with("You help with cards of a customer. Block a card only when the customer asks for it."));
+    assert!(play.asked[0].system.starts_with("You help with cards of a customer. Block a card only when the customer asks for it.\n\n"));
     assert_eq!((play.asked[0].user.as_str(), play.asked[0].user_text.as_str()), ("", "card desk please"));
     assert!(play.asked[1].prompt().contains("99.5"), "what is told is part of the prompt");
 
@@ -316,8 +317,9 @@ fn a_model_that_fails_leads_to_the_port_of_errors() {
         let mut play = Play::with(json!([rule]), |_| {});
         assert_eq!(play.say("card desk"), [format!("The desk is closed ({code}).")], "{rule}");
     }
-    let limited = EffectError::new(EffectErrorKind::Limited, "no money left");
-    assert_eq!(super::not_asked(&limited).code, "budget");
+    let limited = EffectError::new(EffectErrorKind::Limited, "too many calls a minute");
+    assert_eq!(super::not_asked(&limited).code, "unavailable");
+    assert_eq!(super::not_asked(&limited.detailed(EffectErrorDetail::Budget)).code, "budget");
 }
 
 #[test]

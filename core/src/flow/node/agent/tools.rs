@@ -127,11 +127,9 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// Notes a call for which nobody had to be asked.
+    /// Counts a call for which nobody had to be asked: it is no effect.
     pub(super) fn nobody_asked(&mut self, result: Value) -> Value {
-        let ok = result.get("ok").and_then(Value::as_bool).unwrap_or_default();
         self.state.usage.tool_calls += 1;
-        self.note_effect("tool.call", None, if ok { "ok" } else { "error" }, 1);
         result
     }
 
@@ -142,8 +140,8 @@ impl<'c> Walk<'c> {
             if !(200..300).contains(&reply.status) {
                 return Err(Failure::new(status_code(reply.status), format!("the service answered {}", reply.status)));
             }
-            let body = parsed(&reply.body);
-            call.tool.into_iter().flat_map(|it| &it.outputs).try_for_each(|it| self.take_output(it, &body, &call.here))?;
+            let body = parsed(reply)?;
+            self.take_outputs(call.tool.into_iter().flat_map(|it| &it.outputs), &body, &call.here)?;
             Ok(body)
         });
         match taken {

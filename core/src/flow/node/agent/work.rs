@@ -50,7 +50,10 @@ impl<'c> Walk<'c> {
         }
         let said = std::mem::take(&mut stay.memory.said);
         stay.memory.messages.extend(said.into_iter().map(LlmMessage::user));
-        if self.has_come_to_its_end(stay) { Then::Leave("done") } else { Then::On }
+        if self.has_come_to_its_end(stay) {
+            return Then::Leave("done");
+        }
+        if stay.memory.turns > stay.data.max_turns { Then::Leave("max_turns") } else { Then::On }
     }
 
     /// Whether several tools are called, all to read, and nobody has to say yes to any of them.
@@ -79,10 +82,14 @@ impl<'c> Walk<'c> {
             });
         }
         let (door, here, left) = (self.door.clone(), self.here(), self.effects_left());
-        // What is left is shared: together they must not ask for more.
-        let most = left / made.len().max(1);
-        let asks = made.iter().filter_map(|it| if let Ready::Asks(call) = it { Some(call) } else { None });
-        let mut tried = together(asks.map(|it| Box::pin(tries(&door, it, &here, most)) as Pending<'_, Tried>).collect()).await.into_iter();
+        let asks: Vec<_> = made.iter().filter_map(|it| if let Ready::Asks(call) = it { Some(call) } else { None }).collect();
+        // What is left is shared: together they must not ask for more, and the first ones get what is over.
+        let (share, over) = (left / asks.len().max(1), left % asks.len().max(1));
+        let mut attempts: Vec<Pending<'_, Tried>> = Vec::new();
+        for (at, call) in asks.into_iter().enumerate() {
+            attempts.push(Box::pin(tries(&door, call, &here, share + usize::from(at < over))));
+        }
+        let mut tried = together(attempts).await.into_iter();
         for (call, ready) in calls.iter().zip(&made) {
             let result = match ready {
                 Ready::Answered(result) => result.clone(),

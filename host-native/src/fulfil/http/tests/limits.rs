@@ -91,7 +91,7 @@ async fn an_answer_is_taken_as_it_is() {
     assert_eq!(told["headers"]["accept-encoding"], Value::Null, "nothing compressed is asked for");
     let port = serve(Router::new().fallback(|| async { (StatusCode::NOT_FOUND, [("retry-after", "7")], vec![b'a', 0xff, b'z']) })).await;
     let reply = ask(&http, &get(format!("http://127.0.0.1:{port}/"))).await.expect("an answer");
-    assert_eq!(reply, HttpReply { status: 404, body: "a\u{fffd}z".into(), retry_after_ms: Some(7000) });
+    assert_eq!(reply, HttpReply { status: 404, body: "a\u{fffd}z".into(), retry_after_ms: Some(7000), broken_json: false });
     let head = HttpRequest { method: "HEAD".into(), max_bytes: 0, ..get(format!("http://127.0.0.1:{port}/")) };
     assert_eq!(ask(&http, &head).await.expect("an answer").body, "");
 }

@@ -1,53 +1,63 @@
-//! Values that stay out of what agents remember and are told.
+//! Values that are struck out: of what is remembered, of what agents are told, and of what is shown.
 
 use serde_json::Value;
 
-use super::super::super::Walk;
+use super::Walk;
 use crate::text::path::Path;
 use crate::text::plain_text;
 use crate::turn::{LlmMessage, LlmRole};
 
 /// Values that are struck out, with the variables that hold them; the longest first.
-pub(super) struct Redactions(Vec<(String, String)>);
+pub(super) struct Redactions {
+    values: Vec<(String, String)>,
+    /// Digits that a number has at least that is struck out where it stands alone.
+    digits: usize,
+}
+
+/// The texts and numbers in a value, for a variable.
+pub(super) fn leaves(value: &Value, path: &Path, found: &mut Vec<(String, String)>) {
+    let mut left = vec![value];
+    while let Some(value) = left.pop() {
+        match value {
+            Value::Array(items) => left.extend(items),
+            Value::Object(members) => left.extend(members.values()),
+            Value::String(_) | Value::Number(_) => found.push((plain_text(value).trim().to_owned(), path.to_string())),
+            // Yes and no are said too often to tell anything.
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+    found.retain(|it| !it.0.is_empty());
+}
 
 impl Walk<'_> {
     /// What has to be struck out now.
     pub(super) fn redactions(&self) -> Redactions {
-        let mut found = Vec::new();
+        let mut found = self.struck.clone();
         for path in self.flow.redacted() {
-            self.values_of(path, &mut found);
-        }
-        found.sort_by(|a: &(String, String), b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
-        found.dedup();
-        Redactions(found)
-    }
-
-    fn values_of(&self, path: &Path, found: &mut Vec<(String, String)>) {
-        let Some(value) = self.variable(path) else { return };
-        let name = path.to_string();
-        let mut left = vec![value];
-        while let Some(value) = left.pop() {
-            match value {
-                Value::Array(items) => left.extend(items),
-                Value::Object(members) => left.extend(members.values()),
-                Value::String(_) | Value::Number(_) => found.push((plain_text(value).trim().to_owned(), name.clone())),
-                // Yes and no are said too often to tell anything.
-                Value::Null | Value::Bool(_) => {}
+            if let Some(value) = self.variable(path) {
+                leaves(value, path, &mut found);
             }
         }
-        found.retain(|it| !it.0.is_empty());
+        Redactions::of(found, 0)
     }
 }
 
 impl Redactions {
+    /// Strikes out values, and numbers of so many digits.
+    pub fn of(mut values: Vec<(String, String)>, digits: usize) -> Redactions {
+        values.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
+        values.dedup();
+        Redactions { values, digits }
+    }
+
     /// A text in which the names of variables stand for their values.
     pub fn text(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, (value, name)| struck(&text, value, &format!("[{name}]")))
+        self.values.iter().fold(text.to_owned(), |text, (value, name)| struck(&text, value, &format!("[{name}]")))
     }
 
     /// A message that was remembered before a variable took its value.
     pub fn message(&self, message: &mut LlmMessage) {
-        if self.0.is_empty() {
+        if self.values.is_empty() {
             return;
         }
         let result = Some(&message.content).filter(|_| message.role == LlmRole::Tool).and_then(|it| serde_json::from_str(it).ok());
@@ -63,7 +73,8 @@ impl Redactions {
             Value::String(text) => Value::String(self.text(&text)),
             Value::Number(number) => {
                 let text = number.to_string();
-                self.0.iter().find(|it| it.0 == text).map_or(Value::Number(number), |it| Value::String(format!("[{}]", it.1)))
+                let found = self.values.iter().find(|it| it.0 == text && text.len() >= self.digits);
+                found.map_or(Value::Number(number), |it| Value::String(format!("[{}]", it.1)))
             }
             Value::Array(items) => Value::Array(items.into_iter().map(|it| self.value(it)).collect()),
             Value::Object(members) => Value::Object(members.into_iter().map(|(name, it)| (self.text(&name), self.value(it))).collect()),
@@ -103,7 +114,7 @@ mod tests {
 
     #[test]
     fn names_stand_for_values_where_these_are_words() {
-        let all = Redactions(vec![("12345".to_owned(), "card".to_owned()), ("1234".to_owned(), "pin".to_owned())]);
+        let all = Redactions::of(vec![("1234".to_owned(), "pin".to_owned()), ("12345".to_owned(), "card".to_owned())], 4);
         assert_eq!(all.text("my pin is 1234, not 12345 nor 123456 or x1234"), "my pin is [pin], not [card] nor 123456 or x1234");
         assert_eq!(all.text("1234"), "[pin]");
         let value = json!({"ok": true, "n": [1234, 1, "1234!"], "1234": null});
