@@ -50,6 +50,7 @@ pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &V
     let declared = Declared::of(source, &session.snapshot);
     let before: Vec<String> = session.stack.iter().map(place).collect();
     let gone = session.stack.iter_mut().position(|it| !declared.takes(from, to, it));
+    declared.moves(from, &mut session);
     if !may || gone.is_some() && declared.unmappable == "stay_pinned" {
         return stays(state);
     }
@@ -88,14 +89,39 @@ impl<'v> Declared<'v> {
         }
     }
 
+    /// Where a node of a graph is now, when it has another id.
+    fn renamed(&self, graph: &str, id: &str) -> Option<&'v str> {
+        let found = self.nodes.and_then(|it| it.get(&format!("{graph}/{id}")).or_else(|| it.get(id)))?.as_str()?;
+        Some(found.rsplit_once('/').map_or(found, |it| it.1))
+    }
+
+    /// Takes along what is counted and remembered by the ids of nodes.
+    fn moves(&self, from: &Flow, session: &mut SessionState) {
+        let graphs = || from.document.graphs.iter();
+        let nodes = || graphs().flat_map(|graph| graph.nodes.iter().map(|node| (graph.id.as_str(), node.id.as_str())));
+        let moved: Vec<(&str, &str, &str)> = nodes().filter_map(|(graph, id)| Some((graph, id, self.renamed(graph, id)?))).collect();
+        for (graph, old, new) in moved {
+            let (old_place, new_place) = (format!("{graph}/{old}"), format!("{graph}/{new}"));
+            let counters = &mut session.counters;
+            for counts in [&mut counters.attempts, &mut counters.visits, &mut counters.sequence] {
+                if let Some(count) = counts.remove(&old_place) {
+                    counts.insert(new_place.clone(), count);
+                }
+            }
+            if let Some(memory) = session.vars.shift_remove(&format!("_agent_memory_{old}")) {
+                session.vars.insert(format!("_agent_memory_{new}"), memory);
+            }
+            let waits = session.stack.last().is_some_and(|it| it.graph == graph && it.node == new);
+            if let Some(awaiting) = session.awaiting.as_mut().filter(|it| waits && it.node == old) {
+                new.clone_into(&mut awaiting.node);
+            }
+        }
+    }
+
     /// Takes a frame along; says whether it has a place there.
     fn takes(&self, from: &Flow, to: &Flow, frame: &mut Frame) -> bool {
         let kind = from.node(&frame.graph, &frame.node).map(|it| it.type_name.clone());
-        let renamed = |id: &str| {
-            let place = format!("{}/{id}", frame.graph);
-            let found = self.nodes.and_then(|it| it.get(&place).or_else(|| it.get(id)))?.as_str()?;
-            Some(found.rsplit_once('/').map_or(found, |it| it.1).to_owned())
-        };
+        let renamed = |id: &str| self.renamed(&frame.graph, id).map(str::to_owned);
         let node = renamed(&frame.node).unwrap_or_else(|| frame.node.clone());
         let caller = frame.return_to.as_ref().map(|it| renamed(it).unwrap_or_else(|| it.clone()));
         if to.node(&frame.graph, &node).map(|it| &it.type_name) != kind.as_ref() || kind.is_none() {

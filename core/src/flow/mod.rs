@@ -33,8 +33,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::flow::Flow;
+use crate::config::flow::document::ValueType;
 use crate::flow::state::{Awaiting, Counters, FlowEvent, FlowUsage, Frame, FrameKind, SessionState, SessionStatus};
+use crate::flow::variables::coerced;
 use crate::text::date::Date;
+use crate::text::path::Path;
 use crate::turn::{Abandon, Door, Map, NoticeBody, Outcome, TurnInput, Write};
 
 /// The form of stored sessions; one of another version is not read.
@@ -205,7 +208,12 @@ fn begin(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str
             let _ = variable.name.put(&mut vars, default.clone());
         }
     }
-    vars.extend(params.into_iter().filter(|it| !it.0.starts_with('_')));
+    for (name, value) in params.into_iter().filter(|it| !it.0.starts_with('_')) {
+        // What a variable cannot take leaves its default.
+        let path = Path::name(name.as_str());
+        let declared = flow.document.variables.iter().find(|it| it.name == path).map_or(ValueType::Any, |it| it.kind);
+        vars.extend(coerced(value, declared).ok().map(|it| (name, it)));
+    }
     let root = flow.graph(&flow.document.root);
     let frame = root.map(|it| Frame {
         graph: it.form.id.clone(),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Walk;
 use crate::config::flow::document::ValueType;
 use crate::text::decimal;
-use crate::text::path::Path;
+use crate::text::path::{Path, follow};
 
 /// Why a variable was not written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +56,26 @@ impl Walk<'_> {
             Some(local) => local.kind.filter(|_| local.name == *path),
             None => of_session(),
         };
-        let Some(kind) = kind else { return Ok(value) };
-        coerced(value, kind).map_err(|value| NotWritten(format!("'{path}' has to be {}, not {}", kind.name(), kind_of(&value))))
+        let mismatch =
+            |name: &Path, kind: ValueType, value: &Value| NotWritten(format!("'{name}' has to be {}, not {}", kind.name(), kind_of(value)));
+        let value = match kind {
+            Some(kind) => coerced(value, kind).map_err(|it| mismatch(path, kind, &it))?,
+            None => value,
+        };
+        if self.local(path.first()).is_some() {
+            return Ok(value);
+        }
+        for declared in self.flow.document.variables.iter().filter(|it| it.name != *path) {
+            let above = path.within(&declared.name);
+            if above && !matches!(declared.kind, ValueType::Any | ValueType::Object | ValueType::Array) {
+                return Err(NotWritten(format!("'{}' has to be {}, and has no parts", declared.name, declared.kind.name())));
+            }
+            let part = declared.name.parts().get(path.parts().len()..).filter(|_| declared.name.within(path));
+            if let Some(part) = part.and_then(|it| follow(&value, it)) {
+                coerced(part.clone(), declared.kind).map_err(|it| mismatch(&declared.name, declared.kind, &it))?;
+            }
+        }
+        Ok(value)
     }
 
     /// Whether a variable stays out of logs.

@@ -7,7 +7,7 @@ use super::super::fail::Failure;
 use super::super::matching::Interrupt;
 use super::super::walk::Next;
 use super::validate::breach;
-use crate::config::flow::document::{Ask, EntityData, LocalizedText, Node, Template};
+use crate::config::flow::document::{Ask, EntityData, Filling, LocalizedText, Node, Template};
 use crate::entity::{Entity, Found, Said};
 use crate::flow::state::{Awaiting, AwaitingKind, FlowEvent};
 use crate::turn::Map;
@@ -122,7 +122,7 @@ impl<'c> Walk<'c> {
             return Filled::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity)));
         };
         if let Some(candidate) = self.state.vars.shift_remove(SLOT).and_then(|it| it.get("candidate").cloned()) {
-            return self.confirmed(node, id, data, &awaiting, candidate);
+            return self.confirmed(node, id, data, awaiting, candidate).await;
         }
         let found = match self.pressed(&awaiting.options) {
             Some(option) => {
@@ -176,35 +176,46 @@ impl<'c> Walk<'c> {
         if !data.confirm {
             return self.fills(id, data, value);
         }
-        let shown = crate::text::plain_text(&value);
-        self.state.vars.insert(SLOT.to_owned(), json!({"variable": data.variable.to_string(), "candidate": value}));
-        let options = self.ask_confirmation(data, &shown);
-        Filled::Asked(self.slot_awaits(node, data, options))
+        self.asks_confirmation(node, data, value)
     }
 
-    fn ask_confirmation(&mut self, data: &EntityData, shown: &str) -> Vec<Value> {
-        let yes_no = [("yes", "Yes"), ("no", "No")].map(|(id, label)| json!({"id": id, "label": label, "value": id == "yes"}));
-        let options = self.say_with_options(&format!("Is that {shown}?"), &yes_no);
-        if self.hides(data) {
-            self.strike_out_asked(&data.variable, shown);
-        }
-        options
-    }
-
-    /// The user has said yes or no to a value.
-    fn confirmed(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: &Awaiting, candidate: Value) -> Filled {
+    /// The user has said yes or no to a value, or something else.
+    async fn confirmed(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting, candidate: Value) -> Filled {
         let pressed = self.pressed(&awaiting.options).and_then(|it| it.get("value").cloned());
         let said = || Entity::system("@boolean").map(|it| it.extract(&self.uttered(), self.heard()));
         let agrees = pressed.or_else(|| said().and_then(|it| if let Found::One(value) = it { Some(value) } else { None }));
         match agrees.as_ref().and_then(Value::as_bool) {
-            Some(true) => self.fills(id, data, candidate),
-            Some(false) => self.invalid(node, id, data, None),
-            None => {
-                self.state.vars.insert(SLOT.to_owned(), json!({"variable": data.variable.to_string(), "candidate": candidate}));
-                let options = self.ask_confirmation(data, &crate::text::plain_text(&candidate));
-                Filled::Asked(self.slot_awaits(node, data, options))
+            Some(true) => return self.fills(id, data, candidate),
+            Some(false) => return self.invalid(node, id, data, None),
+            None => {}
+        }
+        if data.interruptible {
+            self.state.awaiting = Some(awaiting);
+            match self.interrupt().await {
+                Interrupt::Pushed => return Filled::Elsewhere(Next::Entered),
+                Interrupt::Ended => return Filled::Elsewhere(Next::Stay),
+                Interrupt::Talked => return self.asks_confirmation(node, data, candidate),
+                Interrupt::No => self.state.awaiting = None,
             }
         }
+        let place = self.slot_place(id);
+        let attempts = self.state.counters.attempts.get(&place).copied().unwrap_or_default() + 1;
+        if attempts >= data.max_attempts {
+            return self.invalid(node, id, data, None);
+        }
+        self.state.counters.attempts.insert(place, attempts);
+        self.asks_confirmation(node, data, candidate)
+    }
+
+    fn asks_confirmation(&mut self, node: &'c Node, data: &EntityData, candidate: Value) -> Filled {
+        let shown = readable(&candidate);
+        self.state.vars.insert(SLOT.to_owned(), json!({"variable": data.variable.to_string(), "candidate": candidate}));
+        let yes_no = [("yes", "Yes"), ("no", "No")].map(|(id, label)| json!({"id": id, "label": label, "value": id == "yes"}));
+        let options = self.say_with_options(&format!("Is that {shown}?"), &yes_no);
+        if self.hides(data) {
+            self.strike_out_asked(&data.variable, &shown);
+        }
+        Filled::Asked(self.slot_awaits(node, data, options))
     }
 
     /// Writes the value.
@@ -239,7 +250,8 @@ impl<'c> Walk<'c> {
                 let at = Some((id.to_owned(), node.name.clone()));
                 return Filled::Failed(Failure { attempt: attempts, at, ..Failure::new("max_attempts", reason) });
             }
-            return match self.write(&data.variable, data.default.clone()) {
+            let default = self.filled(&Filling::from(data.default.clone()), Map::new());
+            return match self.write(&data.variable, default) {
                 Ok(()) => Filled::Done,
                 Err(reason) => Filled::Failed(Failure::new("type_mismatch", reason.0)),
             };
@@ -298,6 +310,16 @@ impl<'c> Walk<'c> {
         }
         trigger.seen.push(place.to_owned());
         Some(trigger.text.clone())
+    }
+}
+
+/// A value as a person reads it.
+fn readable(value: &Value) -> String {
+    let text = |it: &str| value.get(it).map(crate::text::plain_text);
+    match (value, text("amount").zip(text("currency"))) {
+        (Value::Object(_), Some((amount, currency))) => format!("{amount} {currency}"),
+        (Value::Array(items), _) => items.iter().map(readable).collect::<Vec<_>>().join(", "),
+        _ => crate::text::plain_text(value),
     }
 }
 

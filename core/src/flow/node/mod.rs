@@ -9,6 +9,8 @@ mod service;
 mod set;
 mod start_end;
 mod subflow;
+#[cfg(test)]
+mod tests;
 mod validate;
 mod wire;
 

@@ -1,0 +1,345 @@
+//! Nodes in a document of their own.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::turn::{
+    Answer, Completion, EffectError, EffectErrorDetail, EffectErrorKind, HttpReply, HttpRequest, Loaded, ProgramRef, Reply, Request, Turn,
+    TurnInput, UserEvent, Write,
+};
+
+/// A session of a document whose intent `go` runs nodes one after the other.
+struct Desk {
+    config: Arc<Config>,
+    session: Option<Value>,
+    /// The newest answer.
+    said: Value,
+}
+
+impl Desk {
+    fn of(nodes: &[Value], edges: &Value, more: &Value) -> Desk {
+        let mut all = vec![json!({"id": "it", "type": "intent", "name": "It", "data": {"intent_id": "go"}})];
+        all.extend(nodes.iter().cloned());
+        all.push(json!({"id": "failed", "type": "message", "name": "Failed", "data": {"blocks": [{"kind": "text", "text": "{{ _error.code }}"}]}}));
+        all.push(json!({"id": "end", "type": "end", "name": "End", "data": {}}));
+        let ids: Vec<String> = all.iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect();
+        let main: Vec<&String> = ids.iter().filter(|it| *it != "failed").collect();
+        let mut links: Vec<Value> =
+            main.windows(2).map(|it| json!({"id": format!("e-{}", it[0]), "source": it[0], "target": it[1]})).collect();
+        links.push(json!({"id": "e-f", "source": "failed", "target": "end"}));
+        links.extend(edges.as_array().into_iter().flatten().cloned());
+        let root = json!({"id": "root", "kind": "root", "name": "Root", "entry": "start",
+            "nodes": [{"id": "start", "type": "start", "name": "Start", "data": {}},
+                {"id": "idle", "type": "end", "name": "Idle", "data": {"end_session": false}}],
+            "edges": [{"id": "e", "source": "start", "target": "idle"}]});
+        let mut document = json!({"schema_version": "1.0", "doc": "conversation_flow", "id": "desk", "name": "Desk", "root": "root",
+            "default_locale": "en", "intents": [{"id": "go", "name": "Go", "phrases": ["go"], "graph": "g"}],
+            "graphs": [root, {"id": "g", "kind": "intent", "name": "G", "entry": "it", "nodes": all, "edges": links}]});
+        document.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+        let config = Arc::new(Config::of_flow(&document).unwrap());
+        let mut desk = Desk { config, session: None, said: Value::Null };
+        desk.hears(json!({"type": "session.start"}));
+        desk
+    }
+
+    fn begins(&self, event: Value) -> (Turn, crate::turn::Slice) {
+        let input = TurnInput {
+            turn: "t".to_owned(),
+            conversation: "s-1".to_owned(),
+            at: 1_767_268_800_000,
+            seed: 1,
+            program: ProgramRef::Flow,
+            event: UserEvent::of_flow(event),
+            session: Loaded { flow: self.session.clone().map(Box::new), ..Loaded::default() },
+        };
+        Turn::start(input, Arc::clone(&self.config)).unwrap()
+    }
+
+    /// A turn whose services answer in their order; returns what they were asked.
+    fn turn(&mut self, event: Value, mut answers: Vec<Answer>) -> Vec<HttpRequest> {
+        let (mut turn, mut slice) = self.begins(event);
+        let mut asked = Vec::new();
+        answers.reverse();
+        while slice.end.is_none() {
+            let effect = slice.effects.remove(0);
+            let outcome = if let Request::Http(request) = effect.request {
+                asked.push(*request);
+                answers.pop().unwrap()
+            } else {
+                // Nothing else is asked here but for a wait.
+                Answer::Ok(Reply::Slept)
+            };
+            slice = turn.resume(vec![Completion { id: effect.id, at: 1_767_268_800_000, outcome }]).unwrap();
+        }
+        let outcome = slice.end.unwrap();
+        let state = outcome.writes.iter().find_map(|it| if let Write::Flow { state } = it { Some((**state).clone()) } else { None });
+        self.session = state.or(self.session.take());
+        self.said = *outcome.flow.unwrap();
+        asked
+    }
+
+    fn hears(&mut self, event: Value) -> Vec<String> {
+        self.turn(event, Vec::new());
+        self.texts()
+    }
+
+    fn says(&mut self, text: &str) -> Vec<String> {
+        self.hears(json!({"type": "user.message", "text": text}))
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.said["messages"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn port(&self, node: &str) -> &Value {
+        let nodes = self.said["debug"]["nodes"].as_array().unwrap();
+        &nodes.iter().find(|it| it["id"] == node).unwrap()["port"]
+    }
+}
+
+fn node(kind: &str, data: Value) -> Value {
+    json!({"id": "n", "type": kind, "name": "N", "data": data})
+}
+
+fn go() -> Value {
+    json!({"type": "user.message", "text": "go"})
+}
+
+fn reply(status: u16, body: &str) -> Answer {
+    Answer::Ok(Reply::Http(HttpReply { status, body: body.to_owned(), retry_after_ms: None, broken_json: false }))
+}
+
+/// A service node whose failure is told by its code.
+fn service(data: Value) -> Desk {
+    let vars = json!([{"name": "odd", "type": "string", "default": "a\"b &c"}, {"name": "obj", "type": "object", "default": {"a": 1}}]);
+    Desk::of(
+        &[node("service", data)],
+        &json!([{"id": "x", "source": "n", "source_port": "failure", "target": "failed"}]),
+        &json!({"variables": vars}),
+    )
+}
+
+fn sent(request: Value) -> HttpRequest {
+    let mut desk = service(json!({"request": request}));
+    desk.turn(go(), vec![reply(200, "{}")]).remove(0)
+}
+
+#[test]
+fn the_query_of_a_request_is_encoded_and_its_fragment_left_out() {
+    let url = |url: &str, query: Value| sent(json!({"method": "GET", "url": url, "query": query})).url;
+    assert_eq!(
+        url("https://a.example/x", json!({"q": "a&b=c d#e", "w": "{{ odd }}", "n k": "1"})),
+        "https://a.example/x?q=a%26b%3Dc%20d%23e&w=a%22b%20%26c&n%20k=1"
+    );
+    assert_eq!(url("https://a.example/x?o={{ odd }}#top", json!({"q": "1"})), "https://a.example/x?o=a%22b%20%26c&q=1");
+    assert_eq!(url("https://a.example/x#t?u", json!({})), "https://a.example/x");
+}
+
+#[test]
+fn a_body_is_written_as_its_type_wants_it() {
+    let body = |kind: Value, body: Value| {
+        let mut request = json!({"method": "POST", "url": "https://a.example/x", "body": body});
+        if !kind.is_null() {
+            request["body_type"] = kind;
+        }
+        let sent = sent(request);
+        let kind = sent.headers.iter().find(|it| it.0 == "Content-Type").unwrap().1.clone();
+        (kind, sent.body.unwrap(), sent.secrets)
+    };
+    let json_text = body(json!("json"), json!("{\"a\": {{ odd | json }}}"));
+    assert_eq!((json_text.0.as_str(), json_text.1.as_str()), ("application/json", r#"{"a": "a\"b &c"}"#));
+    assert_eq!(body(json!("json"), json!("{{ obj }}")).1, r#"{"a":1}"#);
+    assert_eq!(body(json!(null), json!({"a": "{{ odd }}"})).1, r#"{"a":"a\"b &c"}"#);
+    assert_eq!(body(json!("form"), json!({"a": "{{ odd }}"})).1, "a=a%22b+%26c");
+    assert_eq!(body(json!("form"), json!({"a": "{{ secret.KEY }}"})).2, ["form 2 KEY"]);
+    assert_eq!(body(json!("json"), json!({"a": "{{ secret.KEY }}"})).2, ["json 6 KEY"]);
+
+    let (kind, text, secrets) = body(json!("multipart"), json!({"a": "{{ odd }}", "b\"": [1], "k": "x {{ secret.KEY }}"}));
+    let boundary = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
+    let part = |name: &str, value: &str| format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+    let whole = [part("a", "a\"b &c"), part("b%22", "[1]"), part("k", "x [secret:KEY]"), format!("--{boundary}--\r\n")].concat();
+    assert_eq!(text, whole);
+    assert_eq!(secrets, [format!("body {} KEY", text.find("[secret").unwrap())]);
+}
+
+#[test]
+fn a_write_has_one_key_and_it_is_not_empty() {
+    let request = json!({"method": "POST", "url": "https://a.example/x", "body": {},
+        "headers": {"Idempotency-Key": "header", "Authorization": "Bearer {{ secret.KEY }}"}});
+    let data =
+        |key: &str| json!({"request": request, "idempotency_key": key, "retry": {"max_attempts": 2, "initial_ms": 600, "max_ms": 100}});
+    let asked = service(data("own-{{ session.odd }}")).turn(go(), vec![reply(503, ""), reply(200, "{}")]);
+    let keys: Vec<_> = asked
+        .iter()
+        .map(|it| it.headers.iter().filter(|it| it.0 == "Idempotency-Key").map(|it| it.1.as_str()).collect::<Vec<_>>())
+        .collect();
+    assert_eq!(keys, [["own-a\"b &c"], ["own-a\"b &c"]]);
+    let at = asked[0].headers.iter().position(|it| it.0 == "Authorization").unwrap();
+    assert_eq!(asked[0].secrets, [format!("{at} 7 KEY")]);
+    for empty in ["{{ nobody }}", " ", "{{ nobody | default(\"\") }}"] {
+        let mut desk = service(data(empty));
+        assert_eq!((desk.turn(go(), Vec::new()).len(), desk.texts()), (0, vec!["template_undefined".to_owned()]), "{empty}");
+    }
+}
+
+#[test]
+fn a_status_that_is_listed_is_a_success_at_once() {
+    let data = json!({"request": {"method": "GET", "url": "https://a.example/x"}, "success": [503], "outputs": [{"path": "$.v", "variable": "v"}]});
+    let mut desk = service(data.clone());
+    assert_eq!(desk.turn(go(), vec![reply(503, "{\"v\": 1}")]).len(), 1);
+    assert_eq!((desk.port("n"), &desk.said["debug"]["effects"][0]["outcome"]), (&json!("success"), &json!("ok")));
+    assert_eq!(desk.session.as_ref().unwrap()["vars"]["v"], 1);
+    for (status, code) in [(200, "status_2xx"), (302, "status_3xx"), (404, "status_4xx"), (500, "status_5xx")] {
+        let mut desk = service(data.clone());
+        desk.turn(go(), vec![reply(status, "")]);
+        assert_eq!(desk.texts(), [code]);
+    }
+}
+
+#[test]
+fn a_failure_has_its_code() {
+    let failed = |kind, detail: Option<EffectErrorDetail>| {
+        let error = EffectError::new(kind, "no");
+        let answer = || Answer::Error(EffectError { detail, ..error.clone() });
+        let mut desk = service(json!({"request": {"method": "GET", "url": "https://a.example/x"}}));
+        desk.turn(go(), vec![answer(), answer(), answer()]);
+        desk.texts().remove(0)
+    };
+    let unavailable = EffectErrorKind::Unavailable;
+    assert_eq!(failed(unavailable, None), "network");
+    assert_eq!(failed(unavailable, Some(EffectErrorDetail::Dns)), "dns");
+    assert_eq!(failed(unavailable, Some(EffectErrorDetail::Tls)), "tls");
+    assert_eq!(failed(EffectErrorKind::Invalid, Some(EffectErrorDetail::TooLarge)), "response_too_large");
+    assert_eq!(failed(EffectErrorKind::Invalid, Some(EffectErrorDetail::Target)), "blocked_target");
+    assert_eq!(failed(EffectErrorKind::Invalid, None), "network");
+    assert_eq!(failed(EffectErrorKind::Denied, None), "blocked_target");
+
+    let of_type =
+        |body: &str, kind: &str| HttpReply { status: 200, body: body.to_owned(), retry_after_ms: None, broken_json: false }.of_type(kind);
+    let mut desk = service(json!({"request": {"method": "GET", "url": "https://a.example/x"}}));
+    desk.turn(go(), vec![Answer::Ok(Reply::Http(of_type("{\"v\":", "application/problem+json; charset=utf-8")))]);
+    assert_eq!(desk.texts(), ["parse"]);
+    for (body, kind) in [("{\"v\":", "text/plain"), ("", "application/json"), ("{}", "application/json"), ("{", "")] {
+        assert!(!of_type(body, kind).broken_json, "{body} {kind}");
+    }
+}
+
+#[test]
+fn outputs_are_taken_together_and_their_defaults_are_filled_and_typed() {
+    let outputs = json!([{"path": "$.name", "variable": "v"}, {"path": "$.gone", "variable": "w", "required": true}]);
+    let request = json!({"method": "GET", "url": "https://a.example/x"});
+    let mut desk = service(json!({"request": request, "outputs": outputs}));
+    desk.turn(go(), vec![reply(200, "{\"name\": \"N\"}")]);
+    assert_eq!((desk.texts(), &desk.session.as_ref().unwrap()["vars"]["v"]), (vec!["output_missing".to_owned()], &Value::Null));
+
+    let outputs = json!([{"path": "$.a", "variable": "a", "default": "{{ args.id }}"}, {"path": "$.b", "variable": "b", "type": "number", "default": "5"}]);
+    let mut node = node("service", json!({"request": request, "outputs": outputs, "args": {"id": 7}}));
+    node["on_error"] = json!("continue");
+    let mut desk = Desk::of(&[node], &json!([]), &json!({}));
+    desk.turn(go(), vec![reply(404, "")]);
+    let vars = &desk.session.as_ref().unwrap()["vars"];
+    assert_eq!((&vars["a"], &vars["b"], desk.port("n")), (&json!(7), &json!(5), &json!("success")));
+}
+
+#[test]
+fn of_buttons_with_one_id_the_one_is_pressed_that_was_shown() {
+    let card =
+        |value: &str| json!({"kind": "card", "title": value, "buttons": [{"id": "buy", "label": format!("Buy {value}"), "value": value}]});
+    let shop = node("message", json!({"blocks": [card("A"), card("B")], "await": "button"}));
+    let told =
+        json!({"id": "m", "type": "message", "name": "M", "data": {"blocks": [{"kind": "text", "text": "{{ event.button.value }}"}]}});
+    for (event, value) in
+        [(json!({"value": "B"}), "B"), (json!({"label": "Buy B"}), "B"), (json!({"value": "A", "label": "Buy B"}), "A"), (json!({}), "A")]
+    {
+        let mut desk = Desk::of(&[shop.clone(), told.clone()], &json!([]), &json!({}));
+        desk.says("go");
+        let mut event = event;
+        event["type"] = json!("user.button");
+        event["button_id"] = json!("buy");
+        assert_eq!(desk.hears(event.clone()), [value], "{event}");
+    }
+}
+
+#[test]
+fn a_message_that_is_too_long_fails_its_turn() {
+    let long = node("message", json!({"blocks": [{"kind": "text", "text": "x".repeat(33_000)}]}));
+    let mut desk = Desk::of(&[long], &json!([]), &json!({"settings": {"error_message": "Sorry."}}));
+    let before = desk.session.clone().unwrap();
+    assert_eq!(desk.says("go"), ["Sorry."]);
+    let after = desk.session.clone().unwrap();
+    assert_eq!((&desk.said["debug"]["stop_reason"], &after["vars"]), (&json!("message_too_large"), &before["vars"]));
+    assert_eq!((after["seq"].as_u64(), &after["stack"]), (before["seq"].as_u64().map(|it| it + 1), &before["stack"]));
+    let fits = node("message", json!({"blocks": [{"kind": "text", "text": "x".repeat(32_000)}]}));
+    assert_eq!(Desk::of(&[fits], &json!([]), &json!({})).says("go")[0].len(), 32_000);
+}
+
+#[test]
+fn what_is_redacted_is_struck_out_of_whatever_was_said() {
+    let ask = node("entity", json!({"variable": "pin", "entity": "@string", "prompt": "PIN?", "confirm": true}));
+    let echo = json!({"id": "m", "type": "message", "name": "M", "data": {"blocks": [{"kind": "text", "text": "{{ pin }} it is, 1x23."}]}});
+    let forget = json!({"id": "gone", "type": "set", "name": "F", "data": {"assign": [{"variable": "pin", "op": "unset"}]}});
+    let more = json!({"variables": [{"name": "pin", "type": "string", "redact": true}]});
+    let mut desk = Desk::of(&[ask, echo, forget], &json!([]), &more);
+    desk.says("go");
+    assert_eq!(desk.says("123"), ["Is that 123?"]);
+    let mut shown = desk.session.clone().unwrap();
+    crate::flow::mask(desk.config.flow.as_ref().unwrap(), &mut shown);
+    assert_eq!(shown["vars"]["_slot"]["candidate"], "[pin]");
+    assert!(!shown["history"].to_string().contains("123"), "{shown}");
+    assert_eq!(desk.says("yes"), ["123 it is, 1x23."], "its user reads it");
+    let history = desk.session.as_ref().unwrap()["history"].to_string();
+    assert!(history.contains("[pin] it is, 1x23.") && !history.contains(" 123"), "{history}");
+}
+
+#[test]
+fn a_confirmation_is_readable_and_comes_to_an_end() {
+    let ask = |max: u32| {
+        node("entity", json!({"variable": "sum", "entity": "@currency", "prompt": "How much?", "confirm": true, "max_attempts": max}))
+    };
+    let more = json!({"small_talk": [{"id": "hi", "patterns": ["hi there"], "responses": ["Hello."]}]});
+    let mut desk = Desk::of(&[ask(2)], &json!([{"id": "x", "source": "n", "source_port": "failed", "target": "failed"}]), &more);
+    desk.says("go");
+    assert_eq!(desk.says("$5"), ["Is that 5 USD?"]);
+    assert_eq!(desk.says("hi there"), ["Hello.", "Is that 5 USD?"]);
+    assert_eq!(desk.says("hm"), ["Is that 5 USD?"]);
+    assert_eq!(desk.says("hm"), ["max_attempts"]);
+}
+
+#[test]
+fn parameters_and_parts_keep_to_the_declared_types() {
+    let set = |variable: &str, value: Value| node("set", json!({"assign": [{"variable": variable, "value": value}]}));
+    let more = json!({"variables": [{"name": "n", "type": "number", "default": 1}, {"name": "s", "type": "string"}, {"name": "o", "type": "object"}, {"name": "o.k", "type": "number"}]});
+    for (variable, value, fails) in
+        [("n.x", json!(1), true), ("o", json!({"k": "abc"}), true), ("o", json!({"k": 2}), false), ("o.other", json!("x"), false)]
+    {
+        let mut desk = Desk::of(
+            &[set(variable, value.clone())],
+            &json!([{"id": "x", "source": "n", "source_port": "error", "target": "failed"}]),
+            &more,
+        );
+        assert_eq!(!desk.says("go").is_empty(), fails, "{variable} = {value}");
+    }
+    let mut desk = Desk::of(&[], &json!([]), &more);
+    desk.session = None;
+    desk.hears(json!({"type": "session.start", "params": {"n": "abc", "s": 5, "free": [1]}}));
+    let vars = &desk.session.as_ref().unwrap()["vars"];
+    assert_eq!((&vars["n"], &vars["s"], &vars["free"]), (&json!(1), &json!("5"), &json!([1])));
+    desk.session = None;
+    desk.hears(json!({"type": "session.start", "params": {"n": "77"}}));
+    assert_eq!(desk.session.as_ref().unwrap()["vars"]["n"], 77);
+}
+
+#[test]
+fn addresses_that_are_shown_are_encoded() {
+    let media = |url: &str| {
+        let vars = json!({"variables": [{"name": "q", "type": "string", "default": "a b&c\"><x"}, {"name": "link", "type": "string", "default": "https://a.example/x?y=1"}]});
+        let mut desk =
+            Desk::of(&[node("message", json!({"blocks": [{"kind": "media", "media": "image", "url": url}]}))], &json!([]), &vars);
+        desk.says("go");
+        desk.said["messages"][0]["blocks"][0]["url"].clone()
+    };
+    assert_eq!(media("https://a.example/i?q={{ q }}"), "https://a.example/i?q=a%20b%26c%22%3E%3Cx");
+    assert_eq!(media("{{ link }}"), "https://a.example/x?y=1");
+}
