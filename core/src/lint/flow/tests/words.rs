@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::bases::{and, script, with_node};
-use super::{Case, check};
+use super::{Case, Change, changed, check, codes, shop};
 
 /// Intents, entities, scripts, knowledge, agents and people.
 pub(super) fn cases() -> Vec<Case> {
@@ -36,6 +36,11 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/graphs/1/nodes/1/data/reprompt/1", json!("-"))], "N008", "/graphs/1/nodes/1"),
         (vec![("/graphs/1/nodes/1/data/validation/0/min_length", json!(10))], "N009", "/graphs/1/nodes/1/data/validation/0"),
         (vec![("/graphs/1/nodes/1/data/validation/-", json!({"min": 5, "max": "4"}))], "N009", "/graphs/1/nodes/1/data/validation/1"),
+        (
+            vec![("/graphs/1/nodes/1/data/validation/-", json!({"min": "PT2H", "max": "PT90M"}))],
+            "N009",
+            "/graphs/1/nodes/1/data/validation/1",
+        ),
         (vec![("/graphs/1/nodes/1/data/buttons/0/value", json!("huge"))], "N010", "/graphs/1/nodes/1/data/buttons/0/value"),
         (vec![("/graphs/1/nodes/1/data/buttons/1/label", json!("Huge"))], "N010", "/graphs/1/nodes/1/data/buttons/1/label"),
         (
@@ -49,9 +54,21 @@ pub(super) fn cases() -> Vec<Case> {
             "/graphs/3/nodes/1/data/variable",
         ),
         (vec![("/variables/-", json!({"name": "user.pin", "type": "string", "default": ""}))], "N012", "/variables/2"),
+        (vec![parameter("pin", "@string")], "N012", "/intents/0/parameters/1/variable"),
+        (vec![parameter("colour", "@number")], "N011", "/intents/0/parameters/1/entity"),
+        (
+            with_node("entity", "out", json!({"variable": "colour", "entity": "@number", "prompt": "?"})),
+            "N011",
+            "/graphs/3/nodes/1/data/entity",
+        ),
     ];
     cases.extend(others());
     cases
+}
+
+/// A further parameter of the intent that has one.
+fn parameter(variable: &str, entity: &str) -> Change {
+    ("/intents/0/parameters/-", json!({"variable": variable, "entity": entity, "prompt": "?", "reprompt": ["?"]}))
 }
 
 fn others() -> Vec<Case> {
@@ -89,6 +106,16 @@ fn others() -> Vec<Case> {
         (script("x = 1"), "U001", "/graphs/3/nodes/1/type"),
         (search(json!({"query": {"from": ["last_user"]}})), "U001", "/graphs/3/nodes/1/type"),
     ]
+}
+
+#[test]
+fn parameters_are_asked_for_as_by_nodes() {
+    // A node asks for it, so that the parameter does not.
+    assert_eq!(codes(&changed(shop(), &[parameter("order.size", "@number")])), []);
+    let hidden = ("/variables/-", json!({"name": "pin", "type": "string", "redact": true}));
+    assert_eq!(codes(&changed(shop(), &[parameter("pin", "@string"), hidden])), []);
+    let fitting = ("/graphs/1/nodes/1/data/validation/-", json!({"min": "PT45M", "max": "PT1H"}));
+    assert_eq!(codes(&changed(shop(), &[fitting])), []);
 }
 
 #[test]
