@@ -71,6 +71,20 @@ fn parameter(variable: &str, entity: &str) -> Change {
     ("/intents/0/parameters/-", json!({"variable": variable, "entity": entity, "prompt": "?", "reprompt": ["?"]}))
 }
 
+/// The tools by other ids, and called alike, and the agent that has them.
+fn tools(first: &str, second: &str) -> Vec<Change> {
+    vec![
+        ("/tools/0/id", json!(first)),
+        ("/tools/0/name", json!("Get X")),
+        ("/tools/1/id", json!(second)),
+        ("/tools/1/name", json!("Get.X")),
+        ("/graphs/3/nodes/1/data/tools/0/tool", json!(first)),
+        ("/graphs/3/nodes/1/data/tools/1/tool", json!(second)),
+        ("/graphs/1/nodes/2/data/tool_id", json!(first)),
+        ("/graphs/2/nodes/1/data/tool_id", json!(second)),
+    ]
+}
+
 fn others() -> Vec<Case> {
     let code = "/graphs/3/nodes/1/data/code";
     let handoff = |data: serde_json::Value| with_node("handoff", "timeout", data);
@@ -93,10 +107,17 @@ fn others() -> Vec<Case> {
         (search(json!({"query": {"from": ["last_user"]}})), "K005", "/graphs/3/nodes/1"),
         (vec![("/graphs/3/nodes/1/data/instructions", json!(" "))], "A001", "/graphs/3/nodes/1/data/instructions"),
         (vec![("/graphs/3/nodes/1/data/tools/0/tool", json!("none"))], "A002", "/graphs/3/nodes/1/data/tools/0/tool"),
-        (vec![("/tools/0/name", json!("Or.er")), ("/tools/1/name", json!("Or er"))], "A003", "/graphs/3/nodes/1/data/tools/1/tool"),
+        (tools("or.er", "or_er"), "A003", "/graphs/3/nodes/1/data/tools/1/tool"),
+        (tools("finish", "order"), "A003", "/graphs/3/nodes/1/data/tools/0/tool"),
+        (tools("price", "request_human"), "A003", "/graphs/3/nodes/1/data/tools/1/tool"),
         (vec![("/graphs/3/nodes/1/data/model", json!("slow"))], "A005", "/graphs/3/nodes/1/data/model"),
         (vec![("/tools/0/sensitive", json!(true))], "A007", "/graphs/3/nodes/1/data/tools/0/tool"),
         (vec![("/graphs/3/nodes/1/data/tools/1/approval", json!("never"))], "A008", "/graphs/3/nodes/1/data/tools/1/tool"),
+        (
+            vec![("/tools/0/request/method", json!("POST")), ("/graphs/3/nodes/1/data/tools/1/approval", json!("never"))],
+            "A008",
+            "/graphs/3/nodes/1/data/tools/1/tool",
+        ),
         (vec![("/graphs/3/nodes/1/data/output/schema", json!({"type": "text"}))], "A009", "/graphs/3/nodes/1/data/output/schema"),
         (vec![("/graphs/3/nodes/1/data/memory", json!({"max_chars": 9_000_000}))], "A010", "/graphs/3/nodes/1/data/memory/max_chars"),
         (handoff(json!({})), "H001", "/graphs/3/nodes/1"),
@@ -116,6 +137,11 @@ fn parameters_are_asked_for_as_by_nodes() {
     assert_eq!(codes(&changed(shop(), &[parameter("pin", "@string"), hidden])), []);
     let fitting = ("/graphs/1/nodes/1/data/validation/-", json!({"min": "PT45M", "max": "PT1H"}));
     assert_eq!(codes(&changed(shop(), &[fitting])), []);
+}
+
+#[test]
+fn tools_that_are_called_alike_are_known_by_their_ids() {
+    assert_eq!(codes(&changed(shop(), &tools("one", "two"))), []);
 }
 
 #[test]
