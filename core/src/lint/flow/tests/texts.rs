@@ -38,6 +38,12 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         (header("X-Api-Key", "0123456789abcdef0123456789abcdef"), "S001", "/graphs/3/nodes/1/data/request/headers/X-Api-Key"),
         (header("Authorization", "Bearer short-token"), "S001", "/graphs/3/nodes/1/data/request/headers/Authorization"),
+        (
+            vec![("/tools/1/request/url", json!("https://shop.example.org/?key=AIzaSyA1234567890abcdefghijklmnopqrstuv"))],
+            "S001",
+            "/tools/1/request/url",
+        ),
+        (vec![("/tools/1/request/body", json!("token=ghp_abcdefghijklmnopqrstuvwxyz0123456789"))], "S001", "/tools/1/request/body"),
         (vec![("/tools/0/secrets/-", json!("OLD_KEY"))], "S002", "/tools/0/secrets/1"),
         (vec![("/tools/0/secrets", json!(["OTHER_KEY"]))], "S003", "/tools/0/request/headers/Authorization"),
     ]
