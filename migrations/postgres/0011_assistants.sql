@@ -40,7 +40,9 @@ create table if not exists cs_secret (
   value text not null,
   -- What of it may be shown.
   prefix text not null,
-  updated_at bigint not null
+  updated_at bigint not null,
+  -- Of one that was let go, whose value is empty then; its name is known on.
+  revoked_at bigint
 );
 
 -- What plans count: the kind is session, import or llm.

@@ -24,6 +24,8 @@ pub enum Passage {
 pub struct Migration {
     /// How it comes through.
     pub passage: Passage,
+    /// Whether it stays because where it stands is gone.
+    pub is_lost: bool,
     /// Its state there; as it was for one that stays.
     pub state: Value,
     /// What is recorded of it: `{from, to, mapped, dropped}`, frames as `graph/node`.
@@ -40,8 +42,8 @@ struct Declared<'v> {
 
 /// Takes a state from the version that it runs on to another; `source` is the other's document, in whose `meta` migrations are declared.
 pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &Value) -> Migration {
-    let stays = |state: &Value| Migration { passage: Passage::Stays, state: state.clone(), report: Value::Null };
-    let Ok(mut session) = serde_json::from_value::<SessionState>(state.clone()) else { return stays(state) };
+    let stays = |is_lost| Migration { passage: Passage::Stays, is_lost, state: state.clone(), report: Value::Null };
+    let Ok(mut session) = serde_json::from_value::<SessionState>(state.clone()) else { return stays(false) };
     let may = match from.document.settings.version_policy {
         VersionPolicy::Pin => false,
         VersionPolicy::MigrateAtRoot => session.stack.len() <= 1 && session.awaiting.is_none(),
@@ -50,10 +52,11 @@ pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &V
     let declared = Declared::of(source, &session.snapshot);
     let before: Vec<String> = session.stack.iter().map(place).collect();
     let gone = session.stack.iter_mut().position(|it| !declared.takes(from, to, it));
-    declared.moves(from, &mut session);
-    if !may || gone.is_some() && declared.unmappable == "stay_pinned" {
-        return stays(state);
+    let is_pinned = gone.is_some() && declared.unmappable == "stay_pinned";
+    if !may || is_pinned {
+        return stays(may);
     }
+    declared.moves(from, &mut session);
     let mut passage = Passage::Maps;
     match gone {
         Some(at) => {
@@ -73,7 +76,7 @@ pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &V
     snapshot.clone_into(&mut session.snapshot);
     let active = session.stack.iter().rev().find_map(|it| it.intent_id.clone());
     session.vars.insert("_active_intent_id".to_owned(), json!(active));
-    Migration { passage, state: serde_json::to_value(&session).unwrap_or_default(), report }
+    Migration { passage, is_lost: false, state: serde_json::to_value(&session).unwrap_or_default(), report }
 }
 
 impl<'v> Declared<'v> {
@@ -256,7 +259,7 @@ mod tests {
             (of("pin", "other", "@number"), true, Passage::Reasks, "g/asked"),
             (of("pin", "other", "@number"), false, Passage::Maps, "root/idle"),
         ] {
-            let Migration { passage: found, state, report } = passes(&from, &to, waits);
+            let Migration { passage: found, state, report, .. } = passes(&from, &to, waits);
             let session: SessionState = serde_json::from_value(state).unwrap();
             assert_eq!((found, session.stack.last().map(place).as_deref()), (passage, Some(top)));
             assert_eq!(
@@ -272,7 +275,7 @@ mod tests {
             ("migrate_at_root", false, Passage::Maps),
         ] {
             let found = passes(&of(policy, "slot", "@number"), &of("pin", "slot", "@number"), waits);
-            assert_eq!(found.passage, passage, "{policy}");
+            assert_eq!((found.passage, found.is_lost), (passage, false), "{policy}");
         }
     }
 
@@ -290,7 +293,8 @@ mod tests {
         let moved = to(json!({"nodes": {"slot": "seats"}, "vars": vars}));
         assert_eq!((moved.passage, &moved.state["stack"][1]["node"]), (Passage::Maps, &json!("seats")));
         assert_eq!((&moved.state["vars"]["guest"], &moved.state["vars"]["seats"]), (&json!("Ada"), &json!(2)));
-        assert_eq!(to(json!({"unmappable": "stay_pinned"})).passage, Passage::Stays);
+        let pinned = to(json!({"unmappable": "stay_pinned"}));
+        assert_eq!((pinned.passage, pinned.is_lost), (Passage::Stays, true));
         let idle = to(json!({"unmappable": "to_root"}));
         assert_eq!((idle.passage, idle.state["stack"].as_array().map(Vec::len)), (Passage::Reasks, Some(1)));
         assert_eq!(idle.state["vars"]["_active_intent_id"], Value::Null);

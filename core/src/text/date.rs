@@ -133,6 +133,23 @@ fn numbers<const N: usize>(text: &str, mark: char, widths: [&str; N]) -> Option<
     parts.next().is_none().then_some(numbers)
 }
 
+/// The length of an ISO 8601 duration; a month is 30 days and a year 365.
+pub fn seconds(text: &str) -> Option<f64> {
+    let rest = text.strip_prefix('P')?;
+    let (days, time) = rest.split_once('T').unwrap_or((rest, ""));
+    let sum = |text: &str, units: &[(char, f64)]| -> Option<f64> {
+        let mut total = 0.0;
+        for part in text.split_inclusive(|it: char| it.is_ascii_alphabetic()) {
+            let unit = part.chars().last()?;
+            let number: f64 = part.trim_end_matches(unit).parse().ok()?;
+            total += number * units.iter().find(|it| it.0 == unit)?.1;
+        }
+        Some(total)
+    };
+    let days = sum(days, &[('Y', 31_536_000.0), ('M', 2_592_000.0), ('W', 604_800.0), ('D', 86_400.0)])?;
+    Some(days + sum(time, &[('H', 3600.0), ('M', 60.0), ('S', 1.0)])?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::Date;

@@ -1,13 +1,12 @@
 //! What a document must be before it is kept, and before it is published. (`convoship.md` 2.1, 11)
 
-use std::collections::BTreeSet;
-
 use convengine_core::config::flow::{DocumentIssue, REFUSED, snapshot as of_document};
 use convengine_core::lint::flow::{self, Around};
 use serde_json::Value;
 
 use crate::drive::Host;
 use crate::settings::network::listed;
+use crate::store::assistant::secret;
 
 /// Most bytes of a document.
 pub const LARGEST: usize = 4 * 1024 * 1024;
@@ -19,9 +18,9 @@ pub const LARGEST: usize = 4 * 1024 * 1024;
 pub async fn issues(host: &Host, document: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
     // Another process may have taken up a secret just now.
     host.vault.follow(&host.readers, &host.secrets).await?;
+    let revoked = secret::revoked(&host.readers).await?;
     let (secrets, allowed) = (host.secrets.names(), listed(host.current.settings(), "outbound.allow"));
     crate::audit::derive::aside(move || {
-        let revoked = BTreeSet::new();
         let around = Around { secrets: Some(&secrets), revoked: &revoked, allowed: &allowed, ..Around::nothing() };
         let issues = flow::publish(&document, &around);
         (document, issues)

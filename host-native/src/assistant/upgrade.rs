@@ -73,6 +73,9 @@ pub struct DryRun {
     pub reask: u64,
     /// Those that stay on their version.
     pub stay: u64,
+    /// Those of them whose place cannot be mapped.
+    #[serde(skip)]
+    pub lost: u64,
 }
 
 impl DryRun {
@@ -97,8 +100,9 @@ impl DryRun {
             let to = Arc::clone(&to);
             let passages =
                 aside(move || pairs.iter().map(|(from, state)| passage(from.as_deref(), &to, state)).collect::<Vec<_>>()).await?;
-            for passage in passages {
+            for (passage, is_lost) in passages {
                 counted.sessions += 1;
+                counted.lost += u64::from(is_lost);
                 match passage {
                     Passage::Maps => counted.map += 1,
                     Passage::Reasks => counted.reask += 1,
@@ -112,17 +116,18 @@ impl DryRun {
     pub fn issue(&self) -> Option<DocumentIssue> {
         let of = self.sessions;
         let message = format!(
-            "of {of} open sessions {} go on where they stand, {} are asked again, {} stay on their version",
-            self.map, self.reask, self.stay
+            "of {of} open sessions {} go on where they stand, {} are asked again, {} stay on their version, {} of them because where they \
+             stand is gone",
+            self.map, self.reask, self.stay, self.lost
         );
         let fix = "declare in 'meta.migrations' where nodes and variables have gone, or let the sessions end";
-        (self.reask > 0).then(|| DocumentIssue::warning("Q010", "", message).fix(fix))
+        (self.reask + self.lost > 0).then(|| DocumentIssue::warning("Q010", "", message).fix(fix))
     }
 }
 
-fn passage(from: Option<&Config>, to: &Config, state: &Value) -> Passage {
-    match (from.and_then(|it| it.flow.as_deref()), to.flow.as_deref()) {
-        (Some(old), Some(new)) => migrate(old, new, &to.source()["flow"], &format!("sha256:{}", to.hash()), state).passage,
-        _ => Passage::Stays,
-    }
+/// How a session comes through, and whether it stays because where it stands is gone.
+fn passage(from: Option<&Config>, to: &Config, state: &Value) -> (Passage, bool) {
+    let (Some(old), Some(new)) = (from.and_then(|it| it.flow.as_deref()), to.flow.as_deref()) else { return (Passage::Stays, false) };
+    let found = migrate(old, new, &to.source()["flow"], &format!("sha256:{}", to.hash()), state);
+    (found.passage, found.is_lost)
 }

@@ -90,7 +90,7 @@ mod tests {
             assert_eq!(secrets.value("CRM").as_deref(), Some("second"));
             vault.refresh(pool, &secrets).await.expect("read");
             assert_eq!(secrets.value("CRM").as_deref(), Some("third"));
-            secret::delete(pool, "CRM").await.expect("gone");
+            secret::delete(pool, "CRM", 3).await.expect("gone");
             vault.follow(pool, &secrets).await.expect("read");
             assert_eq!(
                 (secrets.value("CRM"), secrets.scrub("first second third").into_owned()),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::access::{ROUTES, WITH_KEYS, call, key};
-use crate::flows::{JSON, changed, desk as document, is, send};
+use crate::flows::{JSON, changed, desk as document, is, send, with_desk};
 use crate::running::{ANYWHERE, Answer, Place, Server, WORDS_ALONE, one_line, orders, within};
 use crate::tools::{Service, desk};
 
@@ -205,6 +205,29 @@ fn no_route_and_no_log_shows_a_secret() {
     shown.push(server.log());
     let found: Vec<&String> = shown.iter().filter(|it| it.contains("unter2")).collect();
     assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_document_that_names_a_deleted_secret_is_told_so() {
+    let tool = json!([{"id": "find", "name": "Find", "kind": "http", "secrets": ["CRM_KEY"],
+        "request": {"method": "GET", "url": "https://crm.example.org", "headers": {"Authorization": "Bearer {{ secret.CRM_KEY }}"}}}]);
+    let (place, server) = with_desk(&changed(document("Desk"), &[("/tools", tool)]), &[]);
+    let said = || {
+        let answer = send(&server, "POST", "/v1/agents/desk/flow/validate-publish", &json!({})).json();
+        let mut codes: Vec<String> =
+            answer["issues"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap().to_owned()).collect();
+        codes.dedup();
+        codes
+    };
+    let keep = || send(&server, "POST", "/v1/secrets", &json!({"name": "CRM_KEY", "value": VALUE})).status;
+    let delete = || server.request("DELETE", "/v1/secrets/CRM_KEY", &[], "").status;
+    assert_eq!((delete(), said()), (404, vec!["V010".to_owned()]));
+    assert_eq!((keep(), keep(), said()), (201, 200, vec![]));
+    assert_eq!((delete(), delete(), said()), (204, 404, vec!["S002".to_owned()]));
+    assert_eq!(send(&server, "POST", "/v1/agents/desk/publish", &json!({})).status, 422);
+    assert_eq!(server.get("/v1/secrets").json(), json!({"secrets": []}));
+    assert!(!place.sql().everything().join("\n").contains("unter2"), "its name alone is kept");
+    assert_eq!((keep(), said()), (201, vec![]));
 }
 
 /// A server whose tools call a service with the secret `crm`, for which rows name one of the database.

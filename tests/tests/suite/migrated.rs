@@ -102,6 +102,22 @@ fn an_eager_session_begins_its_intent_again_where_its_node_is_gone() {
 }
 
 #[test]
+fn publishing_warns_of_sessions_that_stay_because_their_place_is_gone() {
+    for (policy, lost) in [("migrate_eager", true), ("pin", false)] {
+        let (_place, server) = with_desk(&version("One", policy), &[]);
+        publish(&server, &version("One", policy));
+        let session = waiting(&server, &deploy(&server, false));
+        let mut moved = renamed("Two", policy);
+        moved["meta"] = json!({"migrations": [{"from_hash": session.state(&server)["snapshot"], "unmappable": "stay_pinned"}]});
+        put(&server, &moved);
+        let validated = send(&server, "POST", "/v1/agents/desk/flow/validate-publish", &json!({})).json();
+        assert_eq!((&validated["ok"], &validated["migration"]), (&json!(true), &counts(1, 0, 0, 1)), "{policy}");
+        let codes: Vec<&Value> = validated["issues"].as_array().unwrap().iter().map(|it| &it["code"]).collect();
+        assert_eq!(codes, if lost { vec!["Q010"] } else { vec![] }, "{policy}");
+    }
+}
+
+#[test]
 fn a_beginning_that_is_asked_for_again_is_answered_once() {
     let (_place, server) = with_desk(&desk("One"), &[]);
     let id = "11111111-2222-4333-8444-555555555555";

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use crate::config::flow::document::Validation;
+use crate::text::date::seconds;
 use crate::text::decimal;
 use crate::text::regex::Regex;
 
@@ -36,23 +37,6 @@ fn compare(value: &Value, bound: &Value) -> Option<Ordering> {
         // Dates are ordered as their texts are.
         _ => Some(value.cmp(bound)),
     }
-}
-
-/// The length of an ISO 8601 duration; a month is 30 days and a year 365.
-fn seconds(text: &str) -> Option<f64> {
-    let rest = text.strip_prefix('P')?;
-    let (days, time) = rest.split_once('T').unwrap_or((rest, ""));
-    let sum = |text: &str, units: &[(char, f64)]| -> Option<f64> {
-        let mut total = 0.0;
-        for part in text.split_inclusive(|it: char| it.is_ascii_alphabetic()) {
-            let unit = part.chars().last()?;
-            let number: f64 = part.trim_end_matches(unit).parse().ok()?;
-            total += number * units.iter().find(|it| it.0 == unit)?.1;
-        }
-        Some(total)
-    };
-    let days = sum(days, &[('Y', 31_536_000.0), ('M', 2_592_000.0), ('W', 604_800.0), ('D', 86_400.0)])?;
-    Some(days + sum(time, &[('H', 3600.0), ('M', 60.0), ('S', 1.0)])?)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::ground::{Ground, Place};
 use super::service::class;
 use crate::config::flow::DocumentIssue;
-use crate::config::flow::document::{AgentData, AgentTool, Approval, FlowTool, NodeKind};
+use crate::config::flow::document::{AgentData, AgentTool, Approval, FlowTool, NodeKind, is_built_in};
 use crate::json::schema::JsonSchema;
 use crate::turn::Class;
 
@@ -42,7 +42,7 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
 }
 
 fn tools(ground: &Ground<'_>, data: &AgentData, place: &Place, found: &mut Vec<DocumentIssue>) {
-    let mut names: BTreeMap<String, &str> = BTreeMap::new();
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
     let known = |it: &AgentTool| ground.flow.tool(&it.tool);
     for (number, listed) in data.tools.iter().enumerate() {
         let place = place.at(&format!("/tools/{number}/tool"));
@@ -50,9 +50,11 @@ fn tools(ground: &Ground<'_>, data: &AgentData, place: &Place, found: &mut Vec<D
             found.push(place.error("A002", format!("there is no tool '{}'", listed.tool)).fix("name a tool of the document"));
             continue;
         };
-        if let Some(other) = names.insert(offered(tool), &tool.name) {
-            let message = format!("models know '{other}' and '{}' by one name, '{}'", tool.name, offered(tool));
-            found.push(place.clone().error("A003", message).fix("give the tools names that differ in letters or digits"));
+        let name = tool.offered();
+        let built_in = is_built_in(&name).then(|| "what every agent can call".to_owned());
+        if let Some(other) = names.insert(name.clone(), format!("the tool '{}'", tool.id)).or(built_in) {
+            let message = format!("models know {other} and the tool '{}' by one name, '{name}'", tool.id);
+            found.push(place.clone().error("A003", message).fix("give the tools ids that differ in letters or digits"));
         }
         let asks = match listed.approval {
             Some(Approval::Always) => true,
@@ -63,19 +65,13 @@ fn tools(ground: &Ground<'_>, data: &AgentData, place: &Place, found: &mut Vec<D
             let message = format!("'{}' is sensitive, and nobody is asked before the model calls it", tool.name);
             found.push(place.clone().error("A007", message).fix("set 'approval' to 'always'"));
         }
-        // What a tool answers may tell the model to call another one.
-        let untrusted = data.tools.iter().filter(|it| it.tool != listed.tool).filter_map(known).find(|it| !changes(it));
+        // What others answer may tell the model to call another one, whether asking them has changed anything or not.
+        let untrusted = data.tools.iter().filter(|it| it.tool != listed.tool).filter_map(known).find(|it| it.kind != "noop");
         if let Some(source) = untrusted.filter(|_| changes(tool) && !asks) {
             let message = format!("what '{}' answers can lead the model to call '{}', which changes something", source.name, tool.name);
             found.push(place.warning("A008", message).fix("set 'approval' to 'write'"));
         }
     }
-}
-
-/// The name by which models know a tool.
-fn offered(tool: &FlowTool) -> String {
-    let letter = |it: char| if it.is_ascii_alphanumeric() || it == '_' || it == '-' { it } else { '_' };
-    tool.name.chars().map(letter).collect()
 }
 
 fn changes(tool: &FlowTool) -> bool {

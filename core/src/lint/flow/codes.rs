@@ -53,7 +53,7 @@ pub const CODES: &[(&str, Weight, &str)] = &[
     ("E004", Warning, "an expression reads a variable that nothing has written"),
     ("E005", Warning, "a comparison with a value of another type"),
     ("E006", Warning, "a condition that does not depend on anything"),
-    ("E007", Error, "a condition in a form of old documents"),
+    ("E007", Error, "words of a message where assistants need a condition"),
     ("T001", Error, "a template that cannot be read"),
     ("T002", Error, "an unknown filter"),
     ("T003", Warning, "a template reads a variable that nothing has written"),

@@ -2,6 +2,7 @@
 
 use super::ground::{Chart, Ground};
 use super::wait::{self, Waits};
+use super::way;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{Node, NodeKind};
 
@@ -17,7 +18,7 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
     let mut lengths: Vec<Option<usize>> = vec![None; ground.charts.len()];
     for (number, chart) in ground.charts.iter().enumerate() {
         circles(chart, number, &waits, &changing, found);
-        let length = length(ground, &waits, &mut lengths, number);
+        let length = way::length(ground, &waits, &mut lengths, number);
         let place = chart.place();
         let message = || format!("a way of {length} nodes leads through '{}' without waiting for the user", chart.form.id);
         if length > MOST {
@@ -99,44 +100,6 @@ impl Changing {
     fn is(&self, graph: usize, node: usize) -> bool {
         self.0.get(graph).and_then(|it| it.get(node)).copied().unwrap_or_default()
     }
-}
-
-/// The nodes on the longest way through a graph on which nobody is certainly waited for, with those of the graphs that it calls.
-///
-/// The longest way that enters no node twice is hard to find, so a circle counts with all of its nodes: the graph of circles has none
-/// itself, and its longest way is found in one pass. A call of a graph that is being looked at already counts as one node.
-fn length(ground: &Ground<'_>, waits: &Waits, known: &mut [Option<usize>], graph: usize) -> usize {
-    // Callees come first, on a list and not on the stack.
-    let mut open = vec![(graph, false)];
-    while let Some((graph, callees_done)) = open.pop() {
-        let Some(chart) = ground.charts.get(graph) else { continue };
-        if callees_done {
-            let length = longest(ground, chart, graph, waits, known);
-            known.get_mut(graph).into_iter().for_each(|it| *it = Some(length));
-        } else if known.get(graph).is_some_and(Option::is_none) {
-            known.get_mut(graph).into_iter().for_each(|it| *it = Some(0));
-            open.push((graph, true));
-            open.extend(chart.form.nodes.iter().filter_map(|it| wait::callee(ground, it)).map(|it| (it, false)));
-        }
-    }
-    known.get(graph).copied().flatten().unwrap_or_default()
-}
-
-fn longest(ground: &Ground<'_>, chart: &Chart<'_>, graph: usize, waits: &Waits, known: &[Option<usize>]) -> usize {
-    let free = |at: usize| chart.is_reached(at) && !waits.must(graph, at);
-    let callee = |at: usize| chart.form.nodes.get(at).and_then(|it| wait::callee(ground, it));
-    let size = |at: usize| 1 + callee(at).and_then(|it| known.get(it).copied().flatten()).unwrap_or_default();
-    let components = components(&chart.next, free);
-    let mut of_node: Vec<Option<usize>> = vec![None; chart.next.len()];
-    let mut lengths: Vec<usize> = Vec::new();
-    // What a component leads to comes before it.
-    for (number, nodes) in components.iter().enumerate() {
-        nodes.iter().for_each(|it| of_node.get_mut(*it).into_iter().for_each(|of| *of = Some(number)));
-        let next = nodes.iter().flat_map(|it| chart.next.get(*it)).flatten().filter_map(|it| of_node.get(*it).copied().flatten());
-        let behind = next.filter(|it| *it != number).filter_map(|it| lengths.get(it)).max().copied().unwrap_or_default();
-        lengths.push(behind + nodes.iter().map(|it| size(*it)).sum::<usize>());
-    }
-    lengths.into_iter().max().unwrap_or_default()
 }
 
 /// The strongly connected components of some nodes, each behind those that it leads to. (Tarjan, without recursion)

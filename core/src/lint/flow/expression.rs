@@ -8,6 +8,7 @@ use super::variables::variable;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::ValueType;
 use crate::text::decimal;
+use crate::text::expr::is_words;
 use crate::text::path::Path;
 
 /// Words that a boolean is equal to.
@@ -18,13 +19,13 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
         match &spot.read {
             Read::Expr(Err(wrong)) => {
                 let fix = "correct the expression";
-                found.push(place.error(wrong.code, wrong.message.clone()).fix(fix));
+                found.push(place.clone().error(wrong.code, wrong.message.clone()).fix(fix));
+                if spot.kind == Kind::Condition && is_words(spot.source) {
+                    let message = format!("'{}' is searched for in what is said by workflows alone", spot.source.trim());
+                    found.push(place.error("E007", message).fix("write a comparison, as 'event.text contains \"refund\"'"));
+                }
             }
             Read::Expr(Ok(expr)) => {
-                if spot.kind == Kind::Condition && expr.is_legacy() {
-                    let message = format!("'{}' is a form of old documents, which looks for words in what is said", spot.source.trim());
-                    found.push(place.clone().error("E007", message).fix("write a comparison, as 'event.text contains \"refund\"'"));
-                }
                 for path in expr.reads().iter().filter(|it| it.first() == "secret") {
                     let message = format!("'{path}' cannot be read: secrets are known to the requests of tools alone");
                     found.push(place.clone().error("E002", message).fix("name it in a header of the request"));

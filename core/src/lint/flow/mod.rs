@@ -32,6 +32,7 @@ mod unavailable;
 mod value;
 mod variables;
 mod wait;
+mod way;
 
 use std::collections::{BTreeMap, BTreeSet};
 

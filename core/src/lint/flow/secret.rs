@@ -93,12 +93,15 @@ fn credential(text: &str) -> Option<&'static str> {
     let is_part = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.' | '+' | '/' | '=');
     let mut before = "";
     for token in text.split(|it: char| !is_part(it)).filter(|it| !it.is_empty()) {
-        let is_key = |(start, least): &(&str, usize)| token.strip_prefix(start).is_some_and(|it| it.len() >= *least && is_mixed(it));
-        if KEYS.iter().any(is_key) {
-            return Some("a key");
-        }
-        if token.starts_with("eyJ") && token.split('.').count() == 3 && token.split('.').all(|it| it.len() >= 10) {
-            return Some("a token");
+        // In addresses and forms it stands behind its name; keys and encodings have '=' at their end alone.
+        for part in token.split('=') {
+            let is_key = |(start, least): &(&str, usize)| part.strip_prefix(start).is_some_and(|it| it.len() >= *least && is_mixed(it));
+            if KEYS.iter().any(is_key) {
+                return Some("a key");
+            }
+            if part.starts_with("eyJ") && part.split('.').count() == 3 && part.split('.').all(|it| it.len() >= 10) {
+                return Some("a token");
+            }
         }
         if before.eq_ignore_ascii_case("bearer") && token.len() >= 20 && is_mixed(token) {
             return Some("a bearer token");
@@ -150,6 +153,9 @@ mod tests {
             "sk-abcdefghij0123456789",
             "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
             "token xoxb-1234567890-abc",
+            "https://shop.example.org/?key=AIzaSyA1234567890abcdefghijklmnopqrstuv",
+            "a=b&token=ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+            "token:ghp_abcdefghijklmnopqrstuvwxyz0123456789==",
             "AKIAABCDEFGHIJ012345",
             "AIzaSyA0123456789abcdefghijklmnopqrstuv",
             "Bearer abcdefghij0123456789",

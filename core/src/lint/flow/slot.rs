@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::ground::{Chart, Ground, Place};
+use super::wait::asks;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{EntityData, EntityForm, Node, NodeKind, OnError, Validation};
 use crate::entity::Entity;
+use crate::text::date::seconds;
 use crate::text::path::Path;
 use crate::text::regex::Regex;
 
@@ -23,21 +25,52 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
     for (at, entity) in ground.flow.document.entities.iter().enumerate() {
         of_document(&ground.listed("entities", at), entity, ground.flow.entity(&entity.id).as_ref(), found);
     }
-    let mut types: BTreeMap<&Path, (&str, &str)> = BTreeMap::new();
     for (chart, at, node) in ground.nodes() {
         let NodeKind::Entity(data) = &node.kind else { continue };
-        let place = chart.place_of(at).at("/data");
-        slot(ground, chart, node, data, &place, found);
-        match types.get(&data.variable) {
-            Some((other, first)) if *other != data.entity => {
-                let message = format!("'{first}' asks for '{}' as '{other}', and this node as '{}'", data.variable, data.entity);
+        slot(ground, chart, node, data, &chart.place_of(at).at("/data"), found);
+    }
+    let asked = asked(ground);
+    let mut types: BTreeMap<&Path, (&str, Option<&str>)> = BTreeMap::new();
+    for Asked { place, variable, entity, .. } in &asked {
+        match types.get(variable) {
+            Some((other, first)) if other != entity => {
+                let first = first.unwrap_or_default();
+                let message = format!("'{first}' asks for '{variable}' as '{other}', and here it is asked for as '{entity}'");
                 found.push(place.at("/entity").warning("N011", message).fix("ask for one type, or write to another variable"));
             }
             Some(_) => {}
-            None => _ = types.insert(&data.variable, (&data.entity, &node.name)),
+            None => _ = types.insert(variable, (entity, place.name.as_deref())),
         }
     }
-    sensitive(ground, found);
+    sensitive(ground, &asked, found);
+}
+
+/// A variable that is asked for: by a node, or by a parameter of an intent, which is asked for as by a node.
+struct Asked<'g> {
+    place: Place,
+    variable: &'g Path,
+    entity: &'g str,
+    redact: bool,
+}
+
+fn asked<'g>(ground: &Ground<'g>) -> Vec<Asked<'g>> {
+    let mut asked = Vec::new();
+    for (at, intent) in ground.flow.document.intents.iter().enumerate() {
+        for (number, it) in intent.parameters.iter().enumerate() {
+            // One for which a node of the intent's graph asks is not asked for itself.
+            if ground.chart(&intent.graph).is_none_or(|chart| !asks(chart, &it.variable)) {
+                let place = ground.listed("intents", at).at(&format!("/parameters/{number}"));
+                asked.push(Asked { place, variable: &it.variable, entity: &it.entity, redact: false });
+            }
+        }
+    }
+    for (chart, at, node) in ground.nodes() {
+        if let NodeKind::Entity(data) = &node.kind {
+            let place = chart.place_of(at).at("/data");
+            asked.push(Asked { place, variable: &data.variable, entity: &data.entity, redact: data.redact });
+        }
+    }
+    asked
 }
 
 /// Whether there is an entity of a name.
@@ -95,20 +128,25 @@ fn is_empty(rule: &Validation) -> bool {
     [bounds, lengths].contains(&Some(Ordering::Greater))
 }
 
-/// How two bounds stand to each other; durations are left aside, whose texts are not ordered as they are.
+/// How two bounds of one kind stand to each other.
 fn order(min: &Value, max: &Value) -> Option<Ordering> {
     let number = |it: &Value| crate::text::decimal::number_of(it.get("amount").unwrap_or(it)).and_then(|it| it.as_f64());
     if let (Some(min), Some(max)) = (number(min), number(max)) {
         return min.partial_cmp(&max);
     }
-    let date = |it: &Value| it.as_str().filter(|it| it.starts_with(|it: char| it.is_ascii_digit())).map(str::to_owned);
-    Some(date(min)?.cmp(&date(max)?))
+    let (min, max) = (min.as_str()?, max.as_str()?);
+    if let (Some(min), Some(max)) = (seconds(min), seconds(max)) {
+        return min.partial_cmp(&max);
+    }
+    // Dates are ordered as their texts are.
+    let is_date = |it: &str| it.starts_with(|it: char| it.is_ascii_digit());
+    (is_date(min) && is_date(max)).then(|| min.cmp(max))
 }
 
 /// Variables that look as if nobody should read them in a log.
-fn sensitive(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
+fn sensitive(ground: &Ground<'_>, asked: &[Asked<'_>], found: &mut Vec<DocumentIssue>) {
     let document = &ground.flow.document;
-    let fix = "set 'redact', so that its value stays out of logs and transcripts";
+    let fix = "declare it with 'redact', so that its value stays out of logs and transcripts";
     let message = |path: &Path| format!("'{path}' looks as if its value should not be shown to everybody");
     let redacted = |path: &Path| document.variables.iter().any(|it| it.redact && (path.within(&it.name) || it.name.within(path)));
     for (at, variable) in document.variables.iter().enumerate() {
@@ -119,11 +157,10 @@ fn sensitive(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
     }
     let declared: BTreeSet<&Path> = document.variables.iter().map(|it| &it.name).collect();
     let hidden: BTreeSet<&str> = document.entities.iter().filter(|it| it.redact).map(|it| it.id.as_str()).collect();
-    for (chart, at, node) in ground.nodes() {
-        let NodeKind::Entity(data) = &node.kind else { continue };
-        let is_hidden = data.redact || hidden.contains(data.entity.as_str()) || redacted(&data.variable);
-        if is_sensitive(&data.variable) && !is_hidden && !declared.contains(&data.variable) {
-            found.push(chart.place_of(at).at("/data/variable").warning("N012", message(&data.variable)).fix(fix));
+    for Asked { place, variable, entity, redact } in asked {
+        let is_hidden = *redact || hidden.contains(entity) || redacted(variable);
+        if is_sensitive(variable) && !is_hidden && !declared.contains(variable) {
+            found.push(place.at("/variable").warning("N012", message(variable)).fix(fix));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::ground::{Chart, Ground, reachable};
 use crate::config::flow::document::{Await, CallMode, EntityForParameter, Node, NodeKind};
+use crate::text::path::Path;
 
 /// What is known of the nodes of each graph; calls are followed into what they call.
 pub(super) struct Waits {
@@ -56,10 +57,12 @@ pub(super) fn callee(ground: &Ground<'_>, node: &Node) -> Option<usize> {
 
 /// The parameters of an intent that no node of its graph asks for itself.
 pub(super) fn open_parameters<'g>(ground: &Ground<'g>, chart: &Chart<'g>, intent: &str) -> Vec<&'g EntityForParameter> {
-    let asked = |it: &&EntityForParameter| {
-        chart.form.nodes.iter().any(|node| matches!(&node.kind, NodeKind::Entity(data) if data.variable == it.variable))
-    };
-    ground.flow.intent(intent).into_iter().flat_map(|it| &it.parameters).filter(|it| !asked(it)).collect()
+    ground.flow.intent(intent).into_iter().flat_map(|it| &it.parameters).filter(|it| !asks(chart, &it.variable)).collect()
+}
+
+/// Whether a node of a graph asks for a variable.
+pub(super) fn asks(chart: &Chart<'_>, variable: &Path) -> bool {
+    chart.form.nodes.iter().any(|node| matches!(&node.kind, NodeKind::Entity(data) if data.variable == *variable))
 }
 
 fn at(of: &[Vec<bool>], graph: usize, node: usize) -> bool {

@@ -129,11 +129,6 @@ impl Expr {
         self.0 == Form::Default
     }
 
-    /// Whether it is written in a form that is only read for old documents: `contains:text` or `var.path == some words`.
-    pub fn is_legacy(&self) -> bool {
-        matches!(self.0, Form::Said(_) | Form::Words(..))
-    }
-
     /// The paths that it reads.
     pub fn reads(&self) -> Vec<Path> {
         let mut paths = Vec::new();
@@ -177,6 +172,13 @@ impl Expr {
             Form::Node(node) => imply::comparisons(node),
         }
     }
+}
+
+/// Whether a text that is no expression holds words and no operators: workflows search for it in the user's last message.
+pub fn is_words(source: &str) -> bool {
+    let mut words = source.split_whitespace().peekable();
+    let is_word = |it: &str| it.chars().all(|it| it.is_alphanumeric() || it == '-') && it.contains(char::is_alphabetic);
+    words.peek().is_some() && words.all(|it| is_word(it) && !parse::WORDS.contains(&it))
 }
 
 /// A word that is no condition.

@@ -16,7 +16,7 @@ const DEPTH: u32 = 64;
 const MOST_BYTES: usize = 32 * 1024;
 
 /// Words that are operators and no variables.
-const WORDS: [&str; 9] = ["and", "or", "not", "in", "contains", "starts_with", "ends_with", "matches", "is"];
+pub(super) const WORDS: [&str; 9] = ["and", "or", "not", "in", "contains", "starts_with", "ends_with", "matches", "is"];
 
 /// Longer signs stand before their beginnings.
 const SIGNS: [(&str, Relation); 6] = [

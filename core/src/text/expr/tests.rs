@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Expr, NoValue};
+use super::{Expr, Form, NoValue, is_words};
 use crate::text::names::{Fixed, garbage};
 
 fn names() -> Fixed {
@@ -314,10 +314,14 @@ fn forms_are_told_apart() {
         ("n == 5", false, false),
     ] {
         if let Ok(expr) = Expr::parse(source) {
-            assert_eq!((expr.is_default(), expr.is_legacy()), (default, legacy), "{source}");
+            let is_legacy = matches!(expr.0, Form::Said(_) | Form::Words(..));
+            assert_eq!((expr.is_default(), is_legacy), (default, legacy), "{source}");
         } else {
             assert_eq!(source, "var.x == y != z");
         }
+    }
+    for (source, words) in [("refund", true), ("my e-mail", true), ("it is", false), ("5 6", false), ("a.b c", false), (" ", false)] {
+        assert_eq!(is_words(source), words, "{source}");
     }
     let workflow = |source: &str| Expr::parse_workflow(source).map(|it| it.holds(&names()));
     assert_eq!(workflow("my refund"), Ok(Ok(true)));

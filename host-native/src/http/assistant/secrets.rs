@@ -84,7 +84,7 @@ pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, name: Result<Path<S
     let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "there is no such secret: it may be gone already");
     let name = name.ok().map(|it| it.0).filter(|it| is_name(it)).ok_or_else(unknown)?;
     let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
-    if !secret::delete(&host.readers, &name).await.map_err(database)? {
+    if !secret::delete(&host.readers, &name, clock::now()).await.map_err(database)? {
         return Err(unknown());
     }
     host.vault.refresh(&host.readers, &host.secrets).await.map_err(database)?;

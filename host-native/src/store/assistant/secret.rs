@@ -1,6 +1,6 @@
 //! The secrets that assistants name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use convengine_core::turn::Millis;
 
@@ -17,13 +17,16 @@ pub struct Secret {
     pub updated_at: Millis,
 }
 
-/// Keeps a secret that is not there yet; answers whether that is so.
+/// Keeps a secret that is not there yet, or not any more; answers whether that is so.
 ///
 /// # Errors
 /// What the database says.
 pub async fn insert(pool: &Pool, secret: &Secret, value: &str) -> sqlx::Result<bool> {
-    let sql =
-        Statement::both("insert into cs_secret (name, value, prefix, updated_at) values ($1, $2, $3, $4) on conflict (name) do nothing");
+    let sql = Statement::both(
+        "insert into cs_secret (name, value, prefix, updated_at) values ($1, $2, $3, $4) on conflict (name) do update set
+           value = excluded.value, prefix = excluded.prefix, updated_at = excluded.updated_at, revoked_at = null
+         where cs_secret.revoked_at is not null",
+    );
     let values = [Value::Text(&secret.name), Value::Text(value), Value::Text(&secret.prefix), Value::Int(secret.updated_at)];
     Ok(pool.run(&sql, &values).await? > 0)
 }
@@ -33,18 +36,18 @@ pub async fn insert(pool: &Pool, secret: &Secret, value: &str) -> sqlx::Result<b
 /// # Errors
 /// What the database says.
 pub async fn replace(pool: &Pool, secret: &Secret, value: &str) -> sqlx::Result<bool> {
-    let sql = Statement::both("update cs_secret set value = $2, prefix = $3, updated_at = $4 where name = $1");
+    let sql = Statement::both("update cs_secret set value = $2, prefix = $3, updated_at = $4 where name = $1 and revoked_at is null");
     let values = [Value::Text(&secret.name), Value::Text(value), Value::Text(&secret.prefix), Value::Int(secret.updated_at)];
     Ok(pool.run(&sql, &values).await? > 0)
 }
 
-/// Lets go of a secret; answers whether there was one.
+/// Lets go of a secret, of which the name alone is kept; answers whether there was one.
 ///
 /// # Errors
 /// What the database says.
-pub async fn delete(pool: &Pool, name: &str) -> sqlx::Result<bool> {
-    let sql = Statement::both("delete from cs_secret where name = $1");
-    Ok(pool.run(&sql, &[Value::Text(name)]).await? > 0)
+pub async fn delete(pool: &Pool, name: &str, now: Millis) -> sqlx::Result<bool> {
+    let sql = Statement::both("update cs_secret set value = '', prefix = '', revoked_at = $2 where name = $1 and revoked_at is null");
+    Ok(pool.run(&sql, &[Value::Text(name), Value::Int(now)]).await? > 0)
 }
 
 /// All secrets by their names, without their values.
@@ -53,8 +56,8 @@ pub async fn delete(pool: &Pool, name: &str) -> sqlx::Result<bool> {
 /// What the database says.
 pub async fn all(pool: &Pool) -> sqlx::Result<Vec<Secret>> {
     let sql = Statement::of(
-        "select name, prefix, updated_at from cs_secret order by name",
-        "select name, prefix, updated_at from cs_secret order by name collate \"C\"",
+        "select name, prefix, updated_at from cs_secret where revoked_at is null order by name",
+        "select name, prefix, updated_at from cs_secret where revoked_at is null order by name collate \"C\"",
     );
     let secret = |it: &Row| Ok(Secret { name: it.text("name")?, prefix: it.text("prefix")?, updated_at: it.int("updated_at")? });
     pool.all(&sql, &[]).await?.iter().map(secret).collect()
@@ -65,8 +68,17 @@ pub async fn all(pool: &Pool) -> sqlx::Result<Vec<Secret>> {
 /// # Errors
 /// What the database says.
 pub async fn values(pool: &Pool) -> sqlx::Result<BTreeMap<String, String>> {
-    let sql = Statement::both("select name, value from cs_secret");
+    let sql = Statement::both("select name, value from cs_secret where revoked_at is null");
     pool.all(&sql, &[]).await?.iter().map(|it| Ok((it.text("name")?, it.text("value")?))).collect()
+}
+
+/// The names of those that there were.
+///
+/// # Errors
+/// What the database says.
+pub async fn revoked(pool: &Pool) -> sqlx::Result<BTreeSet<String>> {
+    let sql = Statement::both("select name from cs_secret where revoked_at is not null");
+    pool.all(&sql, &[]).await?.iter().map(|it| it.text("name")).collect()
 }
 
 #[cfg(test)]
@@ -87,8 +99,17 @@ mod tests {
             assert_eq!(all(pool).await.expect("secrets"), [secret("API", 3), secret("CRM", 2)]);
             let expected = [("API", "three"), ("CRM", "t\"wo'")].map(|it| (it.0.to_owned(), it.1.to_owned()));
             assert_eq!(values(pool).await.expect("values"), BTreeMap::from(expected));
-            assert!(delete(pool, "CRM").await.expect("an answer") && !delete(pool, "CRM").await.expect("an answer"));
-            assert_eq!(all(pool).await.expect("secrets").len(), 1);
+            assert!(delete(pool, "CRM", 4).await.expect("an answer") && !delete(pool, "CRM", 5).await.expect("an answer"));
+            assert!(!delete(pool, "NONE", 5).await.expect("an answer"));
+            assert_eq!(all(pool).await.expect("secrets"), [secret("API", 3)]);
+            assert_eq!(values(pool).await.expect("values").into_keys().collect::<Vec<_>>(), ["API"]);
+            assert_eq!(revoked(pool).await.expect("names"), BTreeSet::from(["CRM".to_owned()]));
+            let left = Statement::both("select name from cs_secret where name = 'CRM' and value = '' and prefix = '' and revoked_at = 4");
+            assert_eq!(pool.all(&left, &[]).await.expect("rows").len(), 1, "nothing of its value is kept");
+            assert!(!replace(pool, &secret("CRM", 6), "four").await.expect("an answer"), "it is gone");
+            assert!(insert(pool, &secret("CRM", 6), "four").await.expect("an answer"), "and comes back as a new one");
+            assert_eq!(all(pool).await.expect("secrets"), [secret("API", 3), secret("CRM", 6)]);
+            assert_eq!((values(pool).await.expect("values")["CRM"].as_str(), revoked(pool).await.expect("names").len()), ("four", 0));
         }
     }
 }

@@ -15,7 +15,7 @@ pub use node::{
     AgentData, AgentMemory, AgentOutput, AgentTool, Approval, Await, CallMode, EndData, FallbackData, FallbackOn, IntentData, MemoryReset,
     MessageData, Node, NodeKind, OnError, Selection, StartData, SubflowData,
 };
-pub use service::{FlowTool, OutputMap, RequestForm, Retry, ServiceData, ValueType};
+pub use service::{FINISH, FlowTool, OutputMap, REQUEST_HUMAN, RequestForm, Retry, ServiceData, ValueType, is_built_in};
 pub use slot::{Ask, EntityData, Validation};
 pub use text::{Condition, Filling, Formula, LocalizedText, Template};
 

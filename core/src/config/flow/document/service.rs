@@ -81,6 +81,15 @@ impl Default for Retry {
     }
 }
 
+/// The call by which an agent says that it is done.
+pub const FINISH: &str = "finish";
+
+/// The call by which it asks for a person.
+pub const REQUEST_HUMAN: &str = "request_human";
+
+/// Characters of a tool's name that providers take.
+const LONGEST_NAME: usize = 64;
+
 /// A tool of the document.
 #[derive(Debug, Clone)]
 pub struct FlowTool {
@@ -217,6 +226,17 @@ impl FlowTool {
             sensitive: of.flag("sensitive", false),
         }
     }
+
+    /// The name by which models know it: its id as providers take it.
+    pub fn offered(&self) -> String {
+        let plain = |it: char| if it.is_ascii_alphanumeric() || it == '_' || it == '-' { it } else { '_' };
+        self.id.chars().take(LONGEST_NAME).map(plain).collect()
+    }
+}
+
+/// Whether a call is one of those that every agent has.
+pub fn is_built_in(name: &str) -> bool {
+    [FINISH, REQUEST_HUMAN].contains(&name)
 }
 
 impl ServiceData {

@@ -6,18 +6,9 @@ use super::super::super::Walk;
 use super::super::super::fail::Failure;
 use super::super::attempt::{Tried, parsed, status_code, tries};
 use super::super::wire::{self, Call};
-use crate::config::flow::document::{AgentData, AgentTool, Approval, FlowTool, Node};
+use crate::config::flow::document::{AgentData, AgentTool, Approval, FINISH, FlowTool, Node, REQUEST_HUMAN, is_built_in};
 use crate::json::schema::JsonSchema;
 use crate::turn::{Class, LlmTool, LlmToolCall};
-
-/// The call by which an agent says that it is done.
-pub(super) const FINISH: &str = "finish";
-
-/// The call by which it asks for a person.
-pub(super) const REQUEST_HUMAN: &str = "request_human";
-
-/// Characters of a tool's name that providers take.
-const LONGEST_NAME: usize = 64;
 
 /// Calls of one answer that are looked at.
 const MOST_CALLS: usize = 32;
@@ -55,7 +46,7 @@ impl<'c> Walk<'c> {
     pub(super) fn agent_tools(&self, data: &AgentData) -> Vec<LlmTool> {
         let mut tools: Vec<LlmTool> = Vec::new();
         for tool in data.tools.iter().filter_map(|it| self.flow.tool(&it.tool)) {
-            let name = name_of(&tool.id);
+            let name = tool.offered();
             // Of two that are called the same only one can be called.
             if tools.iter().all(|it| it.name != name) && !is_built_in(&name) {
                 let description = if tool.description.is_empty() { &tool.name } else { &tool.description }.clone();
@@ -94,7 +85,7 @@ impl<'c> Walk<'c> {
             _ => {}
         }
         let tools = data.tools.iter().filter_map(|it| Some((it, self.flow.tool(&it.tool)?)));
-        let mut fitting = tools.filter(|it| name_of(&it.1.id) == call.name || it.1.id == call.name);
+        let mut fitting = tools.filter(|it| it.1.offered() == call.name || it.1.id == call.name);
         let Some((listed, tool)) = fitting.next() else {
             return Judged::Wrong(failed("unknown_tool", "there is no tool of this name"));
         };
@@ -160,11 +151,6 @@ pub(super) fn breach(tool: &FlowTool, args: &Value) -> Option<String> {
     }
 }
 
-/// Whether a call is one of those that every agent has.
-pub(super) fn is_built_in(name: &str) -> bool {
-    [FINISH, REQUEST_HUMAN].contains(&name)
-}
-
 fn needs_approval(listed: &AgentTool, tool: &FlowTool) -> bool {
     let of_node = match listed.approval {
         Some(Approval::Always) => true,
@@ -172,12 +158,6 @@ fn needs_approval(listed: &AgentTool, tool: &FlowTool) -> bool {
         Some(Approval::Never) | None => false,
     };
     of_node || tool.sensitive
-}
-
-/// A tool's name as providers take it.
-fn name_of(id: &str) -> String {
-    let plain = |it: char| if it.is_ascii_alphanumeric() || it == '_' || it == '-' { it } else { '_' };
-    id.chars().take(LONGEST_NAME).map(plain).collect()
 }
 
 /// The calls of an answer, each with an id of its own; those that every agent has come last, because they end the stay.
@@ -235,6 +215,5 @@ mod tests {
         let told = told_apart(vec![call("a", FINISH), call("a", "x"), call("", "y")], "3_1");
         let shown: Vec<_> = told.iter().map(|it| (it.id.as_str(), it.name.as_str())).collect();
         assert_eq!(shown, [("call_3_1_2", "x"), ("call_3_1_3", "y"), ("a", FINISH)]);
-        assert_eq!(name_of("crm.find-user"), "crm_find-user");
     }
 }

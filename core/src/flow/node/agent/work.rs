@@ -6,9 +6,9 @@ use super::super::super::Walk;
 use super::super::super::fail::Failure;
 use super::super::attempt::{Tried, tries};
 use super::super::wire;
-use super::tools::{FINISH, Judged, Ready, content, failed, is_built_in};
+use super::tools::{Judged, Ready, content, failed};
 use super::{Stay, Then};
-use crate::config::flow::document::{AgentData, AgentOutput, FlowTool};
+use crate::config::flow::document::{AgentData, AgentOutput, FINISH, FlowTool, is_built_in};
 use crate::json::schema::JsonSchema;
 use crate::turn::{Class, LlmMessage, LlmToolCall, Pending, together};
 

@@ -55,6 +55,58 @@ fn a_large_document_is_checked() {
     assert_eq!(issues.len(), 333);
 }
 
+/// The help with nodes that are numbered, and edges between them; the first is its intent.
+fn numbered(count: usize, edges: &[(usize, usize)]) -> Value {
+    let node = |at: usize| match at {
+        0 => json!({"id": "n0", "type": "intent", "name": "Help", "data": {"intent_id": "help"}}),
+        1 => json!({"id": "n1", "type": "end", "name": "End", "data": {}}),
+        _ => json!({"id": format!("n{at}"), "type": "router", "name": format!("n{at}"), "data": {}}),
+    };
+    let edge = |(number, (from, to)): (usize, &(usize, usize))| {
+        let condition = json!({"expr": format!("session.total == {number}")});
+        json!({"id": format!("e{number}"), "source": format!("n{from}"), "target": format!("n{to}"), "condition": condition})
+    };
+    let nodes: Vec<Value> = (0..count).map(node).collect();
+    let edges: Vec<Value> = edges.iter().enumerate().map(edge).collect();
+    changed(shop(), &[("/graphs/3/entry", json!("n0")), ("/graphs/3/nodes", json!(nodes)), ("/graphs/3/edges", json!(edges))])
+}
+
+#[test]
+fn a_way_enters_no_node_twice() {
+    let long = |count: usize, edges: &[(usize, usize)]| {
+        let found = said_of(&numbered(count, edges)).into_iter().find(|it| ["G014", "G015"].contains(&it.code));
+        found.map(|it| (it.code, it.message.split(' ').nth(3).unwrap().to_owned()))
+    };
+    let way = |code: &'static str, length: usize| Some((code, length.to_string()));
+    // One that leads to all others, which lead back: a way has one of them before it and one behind.
+    let star: Vec<(usize, usize)> = [(0, 2), (2, 1)].into_iter().chain((3..73).flat_map(|it| [(2, it), (it, 2)])).collect();
+    assert_eq!(long(73, &star), None);
+    // A circle is as long as it is, whatever short cuts there are, and wherever one leaves it.
+    let round = |count: usize| (2..count).map(move |it| (it, if it + 1 < count { it + 1 } else { 2 }));
+    let circle =
+        |count: usize, more: &[(usize, usize)]| long(count, &more.iter().copied().chain([(0, 2)]).chain(round(count)).collect::<Vec<_>>());
+    assert_eq!(circle(65 + 2, &[]), way("G015", 66));
+    assert_eq!(circle(65 + 2, &[(2, 40), (66, 1)]), way("G015", 67));
+    assert_eq!((circle(45 + 2, &[]), circle(50 + 2, &[(30, 1)])), (None, way("G014", 51)));
+    // Circles one behind the other.
+    let two: Vec<(usize, usize)> =
+        [(0, 2), (31, 32), (61, 1), (31, 2), (61, 32)].into_iter().chain((2..61).map(|it| (it, it + 1))).collect();
+    assert_eq!(long(62, &two), way("G014", 62));
+}
+
+#[test]
+fn ways_through_many_circles_are_looked_for_with_little_effort() {
+    let edges: Vec<(usize, usize)> =
+        (2..1000).flat_map(|it| [1, 7, 31, 200].map(|step| (it, 2 + (it - 2 + step) % 998))).chain([(0, 2), (2, 1)]).take(4000).collect();
+    let document = numbered(1000, &edges);
+    let flow = Flow::compile(&document).unwrap();
+    let around = Around::nothing();
+    let ground = Ground::of(&document, &flow, &around);
+    let mut found = Vec::new();
+    cycle::check(&ground, &mut found);
+    assert!(found.iter().any(|it| it.code == "G015"), "{found:#?}");
+}
+
 #[test]
 fn a_call_that_waits_is_no_circle_and_one_that_does_not_is_part_of_the_way() {
     let circle = |data: Value| {

@@ -59,6 +59,7 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/settings/knowledge_fallback", json!(true))], "U002", "/settings/knowledge_fallback"),
         (long(50), "G014", "/graphs/3"),
         (long(70), "G015", "/graphs/3"),
+        (circle(65), "G015", "/graphs/3"),
     ]
 }
 
@@ -73,6 +74,12 @@ fn long(count: usize) -> Vec<super::Change> {
     }
     nodes.push(json!({"id": format!("n{count}"), "type": "end", "name": "Over", "data": {}}));
     vec![("/graphs/3/nodes", json!(nodes)), ("/graphs/3/edges", json!(edges))]
+}
+
+/// The same, and the last of them leads back to the first.
+fn circle(count: usize) -> Vec<super::Change> {
+    let back = json!({"id": "back", "source": format!("n{}", count - 1), "target": "n0"});
+    and(long(count), &[("/graphs/3/edges/-", back)])
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::bases::{condition, request, text};
-use super::{Case, Change, check};
+use super::{Case, Change, changed, check, codes, shop};
 
 const IF: &str = "/graphs/1/edges/5/condition/expr";
 const TEXT: &str = "/graphs/1/nodes/4/data/blocks/0/text";
@@ -21,7 +21,9 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/graphs/3/nodes/1/data/exit_when", json!("nothing is set"))], "E004", "/graphs/3/nodes/1/data/exit_when"),
         (condition("session.total == 'many'"), "E005", IF),
         (condition("session.price == true"), "E005", IF),
-        (condition("contains:shirt"), "E007", IF),
+        (condition("refund please"), "E001", IF),
+        (condition("refund please"), "E007", IF),
+        (condition("refund"), "E007", IF),
         (text("{{ session. }}"), "T001", TEXT),
         (text("{{ session.price | upside }}"), "T002", TEXT),
         (text("{{ session.prise }}"), "T003", TEXT),
@@ -36,6 +38,12 @@ pub(super) fn cases() -> Vec<Case> {
             "S001",
             "/graphs/1/nodes/1/data/prompt",
         ),
+        (
+            vec![("/tools/1/request/url", json!("https://shop.example.org/?key=AIzaSyA1234567890abcdefghijklmnopqrstuv"))],
+            "S001",
+            "/tools/1/request/url",
+        ),
+        (vec![("/tools/1/request/body", json!("token=ghp_abcdefghijklmnopqrstuvwxyz0123456789"))], "S001", "/tools/1/request/body"),
         (header("X-Api-Key", "0123456789abcdef0123456789abcdef"), "S001", "/graphs/3/nodes/1/data/request/headers/X-Api-Key"),
         (header("Authorization", "Bearer short-token"), "S001", "/graphs/3/nodes/1/data/request/headers/Authorization"),
         (vec![("/tools/0/secrets/-", json!("OLD_KEY"))], "S002", "/tools/0/secrets/1"),
@@ -53,6 +61,15 @@ fn late() -> Vec<Change> {
         ("/graphs/0/edges/-", json!({"id": "r2", "source": "say", "target": "set"})),
         ("/graphs/0/edges/-", json!({"id": "r3", "source": "set", "target": "idle"})),
     ]
+}
+
+#[test]
+fn forms_that_assistants_read_pass() {
+    for source in ["contains:shirt", "var.price == two words", "var.price == 5"] {
+        let found = codes(&changed(shop(), &condition(source)));
+        assert!(found.iter().all(|it| it.0 == "E005"), "{source}: {found:?}");
+    }
+    assert!(codes(&changed(shop(), &condition("session.price >"))).iter().all(|it| it.0 != "E007"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::bases::{and, script, with_node};
-use super::{Case, check};
+use super::{Case, Change, changed, check, codes, shop};
 
 /// Intents, entities, scripts, knowledge, agents and people.
 pub(super) fn cases() -> Vec<Case> {
@@ -36,6 +36,11 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/graphs/1/nodes/1/data/reprompt/1", json!("-"))], "N008", "/graphs/1/nodes/1"),
         (vec![("/graphs/1/nodes/1/data/validation/0/min_length", json!(10))], "N009", "/graphs/1/nodes/1/data/validation/0"),
         (vec![("/graphs/1/nodes/1/data/validation/-", json!({"min": 5, "max": "4"}))], "N009", "/graphs/1/nodes/1/data/validation/1"),
+        (
+            vec![("/graphs/1/nodes/1/data/validation/-", json!({"min": "PT2H", "max": "PT90M"}))],
+            "N009",
+            "/graphs/1/nodes/1/data/validation/1",
+        ),
         (vec![("/graphs/1/nodes/1/data/buttons/0/value", json!("huge"))], "N010", "/graphs/1/nodes/1/data/buttons/0/value"),
         (vec![("/graphs/1/nodes/1/data/buttons/1/label", json!("Huge"))], "N010", "/graphs/1/nodes/1/data/buttons/1/label"),
         (
@@ -49,9 +54,35 @@ pub(super) fn cases() -> Vec<Case> {
             "/graphs/3/nodes/1/data/variable",
         ),
         (vec![("/variables/-", json!({"name": "user.pin", "type": "string", "default": ""}))], "N012", "/variables/2"),
+        (vec![parameter("pin", "@string")], "N012", "/intents/0/parameters/1/variable"),
+        (vec![parameter("colour", "@number")], "N011", "/intents/0/parameters/1/entity"),
+        (
+            with_node("entity", "out", json!({"variable": "colour", "entity": "@number", "prompt": "?"})),
+            "N011",
+            "/graphs/3/nodes/1/data/entity",
+        ),
     ];
     cases.extend(others());
     cases
+}
+
+/// A further parameter of the intent that has one.
+fn parameter(variable: &str, entity: &str) -> Change {
+    ("/intents/0/parameters/-", json!({"variable": variable, "entity": entity, "prompt": "?", "reprompt": ["?"]}))
+}
+
+/// The tools by other ids, and called alike, and the agent that has them.
+fn tools(first: &str, second: &str) -> Vec<Change> {
+    vec![
+        ("/tools/0/id", json!(first)),
+        ("/tools/0/name", json!("Get X")),
+        ("/tools/1/id", json!(second)),
+        ("/tools/1/name", json!("Get.X")),
+        ("/graphs/3/nodes/1/data/tools/0/tool", json!(first)),
+        ("/graphs/3/nodes/1/data/tools/1/tool", json!(second)),
+        ("/graphs/1/nodes/2/data/tool_id", json!(first)),
+        ("/graphs/2/nodes/1/data/tool_id", json!(second)),
+    ]
 }
 
 fn others() -> Vec<Case> {
@@ -76,10 +107,17 @@ fn others() -> Vec<Case> {
         (search(json!({"query": {"from": ["last_user"]}})), "K005", "/graphs/3/nodes/1"),
         (vec![("/graphs/3/nodes/1/data/instructions", json!(" "))], "A001", "/graphs/3/nodes/1/data/instructions"),
         (vec![("/graphs/3/nodes/1/data/tools/0/tool", json!("none"))], "A002", "/graphs/3/nodes/1/data/tools/0/tool"),
-        (vec![("/tools/0/name", json!("Or.er")), ("/tools/1/name", json!("Or er"))], "A003", "/graphs/3/nodes/1/data/tools/1/tool"),
+        (tools("or.er", "or_er"), "A003", "/graphs/3/nodes/1/data/tools/1/tool"),
+        (tools("finish", "order"), "A003", "/graphs/3/nodes/1/data/tools/0/tool"),
+        (tools("price", "request_human"), "A003", "/graphs/3/nodes/1/data/tools/1/tool"),
         (vec![("/graphs/3/nodes/1/data/model", json!("slow"))], "A005", "/graphs/3/nodes/1/data/model"),
         (vec![("/tools/0/sensitive", json!(true))], "A007", "/graphs/3/nodes/1/data/tools/0/tool"),
         (vec![("/graphs/3/nodes/1/data/tools/1/approval", json!("never"))], "A008", "/graphs/3/nodes/1/data/tools/1/tool"),
+        (
+            vec![("/tools/0/request/method", json!("POST")), ("/graphs/3/nodes/1/data/tools/1/approval", json!("never"))],
+            "A008",
+            "/graphs/3/nodes/1/data/tools/1/tool",
+        ),
         (vec![("/graphs/3/nodes/1/data/output/schema", json!({"type": "text"}))], "A009", "/graphs/3/nodes/1/data/output/schema"),
         (vec![("/graphs/3/nodes/1/data/memory", json!({"max_chars": 9_000_000}))], "A010", "/graphs/3/nodes/1/data/memory/max_chars"),
         (handoff(json!({})), "H001", "/graphs/3/nodes/1"),
@@ -89,6 +127,21 @@ fn others() -> Vec<Case> {
         (script("x = 1"), "U001", "/graphs/3/nodes/1/type"),
         (search(json!({"query": {"from": ["last_user"]}})), "U001", "/graphs/3/nodes/1/type"),
     ]
+}
+
+#[test]
+fn parameters_are_asked_for_as_by_nodes() {
+    // A node asks for it, so that the parameter does not.
+    assert_eq!(codes(&changed(shop(), &[parameter("order.size", "@number")])), []);
+    let hidden = ("/variables/-", json!({"name": "pin", "type": "string", "redact": true}));
+    assert_eq!(codes(&changed(shop(), &[parameter("pin", "@string"), hidden])), []);
+    let fitting = ("/graphs/1/nodes/1/data/validation/-", json!({"min": "PT45M", "max": "PT1H"}));
+    assert_eq!(codes(&changed(shop(), &[fitting])), []);
+}
+
+#[test]
+fn tools_that_are_called_alike_are_known_by_their_ids() {
+    assert_eq!(codes(&changed(shop(), &tools("one", "two"))), []);
 }
 
 #[test]
