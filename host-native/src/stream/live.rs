@@ -1,6 +1,6 @@
 //! What the caller of a turn is told while it runs, when the answer to the call is a stream.
 
-use convengine_core::turn::{Answer, Completion, Effect, Notice, Request};
+use convengine_core::turn::{Answer, Completion, Effect, EffectId, Notice, Request};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -11,6 +11,13 @@ pub enum Told {
     Notice(Notice),
     /// That it asks for an effect, or was answered.
     Effect(Value),
+    /// A piece of what a model says to an effect; without a text, that its pieces so far do not count.
+    Token {
+        /// The effect.
+        effect: EffectId,
+        /// The piece.
+        text: Option<String>,
+    },
 }
 
 /// The ear of a caller; one who has gone hears nothing, and the turn goes on.
@@ -36,6 +43,11 @@ impl Ear {
             told.insert("purpose".to_owned(), json!(request.purpose));
         }
         let _ = self.0.send(Told::Effect(told));
+    }
+
+    /// Tells a piece of what a model says; without a text, that its pieces so far do not count: the model is asked again.
+    pub fn token(&self, effect: EffectId, text: Option<&str>) {
+        let _ = self.0.send(Told::Token { effect, text: text.map(str::to_owned) });
     }
 
     /// Tells that an effect was answered; not what.

@@ -1,10 +1,11 @@
-//! What a model says while it says it: for listeners alone, neither numbered nor stored nor part of a replay.
+//! What a model says while it says it: for listeners and callers alone, neither numbered nor stored nor part of a replay.
 
 use std::sync::Arc;
 
 use convengine_core::turn::{Effect, EffectId};
 
 use super::chunk::Chunk;
+use super::live::Ear;
 use super::{Streams, event};
 
 /// The voice of one effect.
@@ -14,14 +15,20 @@ pub struct Tokens {
     conversation: String,
     turn: String,
     effect: EffectId,
+    /// The caller of the turn, who hears it beside those who listen.
+    ear: Option<Ear>,
 }
 
 impl Tokens {
     /// The voice of an effect whose answer may be shown while it is made.
-    pub(super) fn of(streams: &Arc<Streams>, conversation: &str, turn: &str, effect: &Effect) -> Option<Tokens> {
-        let voice =
-            || Tokens { streams: Arc::clone(streams), conversation: conversation.to_owned(), turn: turn.to_owned(), effect: effect.id };
-        effect.stream.then(voice)
+    pub(super) fn of(streams: &Arc<Streams>, conversation: &str, turn: &str, effect: &Effect, ear: Option<&Ear>) -> Option<Tokens> {
+        effect.stream.then(|| Tokens {
+            streams: Arc::clone(streams),
+            conversation: conversation.to_owned(),
+            turn: turn.to_owned(),
+            effect: effect.id,
+            ear: ear.cloned(),
+        })
     }
 
     /// Sends the next piece of the answer.
@@ -35,6 +42,9 @@ impl Tokens {
     }
 
     fn send(&self, text: Option<&str>) {
+        if let Some(ear) = &self.ear {
+            ear.token(self.effect, text);
+        }
         if self.streams.is_heard(&self.conversation) {
             let mut wire = String::new();
             event::token(&mut wire, &self.turn, self.effect.0, text);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use convengine_core::turn::{Completion, Effect, Millis, Notice, Outcome, TurnInput, Write};
+use convengine_core::turn::{Completion, Effect, Millis, Notice, Outcome, ProgramRef, TurnInput, Write};
 use serde_json::{Value, json};
 
 use super::chunk::Chunk;
@@ -24,6 +24,8 @@ pub struct Told<'s> {
     streams: &'s Arc<Streams>,
     conversation: String,
     turn: Arc<str>,
+    /// Whether it is a turn of an assistant.
+    of_flow: bool,
     said: Said,
     count: usize,
     total: Millis,
@@ -35,7 +37,8 @@ impl<'s> Told<'s> {
     /// A turn that has said nothing yet.
     pub fn of(streams: &'s Arc<Streams>, input: &TurnInput) -> Self {
         let turn = Arc::from(input.turn.as_str());
-        Told { streams, conversation: input.conversation.clone(), turn, said: Said::default(), count: 0, total: 0, ear: None }
+        let (conversation, of_flow) = (input.conversation.clone(), input.program == ProgramRef::Flow);
+        Told { streams, conversation, turn, of_flow, said: Said::default(), count: 0, total: 0, ear: None }
     }
 
     /// The same with a caller who hears it.
@@ -88,9 +91,11 @@ impl<'s> Told<'s> {
         self.total = total;
     }
 
-    /// The voice of an effect of the turn, when listeners may hear it.
+    /// The voice of an effect of the turn, when its caller or listeners may hear it.
     pub fn tokens(&self, effect: &Effect) -> Option<Tokens> {
-        Tokens::of(self.streams, &self.conversation, &self.turn, effect)
+        // Most calls of assistants are answered with one object: nobody hears pieces then, and the model is asked for the whole.
+        let heard = !self.of_flow || self.ear.is_some() || self.streams.is_heard(&self.conversation);
+        Tokens::of(self.streams, &self.conversation, &self.turn, effect, self.ear.as_ref()).filter(|_| heard)
     }
 
     /// Sends the last slice of a turn that is stored, and the event on which clients take progress texts away, when the turn's own
@@ -142,7 +147,8 @@ pub(super) fn closing(outcome: &Outcome) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use convengine_core::turn::{Loaded, NoticeBody, ProgramRef, UserEvent};
+    use crate::stream::live;
+    use convengine_core::turn::{Class, EffectId, LlmMode, LlmRequest, Loaded, NoticeBody, Request, UserEvent};
     use std::task::{Context, Poll, Waker};
 
     fn input() -> TurnInput {
@@ -202,5 +208,39 @@ mod tests {
         assert_eq!(ids, ["t:0", "t:1"]);
         drop(told);
         assert!(streams.told_so_far("c").is_none());
+    }
+
+    #[test]
+    fn pieces_of_assistants_are_for_who_hears_them() {
+        let streams = Arc::new(Streams::default());
+        let input = |program| TurnInput { program, ..input() };
+        let request: Request = LlmRequest {
+            purpose: "agent".to_owned(),
+            mode: LlmMode::Text,
+            system: String::new(),
+            user: String::new(),
+            hint: None,
+            schema: None,
+            context: Value::Null,
+            user_text: String::new(),
+            dialogue: None,
+        }
+        .into();
+        let (id, key) = (EffectId(2), "t/2".to_owned());
+        let effect = Effect { id, key, class: Class::Read, deadline_ms: 1, stream: true, repeatable: true, request };
+        assert!(Told::of(&streams, &input(ProgramRef::PipelineV1)).tokens(&effect).is_some(), "tables are asked in pieces as ever");
+        let flow = || Told::of(&streams, &input(ProgramRef::Flow));
+        assert!(flow().tokens(&effect).is_none(), "nobody hears them");
+        let (ear, mut heard) = Ear::open();
+        let tokens = flow().to(Some(ear)).tokens(&effect).expect("its caller hears them");
+        tokens.delta("a");
+        tokens.reset();
+        for text in [Some("a".to_owned()), None] {
+            assert_eq!(heard.try_recv(), Ok(live::Told::Token { effect: id, text }));
+        }
+        let unseen = Effect { stream: false, ..effect.clone() };
+        assert!(flow().to(Some(Ear::open().0)).tokens(&unseen).is_none(), "it is not for users");
+        let _listener = streams.subscribe("c");
+        assert!(flow().tokens(&effect).is_some());
     }
 }

@@ -51,6 +51,7 @@ mod simulator;
 mod snapshots;
 mod soak;
 mod spending;
+mod spoken;
 mod stomp;
 mod stream;
 mod talks;

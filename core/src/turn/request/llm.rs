@@ -33,7 +33,7 @@ pub const PURPOSES: [&str; 19] = [
 const DEADLINE_MS: u32 = 60_000;
 
 /// The calls whose text the user reads as it stands.
-const READ_BY_USERS: [&str; 1] = ["response_text"];
+const READ_BY_USERS: [&str; 2] = ["response_text", "agent"];
 
 /// How the answer is constrained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -183,5 +183,18 @@ impl Operation for LlmRequest {
 
     fn output(reply: Reply) -> Option<LlmReply> {
         if let Reply::Llm(reply) = reply { Some(reply) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_users_read_as_it_stands_may_be_shown_while_it_is_made() {
+        let of = |purpose: &str, mode| LlmRequest { purpose: purpose.to_owned(), mode, ..LlmRequest::embedding("x") };
+        let shown = |mode| PURPOSES.into_iter().filter(|it| of(it, mode).streams()).collect::<Vec<_>>();
+        assert_eq!(shown(LlmMode::Text), ["response_text", "agent"]);
+        assert!(shown(LlmMode::Json).is_empty() && shown(LlmMode::JsonStrict).is_empty());
     }
 }

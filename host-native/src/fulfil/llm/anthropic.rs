@@ -92,16 +92,32 @@ pub fn whole(call: &Call<'_>, body: &Value) -> Result<Said, Failed> {
 /// It reports an error, or is no JSON.
 pub fn part(call: &Call<'_>, said: &mut Said, data: &str) -> Result<(), Failed> {
     let body: Value = serde_json::from_str(data).map_err(Failed::unreadable)?;
-    let is_tool = tool(call).is_some();
+    let (is_text, calls) = (tool(call).is_none(), call.dialogue().is_some());
+    let place = || body.get("index").and_then(Value::as_u64).unwrap_or_default();
     match body.get("type").and_then(Value::as_str) {
         Some("message_start") => {
             said.by(body.pointer("/message/model"));
             usage(said, body.pointer("/message/usage"));
         }
-        Some("content_block_start") if !is_tool => said.text.push_str(text(body.pointer("/content_block/text"))),
+        Some("content_block_start") => {
+            if is_text {
+                said.text.push_str(text(body.pointer("/content_block/text")));
+            }
+            let block = body.get("content_block").filter(|it| calls && it.get("type") == Some(&json!("tool_use")));
+            if let Some(block) = block {
+                said.calls.begin(place(), block);
+            }
+        }
         Some("content_block_delta") => {
-            let member = if is_tool { "/delta/partial_json" } else { "/delta/text" };
-            said.text.push_str(text(body.pointer(member)));
+            let json = text(body.pointer("/delta/partial_json"));
+            if is_text {
+                said.text.push_str(text(body.pointer("/delta/text")));
+            }
+            if calls {
+                said.calls.go_on(place(), json);
+            } else if !is_text {
+                said.text.push_str(json);
+            }
         }
         Some("message_delta") => {
             usage(said, body.get("usage"));
@@ -109,9 +125,10 @@ pub fn part(call: &Call<'_>, said: &mut Said, data: &str) -> Result<(), Failed> 
         }
         Some("message_stop") => {
             // A tool without arguments is called without a piece of them.
-            if is_tool && said.text.is_empty() {
+            if !is_text && !calls && said.text.is_empty() {
                 said.text.push_str("{}");
             }
+            said.tool_calls = said.calls.end();
             said.complete = true;
         }
         Some("error") => return Err(Failed::reported(&body)),

@@ -84,14 +84,18 @@ pub fn used(block: &Value) -> LlmToolCall {
 
 fn call(outer: &Value, inner: &Value, arguments: &str) -> LlmToolCall {
     let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let arguments = match inner.get(arguments) {
+    LlmToolCall { id: text(outer, "id"), name: text(inner, "name"), arguments: self::arguments(inner.get(arguments)) }
+}
+
+/// Reads the arguments of a call: as JSON text, or as they are.
+pub fn arguments(value: Option<&Value>) -> Value {
+    match value {
         None | Some(Value::Null) => json!({}),
         Some(Value::String(written)) if written.trim().is_empty() => json!({}),
         // What is no JSON is left to the core, which tells the model.
         Some(Value::String(written)) => serde_json::from_str(written).unwrap_or_else(|_| json!(written)),
         Some(other) => other.clone(),
-    };
-    LlmToolCall { id: text(outer, "id"), name: text(inner, "name"), arguments }
+    }
 }
 
 fn in_front(system: &str) -> impl Iterator<Item = Value> {

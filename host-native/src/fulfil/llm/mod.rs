@@ -1,6 +1,7 @@
 //! Language models: who answers which call, who is asked when nobody does, and what may leave of the answers.
 
 mod anthropic;
+mod calls;
 mod choice;
 mod deltas;
 mod dialogue;

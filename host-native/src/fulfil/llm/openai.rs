@@ -61,6 +61,7 @@ pub fn whole(body: &Value) -> Result<Said, Failed> {
 /// It reports an error, or is no JSON.
 pub fn part(said: &mut Said, data: &str) -> Result<(), Failed> {
     if data.trim() == "[DONE]" {
+        said.tool_calls = said.calls.end();
         said.complete = true;
         return Ok(());
     }
@@ -82,9 +83,12 @@ fn take(said: &mut Said, body: &Value, message: &str) -> Result<(), Failed> {
     let text = |member: &str| choice.get(message).and_then(|it| it.get(member)).and_then(Value::as_str).unwrap_or_default();
     said.text.push_str(text("content"));
     said.refusal.push_str(text("refusal"));
-    // Pieces of calls are not put together: who calls tools is not listened to.
-    if message == "message" {
-        said.tool_calls = dialogue::called(choice.get(message));
+    let message = choice.get(message);
+    if said.complete {
+        said.tool_calls = dialogue::called(message);
+    } else {
+        let pieces = message.and_then(|it| it.get("tool_calls")).and_then(Value::as_array);
+        pieces.into_iter().flatten().for_each(|it| said.calls.of_openai(it));
     }
     match choice.get("finish_reason").and_then(Value::as_str) {
         Some("length") => said.ending = Ending::Cut,

@@ -3,6 +3,7 @@
 use convengine_core::turn::{LlmDialogue, LlmMode, LlmRequest, LlmToolCall};
 use serde_json::Value;
 
+use super::calls::Calls;
 use super::failed::Failed;
 
 /// What a call asks a model for.
@@ -41,6 +42,8 @@ pub struct Said {
     pub text: String,
     /// The tools that the model calls.
     pub tool_calls: Vec<LlmToolCall>,
+    /// Those of which not everything has come.
+    pub calls: Calls,
     /// What the model says instead of an answer.
     pub refusal: String,
     /// Who says it, where the provider tells.

@@ -10,7 +10,7 @@ use crate::settings::spend::Per;
 use crate::settings::{Price, SpendCap};
 
 /// A call after a tool has answered.
-fn conversation() -> LlmRequest {
+pub fn conversation() -> LlmRequest {
     let called = |id: &str, arguments: Value| LlmToolCall { id: id.to_owned(), name: "balance".to_owned(), arguments };
     let messages = vec![
         LlmMessage::user("My balance?"),

@@ -1,5 +1,6 @@
 //! Models against servers on loopback that speak as the providers do.
 
+mod called;
 mod dialogue;
 mod errors;
 mod order;

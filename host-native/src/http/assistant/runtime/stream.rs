@@ -3,11 +3,18 @@
 //!
 //! | ours | data |
 //! |---|---|
+//! | `token` | a piece (`delta`) of what a model says to the user, before its message; `reset` says that those of its `effect` do not count |
 //! | `message` | a message as the answer has it |
 //! | `trace` | a trace event, for those who may see how the answer came about |
 //! | `effect` | that something was asked for (`phase` `started`) or answered (`finished`), for the same |
 //! | `done` | the whole answer |
 //! | `error` | why there is none |
+//!
+//! Pieces are what is seen of an answer that is being written: the message that follows has all of it. They are not kept, so that an
+//! event that is sent again is answered without them.
+
+mod pieces;
+mod writing;
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -17,18 +24,17 @@ use std::task::{Context, Poll};
 use axum::body::{self, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use convengine_core::turn::{Map, Notice, NoticeBody};
+use convengine_core::turn::Map;
 use http_body::{Body, Frame};
-use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 
-use super::{REPLAYED, Sees, refused, shown};
+use super::{REPLAYED, Sees, refused};
 use crate::assistant::run::Running;
-use crate::clock;
 use crate::drive::{Answered, Host, Refusal};
 use crate::http::error::ApiError;
 use crate::stream::live::{Ear, Told};
+use writing::Writing;
 
 const VERCEL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
 
@@ -72,14 +78,14 @@ pub async fn told(host: &Arc<Host>, uri: &Uri, running: &Running, event: Map, se
     });
     // What is refused at once is refused with its status.
     let first = heard.recv().await;
-    let mut writing = Writing { form, sees, uri: uri.clone(), session: running.session.clone(), messages: 0, wire: String::new() };
+    let mut writing = Writing::new(form, sees, uri, &running.session);
     writing.begin();
     let Some(first) = first else {
         let answered = ended.await.unwrap_or_else(|_| Err(Refusal::Defect("the turn has no end".to_owned())));
         let answered = answered.map_err(|it| refused(&it, uri, &running.session))?;
         let again = answered.again;
         writing.end(Ok(answered));
-        return Ok(response(form, again, body::Body::from(writing.wire)));
+        return Ok(response(form, again, body::Body::from(writing.written())));
     };
     writing.hear(first);
     let stream = Stream { writing, heard, ended: Some(ended) };
@@ -101,114 +107,6 @@ fn response(form: Form, again: bool, body: body::Body) -> Response {
     response
 }
 
-/// Writes events; what is written waits in `wire`.
-#[derive(Debug)]
-struct Writing {
-    form: Form,
-    sees: Sees,
-    uri: Uri,
-    session: String,
-    /// How many messages were told.
-    messages: usize,
-    wire: String,
-}
-
-impl Writing {
-    fn begin(&mut self) {
-        if self.form == Form::Ui {
-            self.part(&json!({"type": "start"}));
-            self.part(&json!({"type": "start-step"}));
-        }
-    }
-
-    fn hear(&mut self, told: Told) {
-        match told {
-            Told::Notice(notice) => self.notice(&notice),
-            Told::Effect(effect) if self.sees.debug => self.aside("effect", &effect),
-            Told::Effect(_) => {}
-        }
-    }
-
-    fn notice(&mut self, notice: &Notice) {
-        match &notice.body {
-            NoticeBody::Message { message } => {
-                self.messages += 1;
-                self.message(message);
-            }
-            NoticeBody::Audit { stage, payload } if self.sees.debug => {
-                let event = json!({"seq": notice.seq, "at": clock::iso_text(notice.at), "kind": stage, "data": payload});
-                self.aside("trace", &event);
-            }
-            NoticeBody::Audit { .. } | NoticeBody::Verbose(_) => {}
-        }
-    }
-
-    fn message(&mut self, message: &Value) {
-        if self.form == Form::Own {
-            return self.event("message", message);
-        }
-        let (id, text) = (&message["id"], &message["text"]);
-        if text.as_str().is_some_and(|it| !it.is_empty()) {
-            self.part(&json!({"type": "text-start", "id": id}));
-            self.part(&json!({"type": "text-delta", "id": id, "delta": text}));
-            self.part(&json!({"type": "text-end", "id": id}));
-        }
-        self.part(&json!({"type": "data-message", "id": id, "data": message}));
-    }
-
-    /// What is beside the conversation.
-    fn aside(&mut self, name: &str, data: &Value) {
-        match self.form {
-            Form::Own => self.event(name, data),
-            Form::Ui => self.part(&json!({"type": format!("data-{name}"), "data": data, "transient": true})),
-        }
-    }
-
-    fn end(&mut self, answered: Result<Answered, Refusal>) {
-        let answer = match answered {
-            Ok(Answered { outcome, .. }) => outcome.flow.and_then(|it| shown(*it, self.sees)),
-            Err(refusal) => {
-                let error = refused(&refusal, &self.uri, &self.session).told();
-                return self.fails(&error);
-            }
-        };
-        let Some(answer) = answer else {
-            return self.fails(&json!({"error": {"code": "turn_lost", "message": "the turn was lost: send the event again"}}));
-        };
-        // Of a turn that was told before there are no notices.
-        let untold = answer["messages"].as_array().into_iter().flatten().skip(self.messages).cloned().collect::<Vec<_>>();
-        untold.iter().for_each(|it| self.message(it));
-        match self.form {
-            Form::Own => self.event("done", &answer),
-            Form::Ui => {
-                self.part(&json!({"type": "data-turn", "data": answer}));
-                self.part(&json!({"type": "finish-step"}));
-                self.part(&json!({"type": "finish"}));
-                self.wire.push_str("data: [DONE]\n\n");
-            }
-        }
-    }
-
-    fn fails(&mut self, error: &Value) {
-        match self.form {
-            Form::Own => self.event("error", error),
-            Form::Ui => {
-                self.part(&json!({"type": "error", "errorText": error["error"]["message"]}));
-                self.wire.push_str("data: [DONE]\n\n");
-            }
-        }
-    }
-
-    fn event(&mut self, name: &str, data: &Value) {
-        // JSON has no line breaks of its own.
-        self.wire.push_str(&format!("event: {name}\ndata: {data}\n\n"));
-    }
-
-    fn part(&mut self, part: &Value) {
-        self.wire.push_str(&format!("data: {part}\n\n"));
-    }
-}
-
 /// A body that lasts as long as the turn.
 #[derive(Debug)]
 struct Stream {
@@ -227,8 +125,8 @@ impl Body for Stream {
             match this.heard.poll_recv(context) {
                 Poll::Ready(Some(told)) => this.writing.hear(told),
                 Poll::Ready(None) => break,
-                Poll::Pending if this.writing.wire.is_empty() => return Poll::Pending,
-                Poll::Pending => return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut this.writing.wire).into())))),
+                Poll::Pending if this.writing.is_empty() => return Poll::Pending,
+                Poll::Pending => return Poll::Ready(Some(Ok(Frame::data(this.writing.written().into())))),
             }
         }
         if let Some(ended) = &mut this.ended {
@@ -236,9 +134,9 @@ impl Body for Stream {
             this.ended = None;
             this.writing.end(answered.unwrap_or_else(|_| Err(Refusal::Defect("the turn has no end".to_owned()))));
         }
-        if this.writing.wire.is_empty() {
+        if this.writing.is_empty() {
             return Poll::Ready(None);
         }
-        Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut this.writing.wire).into()))))
+        Poll::Ready(Some(Ok(Frame::data(this.writing.written().into()))))
     }
 }

@@ -1,0 +1,220 @@
+//! The words of agents while they are said: as events, as a UI message stream, and not at all. (`convoship.md` 14, 15.6)
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc;
+use std::thread;
+
+use reqwest::blocking::Response;
+use serde_json::{Value, json};
+
+use crate::flows::{DEPLOYED, JSON, ORIGIN, SIMULATED, Session, deploy, desk, edges, publish, put, texts};
+use crate::models::{Answer, KEY, PRICES, begin, end, piece, provider};
+use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, client, orders};
+
+/// A bank that answers so many calls.
+fn bank(calls: usize) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for _ in 0..calls {
+            let mut stream = listener.accept().unwrap().0;
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map(Result::unwrap);
+            assert!(lines.next().unwrap().starts_with("GET /accounts/savings "));
+            assert!(lines.any(|it| it.is_empty()));
+            let body = r#"{"balance":3}"#;
+            write!(stream, "HTTP/1.1 200 X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).unwrap();
+        }
+    });
+    address
+}
+
+/// The desk with an agent that may ask the bank.
+fn with_agent(bank: SocketAddr) -> Value {
+    let mut document = desk("Desk");
+    let push = |document: &mut Value, list: &str, value: Value| document[list].as_array_mut().unwrap().push(value);
+    let words = ["help me", "talk to me", "ask the agent"];
+    push(
+        &mut document,
+        "intents",
+        json!({"id": "help", "name": "Help", "description": "The user wants help", "phrases": words, "graph": "g_help"}),
+    );
+    let mut edges = edges(&["asked", "agent"]);
+    edges.as_array_mut().unwrap().push(json!({"id": "done", "source": "agent", "source_port": "done", "target": "end"}));
+    let graph = json!({"id": "g_help", "kind": "intent", "entry": "asked", "edges": edges, "nodes": [
+        {"id": "asked", "type": "intent", "name": "Asked", "data": {"intent_id": "help"}},
+        {"id": "agent", "type": "instruction_agent", "name": "Agent", "data": {"instructions": "Help.", "tools": [{"tool": "get_balance"}]}},
+        {"id": "end", "type": "end", "name": "End", "data": {}},
+    ]});
+    push(&mut document, "graphs", graph);
+    let schema = json!({"type": "object", "required": ["account"], "properties": {"account": {"type": "string"}}});
+    document["tools"] = json!([{
+        "id": "get_balance", "name": "Balance", "description": "The balance of an account", "kind": "http", "effect_class": "read",
+        "input_schema": schema, "request": {"method": "GET", "url": format!("http://{bank}/accounts/{{{{ args.account }}}}")},
+        "outputs": [{"path": "$.balance", "variable": "balance"}],
+    }]);
+    document
+}
+
+fn serve(place: &Place, model: &str, bank: SocketAddr) -> Server {
+    let allowed = format!("convengine.outbound.allow={bank}");
+    let more = ["--set", PRICES, "--llm", "openai:test-model", "--set", &allowed];
+    let command = &mut place.command(&[&ANYWHERE[..], &WORDS_ALONE, &more].concat());
+    place.start(command.env("OPENAI_BASE_URL", model).env("OPENAI_API_KEY", KEY))
+}
+
+/// A model that says what it does and calls a tool, its arguments cut within an escape.
+fn looks() -> Answer {
+    Box::new(|stream| {
+        begin(stream);
+        let call = |it: Value| format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": [it]}}]}));
+        let first = call(json!({"index": 0, "id": "c1", "type": "function", "function": {"name": "get_balance", "arguments": ""}}));
+        let rest: String =
+            [r#"{"account":"sav\u00"#, r#"69ngs"}"#].map(|it| call(json!({"index": 0, "function": {"arguments": it}}))).concat();
+        stream.write_all((piece("Let me ") + &piece("look.") + &first + &rest + &end()).as_bytes()).unwrap();
+    })
+}
+
+fn says(pieces: &[&str]) -> Answer {
+    let text: String = pieces.iter().map(|it| piece(it)).collect();
+    Box::new(move |stream| {
+        begin(stream);
+        stream.write_all((text + &end()).as_bytes()).unwrap();
+    })
+}
+
+/// An answer that comes in one.
+fn whole(message: Value) -> Answer {
+    let usage = json!({"prompt_tokens": 1001, "completion_tokens": 20});
+    let body =
+        json!({"model": "test-model", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage}).to_string();
+    Box::new(move |stream| {
+        write!(stream, "HTTP/1.1 200 X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).unwrap();
+    })
+}
+
+/// The events of a turn as they come.
+struct Turn(BufReader<Response>);
+
+impl Turn {
+    fn begin(server: &Server, path: &str, headers: &[(&str, &str)]) -> Turn {
+        let mut call = client().post(format!("http://{}{path}", server.address));
+        for (name, value) in headers.iter().chain(&[JSON]) {
+            call = call.header(*name, *value);
+        }
+        let response = call.body(json!({"type": "user.message", "text": "help me"}).to_string()).send().unwrap();
+        assert_eq!(response.status(), 200);
+        Turn(BufReader::new(response))
+    }
+
+    /// The next event, whose name is blank in a UI message stream; nothing at the end.
+    fn next(&mut self) -> Option<(String, Value)> {
+        let (mut name, mut data) = (String::new(), Value::Null);
+        loop {
+            let mut line = String::new();
+            if self.0.read_line(&mut line).unwrap() == 0 {
+                return None;
+            }
+            match line.trim_end().split_once(": ") {
+                Some(("event", it)) => name = it.to_owned(),
+                Some(("data", it)) => data = serde_json::from_str(it).unwrap_or_else(|_| json!(it)),
+                Some(_) => panic!("{line:?}"),
+                None => return Some((name, data)),
+            }
+        }
+    }
+
+    fn rest(mut self) -> Vec<(String, Value)> {
+        std::iter::from_fn(|| self.next()).collect()
+    }
+}
+
+#[test]
+fn the_words_of_an_agent_come_while_it_says_them() {
+    let (go, gone) = mpsc::channel::<()>();
+    let slowly: Answer = Box::new(move |stream| {
+        begin(stream);
+        stream.write_all(piece("You have ").as_bytes()).unwrap();
+        gone.recv().unwrap();
+        stream.write_all((piece("3 🙂.") + &end()).as_bytes()).unwrap();
+    });
+    let function = json!({"name": "get_balance", "arguments": r#"{"account":"savings"}"#});
+    let calls = json!({"content": "Let me look.", "tool_calls": [{"id": "c1", "type": "function", "function": function}]});
+    let at_once = [whole(calls), whole(json!({"content": "You have 3 🙂."}))];
+    let (address, asked) = provider([looks(), slowly, looks(), says(&["You have 3", " 🙂."])].into_iter().chain(at_once).collect());
+    let bank = bank(3);
+    let place = Place::with(&orders());
+    let server = serve(&place, &address, bank);
+    publish(&server, &with_agent(bank));
+
+    // On a page, whose users do not see how the answer comes about.
+    let token = deploy(&server, false);
+    let (own, _) = Session::deployed(&server, &token, &[]);
+    let bearer = format!("Bearer {token}");
+    let headers = [("Authorization", bearer.as_str()), ORIGIN];
+    let mut turn = Turn::begin(&server, &format!("{DEPLOYED}/{}/turns?stream=true", own.id), &headers);
+    let mut events: Vec<(String, Value)> = (0..4).map(|_| turn.next().unwrap()).collect();
+    assert_eq!(events[3].1["delta"], "You have ", "the model has not ended yet");
+    go.send(()).unwrap();
+    events.extend(turn.rest());
+    assert_eq!(
+        events.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(),
+        ["token", "token", "message", "token", "token", "message", "done"]
+    );
+    let said =
+        |effect: u32| events.iter().filter(|it| it.1["effect"] == effect).map(|it| it.1["delta"].as_str().unwrap()).collect::<String>();
+    assert_eq!([said(0), said(2)], [&events[2].1["text"], &events[5].1["text"]].map(|it| it.as_str().unwrap()), "{events:?}");
+    let done = events[6].1.clone();
+    assert_eq!(texts(&done), ["Let me look.", "You have 3 🙂."]);
+
+    let (ui, _) = Session::simulated(&server, &json!({}));
+    let parts: Vec<Value> =
+        Turn::begin(&server, &format!("{SIMULATED}/{}/turns?stream=ui", ui.id), &[]).rest().into_iter().map(|it| it.1).collect();
+    let kinds: Vec<&str> = parts.iter().filter(|it| it["transient"] != true).map(|it| it["type"].as_str().unwrap_or("[DONE]")).collect();
+    let step = ["text-start", "text-delta", "text-delta", "text-end", "data-message"];
+    assert_eq!(kinds, [&["start", "start-step"][..], &step, &step, &["data-turn", "finish-step", "finish", "[DONE]"]].concat());
+    let of = |id: &str| parts.iter().filter(|it| it["id"] == id).filter_map(|it| it["delta"].as_str()).collect::<String>();
+    assert_eq!([of("t0"), of("t2")], ["Let me look.", "You have 3 🙂."]);
+
+    let (plain, _) = Session::simulated(&server, &json!({}));
+    let answer = plain.says(&server, "help me");
+    assert_eq!(answer["messages"], done["messages"], "the same without a stream");
+    let asked = asked.join().unwrap();
+    assert_eq!(asked.iter().map(|it| it["stream"] == true).collect::<Vec<_>>(), [true, true, true, true, false, false]);
+    assert_eq!([&asked[1]["messages"], &asked[3]["messages"]], [&asked[5]["messages"]; 2], "the model is told the same");
+    let vars = [&own, &ui, &plain].map(|it| it.state(&server)["vars"].clone());
+    assert_eq!((&vars[0]["balance"], &vars[0], &vars[1]), (&json!(3), &vars[2], &vars[2]));
+    for session in [&own, &ui, &plain] {
+        assert_eq!(session.replays(&place, &server), 2);
+    }
+    assert!(!place.sql().everything().join("\n").contains("delta"), "no piece is stored");
+}
+
+#[test]
+fn what_an_agent_has_said_in_vain_is_taken_back() {
+    let breaks_off = || -> Answer {
+        Box::new(|stream| {
+            begin(stream);
+            stream.write_all(piece("It had").as_bytes()).unwrap();
+        })
+    };
+    let (address, asked) = provider(vec![breaks_off(), says(&["It ", "is."]), breaks_off(), says(&["It is."])]);
+    let place = Place::with(&orders());
+    let bank = bank(0);
+    let server = serve(&place, &address, bank);
+    put(&server, &with_agent(bank));
+    let (session, _) = Session::simulated(&server, &json!({}));
+    let path = format!("{SIMULATED}/{}/turns?stream=", session.id);
+    let events = Turn::begin(&server, &format!("{path}true"), &[]).rest();
+    let told: Vec<&Value> = events.iter().filter(|it| it.0 == "token").map(|it| &it.1).collect();
+    let piece = |it: &str| json!({"effect": 0, "delta": it});
+    assert_eq!(told, [&piece("It had"), &json!({"effect": 0, "reset": true}), &piece("It "), &piece("is.")]);
+    assert_eq!(texts(&events.last().unwrap().1), ["It is."]);
+    let parts = Turn::begin(&server, &format!("{path}ui"), &[]).rest();
+    let of_text = |it: &&(String, Value)| it.1["id"].as_str().is_some_and(|it| it.starts_with('t'));
+    let kinds: Vec<[&str; 2]> = parts.iter().filter(of_text).map(|it| ["type", "id"].map(|name| it.1[name].as_str().unwrap())).collect();
+    let first = [["text-start", "t0"], ["text-delta", "t0"], ["text-end", "t0"], ["data-reset", "t0"]];
+    assert_eq!(kinds, [&first[..], &[["text-start", "t0-2"], ["text-delta", "t0-2"], ["text-end", "t0-2"]]].concat());
+    assert_eq!(asked.join().unwrap().len(), 4);
+    assert_eq!(session.replays(&place, &server), 3);
+}
