@@ -198,12 +198,6 @@ impl<'c> Walk<'c> {
                 Interrupt::No => self.state.awaiting = None,
             }
         }
-        let place = self.slot_place(id);
-        let attempts = self.state.counters.attempts.get(&place).copied().unwrap_or_default() + 1;
-        if attempts >= data.max_attempts {
-            return self.invalid(node, id, data, None);
-        }
-        self.state.counters.attempts.insert(place, attempts);
         self.asks_confirmation(node, data, candidate)
     }
 

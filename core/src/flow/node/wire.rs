@@ -309,8 +309,9 @@ impl<'c> Walk<'c> {
         let (rendered, kind, part) = match (kind, &filling.source) {
             (Some("form"), _) => (tree.form(&names), "application/x-www-form-urlencoded".to_owned(), "form"),
             (Some("multipart"), _) => {
-                let (rendered, boundary) = tree.multipart(&names);
-                (rendered, format!("{MULTIPART}; boundary={boundary}"), "body")
+                let Rendered { said, undefined } = tree.members(&names);
+                let (said, boundary) = in_parts(said);
+                (Rendered { said, undefined }, format!("{MULTIPART}; boundary={boundary}"), "body")
             }
             (Some("text") | None, Value::String(source)) => (whole(source, &names), "text/plain; charset=utf-8".to_owned(), "body"),
             // A text is JSON already, unless it is one hole, whose value becomes JSON.
@@ -329,6 +330,24 @@ struct Body {
     kind: String,
     /// How secrets are written in it: in a JSON text (`json`), in a form (`form`), or as they are (`body`).
     part: &'static str,
+}
+
+/// The parts of a form one after the other, and the line that parts them: it depends on all of them and is in none. (RFC 7578)
+fn in_parts(members: Vec<(&str, Sealed)>) -> (Sealed, String) {
+    let name = |it: &str| it.replace('\r', "%0D").replace('\n', "%0A").replace('"', "%22");
+    let mut hash = crate::json::canon::Hasher::default();
+    members.iter().for_each(|(name, value)| hash.json(&serde_json::json!([name, value.text])));
+    let boundary = format!("part-{:.32}", hash.finish());
+    let mut body = Sealed::default();
+    for (member, value) in members {
+        body.text.push_str(&format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"\r\n\r\n", name(member)));
+        let from = body.text.len();
+        body.secrets.extend(value.secrets.into_iter().map(|(at, secret)| (from + at, secret)));
+        body.text.push_str(&value.text);
+        body.text.push_str("\r\n");
+    }
+    body.text.push_str(&format!("--{boundary}--\r\n"));
+    (body, boundary)
 }
 
 fn whole(source: &str, names: &dyn crate::text::names::Names) -> Rendered<Sealed> {

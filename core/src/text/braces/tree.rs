@@ -74,12 +74,10 @@ impl Tree {
         made
     }
 
-    /// The filled members of an object as the parts of a form, in which secrets are named, and the line that parts them.
-    pub fn multipart(&self, names: &dyn Names) -> (Rendered<Sealed>, String) {
-        let mut made = Rendered::<Sealed>::default();
-        let none = Vec::new();
-        let members = if let Node::Object(members) = &self.0 { members } else { &none };
-        let mut parts = Vec::new();
+    /// The filled members of an object as texts, in which secrets are named.
+    pub fn members(&self, names: &dyn Names) -> Rendered<Vec<(&str, Sealed)>> {
+        let mut made = Rendered::<Vec<(&str, Sealed)>>::default();
+        let Node::Object(members) = &self.0 else { return made };
         for (name, member) in members {
             let value = match member {
                 Node::Text(braces) => braces.sealed(names, Place::Text),
@@ -90,25 +88,9 @@ impl Tree {
                 }
             };
             add(&mut made.undefined, value.undefined);
-            let name = name.replace('\r', "%0D").replace('\n', "%0A").replace('"', "%22");
-            parts.push((format!("Content-Disposition: form-data; name=\"{name}\"\r\n\r\n"), value.said));
+            made.said.push((name, value.said));
         }
-        // A line that depends on all of them is in none of them.
-        let texts: Vec<&str> = parts.iter().flat_map(|it| [it.0.as_str(), it.1.text.as_str()]).collect();
-        let mut hash = crate::json::canon::Hasher::default();
-        hash.json(&Value::from(texts));
-        let hash = hash.finish();
-        let boundary = format!("part-{}", hash.get(..32).unwrap_or_default());
-        let said = &mut made.said;
-        for (head, value) in parts {
-            said.text.push_str(&format!("--{boundary}\r\n{head}"));
-            let from = said.text.len();
-            said.secrets.extend(value.secrets.into_iter().map(|(at, secret)| (from + at, secret)));
-            said.text.push_str(&value.text);
-            said.text.push_str("\r\n");
-        }
-        said.text.push_str(&format!("--{boundary}--\r\n"));
-        (made, boundary)
+        made
     }
 
     /// The templates in it that have holes or name secrets.
