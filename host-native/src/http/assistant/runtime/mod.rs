@@ -6,6 +6,7 @@ pub mod look;
 pub mod public;
 pub mod simulator;
 pub mod stream;
+mod told;
 
 use std::sync::Arc;
 
