@@ -158,6 +158,8 @@ fn a_session_is_run_again_under_another_document() {
     let replay = |name: &str, config: &Value| place.run(&["replay", "--conversation", &session.id, "--config", &place.pack(name, config)]);
     let same = replay("same.flow.json", &desk("Desk"));
     assert_eq!((same.code, same.out.as_str(), same.err.as_str()), (0, "no difference\n", ""), "{same:?}");
+    let elsewhere = changed(desk("Desk"), &[("/graphs/3/nodes/1/data/final_message", json!("See you."))]);
+    assert_eq!(replay("elsewhere.flow.json", &elsewhere).out, "no difference\n", "the session was never there");
     let said = changed(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("Now {{ session.count }}"))]);
     let shop = changed(desk("Shop"), &[("/id", json!("shop"))]);
     for (name, config) in
