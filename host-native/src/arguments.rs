@@ -53,7 +53,7 @@ pub enum Command {
     Import {
         /// The pack
         pack: PathBuf,
-        /// Refuses a pack with rows that do not compile
+        /// Refuses a pack with rows that do not compile, or with a document that has an error
         #[arg(long)]
         strict: bool,
         /// Prints what would change, and changes nothing

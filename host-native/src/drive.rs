@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::access::rate::Limits;
 use crate::assistant::flows::Flows;
-use crate::assistant::plan::Plan;
+use crate::assistant::plan::{Plan, Reservation};
 use crate::assistant::run::{after, takes};
 use crate::assistant::vault::Vault;
 use crate::clock;
@@ -111,6 +111,12 @@ pub enum Refusal {
     /// The name was given to another message before.
     #[error("this Idempotency-Key was used for another message: give each message a key of its own")]
     OtherMessage,
+    /// The session is one of another assistant.
+    #[error("there is such a session already: wish for another id, or for none")]
+    Taken,
+    /// The plan has so many sessions a month.
+    #[error("the plan has {0} of the kind 'session' a month, and they are used up")]
+    UsedUp(u32),
     /// The session has come to its end.
     #[error("the session has come to its end: start a new one")]
     Closed,
@@ -152,9 +158,21 @@ pub struct Answered {
 pub async fn told(host: Arc<Host>, mut message: Message) -> Result<Answered, Refusal> {
     host.redaction.event(&mut message.event);
     let meter = host.meter.clone();
-    let running = tokio::spawn(in_line(host, message).in_current_span());
+    let running = tokio::spawn(counted(host, message).in_current_span());
     let answer = running.await.unwrap_or_else(|error| Err(Refusal::Defect(error.to_string())));
     answer.inspect_err(|it| meter.refused(reason(it)))
+}
+
+/// Runs a message that the plan counts only when there is something left of the plan.
+async fn counted(host: Arc<Host>, message: Message) -> Result<Answered, Refusal> {
+    let Some(assistant) = &message.counted else { return in_line(host, message).await };
+    let reservation = Reservation::take(&host, assistant).await?;
+    let session = message.conversation.clone();
+    let answered = in_line(Arc::clone(&host), message).await;
+    if answered.is_err() {
+        reservation.give_back(&host, &session).await;
+    }
+    answered
 }
 
 async fn in_line(host: Arc<Host>, message: Message) -> Result<Answered, Refusal> {

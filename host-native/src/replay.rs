@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use convengine_core::Stage;
 use convengine_core::config::Config;
+use convengine_core::config::flow::imported;
 use convengine_core::json::diff;
+use convengine_core::pack::Pack;
 use convengine_core::turn::{Journal, Notice, NoticeBody, Outcome, Rescued, Turn, TurnError, state_hash};
 use serde_json::{Number, Value, json};
 
@@ -26,9 +28,10 @@ const DURATIONS: [&str; 3] = ["at", "durationMs", "totalMs"];
 /// # Errors
 /// Exit code 1 at the first divergence, or when the conversation or its configuration is not there.
 pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path>) -> Result<(), Failure> {
-    let other = pack.map(import::read).transpose()?.map(|it| Arc::new(Config::compile(&it.tables, &it.settings).0));
+    let other = pack.map(import::read).transpose()?;
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
     let (pool, id, turns) = recorded::stored(settings, conversation).await?;
+    let other = other.map(|it| compiled(&it, &turns)).transpose()?.map(Arc::new);
     let mut audit_rows = audit::of_conversation(&pool, &id).await.map_err(unusable)?;
     // What users say of answers stands among the rows of turns and belongs to none.
     audit_rows.retain(|it| ![Stage::McpUserFeedback.name(), Stage::SemanticFailureRecorded.name()].contains(&it.stage.as_str()));
@@ -57,6 +60,19 @@ pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path
 
 fn not_right(line: String) -> Failure {
     Failure::not_right(vec![line])
+}
+
+/// What a pack has for a conversation: the document of its assistant, or for one of no assistant its tables.
+fn compiled(pack: &Pack, turns: &[StoredTurn]) -> Result<Config, Failure> {
+    let assistant = turns.iter().find_map(|it| {
+        let event = turn::decompress(&it.journal).ok()?.input.event.flow?;
+        event.get("assistant")?.as_str().map(str::to_owned)
+    });
+    let Some(assistant) = assistant else { return Ok(Config::compile(&pack.tables, &pack.settings).0) };
+    let documents = pack.documents.iter().cloned().map(imported);
+    let document = documents.into_iter().find(|it| it.get("id").and_then(Value::as_str) == Some(assistant.as_str()));
+    let none = || not_right(format!("the session is of the assistant '{assistant}': give a file with its document"));
+    Config::of_flow(&document.ok_or_else(none)?).map_err(|it| not_right(format!("the document of '{assistant}' cannot be read: {it}")))
 }
 
 /// What is known of the audit rows of a conversation.

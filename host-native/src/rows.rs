@@ -103,11 +103,6 @@ fn of_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &str) 
         state,
         at,
     });
-    if text("type") == Some("session.start") && input.session.turns == 0 {
-        // Those that try an assistant out are no use of the plan.
-        let kind = if text("deployment").is_some() { "session" } else { "simulation" };
-        rows.usage(workspace, kind, at, 1, assistant);
-    }
     let micros: u64 = journal.entries.iter().map(|it| cost(&it.outcome)).sum();
     if micros > 0 {
         // A millionth of a unit of money is a hundred millionths of its cent.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use convengine_core::config::Config;
-use convengine_core::turn::{Journal, Outcome, Rescued, Turn};
+use convengine_core::turn::{Journal, Outcome, Rescued, Turn, UserEvent};
 
 use crate::drive::{Host, Message, Refusal};
 use crate::recover::{config_of, read, settle};
@@ -18,8 +18,10 @@ pub async fn answer(host: &Arc<Host>, message: &Message) -> Result<Option<Outcom
     let Some(key) = message.key.as_deref() else { return Ok(None) };
     let Some(stored) = turn::of_message(&host.readers, key).await? else { return Ok(None) };
     // The name of an event is its session's, and is answered as it was whatever is sent with it.
-    if message.flow.is_none() {
-        same(message, &stored)?;
+    match message.flow {
+        None => same(message, &stored)?,
+        Some(_) if is_foreign(message, &stored) => return Err(Refusal::Taken),
+        Some(_) => {}
     }
     if stored.status != "open" {
         return again(host, &stored).await.map(Some);
@@ -58,6 +60,13 @@ fn same(message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
     };
     let same_conversation = !message.names_conversation || message.conversation == stored.conversation_id;
     if same_conversation && input.event == message.event { Ok(()) } else { Err(Refusal::OtherMessage) }
+}
+
+/// Whether the event was one of another assistant's session, which has the id that a new one is to have.
+fn is_foreign(message: &Message, stored: &StoredTurn) -> bool {
+    let Ok(journal) = read(stored) else { return false };
+    let of = |event: &UserEvent| event.flow.as_ref().and_then(|it| it.get("assistant").cloned());
+    of(&journal.input.event) != of(&message.event)
 }
 
 /// The turn's end is a function of its journal, so it is not stored a second time.

@@ -11,14 +11,14 @@ use crate::turn::Map;
 const DIGITS: usize = 4;
 
 /// Puts `[name]` in the place of each redacted variable of a state, and of its value wherever else a session has what was said: in
-/// variables, history, what is waited for, and in the events of a turn, which are below `told`.
+/// variables, history, what is waited for, and in what is told of a turn: its `event`, and the `data` of what happened.
 pub fn mask(flow: &Flow, state: &mut Value) {
     let mut found = Vec::new();
     for path in flow.redacted() {
         let frames = state.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
         let locals = frames.filter_map(|it| it.get_mut("locals")?.as_object_mut());
         locals.for_each(|it| masked(path, it, &mut found));
-        for place in ["/vars", "/told/event/params"] {
+        for place in ["/vars", "/event/params"] {
             if let Some(vars) = state.pointer_mut(place).and_then(Value::as_object_mut) {
                 masked(path, vars, &mut found);
                 candidate(path, vars, &mut found);
@@ -30,13 +30,11 @@ pub fn mask(flow: &Flow, state: &mut Value) {
     }
     let redactions = Redactions::of(found, DIGITS);
     let strike = |value: &mut Value| *value = redactions.value(value.take());
-    for place in ["/vars", "/history", "/awaiting", "/told/event"] {
+    for place in ["/vars", "/history", "/awaiting", "/event", "/data"] {
         state.pointer_mut(place).into_iter().for_each(strike);
     }
-    for (list, member) in [("/stack", "locals"), ("/told/events", "data")] {
-        let items = state.pointer_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
-        items.filter_map(|it| it.get_mut(member)).for_each(strike);
-    }
+    let frames = state.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
+    frames.filter_map(|it| it.get_mut("locals")).for_each(strike);
 }
 
 fn masked(path: &Path, vars: &mut Map, found: &mut Vec<(String, String)>) {

@@ -4,9 +4,9 @@ use axum::http::{StatusCode, Uri};
 use convengine_core::turn::Millis;
 
 use crate::clock;
-use crate::drive::Host;
+use crate::drive::{Host, Refusal};
 use crate::http::error::ApiError;
-use crate::store::assistant::session;
+use crate::store::assistant::session::{self, Reserved};
 
 /// Millionths of a cent in a cent.
 pub const MICROCENTS: u64 = 1_000_000;
@@ -19,25 +19,40 @@ const DAY: Millis = 86_400_000;
 pub struct Plan {
     /// Sessions of deployments.
     pub sessions: Option<u32>,
-    /// Documents put or imported.
+    /// Documents imported.
     pub imports: Option<u32>,
 }
 
-/// Whether something more may be used of a kind.
-///
-/// # Errors
-/// A refusal when the month's share is used up, or when the database cannot be read.
-pub async fn allows(host: &Host, kind: &'static str, most: Option<u32>, uri: &Uri) -> Result<(), ApiError> {
-    let Some(most) = most else { return Ok(()) };
-    let now = clock::now();
-    let used = session::used(&host.readers, &host.workspace, kind, month(now), None).await;
-    if used.map_err(|it| ApiError::of_database(&it, uri))? < i64::from(most) {
-        return Ok(());
+/// A session that the plan counts before its first turn runs.
+#[derive(Debug)]
+pub struct Reservation(i64);
+
+impl Reservation {
+    /// Takes one of the month's sessions, for an assistant.
+    ///
+    /// # Errors
+    /// [`Refusal::UsedUp`], or that the database does not answer.
+    pub async fn take(host: &Host, assistant: &str) -> Result<Reservation, Refusal> {
+        let at = clock::now();
+        let most = host.plan.sessions.map_or(i64::MAX, i64::from);
+        let reserved = Reserved { workspace: &host.workspace, assistant, at, since: month(at), most };
+        let number = session::reserve(&host.readers, &reserved).await?;
+        number.map(Reservation).ok_or(Refusal::UsedUp(host.plan.sessions.unwrap_or(0)))
     }
-    let message = format!("the plan has {most} of the kind '{kind}' a month, and they are used up");
-    let refused = ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message).coded("rate_limited");
+
+    /// Gives it back when nothing of the session is stored; one whose turn somebody else finishes stays counted.
+    pub async fn give_back(self, host: &Host, session: &str) {
+        if let Err(error) = session::give_back(&host.readers, self.0, session).await {
+            tracing::warn!(%error, session, "a session that did not begin stays counted");
+        }
+    }
+}
+
+/// What a client gets when the sessions of the month are used up.
+pub fn used_up(refusal: &Refusal, most: u32, uri: &Uri) -> ApiError {
+    let now = clock::now();
     let wait = u64::try_from(next_month(now) - now).unwrap_or(0) / 1000;
-    Err(refused.limited(&format!("{kind}s"), most, wait))
+    ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, refusal.to_string()).coded("rate_limited").limited("sessions", most, wait)
 }
 
 /// When the month of a moment began, in UTC.

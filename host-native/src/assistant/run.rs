@@ -31,6 +31,8 @@ pub struct Running {
     pub config: Arc<Config>,
     /// Whether that stands for a document that is not kept any more.
     pub is_lost: bool,
+    /// Whether it is about to begin.
+    pub is_new: bool,
     /// The version to which it goes, if it can.
     pub upgrade: Option<Upgrade>,
 }
@@ -60,6 +62,7 @@ impl Running {
             version: stored.version,
             config,
             is_lost,
+            is_new: false,
             upgrade,
         })
     }
@@ -84,7 +87,14 @@ impl Running {
         let left = self.budget_left(host, clock::now()).await?;
         event.extend(left.map(|it| ("budget_left".to_owned(), json!(it))));
         let message = Message::of_session(&self.session, UserEvent::of_flow(Value::Object(event)), Arc::clone(&self.config));
-        drive::told(Arc::clone(host), Message { ear, upgrade: self.upgrade.clone(), ..message.named(key) }).await
+        // Trying an assistant out is no use of the plan.
+        let counted = self.assistant_counted();
+        drive::told(Arc::clone(host), Message { ear, counted, upgrade: self.upgrade.clone(), ..message.named(key) }).await
+    }
+
+    /// The assistant for which the plan counts a session, where this is the beginning of one.
+    fn assistant_counted(&self) -> Option<String> {
+        (self.is_new && self.deployment.is_some()).then(|| self.assistant.clone())
     }
 
     /// Microcents that models may still cost this month; nothing without a cap.

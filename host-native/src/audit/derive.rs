@@ -66,19 +66,38 @@ pub fn rows(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Derived
 /// # Errors
 /// Why it does not come to what is recorded of it.
 pub fn again(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Slice, String> {
-    let journal = decompress(&stored.journal).map_err(|it| format!("the journal cannot be read: {it}"))?;
-    let config = config.ok_or_else(|| format!("its configuration {} is not in the database", stored.config_hash))?;
+    compared(stored, config).map_err(|it| it.reason)
+}
+
+/// How a turn differs from what is recorded of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unequal {
+    /// Why it does not come to that, in words.
+    pub reason: String,
+    /// The hash of what it comes to now; absent when it comes to no end.
+    pub hash: Option<String>,
+}
+
+/// As [`again`], and says to what else it comes.
+///
+/// # Errors
+/// As there.
+pub fn compared(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Slice, Unequal> {
+    let without_end = |reason: String| Unequal { reason, hash: None };
+    let journal = decompress(&stored.journal).map_err(|it| without_end(format!("the journal cannot be read: {it}")))?;
+    let config = config.ok_or_else(|| without_end(format!("its configuration {} is not in the database", stored.config_hash)))?;
     // A turn that was lost diverges from its journal, and was told up to there.
-    let Rescued { slice, diverged, .. } = Turn::rescue(&journal, Arc::clone(config)).map_err(|it| it.to_string())?;
+    let Rescued { slice, diverged, .. } = Turn::rescue(&journal, Arc::clone(config)).map_err(|it| without_end(it.to_string()))?;
     let hash = slice.end.as_ref().map(|it| state_hash(it, &slice.notices));
     if hash.as_deref() == Some(stored.state_hash.as_str()) {
         return Ok(slice);
     }
-    Err(match (diverged, hash) {
+    let reason = match (diverged, &hash) {
         (Some(diverged), _) => diverged.to_string(),
         (None, Some(hash)) => format!("it runs differently now: sha256 {hash}, stored {}", stored.state_hash),
         (None, None) => "it asks for more than was recorded".to_owned(),
-    })
+    };
+    Err(Unequal { reason, hash })
 }
 
 /// The configurations that turns ran under, each compiled once.

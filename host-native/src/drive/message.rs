@@ -33,6 +33,8 @@ pub struct Message {
     pub upgrade: Option<Upgrade>,
     /// Who hears the turn while it runs.
     pub ear: Option<Ear>,
+    /// The assistant for which the plan counts a session with it.
+    pub counted: Option<String>,
 }
 
 impl Message {
@@ -51,6 +53,7 @@ impl Message {
             flow: None,
             upgrade: None,
             ear: None,
+            counted: None,
         }
     }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::access::rate::Standing;
+use crate::assistant::plan;
 use crate::clock;
 use crate::drive::Refusal;
 use crate::writer::CommitError;
@@ -125,6 +126,8 @@ impl ApiError {
             Refusal::Busy(busy) => unavailable(&busy.to_string()),
             Refusal::Late => unavailable(&refusal.to_string()),
             Refusal::Closed => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).coded("session_completed"),
+            Refusal::Taken => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).coded("session_exists"),
+            Refusal::UsedUp(most) => plan::used_up(refusal, *most, uri),
             Refusal::OtherMessage => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()),
             Refusal::Commit(CommitError::Conflict | CommitError::SameMessage | CommitError::TakenOver) => {
                 unavailable("the conversation was written by somebody else at the same time: send the message again")

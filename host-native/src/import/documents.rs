@@ -13,6 +13,7 @@ use crate::clock;
 use crate::exit::Failure;
 use crate::settings::Settings;
 use crate::settings::network::listed;
+use crate::snapshot::{Change, OfDraft};
 use crate::store::assistant::{draft, session};
 use crate::store::{self, Connection};
 
@@ -64,6 +65,25 @@ pub async fn planned(connection: &mut Connection, documents: &[Checked], setting
         return Ok(());
     }
     Err(Failure::not_right(vec![format!("nothing is imported: the plan has {most} imports of documents a month, and {used} are used")]))
+}
+
+/// What would become of the drafts that there are.
+///
+/// # Errors
+/// What the database says.
+pub async fn changes(connection: &mut Connection, documents: &[Checked]) -> sqlx::Result<Vec<OfDraft>> {
+    let mut changes = Vec::with_capacity(documents.len());
+    for Checked { id, document, .. } in documents {
+        let stored = draft::text(connection, id).await?;
+        let is_same = |text: String| serde_json::from_str::<Value>(&text).is_ok_and(|it| it == *document);
+        let change = match stored.map(is_same) {
+            None => Change::New,
+            Some(true) => Change::Equal,
+            Some(false) => Change::Replaced,
+        };
+        changes.push(OfDraft { id: id.clone(), change });
+    }
+    Ok(changes)
 }
 
 /// Saves them as drafts, in a transaction that the caller holds.

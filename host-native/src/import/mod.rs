@@ -7,6 +7,7 @@ mod scripts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use convengine_core::config::flow::DocumentIssue;
 use convengine_core::config::{Issue, Tables};
 use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
@@ -26,7 +27,7 @@ use crate::{config, pack_file};
 /// How a pack is imported.
 #[derive(Debug, Clone, Copy)]
 pub struct How {
-    /// Refuses rows that do not compile.
+    /// Refuses rows that do not compile, and documents with errors.
     pub strict: bool,
     /// Says what would change, and changes nothing.
     pub dry_run: bool,
@@ -59,17 +60,20 @@ pub async fn command(settings: &Settings, file: &Path, how: How) -> Result<(), F
     }
     documents::planned(&mut connection, &documents, settings).await?;
     scripts.store(&mut connection).await.map_err(unusable)?;
+    let drafts = documents::changes(&mut connection, &documents).await.map_err(unusable)?;
     documents::store(&mut connection, &documents, settings.workspace()).await.map_err(unusable)?;
     let after = State::read(&mut connection, &settings.tree).await.map_err(unusable)?;
-    let refused = how.strict && after.issues.iter().any(Issue::is_error);
+    let of_documents = || documents.iter().flat_map(|it| &it.issues);
+    let refused = how.strict && (after.issues.iter().any(Issue::is_error) || of_documents().any(DocumentIssue::is_error));
     if how.dry_run {
         connection.rollback().await.map_err(unusable)?;
-        Difference::between(&before, &after).print(how.json);
-        let errors = after.issues.iter().filter(|it| it.is_error()).map(ToString::to_string);
+        Difference::between(&before, &after).with(drafts).print(how.json);
+        let of_rows = after.issues.iter().filter(|it| it.is_error()).map(ToString::to_string);
+        let errors = of_rows.chain(of_documents().filter(|it| it.is_error()).map(ToString::to_string));
         return if refused { Err(Failure::not_right(errors.collect())) } else { Ok(()) };
     }
     after.issues.iter().for_each(|it| eprintln!("{it}"));
-    documents.iter().flat_map(|it| &it.issues).for_each(|it| eprintln!("{it}"));
+    of_documents().for_each(|it| eprintln!("{it}"));
     if refused {
         return Err(Failure::not_right(vec!["nothing is imported: correct the errors or leave out --strict".to_owned()]));
     }

@@ -87,6 +87,8 @@ pub fn reason(refusal: &Refusal) -> &'static str {
         Refusal::Load(_) => "unreadable",
         Refusal::Commit(error) => error.word(),
         Refusal::OtherMessage => "other_message",
+        Refusal::Taken => "taken",
+        Refusal::UsedUp(_) => "used_up",
         Refusal::Closed => "closed",
         Refusal::Late => "late",
         Refusal::Defect(_) => "defect",

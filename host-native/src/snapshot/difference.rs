@@ -25,6 +25,40 @@ pub struct Difference {
     pub settings: Vec<Setting>,
     /// What the rows are complained of.
     pub issues: Issues,
+    /// What becomes of the drafts of assistants; only what is imported has some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drafts: Vec<OfDraft>,
+}
+
+/// What becomes of a draft.
+#[derive(Debug, Serialize)]
+pub struct OfDraft {
+    /// Its assistant.
+    pub id: String,
+    /// What becomes of it.
+    pub change: Change,
+}
+
+/// How a draft changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// There is none of this assistant.
+    New,
+    /// There is another one.
+    Replaced,
+    /// It is there as it is.
+    Equal,
+}
+
+impl Display for Change {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Change::New => "new",
+            Change::Replaced => "replaced",
+            Change::Equal => "equal",
+        })
+    }
 }
 
 /// How a table differs.
@@ -101,7 +135,14 @@ impl Difference {
             tables,
             settings: settings(&before.settings, &after.settings),
             issues: Issues { new: only(after, before), gone: only(before, after) },
+            drafts: Vec::new(),
         }
+    }
+
+    /// With what becomes of drafts.
+    #[must_use]
+    pub fn with(self, drafts: Vec<OfDraft>) -> Difference {
+        Difference { drafts, ..self }
     }
 
     /// Prints it on standard output, for people or as JSON.
@@ -111,7 +152,8 @@ impl Difference {
 
     /// Whether there is none.
     pub fn is_none(&self) -> bool {
-        self.tables.is_empty() && self.settings.is_empty() && self.issues.new.is_empty() && self.issues.gone.is_empty()
+        let no_draft = self.drafts.iter().all(|it| it.change == Change::Equal);
+        no_draft && self.tables.is_empty() && self.settings.is_empty() && self.issues.new.is_empty() && self.issues.gone.is_empty()
     }
 }
 
@@ -159,6 +201,7 @@ fn columns(old: &Map, new: &Map) -> BTreeMap<String, Values> {
 impl Display for Difference {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "before {}\nafter  {}", self.before, self.after)?;
+        self.drafts.iter().try_for_each(|it| writeln!(f, "draft {}: {}", it.id, it.change))?;
         if self.is_none() {
             return writeln!(f, "no difference");
         }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-pub use difference::{Difference, Setting};
+pub use difference::{Change, Difference, OfDraft, Setting};
 pub use put_back::{PutBack, Refusal, Wanted, note, put_back};
 pub use state::{State, rows_hash};
 

@@ -92,6 +92,15 @@ impl Pool {
         }
     }
 
+    /// The first row of a statement that writes what fits to what it reads: those with a lock of the same name run one after the other.
+    /// SQLite has one writer at a time by itself.
+    pub(super) async fn first_alone(&self, lock: &str, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Option<Row>> {
+        let Pool::Postgres(pool) = self else { return self.first(statement, values).await };
+        let mut connection = pool.acquire().await?;
+        let asked = timeout(LIMIT, alone(&mut connection, lock, statement, values)).await;
+        Ok(in_time(connection, asked)?.map(Row::Postgres))
+    }
+
     /// Runs a statement; answers how many rows it wrote.
     pub(super) async fn run(&self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<u64> {
         match self {
@@ -116,6 +125,16 @@ impl Pool {
     pub fn is_shared(&self) -> bool {
         matches!(self, Pool::Postgres(_))
     }
+}
+
+/// The statement comes after the lock by itself: it sees what those have written that had the lock before.
+async fn alone(connection: &mut PgConnection, lock: &str, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Option<PgRow>> {
+    let mut transaction = connection.begin().await?;
+    let taken = sqlx::query("select pg_advisory_xact_lock(726174654, hashtext($1))").bind(lock.to_owned());
+    taken.execute(&mut *transaction).await?;
+    let row = postgres(statement, values).fetch_optional(&mut *transaction).await?;
+    transaction.commit().await?;
+    Ok(row)
 }
 
 /// What was asked, unless it took too long: its connection may be to a server that is not there any more.

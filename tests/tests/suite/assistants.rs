@@ -77,7 +77,7 @@ fn what_is_no_document_is_refused_and_changes_nothing() {
     assert_eq!(codes(&answer), ["D005"]);
     for text in ["", "{", "{} {}", "'"] {
         let answer = server.request("PUT", FLOW, &[JSON], text);
-        is(&answer, 400, "not_json");
+        is(&answer, 422, "invalid_document");
         assert_eq!(codes(&answer), ["D001"], "{text}");
     }
     is(&server.request("PUT", FLOW, &[], r#"{"id":"desk","name":"Desk"}"#), 415, "unsupported_media_type");

@@ -1,5 +1,6 @@
 //! Assistants on the pages of their deployments: who is let in, what they see, how often they may call. (`convoship-http.md` 1, 4)
 
+use std::thread;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -246,13 +247,53 @@ fn a_plan_has_so_many_sessions_a_month() {
     assert_eq!(post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({})).status, 201, "another month");
 }
 
+const USED: &str = "select cast(coalesce(sum(amount), 0) as text) from cs_usage_events where kind = 'session'";
+
+#[test]
+fn a_plan_has_no_more_sessions_for_those_who_begin_at_once() {
+    let of_plan = ["--set", "convengine.assistants.sessions-per-month=5", "--set", "convengine.assistants.rpm=0"];
+    let (place, server, token) = with_shop(&of_plan);
+    // Processes that share a database share its plan.
+    let second = place.is_postgres().then(|| place.serve(&[&WORDS_ALONE[..], &of_plan].concat()));
+    let bearer = format!("Bearer {token}");
+    let servers: Vec<&Server> = std::iter::once(&server).chain(&second).collect();
+    let begin = |server: &Server| post(server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
+    let answers: Vec<Answer> = thread::scope(|scope| {
+        let begun: Vec<_> = (0..30).map(|it| servers[it % servers.len()]).map(|it| scope.spawn(move || begin(it))).collect();
+        begun.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let (begun, refused): (Vec<Answer>, Vec<Answer>) = answers.into_iter().partition(|it| it.status == 201);
+    assert_eq!((begun.len(), refused.len()), (5, 25));
+    refused.iter().for_each(|it| is(it, 429, "rate_limited"));
+    assert_eq!(place.sql().texts(USED), ["5"]);
+    assert_eq!(place.sql().texts("select cast(count(*) as text) from cs_session"), ["5"]);
+}
+
+#[test]
+fn a_session_that_does_not_begin_is_no_use_of_the_plan() {
+    let (place, server, token) = with_shop(&["--set", "convengine.assistants.sessions-per-month=1"]);
+    let bearer = format!("Bearer {token}");
+    let begin = || post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
+    place.sql().run("alter table cs_session rename to cs_session_away");
+    for _ in 0..2 {
+        is(&begin(), 503, "service_unavailable");
+    }
+    assert_eq!(place.sql().texts(USED), ["0"]);
+    place.sql().run("alter table cs_session_away rename to cs_session");
+    assert_eq!(begin().status, 201);
+    is(&begin(), 429, "rate_limited");
+    let streamed = post(&server, &format!("{DEPLOYED}?stream=true"), &[("Authorization", &bearer), ORIGIN], &json!({}));
+    is(&streamed, 429, "rate_limited");
+    assert_eq!(place.sql().texts(USED), ["1"]);
+}
+
 #[test]
 fn an_assistant_without_a_version_is_not_begun() {
     let (_place, server, token) = with_shop(&[]);
     put(&server, &changed(desk("Shop"), &[("/id", json!("shop"))]));
     is(&send(&server, "POST", "/v1/agents/shop/deployments", &json!({"name": "x", "origins": []})), 409, "not_published");
     let bearer = format!("Bearer {token}");
-    for body in [json!({"params": 5}), json!({"locale": 5})] {
+    for body in [json!({"params": 5}), json!({"locale": 5}), json!({"user": "u"}), json!({"channel": ""})] {
         is(&post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &body), 422, "invalid_session");
     }
 }

@@ -107,6 +107,73 @@ fn lint_says_what_publishing_would() {
 }
 
 #[test]
+fn a_document_with_an_error_is_not_imported_where_that_is_asked_for() {
+    let place = Place::with(&orders());
+    let before = place.sql().everything();
+    let wrong = changed(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("{{ session.count | nofilter }}"))]);
+    let file = place.pack("wrong.flow.json", &wrong);
+    for more in [&["--strict"][..], &["--strict", "--dry-run"]] {
+        let ran = place.run(&[&["import", &file], more].concat());
+        assert_eq!((ran.code, ran.err.contains("error T002 /graphs/1/nodes/2")), (1, true), "{ran:?}");
+    }
+    assert!(place.sql().everything() == before, "nothing is changed");
+    let warned = changed(desk("Desk"), &[("/intents/0/phrases", json!(["more please"]))]);
+    let ran = place.run(&["import", &place.pack("desk.flow.json", &warned), "--strict"]);
+    assert_eq!((ran.code, ran.err.starts_with("warning I007")), (0, true), "a warning is no error: {ran:?}");
+}
+
+#[test]
+fn what_an_import_would_make_of_drafts_is_said_before() {
+    let place = Place::with(&orders());
+    let file = place.pack("desk.flow.json", &desk("Desk"));
+    let dry = |file: &str, more: &[&str]| {
+        let before = place.sql().everything();
+        let ran = place.run(&[&["import", file, "--dry-run"], more].concat());
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+        assert!(place.sql().everything() == before, "nothing is changed");
+        ran.out
+    };
+    let says = |file: &str, change: &str| {
+        let told = dry(file, &[]);
+        assert!(told.contains(&format!("draft desk: {change}\n")), "{told}");
+        assert_eq!(told.contains("no difference"), change == "equal", "{told}");
+        let json: Value = serde_json::from_str(&dry(file, &["--json"])).unwrap();
+        assert_eq!(json["drafts"], json!([{"id": "desk", "change": change}]));
+    };
+    says(&file, "new");
+    assert_eq!(place.run(&["import", &file]).code, 0);
+    says(&file, "equal");
+    says(&place.pack("two.flow.json", &desk("Two")), "replaced");
+    let tables = dry(&place.pack("orders.json", &orders()), &["--json"]);
+    assert!(!tables.contains("drafts"), "{tables}");
+}
+
+#[test]
+fn a_session_is_run_again_under_another_document() {
+    let place = Place::with(&orders());
+    assert_eq!(place.run(&["import", &place.pack("desk.flow.json", &desk("Desk"))]).code, 0);
+    let server = place.serve(&WORDS_ALONE);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    assert_eq!(texts(&session.says(&server, "more please")), ["Desk 1"]);
+    let replay = |name: &str, config: &Value| place.run(&["replay", "--conversation", &session.id, "--config", &place.pack(name, config)]);
+    let same = replay("same.flow.json", &desk("Desk"));
+    assert_eq!((same.code, same.out.as_str(), same.err.as_str()), (0, "no difference\n", ""), "{same:?}");
+    let elsewhere = changed(desk("Desk"), &[("/graphs/3/nodes/1/data/final_message", json!("See you."))]);
+    assert_eq!(replay("elsewhere.flow.json", &elsewhere).out, "no difference\n", "the session was never there");
+    let said = changed(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("Now {{ session.count }}"))]);
+    let shop = changed(desk("Shop"), &[("/id", json!("shop"))]);
+    for (name, config) in
+        [("said.flow.json", said.clone()), ("pack.json", json!({"name": "n", "documents": [shop.clone(), of_canvas(said)]}))]
+    {
+        let other = replay(name, &config);
+        assert_eq!((other.code, other.out.as_str()), (1, ""), "{other:?}");
+        assert!(other.err.starts_with("turn 2 ") && other.err.contains("Desk 1") && other.err.contains("Now 1"), "{other:?}");
+    }
+    one_line(&replay("shop.flow.json", &shop), 1, &["assistant 'desk'"]);
+    one_line(&replay("rows.json", &orders()), 1, &["assistant 'desk'"]);
+}
+
+#[test]
 fn a_plan_has_so_many_imports_a_month() {
     let place = Place::with(&orders());
     let file = place.pack("desk.flow.json", &desk("Desk"));
@@ -151,7 +218,7 @@ fn what_is_used_is_counted() {
     assert_eq!(asked.join().unwrap().len(), 2);
     let used = "select kind || ' ' || workspace_id || ' ' || ref || ' ' || cast(sum(amount) as text) from cs_usage_events
         group by kind, workspace_id, ref order by kind";
-    assert_eq!(place.sql().texts(used), ["llm default desk 32400", "session default desk 1", "simulation default desk 1"]);
+    assert_eq!(place.sql().texts(used), ["llm default desk 32400", "session default desk 1"]);
     assert_eq!(simulated.replays(&place, &server), 2);
     // What is left of the cap goes along with every event, and is no part of it for those who read the trace.
     let left = |session: &Session| {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::flows::{Session, changed, deploy, desk, publish, put, send, texts, with_desk};
+use crate::flows::{Session, changed, deploy, desk, is, publish, put, send, texts, with_desk};
 use crate::running::Server;
 
 const POLICY: &str = "/settings/version_policy";
@@ -125,4 +125,20 @@ fn a_beginning_that_is_asked_for_again_is_answered_once() {
     let (first, again, other) = (begin("a"), begin("a"), begin("b"));
     assert_eq!((first.status, again.status, first.text == again.text), (201, 201, true));
     assert_eq!((again.header("x-replayed"), other.status), ("true", 409));
+}
+
+#[test]
+fn a_session_of_another_assistant_is_no_answer_to_a_beginning() {
+    let (_place, server) = with_desk(&desk("Desk"), &[]);
+    put(&server, &changed(desk("Shop"), &[("/id", json!("shop"))]));
+    let id = "11111111-2222-4333-8444-555555555555";
+    let begin = |assistant: &str| {
+        let path = format!("/v1/runtime/assistants/{assistant}/sessions");
+        send(&server, "POST", &path, &json!({"session_id": id, "event_id": "a"}))
+    };
+    assert_eq!(begin("desk").status, 201);
+    is(&begin("shop"), 409, "session_exists");
+    let path = "/v1/runtime/assistants/shop/sessions?stream=true";
+    is(&send(&server, "POST", path, &json!({"session_id": id, "event_id": "a"})), 409, "session_exists");
+    assert_eq!(begin("desk").header("x-replayed"), "true");
 }

@@ -1,11 +1,12 @@
 //! Sessions of assistants over HTTP: what begins them, what is answered, what is refused, and what stays. (`convoship-http.md` 1, 4)
 
-use std::thread;
+use std::{fs, thread};
 
+use convengine_tests::root;
 use serde_json::{Value, json};
 
 use crate::flows::{SIMULATED, Session, changed, desk, impatient, is, publish, put, send, texts, with_desk};
-use crate::running::{Answer, Server, WORDS_ALONE, within};
+use crate::running::{Answer, Place, Server, WORDS_ALONE, orders, within};
 
 const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a77";
 
@@ -70,11 +71,22 @@ fn what_there_is_not_is_not_found() {
 #[test]
 fn what_is_no_session_and_no_event_is_refused() {
     let (_place, server) = with_desk(&desk("Desk"), &[]);
-    for body in
-        [json!({"params": 5}), json!({"locale": 5}), json!({"channel": ["web"]}), json!({"session_id": "x"}), json!({"session_id": 5})]
-    {
+    for body in [
+        json!({"params": 5}),
+        json!({"locale": 5}),
+        json!({"channel": ["web"]}),
+        json!({"channel": ""}),
+        json!({"user": "u1"}),
+        json!({"user": [{"id": "u1"}]}),
+        json!({"user": 5}),
+        json!({"session_id": "x"}),
+        json!({"session_id": 5}),
+    ] {
         is(&send(&server, "POST", SIMULATED, &body), 422, "invalid_session");
     }
+    let nothing =
+        json!({"params": null, "locale": null, "channel": null, "user": null, "session_id": null, "event_id": null, "version": null});
+    assert_eq!(Session::simulated(&server, &nothing).0.state(&server)["channel"], "web", "null is nothing");
     let (session, _) = Session::simulated(&server, &json!({"session_id": OTHER.to_uppercase(), "unknown": {}}));
     assert_eq!(session.id, OTHER);
     is(&send(&server, "POST", SIMULATED, &json!({"session_id": OTHER})), 409, "session_exists");
@@ -178,6 +190,48 @@ fn an_event_that_is_sent_again_is_answered_as_before() {
     again(&server, &bye, &last);
     again(&server, &more, &first);
     assert_eq!(session.replays(&place, &server), 4);
+}
+
+/// A desk whose agent asks before it takes a note, and its model.
+fn asking(place: &Place) -> (Value, String) {
+    let pack: Value = serde_json::from_slice(&fs::read(root().join("tests/packs/flow/agent.json")).unwrap()).unwrap();
+    let tools = json!([{"tool": "note", "approval": "always"}]);
+    let document = changed(pack["documents"][0].clone(), &[("/graphs/1/nodes/1/data/tools", tools)]);
+    let call = json!({"tool_calls": [{"id": "n1", "name": "note", "arguments": {}}]});
+    (document, place.write("model.json", &json!([{"purpose": "agent", "replies": [call, "Noted."]}]).to_string()))
+}
+
+#[test]
+fn a_decision_that_is_sent_again_is_answered_as_before() {
+    let place = Place::with(&orders());
+    let (document, model) = asking(&place);
+    let server = place.serve(&["--llm", &format!("scripted:{model}")]);
+    put(&server, &document);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    assert_eq!(session.says(&server, "card desk: a note")["awaiting"]["call"]["call_id"], "n1");
+    let path = format!("{SIMULATED}/{}/approvals/n1", session.id);
+    let decide = |event: Value| send(&server, "POST", &path, &json!({"approved": true, "event_id": event}));
+    let first = decide(json!("e1"));
+    assert_eq!((first.status, first.header("x-replayed"), texts(&first.json())), (200, "", vec!["Noted."]), "{first:?}");
+    let again = decide(json!("e1"));
+    assert_eq!((again.status, again.header("x-replayed"), &again.text), (200, "true", &first.text), "{again:?}");
+    for other in [json!("e2"), Value::Null] {
+        is(&decide(other), 404, "unknown_call");
+    }
+    assert_eq!(session.events(&server), ["session.start", "user.message", "approval.decision"]);
+}
+
+#[test]
+fn a_beginning_is_created_also_where_it_is_told_as_it_happens() {
+    let (_place, server) = with_desk(&desk("Desk"), &[]);
+    let begin = |form: &str| send(&server, "POST", &format!("{SIMULATED}?stream={form}"), &json!({"session_id": OTHER, "event_id": "e"}));
+    for (form, again) in [("true", ""), ("true", "true"), ("ui", "true")] {
+        let told = begin(form);
+        assert_eq!((told.status, told.header("x-replayed"), told.header("content-type")), (201, again, "text/event-stream"), "{told:?}");
+        assert!(told.text.contains("Welcome to Desk."), "{told:?}");
+    }
+    let turn = send(&server, "POST", &format!("{SIMULATED}/{OTHER}/turns?stream=true"), &json!({"type": "user.message", "text": "hi"}));
+    assert_eq!(turn.status, 200, "{turn:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What sessions send out and what is shown of them: secrets at the wire, closed targets, variables that stay out of logs, traces, replays.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -280,7 +281,9 @@ fn a_trace_tells_turn_by_turn_what_happened() {
     session.hears(&server, &json!({"type": "session.end", "reason": "done"}));
     let trace = session.look(&server, "/trace");
     let turns = trace["turns"].as_array().unwrap();
-    assert_eq!(turns.iter().map(|it| it["turn"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
+    let numbers = |key: &str| turns.iter().map(|it| it[key].as_u64().unwrap()).collect::<Vec<_>>();
+    // A beginning and an end are no turns of the user.
+    assert_eq!((numbers("turn"), numbers("number")), (vec![0, 1, 1], vec![1, 2, 3]));
     assert_eq!((&turns[0]["event"]["type"], &turns[0]["event"]["params"]), (&json!("session.start"), &json!({"count": 3})));
     assert_eq!(turns[1]["event"]["text"], "more please");
     assert_eq!(turns[2]["event"]["reason"], "done");
@@ -289,11 +292,40 @@ fn a_trace_tells_turn_by_turn_what_happened() {
     assert!(kinds.contains(&"event") && kinds.contains(&"intent.match"), "{kinds:?}");
     for event in events {
         let of = |key: &str| event.get(key).is_some();
-        assert!(["turn", "seq", "at", "kind", "data"].into_iter().all(of), "{event}");
-        assert!(event["at"].as_str().is_some_and(|it| it.ends_with('Z') && it.contains('T')), "{event}");
+        assert!(["turn", "seq", "span", "parent", "kind", "program", "at", "time", "data", "level"].into_iter().all(of), "{event}");
+        assert!(event["time"].as_str().is_some_and(|it| it.ends_with('Z') && it.contains('T')), "{event}");
+        assert!(event["span"].as_str().is_some_and(|it| it.len() == 16 && it.bytes().all(|it| it.is_ascii_hexdigit())), "{event}");
+        assert_eq!((&event["turn"], &event["program"], &event["level"]), (&json!(1), &json!("assistant"), &json!("info")), "{event}");
     }
+    let of_kind =
+        |kind: &str, at: &str| events.iter().find(|it| it["kind"] == kind && it["at"] == at).unwrap_or_else(|| panic!("{kind} {at}"));
+    let entered = of_kind("node.enter", "g_count/add");
+    assert_eq!((&entered["parent"], &entered["data"]["name"]), (&Value::Null, &json!("Add")));
+    assert_eq!(of_kind("edge", "g_count/add")["parent"], entered["span"], "the way on belongs to the node");
+    let spans: BTreeSet<&str> =
+        turns.iter().flat_map(|it| it["events"].as_array().unwrap()).map(|it| it["span"].as_str().unwrap()).collect();
+    assert_eq!(spans.len(), turns.iter().map(|it| it["events"].as_array().unwrap().len()).sum::<usize>(), "no two have the same");
+    assert_eq!(session.look(&server, "/trace"), trace, "nor is it another one next time");
     let seqs: Vec<u64> = events.iter().map(|it| it["seq"].as_u64().unwrap()).collect();
     assert!(seqs.is_sorted_by(|a, b| a < b), "{seqs:?}");
+}
+
+#[test]
+fn what_goes_wrong_stands_out_in_a_trace() {
+    let wrong = json!([{"variable": "count", "expr": "1 +"}]);
+    let (_place, server) = with_desk(&changed(desk("Desk"), &[("/graphs/1/nodes/1/data/assign", wrong)]), &[]);
+    let (session, _) = Session::simulated(&server, &json!({}));
+    session.says(&server, "more please");
+    session.hears(&server, &json!({"type": "timer.fired", "timer_id": "session"}));
+    let trace = session.look(&server, "/trace");
+    let levels: BTreeMap<&str, &str> = trace["turns"][1]["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["kind"].as_str().unwrap(), it["level"].as_str().unwrap()))
+        .collect();
+    assert_eq!((levels["node.enter"], levels["expr.error"], levels["node.error"]), ("info", "warning", "error"), "{levels:?}");
+    assert_eq!((&trace["turns"][2]["turn"], &trace["turns"][2]["number"]), (&json!(1), &json!(3)), "a timer is no turn of the user");
 }
 
 #[test]
@@ -302,12 +334,17 @@ fn a_turn_that_does_not_come_out_again_is_named() {
     let (session, _) = Session::simulated(&server, &json!({}));
     session.says(&server, "more please");
     assert_eq!(session.replays(&place, &server), 2);
+    let hash = place.sql().texts("select state_hash from ce_turn where number = 2").remove(0);
     place.sql().run("update ce_turn set state_hash = 'another' where number = 2");
     let replayed = session.look(&server, "/replay");
     assert_eq!((&replayed["equal"], &replayed["turns"]), (&json!(false), &json!(2)));
     let divergence = &replayed["divergence"];
-    assert_eq!((&divergence["turn"], &divergence["stored"]), (&json!(2), &json!("another")), "{replayed}");
-    assert!(divergence["path"].is_string() && divergence["replayed"].is_string(), "{replayed}");
+    assert_eq!(
+        (&divergence["turn"], &divergence["number"], &divergence["stored"]),
+        (&json!(1), &json!(2), &json!("another")),
+        "{replayed}"
+    );
+    assert_eq!((&divergence["path"], divergence["replayed"].as_str()), (&json!("/state_hash"), Some(hash.as_str())), "{replayed}");
     assert_eq!(place.run(&["replay", "--conversation", &session.id]).code, 1);
 }
 

@@ -62,11 +62,10 @@ pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Strin
     request_body = ref("#/components/schemas/Flow"),
     responses(
         (status = 200, description = "It is saved, with what is wrong with it", body = ref("#/components/schemas/Saved")),
-        (status = 400, description = "The body is not JSON"),
         (status = 404, description = "The path cannot be read"),
         (status = 408, description = "The body does not go on"),
         (status = 415, description = "The body does not say that it is JSON"),
-        (status = 422, description = "It is no flow document, or of another id"),
+        (status = 422, description = "It is no JSON, no flow document, or of another id"),
         (status = 503, description = "The database does not answer"),
     ),
 )]
@@ -79,7 +78,7 @@ pub async fn save(
 ) -> Result<Json<Value>, ApiError> {
     let read = body::json(&uri, &headers, body, check::LARGEST).await;
     let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
-    let read = read.map_err(|it| if it.is_code("not_json") { it.because(&[unreadable()]) } else { it })?;
+    let read = read.map_err(|it| if it.is_code("not_json") { refused(&uri, &[unreadable()]) } else { it })?;
     let document = read.ok_or_else(|| refused(&uri, &[check::too_large()]))?;
     let document = imported(document);
     if document.get("id").and_then(Value::as_str).is_some_and(|it| it != id) {

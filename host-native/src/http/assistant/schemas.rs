@@ -113,7 +113,7 @@ fn new_session() -> Value {
         "type": "object",
         "properties": {
             "locale": maybe_text("The language of the user, the document's own without one"),
-            "channel": maybe_text("Where the user is"),
+            "channel": {"type": ["string", "null"], "minLength": 1, "description": "Where the user is"},
             "user": {"type": ["object", "null"], "description": "What is known of the user"},
             "params": {"type": ["object", "null"], "description": "Variables that the session begins with"},
             "version": {"type": ["integer", "null"], "description": "In the simulator: the version, the draft without one"},
@@ -208,16 +208,55 @@ fn session_state() -> Value {
 }
 
 fn trace() -> Value {
+    let event = json!({
+        "type": "object",
+        "required": ["turn", "seq", "span", "parent", "kind", "program", "at", "time", "level", "data"],
+        "properties": {
+            "turn": user_turn(),
+            "seq": {"type": "integer", "minimum": 0, "description": "Its place in the turn"},
+            "span": {"type": "string", "pattern": "^[0-9a-f]{16}$", "description": "Its id, the same however often it is derived"},
+            "parent": maybe_text("The span of the `node.enter` that it belongs to"),
+            "kind": text("What happened"),
+            "program": {"const": "assistant"},
+            "at": maybe_text("The node that it is of, as `graph/node`"),
+            "time": text("RFC 3339"),
+            "level": {"enum": ["info", "warning", "error"]},
+            "data": {"description": "What is told of it, private values as `[name]`"},
+        },
+    });
     let turn = json!({
         "type": "object",
-        "required": ["turn", "event", "events"],
-        "properties": {"turn": {"type": "integer"}, "event": {}, "events": {"type": "array", "items": {"type": "object"}}},
+        "required": ["turn", "number", "event", "events"],
+        "properties": {
+            "turn": user_turn(), "number": journal_number(), "event": {}, "events": list(&event),
+            "reason": text("Why there are no events: the turn does not come about again"),
+        },
     });
     object(json!({"turns": list(&turn)}))
 }
 
+fn user_turn() -> Value {
+    json!({"type": "integer", "minimum": 0, "description": "The number that the answer has: turns of the user, 0 for the start"})
+}
+
+fn journal_number() -> Value {
+    json!({"type": "integer", "minimum": 1, "description": "The place among all turns of the session, timers too"})
+}
+
 fn replayed() -> Value {
-    object(json!({"equal": {"type": "boolean"}, "turns": {"type": "integer"}, "divergence": {"type": ["object", "null"]}}))
+    let divergence = json!({
+        "type": ["object", "null"],
+        "required": ["turn", "number", "path", "stored", "replayed"],
+        "properties": {
+            "turn": user_turn(),
+            "number": journal_number(),
+            "path": text("What differs, as JSON pointer"),
+            "stored": text("What is recorded"),
+            "replayed": maybe_text("What it comes to now; null when it comes to no end"),
+            "reason": text("The same in words"),
+        },
+    });
+    object(json!({"equal": {"type": "boolean"}, "turns": {"type": "integer"}, "divergence": divergence}))
 }
 
 fn refusal() -> Value {

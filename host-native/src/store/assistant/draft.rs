@@ -45,6 +45,15 @@ pub async fn put(connection: &mut Connection, id: &str, name: &str, document: &s
     connection.first(&SAVE, &values).await.map(|_| ())
 }
 
+/// The document of a draft as JSON, within what else a connection does.
+///
+/// # Errors
+/// What the database says.
+pub async fn text(connection: &mut Connection, id: &str) -> sqlx::Result<Option<String>> {
+    let sql = Statement::both("select draft from cs_assistant where id = $1");
+    connection.first(&sql, &[Value::Text(id)]).await?.map(|it| it.text("draft")).transpose()
+}
+
 const SAVE: Statement = Statement::both(
     "insert into cs_assistant (id, name, revision, draft, updated_at) values ($1, $2, 1, $3, $4)
      on conflict (id) do update set name = excluded.name, revision = cs_assistant.revision + 1, draft = excluded.draft,

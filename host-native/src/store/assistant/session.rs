@@ -113,6 +113,49 @@ pub async fn used(pool: &Pool, workspace: &str, kind: &str, since: Millis, of: O
     pool.first(&USED, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("amount")
 }
 
+/// A session that a plan is to count.
+#[derive(Debug, Clone, Copy)]
+pub struct Reserved<'r> {
+    /// Whose plan it is.
+    pub workspace: &'r str,
+    /// The assistant.
+    pub assistant: &'r str,
+    /// When it begins.
+    pub at: Millis,
+    /// When the month began that counts.
+    pub since: Millis,
+    /// Most sessions of the month.
+    pub most: i64,
+}
+
+/// Counts a session before it begins, when there is one left: check and count are one step for all servers. Answers the row's number.
+///
+/// # Errors
+/// What the database says.
+pub async fn reserve(pool: &Pool, reserved: &Reserved<'_>) -> sqlx::Result<Option<i64>> {
+    let sql = Statement::both(
+        "insert into cs_usage_events (workspace_id, kind, at, amount, ref)
+         select $1, 'session', $2, 1, $3
+         where (select coalesce(sum(amount), 0) from cs_usage_events where workspace_id = $1 and kind = 'session' and at >= $4) < $5
+         returning id",
+    );
+    let Reserved { workspace, assistant, at, since, most } = *reserved;
+    let values = [Value::Text(workspace), Value::Int(at), Value::Text(assistant), Value::Int(since), Value::Int(most)];
+    pool.first_alone(workspace, &sql, &values).await?.map(|it| it.int("id")).transpose()
+}
+
+/// Counts a session no longer of which nothing is stored.
+///
+/// # Errors
+/// What the database says.
+pub async fn give_back(pool: &Pool, number: i64, session: &str) -> sqlx::Result<()> {
+    let sql = Statement::of(
+        "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2)",
+        "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2::uuid)",
+    );
+    pool.run(&sql, &[Value::Int(number), Value::Text(session)]).await.map(|_| ())
+}
+
 /// How many documents were imported since a moment.
 ///
 /// # Errors
@@ -245,6 +288,25 @@ mod tests {
             assert_eq!([used(0, Some("bank")).await, used(0, Some("desk")).await, used(6, None).await], [21, 0, 0]);
             let open = open(&database.pool, "bank", "00000000-0000-0000-0000-000000000000", 5).await.expect("sessions");
             assert_eq!(open.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(), [ID]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_is_counted_while_there_are_some_left() {
+        for database in each().await {
+            let pool = &database.pool;
+            let taken = async |workspace, at, most| {
+                let reserved = Reserved { workspace, assistant: "bank", at, since: 5, most };
+                reserve(pool, &reserved).await.expect("an answer")
+            };
+            let used = async || used(pool, "default", "session", 5, None).await.expect("a sum");
+            let first = taken("default", 6, 2).await.expect("one of two");
+            assert!(taken("default", 4, 2).await.is_some(), "of the month before");
+            assert!(taken("default", 7, 2).await.is_some());
+            assert_eq!((taken("default", 8, 2).await, used().await), (None, 2));
+            assert!(taken("other", 8, 2).await.is_some() && taken("default", 8, i64::MAX).await.is_some());
+            give_back(pool, first, ID).await.expect("given back");
+            assert_eq!(used().await, 2);
         }
     }
 }

@@ -7,9 +7,11 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
+use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use super::{Sees, events, heard, simulator};
+use crate::assistant::run::event_key;
 use crate::drive::Host;
 use crate::http::assistant::body;
 use crate::http::error::{ApiError, not_found};
@@ -52,8 +54,8 @@ pub async fn decide(
     let stored = session::find(&host.readers, &running.session).await.map_err(|it| ApiError::of_database(&it, &uri))?;
     let active = stored.as_ref().is_some_and(|it| it.status == "active");
     let waits = stored.and_then(|it| it.state.pointer("/awaiting/call/call_id")?.as_str().map(str::to_owned));
-    // A session that has ended says so itself.
-    if active && waits.as_deref() != Some(call.as_str()) {
+    // A session that has ended says so itself, and a decision that was taken before is answered as it was.
+    if active && waits.as_deref() != Some(call.as_str()) && !was_sent(&host, &uri, &running.session, &given).await? {
         let message = "no such call waits in the session: it may be decided already";
         return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message).coded("unknown_call"));
     }
@@ -61,4 +63,11 @@ pub async fn decide(
     given.insert("call_id".to_owned(), Value::String(call));
     let event = events::of_body(&uri, given, false)?;
     heard(&host, &uri, &running, event, Sees { debug: true }, StatusCode::OK).await
+}
+
+/// Whether the session has a turn of this name already.
+async fn was_sent(host: &Host, uri: &Uri, session: &str, given: &Map) -> Result<bool, ApiError> {
+    let Some(key) = given.get("event_id").and_then(Value::as_str).map(|it| event_key(session, it)) else { return Ok(false) };
+    let found = session::load(&host.readers, session, Some(&key)).await;
+    found.map(|it| it.sent).map_err(|it| ApiError::of_database(&it, uri))
 }

@@ -42,6 +42,7 @@ pub fn start(uri: &Uri, given: &Map, channel: Option<&str>) -> Result<Map, ApiEr
     let refuse = |reason: String| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).coded("invalid_session");
     let mut event = Map::from_iter([("type".to_owned(), json!("session.start"))]);
     named(given).map_err(refuse)?;
+    begins(given).map_err(refuse)?;
     for key in ["locale", "channel", "user", "params", "event_id"] {
         event.extend(given.get(key).filter(|it| !it.is_null()).map(|it| (key.to_owned(), it.clone())));
     }
@@ -50,6 +51,21 @@ pub fn start(uri: &Uri, given: &Map, channel: Option<&str>) -> Result<Map, ApiEr
     }
     flow::check(&Value::Object(event.clone())).map_err(|it| refuse(format!("the session cannot begin so: {it}")))?;
     Ok(event)
+}
+
+/// Whether a session can have such a user and be at such a place: its state has a form of its own. (`SessionState`)
+fn begins(given: &Map) -> Result<(), String> {
+    let member = |key: &str| given.get(key).filter(|it| !it.is_null());
+    if member("user").is_some_and(|it| !it.is_object()) {
+        return Err("user is no object: send what is known of the user as one, or nothing".to_owned());
+    }
+    if member("channel").is_some_and(|it| it.as_str().is_none_or(str::is_empty)) {
+        return Err("channel is no text of at least 1 character: send one, or nothing".to_owned());
+    }
+    if member("locale").is_some_and(|it| !it.is_string()) {
+        return Err("locale is no text: send one such as en-US, or nothing".to_owned());
+    }
+    Ok(())
 }
 
 /// Whether the client's name for an event can be used, where it has one: databases know events by it.
@@ -78,6 +94,27 @@ mod tests {
                 ("event_id".to_owned(), id.clone()),
             ]);
             assert_eq!(of_body(&uri, said, true).is_ok(), fine, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_session_begins_with_what_its_state_can_hold() {
+        let uri = Uri::from_static("/v1/public/runtime/sessions");
+        for (given, fine) in [
+            (json!({"user": {"id": "u"}, "channel": "web", "locale": "de-DE", "params": {}}), true),
+            (json!({"user": null, "channel": null, "locale": null, "params": null, "event_id": null}), true),
+            (json!({"user": "u"}), false),
+            (json!({"user": ["u"]}), false),
+            (json!({"user": false}), false),
+            (json!({"channel": ""}), false),
+            (json!({"channel": 5}), false),
+            (json!({"locale": 5}), false),
+            (json!({"locale": {}}), false),
+            (json!({"params": []}), false),
+        ] {
+            let read = start(&uri, given.as_object().unwrap_or(&Map::new()), Some("web"));
+            assert_eq!(read.as_ref().is_ok(), fine, "{given}");
+            assert!(read.is_ok() || read.is_err_and(|it| it.is_code("invalid_session")), "{given}");
         }
     }
 

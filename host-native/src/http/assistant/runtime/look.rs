@@ -7,16 +7,13 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use convengine_core::config::Config;
-use convengine_core::turn::{Journal, NoticeBody, Slice, Write};
 use serde_json::{Value, json};
 
-use super::{session_of, simulator};
-use crate::assistant::run::OF_SEQ;
-use crate::audit::derive::{again, aside};
-use crate::clock;
+use super::{session_of, simulator, told};
+use crate::audit::derive::{aside, compared};
 use crate::drive::Host;
 use crate::http::error::{ApiError, not_found};
-use crate::store::turn::{self, StoredTurn, decompress};
+use crate::store::turn::{self, StoredTurn};
 
 /// The state of a session, without what is to stay out of logs.
 #[utoipa::path(
@@ -76,7 +73,7 @@ pub async fn trace(
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<Value>, ApiError> {
     let turns = runs(&host, &uri, path).await?;
-    let told = aside(move || turns.iter().map(told).collect::<Vec<Value>>()).await;
+    let told = aside(move || numbered(&turns).map(|(number, run)| told::turn(run, number)).collect::<Vec<Value>>()).await;
     Ok(Json(json!({"turns": told.map_err(|it| ApiError::of_database(&it, &uri))?})))
 }
 
@@ -102,12 +99,14 @@ pub async fn replay(
 ) -> Result<Json<Value>, ApiError> {
     let turns = runs(&host, &uri, path).await?;
     let count = turns.len();
-    let divergence = aside(move || turns.iter().find_map(diverges)).await.map_err(|it| ApiError::of_database(&it, &uri))?;
+    let divergence = aside(move || numbered(&turns).find_map(|(number, run)| diverges(run, number)))
+        .await
+        .map_err(|it| ApiError::of_database(&it, &uri))?;
     Ok(Json(json!({"equal": divergence.is_none(), "turns": count, "divergence": divergence})))
 }
 
 /// A stored turn with what it ran on.
-type Run = (StoredTurn, Option<Arc<Config>>);
+pub(super) type Run = (StoredTurn, Option<Arc<Config>>);
 
 async fn runs(host: &Host, uri: &Uri, path: Result<Path<(String, String)>, PathRejection>) -> Result<Vec<Run>, ApiError> {
     let running = simulator::running(host, uri, path).await?;
@@ -121,69 +120,21 @@ async fn runs(host: &Host, uri: &Uri, path: Result<Path<(String, String)>, PathR
     Ok(runs)
 }
 
-/// A turn as the trace tells it; one that cannot be run again says why in the place of its events.
-fn told((turn, config): &Run) -> Value {
-    let journal = decompress(&turn.journal).ok();
-    let event = journal.as_ref().map(event);
-    match again(turn, config.as_ref()) {
-        Ok(slice) => hidden(config.as_deref(), event.unwrap_or_default(), &slice, turn.number),
-        Err(reason) => json!({"turn": turn.number, "event": Value::Null, "events": [], "reason": reason}),
-    }
-}
-
-fn event(journal: &Journal) -> Value {
-    let mut event = journal.input.event.flow.as_deref().cloned().unwrap_or_default();
-    if let Some(members) = event.as_object_mut() {
-        ["budget_left", OF_SEQ].into_iter().for_each(|it| drop(members.shift_remove(it)));
-    }
-    event
-}
-
-/// A turn without what is to stay out of logs, be it in what came in, in what the session knows then, or in what happened.
-fn hidden(config: Option<&Config>, event: Value, slice: &Slice, turn: u32) -> Value {
-    let writes = slice.end.as_ref().map(|it| it.writes.as_slice()).unwrap_or_default();
-    let state = writes.iter().find_map(|it| if let Write::Flow { state } = it { Some(state.as_ref()) } else { None });
-    let of_state = |key: &str| state.and_then(|it| it.get(key)).cloned().unwrap_or_default();
-    let mut frames = of_state("stack").as_array().cloned().unwrap_or_default();
-    frames.push(json!({"locals": event.get("params")}));
-    let told = json!({"turn": turn, "event": heard(event, state), "events": events(slice, turn)});
-    let mut whole = json!({"vars": of_state("vars"), "stack": frames, "told": told});
-    if let Some(flow) = config.and_then(|it| it.flow.as_ref()) {
-        convengine_core::flow::mask(flow, &mut whole);
-    }
-    whole["told"].take()
-}
-
-/// The event; what its user has said stands as the session remembers it.
-fn heard(mut event: Value, state: Option<&Value>) -> Value {
-    let heard = state.and_then(|it| {
-        let history = it.get("history")?.as_array()?;
-        let said = history.iter().rev().find(|said| said.get("role") == Some(&json!("user")) && said.get("turn") == it.get("turn"))?;
-        said.get("text").cloned()
-    });
-    if let (Some(members), Some(heard)) = (event.as_object_mut(), heard)
-        && members.contains_key("text")
-    {
-        members.insert("text".to_owned(), heard);
-    }
-    event
-}
-
-fn events(slice: &Slice, turn: u32) -> Vec<Value> {
-    let one = |it: &convengine_core::turn::Notice| match &it.body {
-        NoticeBody::Audit { stage, payload } => {
-            Some(json!({"turn": turn, "seq": it.seq, "at": clock::iso_text(it.at), "kind": stage, "data": payload}))
-        }
-        NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
-    };
-    slice.notices.iter().filter_map(one).collect()
+/// Turns under the numbers that their answers have: those of users count, and the others are part of the one before.
+fn numbered(turns: &[Run]) -> impl Iterator<Item = (u64, &Run)> {
+    turns.iter().scan(0, |last, run| {
+        *last = told::number(&run.0).unwrap_or(*last);
+        Some((*last, run))
+    })
 }
 
 /// The first difference of a turn.
-fn diverges((turn, config): &Run) -> Option<Value> {
+fn diverges((turn, config): &Run, number: u64) -> Option<Value> {
     if turn.is_given_up() {
         return None;
     }
-    let reason = again(turn, config.as_ref()).err()?;
-    Some(json!({"turn": turn.number, "path": "/state_hash", "stored": turn.state_hash, "replayed": reason}))
+    let found = compared(turn, config.as_ref()).err()?;
+    Some(json!({
+        "turn": number, "number": turn.number, "path": "/state_hash", "stored": turn.state_hash, "replayed": found.hash, "reason": found.reason,
+    }))
 }

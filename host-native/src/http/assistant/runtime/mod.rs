@@ -6,6 +6,7 @@ pub mod look;
 pub mod public;
 pub mod simulator;
 pub mod stream;
+mod told;
 
 use std::sync::Arc;
 
@@ -55,7 +56,9 @@ pub async fn heard(
     status: StatusCode,
 ) -> Result<Response, ApiError> {
     if let Some(form) = stream::form(uri)? {
-        return stream::told(host, uri, running, event, sees, form).await;
+        let mut told = stream::told(host, uri, running, event, sees, form).await?;
+        *told.status_mut() = status;
+        return Ok(told);
     }
     let answered = running.hears(host, event).await.map_err(|it| refused(&it, uri, &running.session))?;
     answer(answered, uri, sees, status)

@@ -12,7 +12,6 @@ use uuid::Uuid;
 
 use super::simulator::{Beginning, begin, document};
 use super::{Sees, events, heard, session_of};
-use crate::assistant::plan;
 use crate::drive::Host;
 use crate::http::assistant::body;
 use crate::http::error::{ApiError, not_found};
@@ -50,7 +49,6 @@ pub async fn start(
 ) -> Result<Response, ApiError> {
     let given = body::object(&uri, &headers, body).await?;
     let event = events::start(&uri, &given, Some(&deployment.channel))?;
-    plan::allows(&host, "session", host.plan.sessions, &uri).await?;
     let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
     let assistant = deployment.assistant.clone();
     let about = draft::about(&host.readers, &assistant).await.map_err(database)?.ok_or_else(|| not_found(&uri))?;

@@ -130,7 +130,7 @@ pub async fn begin(host: &Host, uri: &Uri, beginning: Beginning) -> Result<Runni
     let message = "the document cannot be read: put it again";
     let unreadable = || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).coded("invalid_document");
     let config = host.flows.take(host, &document).await.map_err(|it| ApiError::of_database(&it, uri))?.ok_or_else(unreadable)?;
-    Ok(Running { session, assistant, deployment, version, config, is_lost: false, upgrade: None })
+    Ok(Running { session, assistant, deployment, version, config, is_lost: false, is_new: true, upgrade: None })
 }
 
 /// The document that is asked for: the draft, or a version.

@@ -1,0 +1,154 @@
+//! The turns of a session as its trace tells them. (`convoship.md` 15.5)
+
+use std::collections::BTreeMap;
+
+use convengine_core::config::Config;
+use convengine_core::turn::{Journal, Map, Notice, NoticeBody, Slice, Write};
+use serde_json::{Value, json};
+
+use super::look::Run;
+use crate::assistant::run::OF_SEQ;
+use crate::audit::derive::again;
+use crate::clock;
+use crate::observe::ids::span_of;
+use crate::store::turn::{StoredTurn, decompress};
+
+/// What runs the turns of sessions.
+const PROGRAM: &str = "assistant";
+
+/// Events that tell of failures, beside all of the names `guard.…` and `….failed`.
+const ERRORS: [&str; 3] = ["node.error", "gives_up", "state_too_large"];
+
+/// Events that tell of something doubtful and are no warnings of an answer.
+const WARNINGS: [&str; 1] = ["budget.low"];
+
+/// The number that the answer of a turn has; nothing when the journal cannot be read.
+pub fn number(turn: &StoredTurn) -> Option<u64> {
+    let input = decompress(&turn.journal).ok()?.input;
+    let before = input.session.flow.as_ref().and_then(|it| it.get("turn")?.as_u64()).unwrap_or(0);
+    let kind = input.event.flow.as_ref().and_then(|it| it.get("type")?.as_str());
+    let is_of_user = kind.is_some_and(|it| ["user.message", "user.button"].contains(&it));
+    Some(before + u64::from(is_of_user))
+}
+
+/// A turn under the number of its answer; one that cannot be run again says why in the place of its events.
+pub fn turn((turn, config): &Run, number: u64) -> Value {
+    let event = decompress(&turn.journal).ok().as_ref().map(event).unwrap_or_default();
+    match again(turn, config.as_ref()) {
+        Ok(slice) => {
+            let (event, data) = hidden(config.as_deref(), event, &slice);
+            let events = Events { turn, number, warnings: warnings(&slice), entered: BTreeMap::new() };
+            json!({"turn": number, "number": turn.number, "event": event, "events": events.told(&slice, data)})
+        }
+        Err(reason) => json!({"turn": number, "number": turn.number, "event": Value::Null, "events": [], "reason": reason}),
+    }
+}
+
+fn event(journal: &Journal) -> Value {
+    let mut event = journal.input.event.flow.as_deref().cloned().unwrap_or_default();
+    if let Some(members) = event.as_object_mut() {
+        ["budget_left", OF_SEQ].into_iter().for_each(|it| drop(members.shift_remove(it)));
+    }
+    event
+}
+
+/// What came in and what is told of each event, without what is to stay out of logs, be it there or in what the session knows then.
+fn hidden(config: Option<&Config>, event: Value, slice: &Slice) -> (Value, Vec<Value>) {
+    let writes = slice.end.as_ref().map(|it| it.writes.as_slice()).unwrap_or_default();
+    let state = writes.iter().find_map(|it| if let Write::Flow { state } = it { Some(state.as_ref()) } else { None });
+    let of_state = |key: &str| state.and_then(|it| it.get(key)).cloned().unwrap_or_default();
+    let mut frames = of_state("stack").as_array().cloned().unwrap_or_default();
+    frames.push(json!({"locals": event.get("params")}));
+    let data: Vec<&Value> = audits(slice).map(|it| it.2).collect();
+    let mut whole = json!({"vars": of_state("vars"), "stack": frames, "event": heard(event, state), "data": data});
+    if let Some(flow) = config.and_then(|it| it.flow.as_ref()) {
+        convengine_core::flow::mask(flow, &mut whole);
+    }
+    let data = if let Value::Array(data) = whole["data"].take() { data } else { Vec::new() };
+    (whole["event"].take(), data)
+}
+
+/// The event. Where the session remembers what its user has said by the name of a variable, so does the event.
+fn heard(mut event: Value, state: Option<&Value>) -> Value {
+    let remembered = state.and_then(|it| {
+        let history = it.get("history")?.as_array()?;
+        let said = history.iter().rev().find(|said| said.get("role") == Some(&json!("user")) && said.get("turn") == it.get("turn"))?;
+        said.get("text")?.as_str()
+    });
+    let (Some(members), Some(remembered)) = (event.as_object_mut(), remembered) else { return event };
+    // It remembers the beginning of a long text.
+    let said = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+    let is_said = ["text", "label", "value"].iter().filter_map(|it| members.get(*it)).any(|it| said(it).starts_with(remembered));
+    if !is_said {
+        for name in ["text", "label", "value"] {
+            members.entry(name).and_modify(|it| *it = json!(remembered));
+        }
+    }
+    event
+}
+
+fn audits(slice: &Slice) -> impl Iterator<Item = (&Notice, &str, &Value)> {
+    slice.notices.iter().filter_map(|it| match &it.body {
+        NoticeBody::Audit { stage, payload } => Some((it, stage.as_str(), payload)),
+        NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
+    })
+}
+
+/// The codes of what the answer calls doubtful.
+fn warnings(slice: &Slice) -> Vec<String> {
+    let answer = slice.end.as_ref().and_then(|it| it.flow.as_ref());
+    let warnings = answer.and_then(|it| it.pointer("/debug/warnings")?.as_array());
+    warnings.into_iter().flatten().filter_map(|it| it.as_str().map(str::to_owned)).collect()
+}
+
+/// Writes the events of a turn.
+struct Events<'t> {
+    turn: &'t StoredTurn,
+    number: u64,
+    warnings: Vec<String>,
+    /// The spans of the nodes that were entered, by their places.
+    entered: BTreeMap<String, String>,
+}
+
+impl Events<'_> {
+    fn told(mut self, slice: &Slice, data: Vec<Value>) -> Vec<Value> {
+        audits(slice).zip(data).map(|((notice, kind, payload), data)| self.one(notice, kind, place(payload), data)).collect()
+    }
+
+    /// `at` is that of the document: nothing of it is a user's.
+    fn one(&mut self, notice: &Notice, kind: &str, at: Option<String>, data: Value) -> Value {
+        // A replay, or another server, comes to the same.
+        let span = span_of(&format!("{}/{}/{}", self.turn.conversation_id, self.turn.number, notice.seq)).to_string();
+        let parent = at.as_ref().filter(|_| kind != "node.enter").and_then(|it| self.entered.get(it)).cloned();
+        if let Some(at) = at.clone().filter(|_| kind == "node.enter") {
+            self.entered.insert(at, span.clone());
+        }
+        Value::Object(Map::from_iter([
+            ("turn".to_owned(), json!(self.number)),
+            ("seq".to_owned(), json!(notice.seq)),
+            ("span".to_owned(), json!(span)),
+            ("parent".to_owned(), json!(parent)),
+            ("kind".to_owned(), json!(kind)),
+            ("program".to_owned(), json!(PROGRAM)),
+            ("at".to_owned(), json!(at)),
+            ("time".to_owned(), json!(clock::iso_text(notice.at))),
+            ("level".to_owned(), json!(self.level(kind))),
+            ("data".to_owned(), data),
+        ]))
+    }
+
+    fn level(&self, kind: &str) -> &'static str {
+        if ERRORS.contains(&kind) || kind.starts_with("guard.") || kind.ends_with(".failed") {
+            return "error";
+        }
+        let is_warning = WARNINGS.contains(&kind) || self.warnings.iter().any(|it| it == kind);
+        if is_warning { "warning" } else { "info" }
+    }
+}
+
+/// The node that an event is of, as `graph/node`.
+fn place(data: &Value) -> Option<String> {
+    let text = |key: &str| data.get(key).and_then(Value::as_str).filter(|it| !it.is_empty());
+    let node = text("node")?;
+    Some(text("graph").map_or_else(|| node.to_owned(), |graph| format!("{graph}/{node}")))
+}
