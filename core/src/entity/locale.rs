@@ -70,7 +70,7 @@ const EN: Words = Words {
     gone: "",
     of: "of",
     within: "in",
-    units: "years,year,yrs,yr|months,month|weeks,week,wks,wk|days,day,d|hours,hour,hrs,hr,h|\
+    units: "years,year,yrs,yr|months,month|weeks,week,wks,wk,w|days,day,d|hours,hour,hrs,hr,h|\
             minutes,minute,mins,min,m|seconds,second,secs,sec,s",
     yes: "yes,yeah,yep,yup,yea,sure,ok,okay,correct,thats right,that s right,all right,alright,certainly,definitely,absolutely,\
           affirmative,indeed,of course,please do,go ahead,\
@@ -93,7 +93,7 @@ const DE: Words = Words {
     gone: "",
     of: "",
     within: "in",
-    units: "jahren,jahre,jahr|monaten,monate,monat|wochen,woche|tagen,tage,tag|stunden,stunde,std,h|\
+    units: "jahren,jahre,jahr|monaten,monate,monat|wochen,woche,w|tagen,tage,tag|stunden,stunde,std,h|\
             minuten,minute,min,m|sekunden,sekunde,sek,s",
     yes: "ja,jawohl,jep,jo,klar,gerne,gern,sicher,ok,okay,richtig,stimmt,genau,korrekt,naturlich,selbstverstandlich,einverstanden,wahr,\
           auf jeden fall,kein problem,warum nicht",
@@ -197,7 +197,7 @@ const NL: Words = Words {
     gone: "",
     of: "",
     within: "over",
-    units: "jaren,jaar|maanden,maand|weken,week|dagen,dag|uren,uur,u,h|minuten,minuut,min,m|seconden,seconde,sec,s",
+    units: "jaren,jaar|maanden,maand|weken,week,w|dagen,dag|uren,uur,u,h|minuten,minuut,min,m|seconden,seconde,sec,s",
     yes: "ja,jawel,zeker,ok,oke,okay,klopt,prima,graag,natuurlijk,juist,correct,akkoord,is goed,waar,geen probleem,waarom niet",
     no: "nee,neen,nooit,fout,onjuist,onwaar,liever niet,zeker niet,natuurlijk niet,klopt niet",
     not: "niet,geen",
