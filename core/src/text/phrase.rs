@@ -165,7 +165,7 @@ fn is_symbol(character: char) -> bool {
 }
 
 /// Characters of scripts without spaces between words: each counts as a word.
-fn is_unspaced(character: char) -> bool {
+pub(crate) fn is_unspaced(character: char) -> bool {
     matches!(character, '\u{e00}'..='\u{eff}' | '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}')
         && character.is_alphabetic()
 }
