@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Walk;
 use crate::config::flow::document::{AfterTalk, IntentForm, Node, NodeKind};
+use crate::json::schema::JsonSchema;
 use crate::text::path::Path;
 use crate::text::phrase::Phrase;
 
@@ -154,22 +155,26 @@ impl<'c> Walk<'c> {
             "message": self.uttered(), "intent": hit.intent.name, "description": hit.intent.description, "phrases": phrases,
         });
         let schema = json!({
-            "type": "object", "required": ["match"],
-            "properties": {"match": {"type": "boolean"}, "confidence": {"type": "number"}},
+            "type": "object", "required": ["match", "confidence"],
+            "properties": {"match": {"type": "boolean"}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}},
         });
-        let Some(reply) = self.ask_json("intent_verify", system, &user, schema).await else { return Ok(hit) };
-        match reply.get("match").and_then(Value::as_bool) {
-            Some(false) => {
-                self.trace("intent.rejected", json!({"intent": hit.intent.id}));
-                Err(&hit.intent.id)
-            }
-            Some(true) => {
-                let confidence = reply.get("confidence").and_then(Value::as_f64).unwrap_or(hit.confidence);
-                Ok(Match { source: "phrase_verified", confidence, ..hit })
-            }
-            // A reply that cannot be used is none.
-            None => Ok(hit),
+        let Some(reply) = self.ask_in_form("intent_verify", system, &user, schema).await else { return Ok(hit) };
+        if reply.get("match") == Some(&Value::Bool(false)) {
+            self.trace("intent.rejected", json!({"intent": hit.intent.id}));
+            return Err(&hit.intent.id);
         }
+        Ok(Match { source: "phrase_verified", confidence: confidence(&reply), ..hit })
+    }
+
+    /// Asks a model for an object of a form; a reply of another form is as good as none. (convoship-http 7)
+    async fn ask_in_form(&mut self, purpose: &str, system: &str, user: &Value, form: Value) -> Option<Value> {
+        let wanted = JsonSchema::compile(&form);
+        let reply = self.ask_json(purpose, system, user, form).await?;
+        let fits = wanted.is_ok_and(|it| it.check(&reply).is_none());
+        if !fits {
+            self.warn("llm.invalid", json!({"purpose": purpose}));
+        }
+        fits.then_some(reply)
     }
 
     /// Lets a model choose among the intents.
@@ -194,14 +199,16 @@ impl<'c> Walk<'c> {
                       name of their variable.";
         let ids: Vec<Value> = candidates.iter().map(|it| json!(it.id)).chain([Value::Null]).collect();
         let schema = json!({
-            "type": "object", "required": ["intent_id"],
-            "properties": {"intent_id": {"enum": ids}, "confidence": {"type": "number"}, "slots": {"type": "object"}},
+            "type": "object", "required": ["intent_id", "confidence"],
+            "properties": {
+                "intent_id": {"enum": ids}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}, "slots": {"type": "object"},
+            },
         });
         let user = json!({"message": self.uttered(), "intents": shown});
-        let reply = self.ask_json("intent_match", system, &user, schema).await?;
+        let reply = self.ask_in_form("intent_match", system, &user, schema).await?;
         let id = reply.get("intent_id")?.as_str()?;
         let intent = candidates.into_iter().find(|it| it.id == id)?;
-        let confidence = reply.get("confidence").and_then(Value::as_f64).unwrap_or(0.0);
+        let confidence = confidence(&reply);
         let least = if doubted == Some(id) { AGAINST_DOUBT } else { 0.0 };
         if confidence < self.settings().intent_min_confidence.max(least) {
             self.trace("intent.unsure", json!({"intent": id, "confidence": confidence}));
@@ -286,4 +293,9 @@ impl<'c> Walk<'c> {
         };
         intent.parameters.iter().map(|it| (&it.variable, it.entity.as_str(), false)).chain(nodes.iter().filter_map(slot))
     }
+}
+
+/// How sure a model is, by a reply of the right form.
+fn confidence(reply: &Value) -> f64 {
+    reply.get("confidence").and_then(Value::as_f64).unwrap_or_default()
 }
