@@ -3,10 +3,12 @@
 use serde_json::{Value, json};
 
 use super::Walk;
+use super::frames::object;
 use crate::config::flow::document::{AfterTalk, IntentForm, Node, NodeKind};
 use crate::json::schema::JsonSchema;
 use crate::text::path::Path;
 use crate::text::phrase::Phrase;
+use crate::turn::Millis;
 
 /// How sure a model has to be of an intent that it has doubted before. (ruling 12)
 const AGAINST_DOUBT: f64 = 0.8;
@@ -25,6 +27,14 @@ pub(super) struct Match<'c> {
     pub confidence: f64,
     pub phrase: Option<&'c str>,
     pub slots: Value,
+}
+
+/// The way to what a message means.
+pub(super) struct Search<'c> {
+    /// When it began.
+    since: Millis,
+    /// Intents that a model has rejected on it.
+    rejected: Vec<&'c str>,
 }
 
 /// What came between a question and its answer.
@@ -47,33 +57,34 @@ pub(super) enum Meant<'c> {
     /// Small talk; it has been answered.
     Talk,
     /// Nothing that is known.
-    Nothing,
+    Nothing(Search<'c>),
 }
 
 impl<'c> Walk<'c> {
     /// What the message comes to where nothing is waited for.
     pub(super) async fn meant(&mut self) -> Meant<'c> {
+        let mut search = self.search();
         let said = self.uttered_phrase();
-        if self.small_talk(&said) {
+        if self.small_talk(&said, &search) {
             return Meant::Talk;
         }
-        let mut doubted = None;
         if let Some(hit) = self.by_phrase(&said) {
             match self.verified(hit, &said).await {
-                Ok(hit) => return self.matched(hit),
-                Err(intent) => doubted = Some(intent),
+                Ok(hit) => return self.matched(hit, &search),
+                Err(intent) => search.rejected.push(intent),
             }
         }
-        match self.by_model(&said, doubted).await {
-            Some(hit) => self.matched(hit),
-            None => Meant::Nothing,
+        match self.by_model(&said, &search.rejected).await {
+            Some(hit) => self.matched(hit, &search),
+            None => Meant::Nothing(search),
         }
     }
 
     /// What comes between a question and its answer: small talk, or an intent that may.
     pub(super) async fn interrupt(&mut self) -> Interrupt {
+        let search = self.search();
         let said = self.uttered_phrase();
-        if self.small_talk(&said) {
+        if self.small_talk(&said, &search) {
             return if self.state.status == crate::flow::state::SessionStatus::Completed { Interrupt::Ended } else { Interrupt::Talked };
         }
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -81,8 +92,13 @@ impl<'c> Walk<'c> {
         let hit = self.by_phrase(&said).filter(|it| it.intent.interrupts && it.intent.id != active);
         let Some(hit) = hit else { return Interrupt::No };
         let Ok(hit) = self.verified(hit, &said).await else { return Interrupt::No };
-        self.tell(&hit);
+        self.tell(&hit, &search);
         if self.begin_intent(&hit) { Interrupt::Pushed } else { Interrupt::No }
+    }
+
+    /// A search that begins now.
+    pub(super) fn search(&self) -> Search<'c> {
+        Search { since: self.door.now(), rejected: Vec::new() }
     }
 
     fn uttered_phrase(&self) -> Phrase {
@@ -90,7 +106,7 @@ impl<'c> Walk<'c> {
     }
 
     /// Answers small talk; says whether it was.
-    fn small_talk(&mut self, said: &Phrase) -> bool {
+    fn small_talk(&mut self, said: &Phrase, search: &Search<'_>) -> bool {
         let flow = self.flow;
         let scored = flow.document.small_talk.iter().zip(&flow.talk).enumerate().filter_map(|(at, (form, patterns))| {
             let score = patterns.iter().map(|it| said.likeness(it)).fold(0.0, f64::max);
@@ -102,8 +118,7 @@ impl<'c> Walk<'c> {
             _ => Some(next),
         });
         let Some((_, form, score)) = best else { return false };
-        self.debug.matched = json!({"intent_id": null, "source": "small_talk", "confidence": score});
-        self.trace("intent.match", json!({"source": "small_talk", "small_talk": form.id, "confidence": score}));
+        self.found(search, None, "small_talk", score, json!({"small_talk": form.id}));
         let place = format!("small_talk/{}", form.id);
         // Counted in 64 bits: in a browser, addresses have 32, and the same response has to be taken there.
         let count = u64::try_from(form.responses.len()).unwrap_or(0);
@@ -178,7 +193,7 @@ impl<'c> Walk<'c> {
     }
 
     /// Lets a model choose among the intents.
-    async fn by_model(&mut self, said: &Phrase, doubted: Option<&str>) -> Option<Match<'c>> {
+    async fn by_model(&mut self, said: &Phrase, doubted: &[&str]) -> Option<Match<'c>> {
         if !self.settings().llm_match || said.tokens().is_empty() {
             return None;
         }
@@ -209,7 +224,7 @@ impl<'c> Walk<'c> {
         let id = reply.get("intent_id")?.as_str()?;
         let intent = candidates.into_iter().find(|it| it.id == id)?;
         let confidence = confidence(&reply);
-        let least = if doubted == Some(id) { AGAINST_DOUBT } else { 0.0 };
+        let least = if doubted.contains(&id) { AGAINST_DOUBT } else { 0.0 };
         if confidence < self.settings().intent_min_confidence.max(least) {
             self.trace("intent.unsure", json!({"intent": id, "confidence": confidence}));
             return None;
@@ -234,25 +249,36 @@ impl<'c> Walk<'c> {
         found.into_iter().map(|it| it.1).collect()
     }
 
-    fn matched(&mut self, hit: Match<'c>) -> Meant<'c> {
+    fn matched(&mut self, hit: Match<'c>, search: &Search<'_>) -> Meant<'c> {
         self.state.counters.fallbacks = 0;
-        self.tell(&hit);
+        self.tell(&hit, search);
         Meant::Intent(hit)
     }
 
-    fn tell(&mut self, hit: &Match<'c>) {
-        self.debug.matched = json!({"intent_id": hit.intent.id, "source": hit.source, "confidence": hit.confidence});
-        let (source, phrase) = (hit.source, hit.phrase);
-        let mut slots = hit.slots.clone();
+    fn tell(&mut self, hit: &Match<'c>, search: &Search<'_>) {
+        let mut slots = hit.slots.as_object().cloned().unwrap_or_default();
         let hidden: Vec<String> = self.slots(hit.intent).filter(|it| it.2 || self.redacts(it.0, it.1)).map(|it| it.0.to_string()).collect();
-        for (name, value) in slots.as_object_mut().into_iter().flatten() {
+        for (name, value) in &mut slots {
             if hidden.contains(name) {
                 *value = json!(format!("[{name}]"));
             }
         }
-        let data =
-            json!({"intent_id": hit.intent.id, "source": source, "confidence": hit.confidence, "matched_phrase": phrase, "slots": slots});
-        self.trace("intent.match", data);
+        let phrase = hit.phrase.map(|it| ("matched_phrase".to_owned(), json!(it)));
+        let more = [("slots".to_owned(), Value::Object(slots))].into_iter().chain(phrase).collect();
+        self.found(search, Some(&hit.intent.id), hit.source, hit.confidence, more);
+    }
+
+    /// Tells what a message was found to mean: the result record of 5.3.
+    pub(super) fn found(&mut self, search: &Search<'_>, intent: Option<&str>, source: &'static str, confidence: f64, more: Value) {
+        let matched = json!({"intent_id": intent, "source": source, "confidence": confidence});
+        let mut record = object(matched.clone());
+        record.extend(object(json!({"rejected": search.rejected, "slots": {}, "ms": self.door.now() - search.since})));
+        record.extend(object(more));
+        self.trace("intent.match", Value::Object(record));
+        // A welcome is no answer to a message.
+        if source != "welcome" {
+            self.debug.matched = matched;
+        }
     }
 
     /// Begins the graph of a matched intent.

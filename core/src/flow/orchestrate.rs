@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Walk;
 use super::fail::Caught;
-use super::matching::Meant;
+use super::matching::{Meant, Search};
 use crate::config::flow::document::FallbackOn;
 use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, Resume, SessionStatus};
 
@@ -74,7 +74,7 @@ impl<'c> Walk<'c> {
         }
         let welcome = &self.flow.document.events.welcome;
         if welcome.enabled {
-            self.trace("intent.match", json!({"intent_id": null, "source": "welcome"}));
+            self.found(&self.search(), None, "welcome", 1.0, json!({}));
             if let Some(message) = &welcome.message {
                 self.say(message, "events.welcome");
             }
@@ -122,16 +122,15 @@ impl<'c> Walk<'c> {
                 }
             }
             Meant::Talk => {}
-            Meant::Nothing => self.falls_back().await,
+            Meant::Nothing(search) => self.falls_back(search).await,
         }
     }
 
     /// No intent: the fallback's message, then its graph, its intent or its node.
-    async fn falls_back(&mut self) {
+    async fn falls_back(&mut self, search: Search<'c>) {
         let said = self.said.len();
         self.state.counters.fallbacks += 1;
-        self.debug.matched = json!({"intent_id": null, "source": "fallback", "confidence": 0.0});
-        self.trace("intent.match", json!({"intent_id": null, "source": "fallback", "count": self.state.counters.fallbacks}));
+        self.found(&search, None, "fallback", 0.0, json!({"count": self.state.counters.fallbacks}));
         let settings = self.settings();
         if self.state.counters.fallbacks > settings.fallback_limit
             && let Some(graph) = &settings.fallback_limit_graph
