@@ -283,12 +283,20 @@ impl<'c> Walk<'c> {
 
     /// Begins the graph of a matched intent.
     pub(super) fn begin_intent(&mut self, hit: &Match<'c>) -> bool {
+        let begins = self.enter_intent(hit);
+        if begins {
+            self.state.counters.fallbacks = 0;
+        }
+        begins
+    }
+
+    /// Begins the graph of an intent, be it matched or the one for what matches none.
+    pub(super) fn enter_intent(&mut self, hit: &Match<'c>) -> bool {
         let last = json!({"id": hit.intent.id, "confidence": hit.confidence, "source": hit.source, "text": self.uttered()});
         if !self.push_intent(&hit.intent.id, &hit.intent.graph) {
             return false;
         }
         let depth = self.depth().saturating_sub(1);
-        self.state.counters.fallbacks = 0;
         self.state.vars.insert("_last_intent".to_owned(), last);
         self.trigger = Some(super::Trigger { text: self.uttered(), depth, seen: Vec::new() });
         self.take_hints(hit);

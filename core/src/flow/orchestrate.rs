@@ -1,10 +1,10 @@
 //! What an event of a session comes to. (`convoship.md` 8)
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Walk;
 use super::fail::Caught;
-use super::matching::{Meant, Search};
+use super::matching::{Match, Meant, Search};
 use crate::config::flow::document::FallbackOn;
 use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, Resume, SessionStatus};
 
@@ -148,11 +148,16 @@ impl<'c> Walk<'c> {
         let intent = self.flow.document.intents.iter().find(|it| it.is_fallback && it.enabled);
         let walks = match (&event.graph, intent) {
             (Some(graph), _) if event.enabled => self.push(graph, FrameKind::Event),
-            (_, Some(intent)) => self.push_intent(&intent.id, &intent.graph),
+            (_, Some(intent)) => {
+                self.enter_intent(&Match { intent, source: "fallback", confidence: 0.0, phrase: None, slots: Value::Null })
+            }
             (_, None) => self.fallback(&[FallbackOn::NoIntent]) == Caught::Yes,
         };
         if walks {
+            let count = self.state.counters.fallbacks;
             self.walk().await;
+            // A slot that the message itself has filled makes no match of it.
+            self.state.counters.fallbacks = count;
         } else if self.said.len() == said {
             // Nobody is met with silence.
             self.say_plain(NOT_UNDERSTOOD);
