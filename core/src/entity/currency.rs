@@ -49,8 +49,9 @@ const SIGNS: [(&str, &str); 28] = [
 
 /// Names, as rows.
 const NAMES: &str = "dollar,dollars,bucks,dolar,dolares,dollari,dollaro|euro,euros|pound,pounds,quid,pfund,libra,libras,livre,livres,\
-                     sterlina,sterline,pond|yen|rupee,rupees,rupie,rupien,rupias|franken,franc,francs,franchi|real,reais";
-const NAMED: [&str; 7] = ["$", "EUR", "GBP", "JPY", "INR", "CHF", "BRL"];
+                     sterlina,sterline,pond|us dollar,us dollars,american dollar,american dollars|canadian dollar,canadian dollars|\
+                     australian dollar,australian dollars|yen|rupee,rupees,rupie,rupien,rupias|franken,franc,francs,franchi|real,reais";
+const NAMED: [&str; 10] = ["$", "EUR", "GBP", "USD", "CAD", "AUD", "JPY", "INR", "CHF", "BRL"];
 
 /// The hundredth part.
 const CENTS: &str = "cents,cent,centimes,centime,centimos,centimo,centavos,centavo,centesimi,centesimo,pence,penny";
@@ -109,16 +110,18 @@ fn money<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Value> {
     }
     let behind = currency(end.spaces(), locale).filter(|it| it.1.ends() || it.1.digits().is_some());
     // A code is more exact than a sign: "$5 CAD".
-    let (code, is_behind) = match (before, behind) {
+    let (code, may_have_cents) = match (before, behind) {
         (before, Some((code, next))) if before.is_none() || is_code_between(end.spaces(), next) => {
+            // Behind a code stands no fraction: "100 AUD 50".
+            let is_spoken = !is_code_between(end.spaces(), next);
             end = next;
-            (code, true)
+            (code, is_spoken)
         }
         (Some((code, _)), _) => (code, false),
         (None, _) => return None,
     };
     if !amount.contains('.')
-        && let Some((cents, next)) = cents(end, locale, is_behind)
+        && let Some((cents, next)) = cents(end, locale, may_have_cents)
     {
         amount.push('.');
         amount.push_str(&cents);
@@ -168,17 +171,19 @@ fn local(sign: &str, locale: &str) -> Option<String> {
     Some(code.to_owned())
 }
 
-/// A number of cents, or two digits that end a text behind a currency.
-fn cents<'t>(at: Scan<'t>, locale: &str, is_behind: bool) -> Read<'t, String> {
+/// A number of cents, or two digits that end a text behind the sign or the name of a currency.
+fn cents<'t>(at: Scan<'t>, locale: &str, is_spoken: bool) -> Read<'t, String> {
     let at = at.spaces();
     let and = at.row(words(locale).and).map(|it| it.1.spaces());
-    let (digits, end) = and.unwrap_or(at).digits()?;
+    let at = and.unwrap_or(at);
+    let (digits, end) =
+        at.digits().map(|it| (it.0.to_owned(), it.1)).or_else(|| number::amount(at, locale).filter(|it| !it.0.contains('.')))?;
     let named = end.spaces().row(CENTS).map(|it| it.1);
     let is_cents = digits.len() == 2 || digits.len() == 1 && named.is_some();
     // "5 dollars 20 people" has no cents.
-    let is_last = is_behind && and.is_none() && end.ends() && !end.goes_on() && end.spaces().word().is_none();
+    let is_last = is_spoken && and.is_none() && end.ends() && !end.goes_on() && end.spaces().word().is_none();
     let end = named.or(is_last.then_some(end))?;
-    is_cents.then(|| (if digits.len() == 1 { "0".to_owned() + digits } else { digits.to_owned() }, end))
+    is_cents.then(|| (if digits.len() == 1 { "0".to_owned() + &digits } else { digits }, end))
 }
 
 fn is_code(code: &str) -> bool {
@@ -238,6 +243,17 @@ mod tests {
             ("5 dollars 20 cents each", "en", "5.20", "USD"),
             ("5 dólares", "es", "5", "USD"),
             ("10 CHF", "de-CH", "10", "CHF"),
+            ("20 US dollars", "en-GB", "20", "USD"),
+            ("twenty US dollars and fifty cents", "en-CA", "20.50", "USD"),
+            ("1 Canadian dollar", "en-US", "1", "CAD"),
+            ("five dollars fifty", "en-US", "5.50", "USD"),
+            ("five dollars twenty five", "en", "5.25", "USD"),
+            ("five dollars five", "en", "5", "USD"),
+            ("five dollars fifty people", "en", "5", "USD"),
+            ("five dollars and five cents", "en", "5.05", "USD"),
+            ("100 aud 50", "en-US", "100", "AUD"),
+            ("100 AUD 50 cents", "en-US", "100.50", "AUD"),
+            ("5 eur 50", "de", "5", "EUR"),
         ] {
             assert_eq!(find(text, locale).map(|it| it.0), Some(json!({"amount": amount, "currency": code})), "{text} {locale}");
         }

@@ -14,6 +14,10 @@ const MINUTES: usize = 5;
 /// Parts of a unit that are not understood.
 const QUARTERS: &str = "quarter,quart,cuarto,quarto,kwartier,kwart,viertel";
 
+/// Words between a number and a span that do not make a unit of what is before: "5 or 6 days".
+const LINKS: &str = "for,in,of,or,to,and,at,on,is,with,after,until,plus,fur,oder,bis,und,mit,nach,por,para,en,de,o,y,pour,ou,dans,et,pendant,\
+                     per,da,e,em,voor,tot,met";
+
 /// How many of each unit, as decimal texts.
 type Parts = [Option<String>; 7];
 
@@ -23,7 +27,7 @@ pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
     Some((written(&parts)?, whole))
 }
 
-/// Nothing when any part but the last has decimals.
+/// Nothing when there is no part, or any but the last has decimals.
 fn written(parts: &Parts) -> Option<String> {
     let mut text = String::from("P");
     for (index, (part, letter)) in parts.iter().zip(LETTERS).enumerate() {
@@ -37,7 +41,8 @@ fn written(parts: &Parts) -> Option<String> {
         text.push_str(part);
         text.push_str(letter);
     }
-    Some(text)
+    // What was refused has no parts.
+    (text.len() > 1).then_some(text)
 }
 
 fn iso(start: Scan<'_>) -> Read<'_, Parts> {
@@ -106,7 +111,19 @@ fn spoken<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Parts> {
             return None;
         }
     }
+    if end.is_none() && is_unread(start, words, locale) {
+        // Nothing behind it may be taken for all of it.
+        return Some((parts, start));
+    }
     end.map(|end| (parts, end))
+}
+
+/// Whether a number and a unit that is not known stand before what could be read: "2 fortnights 3 days".
+fn is_unread(start: Scan<'_>, words: &Words, locale: &str) -> bool {
+    let Some((_, end)) = digits(start, locale) else { return false };
+    let end = end.spaces().past_any("-");
+    let Some((_, next)) = end.word().filter(|_| end.row(LINKS).is_none()) else { return false };
+    part(after_and(next.past_any(".,"), words), words, locale).is_some()
 }
 
 /// A number and its unit.
@@ -222,6 +239,14 @@ mod tests {
             ("PT1.5H", "en", "PT1.5H"),
             ("PT1,5H", "en", "PT1.5H"),
             ("P01D", "en", "P1D"),
+            ("1w", "en", "P1W"),
+            ("3w 2d", "en-US", "P3W2D"),
+            ("1w2d", "en", "P1W2D"),
+            ("2W 1T", "de", "P2W"),
+            ("5 or 6 days", "en", "P6D"),
+            ("room 5 for 3 days", "en", "P3D"),
+            ("Zimmer 5 für 3 Tage", "de", "P3D"),
+            ("5 people", "en", ""),
         ] {
             assert_eq!(find(text, locale).map(|it| it.0).unwrap_or_default(), expected, "{text} {locale}");
         }
@@ -252,6 +277,10 @@ mod tests {
             "three quarters of an hour",
             "an hour and a quarter",
             "P1D2D",
+            "3x 2d",
+            "3 fortnights 2 days",
+            "one fortnight and 2 days",
+            "1 sol, 4 hours 5 minutes",
         ] {
             assert_eq!(find(text, "en"), None, "{text}");
         }

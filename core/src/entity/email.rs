@@ -1,5 +1,8 @@
 //! `@email`: an address in a text.
 
+use super::span::is_accent;
+use crate::text::phrase::is_unspaced;
+
 /// The longest address.
 const MOST: usize = 254;
 
@@ -10,35 +13,37 @@ pub(super) fn find(text: &str) -> Option<(String, bool)> {
         let domain = domain(text.get(at + 1..)?)?;
         let whole = text.len() == local.len() + 1 + domain.len();
         let address = [local, "@", &domain.to_lowercase()].concat();
-        (address.len() <= MOST).then_some((address, whole))
+        (address.chars().count() <= MOST).then_some((address, whole))
     })
 }
 
 /// What a text ends with.
 fn local(text: &str) -> Option<&str> {
-    let part = |it: char| it.is_ascii_alphanumeric() || ".!#$%&'*+/=?^_{|}~-".contains(it);
-    let start = text.len() - text.chars().rev().take_while(|it| part(*it)).count();
-    // Letters of other scripts may not be cut off.
-    if text.get(..start)?.ends_with(char::is_alphanumeric) {
-        return None;
-    }
-    let local = text.get(start..)?.trim_start_matches(|it: char| !it.is_ascii_alphanumeric() && it != '_');
-    (!local.is_empty() && local.len() <= 64 && !local.ends_with('.') && !local.contains("..")).then_some(local)
+    let end = |part: fn(char) -> bool| text.get(text.trim_end_matches(part).len()..).filter(|it| !it.is_empty());
+    // In scripts without spaces, the words before an address may touch it.
+    let local = end(|it| is_part(it) && !is_unspaced(it)).or_else(|| end(is_part))?;
+    let local = local.trim_start_matches(|it: char| !it.is_alphanumeric() && it != '_');
+    (!local.is_empty() && !local.ends_with('.') && !local.contains("..")).then_some(local)
+}
+
+fn is_part(character: char) -> bool {
+    character.is_alphanumeric() || is_accent(character) || ".!#$%&'*+/=?^_{|}~-".contains(character)
 }
 
 /// What a text begins with.
 fn domain(text: &str) -> Option<&str> {
-    let end = text.find(|it: char| !it.is_alphanumeric() && it != '-' && it != '.').unwrap_or(text.len());
+    let end = text.find(|it: char| !it.is_alphanumeric() && !is_accent(it) && it != '-' && it != '.').unwrap_or(text.len());
     let domain = text.get(..end)?.trim_end_matches(['.', '-']);
     let is_next_to_another = text.get(end..)?.starts_with(['@', '_']);
-    (is_domain(domain) && !is_next_to_another).then_some(domain)
+    // An ending without letters is of an address in numbers.
+    let has_letters = ending(domain)?.contains(char::is_alphabetic);
+    (has_letters && !is_next_to_another).then_some(domain)
 }
 
-/// Whether a text is a domain with an ending of letters.
-pub(super) fn is_domain(text: &str) -> bool {
-    let label = |it: &str| (1..=63).contains(&it.len()) && !it.starts_with('-') && !it.ends_with('-');
-    let Some((name, ending)) = text.rsplit_once('.') else { return false };
-    name.split('.').all(label) && (2..=24).contains(&ending.chars().count()) && ending.chars().all(char::is_alphabetic)
+/// The last part of a domain that has two at least.
+pub(super) fn ending(domain: &str) -> Option<&str> {
+    let is_label = |it: &str| (1..=63).contains(&it.len()) && !it.starts_with('-') && !it.ends_with('-');
+    domain.rsplit_once('.').map(|it| it.1).filter(|_| domain.split('.').all(is_label))
 }
 
 #[cfg(test)]
@@ -62,6 +67,13 @@ mod tests {
             ("a@bücher.de", "a@bücher.de", true),
             ("a@b-c.de-", "a@b-c.de", false),
             ("...a@b.de...", "a@b.de", false),
+            ("a@b.xn--p1ai", "a@b.xn--p1ai", true),
+            ("é@b.com", "é@b.com", true),
+            ("e\u{301}a@b.com", "e\u{301}a@b.com", true),
+            ("mail a@b.c", "a@b.c", false),
+            ("почта@пример.рф", "почта@пример.рф", true),
+            ("我的邮箱是a@b.com", "a@b.com", false),
+            ("用户@b.com", "用户@b.com", true),
         ] {
             assert_eq!(find(text), Some((expected.to_owned(), whole)), "{text}");
         }
@@ -76,7 +88,6 @@ mod tests {
             "bob@",
             "@example.com",
             "bob@example",
-            "bob@example.c",
             "bob@1.2.3.4",
             "a..b@c.de",
             "a.@c.de",
@@ -84,12 +95,12 @@ mod tests {
             "a@-b.de",
             "a@b.de@c",
             "jürgén@",
-            "éa@b.de",
             "bob at example.com",
         ] {
             assert_eq!(find(text), None, "{text}");
         }
-        assert_eq!(find(&("a".repeat(65) + "@b.de")), None);
+        assert_eq!(find(&("é".repeat(249) + "@b.de")).map(|it| it.1), Some(true));
+        assert_eq!(find(&("a".repeat(250) + "@b.de")), None);
         assert_eq!(find(&("a@".to_owned() + &"abc.".repeat(64) + "de")), None);
     }
 }

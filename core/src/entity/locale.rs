@@ -70,14 +70,14 @@ const EN: Words = Words {
     gone: "",
     of: "of",
     within: "in",
-    units: "years,year,yrs,yr|months,month|weeks,week,wks,wk|days,day,d|hours,hour,hrs,hr,h|\
+    units: "years,year,yrs,yr|months,month|weeks,week,wks,wk,w|days,day,d|hours,hour,hrs,hr,h|\
             minutes,minute,mins,min,m|seconds,second,secs,sec,s",
-    yes: "yes,yeah,yep,yup,yea,sure,ok,okay,correct,thats right,all right,alright,certainly,definitely,absolutely,\
+    yes: "yes,yeah,yep,yup,yea,sure,ok,okay,correct,thats right,that s right,all right,alright,certainly,definitely,absolutely,\
           affirmative,indeed,of course,please do,go ahead,\
           sounds good,no problem,no worries,no doubt,why not,true",
     no: "no,nope,nah,never,negative,incorrect,wrong,no way,of course not,absolutely not,definitely not,certainly not,no thanks,false",
-    not: "not,dont,didnt,isnt,cant,wont,doesnt",
-    unsure: "dont know,not know,not sure,no idea,no clue,maybe,perhaps",
+    not: "not,dont,don t,didnt,didn t,isnt,isn t,cant,can t,wont,won t,doesnt,doesn t",
+    unsure: "dont know,don t know,not know,not sure,no idea,no clue,maybe,perhaps",
     alone: ["1,y,right", "0,n"],
 };
 
@@ -93,7 +93,7 @@ const DE: Words = Words {
     gone: "",
     of: "",
     within: "in",
-    units: "jahren,jahre,jahr|monaten,monate,monat|wochen,woche|tagen,tage,tag|stunden,stunde,std,h|\
+    units: "jahren,jahre,jahr|monaten,monate,monat|wochen,woche,w|tagen,tage,tag|stunden,stunde,std,h|\
             minuten,minute,min,m|sekunden,sekunde,sek,s",
     yes: "ja,jawohl,jep,jo,klar,gerne,gern,sicher,ok,okay,richtig,stimmt,genau,korrekt,naturlich,selbstverstandlich,einverstanden,wahr,\
           auf jeden fall,kein problem,warum nicht",
@@ -136,8 +136,8 @@ const FR: Words = Words {
     of: "",
     within: "dans",
     units: "ans,an,annees,annee|mois|semaines,semaine|jours,jour,j|heures,heure,h|minutes,minute,min,mn,m|secondes,seconde,sec,s",
-    yes: "oui,ouais,ouaip,ok,okay,daccord,bien sur,certainement,exact,exactement,volontiers,tout a fait,absolument,vrai,pourquoi pas,\
-          pas de probleme,pas de souci",
+    yes: "oui,ouais,ouaip,ok,okay,daccord,d accord,bien sur,certainement,exact,exactement,volontiers,tout a fait,absolument,vrai,\
+          pourquoi pas,pas de probleme,pas de souci",
     no: "non,nan,jamais,pas du tout,pas question,faux,bien sur que non,absolument pas,certainement pas,pas vraiment",
     not: "pas",
     unsure: "sais pas,pas sur,pas sure,peut etre,aucune idee",
@@ -157,8 +157,8 @@ const IT: Words = Words {
     of: "",
     within: "tra,fra",
     units: "anni,anno|mesi,mese|settimane,settimana|giorni,giorno|ore,ora,h|minuti,minuto,min,m|secondi,secondo,sec,s",
-    yes: "si,certo,certo che si,certamente,ok,okay,esatto,corretto,giusto,va bene,volentieri,daccordo,assolutamente,assolutamente si,vero,\
-          perche no,nessun problema",
+    yes: "si,certo,certo che si,certamente,ok,okay,esatto,corretto,giusto,va bene,volentieri,daccordo,d accordo,assolutamente,\
+          assolutamente si,vero,perche no,nessun problema",
     no: "no,mai,falso,sbagliato,per niente,assolutamente no,certo che no,va bene no",
     not: "non",
     unsure: "non so,non lo so,non sono sicuro,non sono sicura,forse",
@@ -197,7 +197,7 @@ const NL: Words = Words {
     gone: "",
     of: "",
     within: "over",
-    units: "jaren,jaar|maanden,maand|weken,week|dagen,dag|uren,uur,u,h|minuten,minuut,min,m|seconden,seconde,sec,s",
+    units: "jaren,jaar|maanden,maand|weken,week,w|dagen,dag|uren,uur,u,h|minuten,minuut,min,m|seconden,seconde,sec,s",
     yes: "ja,jawel,zeker,ok,oke,okay,klopt,prima,graag,natuurlijk,juist,correct,akkoord,is goed,waar,geen probleem,waarom niet",
     no: "nee,neen,nooit,fout,onjuist,onwaar,liever niet,zeker niet,natuurlijk niet,klopt niet",
     not: "niet,geen",

@@ -194,6 +194,8 @@ mod tests {
             ("@number", json!("1,000"), json!(1000)),
             ("@number", json!(1.5), json!(1.5)),
             ("@number", json!(5.0), json!(5)),
+            ("@number", json!(u64::MAX), json!(u64::MAX)),
+            ("@number", json!(1e19), Value::Null),
             ("@number", json!("5 apples"), Value::Null),
             ("@number", json!(true), Value::Null),
             ("@email", json!("a@b.de"), json!("a@b.de")),

@@ -48,25 +48,33 @@ pub(super) fn is_point(locale: &str) -> bool {
 
 /// The first number of a text, and whether it is all of it.
 pub(super) fn find(text: &str, locale: &str) -> Option<(Value, bool)> {
-    first(text, |start| {
+    let (value, whole) = first(text, |start| {
         let (plain, end) = signed(start, locale)?;
         let percent = end.spaces().eat("%").or_else(|| end.spaces().words("percent").filter(|it| it.ends()));
-        let (exponent, end) = percent.map_or(("", end), |it| ("e-2", it));
-        (end.ends() && !end.goes_on()).then_some((value(&plain, exponent)?, end))
-    })
+        let end = percent.unwrap_or(end);
+        (end.ends() && !end.goes_on()).then(|| (value(&plain, percent.is_some()), end))
+    })?;
+    // One that cannot be kept is not passed over for another.
+    Some((value?, whole))
 }
 
-/// A decimal text as a number: an integer where it is one.
-fn value(plain: &str, exponent: &str) -> Option<Value> {
-    if let (true, Ok(integer)) = (exponent.is_empty(), plain.parse::<i64>()) {
-        return Some(integer.into());
+/// A decimal text as a number: an integer where it is one, and nothing where that would lose digits.
+fn value(plain: &str, is_percent: bool) -> Option<Value> {
+    let (whole, fraction) = plain.split_once('.').unwrap_or((plain, ""));
+    let integer = if is_percent { whole.strip_suffix("00") } else { Some(whole) };
+    if let Some(integer) = integer.filter(|_| fraction.bytes().all(|it| it == b'0')) {
+        return integer.parse::<i64>().map(Value::from).or_else(|_| integer.parse::<u64>().map(Value::from)).ok();
     }
-    let number: f64 = (plain.to_owned() + exponent).parse().ok()?;
-    // Above, not every integer is a number.
-    if number.fract() == 0.0 && number.abs() < 9e15 {
-        return Some((number as i64).into());
+    let number: f64 = (plain.to_owned() + if is_percent { "e-2" } else { "" }).parse().ok()?;
+    exact(number)
+}
+
+/// A double as it is stored; nothing for a whole one above those of which every integer is a double.
+pub(super) fn exact(number: f64) -> Option<Value> {
+    match number.fract() == 0.0 {
+        true => (number.abs() < 9e15).then(|| (number as i64).into()),
+        false => number.is_finite().then(|| number.into()),
     }
-    number.is_finite().then(|| number.into())
 }
 
 /// A number with or without a sign, as a decimal text.
@@ -243,7 +251,12 @@ mod tests {
             ("twenty percent", "en", json!(0.2)),
             ("0,1%", "nl", json!(0.001)),
             ("9007199254740993", "en", json!(9_007_199_254_740_993_i64)),
-            ("123456789012345678901", "en", json!(123_456_789_012_345_680_000.0)),
+            ("12345678901234567890", "en", json!(12_345_678_901_234_567_890_u64)),
+            ("18,446,744,073,709,551,615", "en", json!(u64::MAX)),
+            ("-9223372036854775808", "en", json!(i64::MIN)),
+            ("9007199254740993.0", "en", json!(9_007_199_254_740_993_i64)),
+            ("900719925474099300%", "en", json!(9_007_199_254_740_993_i64)),
+            ("0%", "en", json!(0)),
             ("zero", "en", json!(0)),
             ("minus five", "en", json!(-5)),
             ("minus 5", "de", json!(-5)),
@@ -307,7 +320,9 @@ mod tests {
             assert_eq!(find(text, locale), None, "{text} {locale}");
         }
         let long = "9".repeat(400);
-        assert_eq!(find(&long, "en"), None);
+        for text in [&long, "123456789012345678901", "-12345678901234567890", "9007199254740993.5", "900719925474099301%"] {
+            assert_eq!(find(text, "en"), None, "{text} would lose digits");
+        }
     }
 
     #[test]

@@ -104,7 +104,9 @@ fn international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
         // Where numbers vary in length, one without an area code cannot be told from others.
         let is_certain = stripped.is_some() || trunk.is_empty() || most - least < 2;
         let number = stripped.unwrap_or(&digits);
-        (is_certain && (*least..=*most).contains(&number.len())).then(|| ["+", code, number].concat())
+        // In North America no area begins with the digits that are dialled before others.
+        let is_dialled = *code == "1" && number.starts_with(['0', '1']);
+        (is_certain && !is_dialled && (*least..=*most).contains(&number.len())).then(|| ["+", code, number].concat())
     });
     Some(national.unwrap_or(digits))
 }
@@ -143,6 +145,9 @@ mod tests {
             ("044 668 18 00", "de-CH", "+41446681800"),
             ("order 12 or 555 123 4567", "en-US", "+15551234567"),
             ("0201234567", "en-XX", "0201234567"),
+            ("0301234567", "en-US", "0301234567"),
+            ("1 (155) 523-4567", "en-CA", "11555234567"),
+            ("1555234567", "en-US", "1555234567"),
         ] {
             assert_eq!(find(text, locale).map(|it| it.0).unwrap_or_default(), expected, "{text} {locale}");
         }

@@ -31,7 +31,8 @@ fn is_inner(character: char) -> bool {
     character.is_alphanumeric() || is_accent(character)
 }
 
-fn is_accent(character: char) -> bool {
+/// Whether a character is an accent upon the letter before it.
+pub(super) fn is_accent(character: char) -> bool {
     matches!(character, '\u{300}'..='\u{36f}')
 }
 

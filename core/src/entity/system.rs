@@ -94,7 +94,5 @@ impl System {
 
 /// A number as it is stored: an integer where it is one.
 pub(super) fn number(value: &Value) -> Option<Value> {
-    let number = value.as_f64().filter(|it| it.is_finite())?;
-    let is_integer = number.fract() == 0.0 && number.abs() < 9e15;
-    Some(if value.is_f64() && is_integer { (number as i64).into() } else { value.clone() })
+    if value.is_f64() { number::exact(value.as_f64()?) } else { value.is_number().then(|| value.clone()) }
 }

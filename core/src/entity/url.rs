@@ -1,6 +1,6 @@
 //! `@url`: an address of the web, with a scheme or without.
 
-use super::email::is_domain;
+use super::email::ending;
 use super::span::{Read, Scan, first};
 
 /// Characters that end an address.
@@ -40,6 +40,11 @@ fn bare(start: Scan<'_>) -> Read<'_, String> {
     let is_port = behind.strip_prefix(':').is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()));
     let address = if is_port || behind.starts_with(['/', '?', '#']) { address(text) } else { host };
     Some(("https://".to_owned() + address, start.skip(address.len())))
+}
+
+/// Whether a text is a domain with an ending of letters.
+fn is_domain(text: &str) -> bool {
+    ending(text).is_some_and(|it| (2..=24).contains(&it.chars().count()) && it.chars().all(char::is_alphabetic))
 }
 
 /// What a text begins with, without the punctuation behind.

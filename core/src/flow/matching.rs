@@ -3,9 +3,12 @@
 use serde_json::{Value, json};
 
 use super::Walk;
+use super::frames::object;
 use crate::config::flow::document::{AfterTalk, IntentForm, Node, NodeKind};
+use crate::json::schema::JsonSchema;
 use crate::text::path::Path;
 use crate::text::phrase::Phrase;
+use crate::turn::Millis;
 
 /// How sure a model has to be of an intent that it has doubted before. (ruling 12)
 const AGAINST_DOUBT: f64 = 0.8;
@@ -24,6 +27,14 @@ pub(super) struct Match<'c> {
     pub confidence: f64,
     pub phrase: Option<&'c str>,
     pub slots: Value,
+}
+
+/// The way to what a message means.
+pub(super) struct Search<'c> {
+    /// When it began.
+    since: Millis,
+    /// Intents that a model has rejected on it.
+    rejected: Vec<&'c str>,
 }
 
 /// What came between a question and its answer.
@@ -46,33 +57,34 @@ pub(super) enum Meant<'c> {
     /// Small talk; it has been answered.
     Talk,
     /// Nothing that is known.
-    Nothing,
+    Nothing(Search<'c>),
 }
 
 impl<'c> Walk<'c> {
     /// What the message comes to where nothing is waited for.
     pub(super) async fn meant(&mut self) -> Meant<'c> {
+        let mut search = self.search();
         let said = self.uttered_phrase();
-        if self.small_talk(&said) {
+        if self.small_talk(&said, &search) {
             return Meant::Talk;
         }
-        let mut doubted = None;
         if let Some(hit) = self.by_phrase(&said) {
             match self.verified(hit, &said).await {
-                Ok(hit) => return self.matched(hit),
-                Err(intent) => doubted = Some(intent),
+                Ok(hit) => return self.matched(hit, &search),
+                Err(intent) => search.rejected.push(intent),
             }
         }
-        match self.by_model(&said, doubted).await {
-            Some(hit) => self.matched(hit),
-            None => Meant::Nothing,
+        match self.by_model(&said, &search.rejected).await {
+            Some(hit) => self.matched(hit, &search),
+            None => Meant::Nothing(search),
         }
     }
 
     /// What comes between a question and its answer: small talk, or an intent that may.
     pub(super) async fn interrupt(&mut self) -> Interrupt {
+        let search = self.search();
         let said = self.uttered_phrase();
-        if self.small_talk(&said) {
+        if self.small_talk(&said, &search) {
             return if self.state.status == crate::flow::state::SessionStatus::Completed { Interrupt::Ended } else { Interrupt::Talked };
         }
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -80,8 +92,13 @@ impl<'c> Walk<'c> {
         let hit = self.by_phrase(&said).filter(|it| it.intent.interrupts && it.intent.id != active);
         let Some(hit) = hit else { return Interrupt::No };
         let Ok(hit) = self.verified(hit, &said).await else { return Interrupt::No };
-        self.tell(&hit);
+        self.tell(&hit, &search);
         if self.begin_intent(&hit) { Interrupt::Pushed } else { Interrupt::No }
+    }
+
+    /// A search that begins now.
+    pub(super) fn search(&self) -> Search<'c> {
+        Search { since: self.door.now(), rejected: Vec::new() }
     }
 
     fn uttered_phrase(&self) -> Phrase {
@@ -89,7 +106,7 @@ impl<'c> Walk<'c> {
     }
 
     /// Answers small talk; says whether it was.
-    fn small_talk(&mut self, said: &Phrase) -> bool {
+    fn small_talk(&mut self, said: &Phrase, search: &Search<'_>) -> bool {
         let flow = self.flow;
         let scored = flow.document.small_talk.iter().zip(&flow.talk).enumerate().filter_map(|(at, (form, patterns))| {
             let score = patterns.iter().map(|it| said.likeness(it)).fold(0.0, f64::max);
@@ -101,8 +118,7 @@ impl<'c> Walk<'c> {
             _ => Some(next),
         });
         let Some((_, form, score)) = best else { return false };
-        self.debug.matched = json!({"intent_id": null, "source": "small_talk", "confidence": score});
-        self.trace("intent.match", json!({"source": "small_talk", "small_talk": form.id, "confidence": score}));
+        self.found(search, None, "small_talk", score, json!({"small_talk": form.id}));
         let place = format!("small_talk/{}", form.id);
         // Counted in 64 bits: in a browser, addresses have 32, and the same response has to be taken there.
         let count = u64::try_from(form.responses.len()).unwrap_or(0);
@@ -154,26 +170,30 @@ impl<'c> Walk<'c> {
             "message": self.uttered(), "intent": hit.intent.name, "description": hit.intent.description, "phrases": phrases,
         });
         let schema = json!({
-            "type": "object", "required": ["match"],
-            "properties": {"match": {"type": "boolean"}, "confidence": {"type": "number"}},
+            "type": "object", "required": ["match", "confidence"],
+            "properties": {"match": {"type": "boolean"}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}},
         });
-        let Some(reply) = self.ask_json("intent_verify", system, &user, schema).await else { return Ok(hit) };
-        match reply.get("match").and_then(Value::as_bool) {
-            Some(false) => {
-                self.trace("intent.rejected", json!({"intent": hit.intent.id}));
-                Err(&hit.intent.id)
-            }
-            Some(true) => {
-                let confidence = reply.get("confidence").and_then(Value::as_f64).unwrap_or(hit.confidence);
-                Ok(Match { source: "phrase_verified", confidence, ..hit })
-            }
-            // A reply that cannot be used is none.
-            None => Ok(hit),
+        let Some(reply) = self.ask_in_form("intent_verify", system, &user, schema).await else { return Ok(hit) };
+        if reply.get("match") == Some(&Value::Bool(false)) {
+            self.trace("intent.rejected", json!({"intent": hit.intent.id}));
+            return Err(&hit.intent.id);
         }
+        Ok(Match { source: "phrase_verified", confidence: confidence(&reply), ..hit })
+    }
+
+    /// Asks a model for an object of a form; a reply of another form is as good as none. (convoship-http 7)
+    async fn ask_in_form(&mut self, purpose: &str, system: &str, user: &Value, form: Value) -> Option<Value> {
+        let wanted = JsonSchema::compile(&form);
+        let reply = self.ask_json(purpose, system, user, form).await?;
+        let fits = wanted.is_ok_and(|it| it.check(&reply).is_none());
+        if !fits {
+            self.warn("llm.invalid", json!({"purpose": purpose}));
+        }
+        fits.then_some(reply)
     }
 
     /// Lets a model choose among the intents.
-    async fn by_model(&mut self, said: &Phrase, doubted: Option<&str>) -> Option<Match<'c>> {
+    async fn by_model(&mut self, said: &Phrase, doubted: &[&str]) -> Option<Match<'c>> {
         if !self.settings().llm_match || said.tokens().is_empty() {
             return None;
         }
@@ -194,15 +214,17 @@ impl<'c> Walk<'c> {
                       name of their variable.";
         let ids: Vec<Value> = candidates.iter().map(|it| json!(it.id)).chain([Value::Null]).collect();
         let schema = json!({
-            "type": "object", "required": ["intent_id"],
-            "properties": {"intent_id": {"enum": ids}, "confidence": {"type": "number"}, "slots": {"type": "object"}},
+            "type": "object", "required": ["intent_id", "confidence"],
+            "properties": {
+                "intent_id": {"enum": ids}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}, "slots": {"type": "object"},
+            },
         });
         let user = json!({"message": self.uttered(), "intents": shown});
-        let reply = self.ask_json("intent_match", system, &user, schema).await?;
+        let reply = self.ask_in_form("intent_match", system, &user, schema).await?;
         let id = reply.get("intent_id")?.as_str()?;
         let intent = candidates.into_iter().find(|it| it.id == id)?;
-        let confidence = reply.get("confidence").and_then(Value::as_f64).unwrap_or(0.0);
-        let least = if doubted == Some(id) { AGAINST_DOUBT } else { 0.0 };
+        let confidence = confidence(&reply);
+        let least = if doubted.contains(&id) { AGAINST_DOUBT } else { 0.0 };
         if confidence < self.settings().intent_min_confidence.max(least) {
             self.trace("intent.unsure", json!({"intent": id, "confidence": confidence}));
             return None;
@@ -227,35 +249,54 @@ impl<'c> Walk<'c> {
         found.into_iter().map(|it| it.1).collect()
     }
 
-    fn matched(&mut self, hit: Match<'c>) -> Meant<'c> {
+    fn matched(&mut self, hit: Match<'c>, search: &Search<'_>) -> Meant<'c> {
         self.state.counters.fallbacks = 0;
-        self.tell(&hit);
+        self.tell(&hit, search);
         Meant::Intent(hit)
     }
 
-    fn tell(&mut self, hit: &Match<'c>) {
-        self.debug.matched = json!({"intent_id": hit.intent.id, "source": hit.source, "confidence": hit.confidence});
-        let (source, phrase) = (hit.source, hit.phrase);
-        let mut slots = hit.slots.clone();
+    fn tell(&mut self, hit: &Match<'c>, search: &Search<'_>) {
+        let mut slots = hit.slots.as_object().cloned().unwrap_or_default();
         let hidden: Vec<String> = self.slots(hit.intent).filter(|it| it.2 || self.redacts(it.0, it.1)).map(|it| it.0.to_string()).collect();
-        for (name, value) in slots.as_object_mut().into_iter().flatten() {
+        for (name, value) in &mut slots {
             if hidden.contains(name) {
                 *value = json!(format!("[{name}]"));
             }
         }
-        let data =
-            json!({"intent_id": hit.intent.id, "source": source, "confidence": hit.confidence, "matched_phrase": phrase, "slots": slots});
-        self.trace("intent.match", data);
+        let phrase = hit.phrase.map(|it| ("matched_phrase".to_owned(), json!(it)));
+        let more = [("slots".to_owned(), Value::Object(slots))].into_iter().chain(phrase).collect();
+        self.found(search, Some(&hit.intent.id), hit.source, hit.confidence, more);
+    }
+
+    /// Tells what a message was found to mean: the result record of 5.3.
+    pub(super) fn found(&mut self, search: &Search<'_>, intent: Option<&str>, source: &'static str, confidence: f64, more: Value) {
+        let matched = json!({"intent_id": intent, "source": source, "confidence": confidence});
+        let mut record = object(matched.clone());
+        record.extend(object(json!({"rejected": search.rejected, "slots": {}, "ms": self.door.now() - search.since})));
+        record.extend(object(more));
+        self.trace("intent.match", Value::Object(record));
+        // A welcome is no answer to a message.
+        if source != "welcome" {
+            self.debug.matched = matched;
+        }
     }
 
     /// Begins the graph of a matched intent.
     pub(super) fn begin_intent(&mut self, hit: &Match<'c>) -> bool {
+        let begins = self.enter_intent(hit);
+        if begins {
+            self.state.counters.fallbacks = 0;
+        }
+        begins
+    }
+
+    /// Begins the graph of an intent, be it matched or the one for what matches none.
+    pub(super) fn enter_intent(&mut self, hit: &Match<'c>) -> bool {
         let last = json!({"id": hit.intent.id, "confidence": hit.confidence, "source": hit.source, "text": self.uttered()});
         if !self.push_intent(&hit.intent.id, &hit.intent.graph) {
             return false;
         }
         let depth = self.depth().saturating_sub(1);
-        self.state.counters.fallbacks = 0;
         self.state.vars.insert("_last_intent".to_owned(), last);
         self.trigger = Some(super::Trigger { text: self.uttered(), depth, seen: Vec::new() });
         self.take_hints(hit);
@@ -285,5 +326,59 @@ impl<'c> Walk<'c> {
             if let NodeKind::Entity(data) = &it.kind { Some((&data.variable, data.entity.as_str(), data.redact)) } else { None }
         };
         intent.parameters.iter().map(|it| (&it.variable, it.entity.as_str(), false)).chain(nodes.iter().filter_map(slot))
+    }
+}
+
+/// How sure a model is, by a reply of the right form.
+fn confidence(reply: &Value) -> f64 {
+    reply.get("confidence").and_then(Value::as_f64).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+
+    use crate::pack::Pack;
+    use crate::turn::{Answer, Completion, Loaded, NoticeBody, ProgramRef, Reply, Slice, Turn, TurnInput, UserEvent, Write};
+
+    #[test]
+    fn a_record_says_how_long_the_search_took() {
+        let config = Arc::new(Pack::parse(include_str!("../../../tests/packs/flow/matching.json")).unwrap().compile().0);
+        let start = |session: Option<Value>, event: Value| {
+            let input = TurnInput {
+                turn: "t".to_owned(),
+                conversation: "s-1".to_owned(),
+                at: 1000,
+                seed: 1,
+                program: ProgramRef::Flow,
+                event: UserEvent::of_flow(event),
+                session: Loaded { flow: session.map(Box::new), ..Loaded::default() },
+            };
+            Turn::start(input, Arc::clone(&config)).unwrap()
+        };
+        let took = |slice: &Slice| {
+            let ms = |it: &NoticeBody| {
+                if let NoticeBody::Audit { stage, payload } = it { (stage == "intent.match").then(|| payload["ms"].clone()) } else { None }
+            };
+            slice.notices.iter().find_map(|it| ms(&it.body))
+        };
+        let begun = start(None, json!({"type": "session.start"})).1;
+        let stored = |it: &Write| if let Write::Flow { state } = it { Some((**state).clone()) } else { None };
+        let session = begun.end.iter().flat_map(|it| &it.writes).find_map(stored);
+        assert_eq!((took(&begun), session.is_some()), (Some(json!(0)), true));
+        let (mut turn, slice) = start(session, json!({"type": "user.message", "text": "my balance please"}));
+        assert_eq!(took(&slice), None);
+        let mut at = 1000;
+        let mut reply = |turn: &mut Turn, slice: &Slice, text: &str, ms: i64| {
+            at += ms;
+            let reply = Reply::Llm(serde_json::from_value(json!({"text": text})).unwrap());
+            turn.resume(vec![Completion { id: slice.effects[0].id, at, outcome: Answer::Ok(reply) }]).unwrap()
+        };
+        let slice = reply(&mut turn, &slice, r#"{"match": false, "confidence": 1}"#, 300);
+        assert_eq!(took(&slice), None);
+        let slice = reply(&mut turn, &slice, r#"{"intent_id": null, "confidence": 0}"#, 550);
+        assert_eq!((took(&slice), slice.end.is_some()), (Some(json!(850)), true));
     }
 }

@@ -1,10 +1,10 @@
 //! What an event of a session comes to. (`convoship.md` 8)
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Walk;
 use super::fail::Caught;
-use super::matching::Meant;
+use super::matching::{Match, Meant, Search};
 use crate::config::flow::document::FallbackOn;
 use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, Resume, SessionStatus};
 
@@ -74,7 +74,7 @@ impl<'c> Walk<'c> {
         }
         let welcome = &self.flow.document.events.welcome;
         if welcome.enabled {
-            self.trace("intent.match", json!({"intent_id": null, "source": "welcome"}));
+            self.found(&self.search(), None, "welcome", 1.0, json!({}));
             if let Some(message) = &welcome.message {
                 self.say(message, "events.welcome");
             }
@@ -122,16 +122,15 @@ impl<'c> Walk<'c> {
                 }
             }
             Meant::Talk => {}
-            Meant::Nothing => self.falls_back().await,
+            Meant::Nothing(search) => self.falls_back(search).await,
         }
     }
 
     /// No intent: the fallback's message, then its graph, its intent or its node.
-    async fn falls_back(&mut self) {
+    async fn falls_back(&mut self, search: Search<'c>) {
         let said = self.said.len();
         self.state.counters.fallbacks += 1;
-        self.debug.matched = json!({"intent_id": null, "source": "fallback", "confidence": 0.0});
-        self.trace("intent.match", json!({"intent_id": null, "source": "fallback", "count": self.state.counters.fallbacks}));
+        self.found(&search, None, "fallback", 0.0, json!({"count": self.state.counters.fallbacks}));
         let settings = self.settings();
         if self.state.counters.fallbacks > settings.fallback_limit
             && let Some(graph) = &settings.fallback_limit_graph
@@ -149,11 +148,16 @@ impl<'c> Walk<'c> {
         let intent = self.flow.document.intents.iter().find(|it| it.is_fallback && it.enabled);
         let walks = match (&event.graph, intent) {
             (Some(graph), _) if event.enabled => self.push(graph, FrameKind::Event),
-            (_, Some(intent)) => self.push_intent(&intent.id, &intent.graph),
+            (_, Some(intent)) => {
+                self.enter_intent(&Match { intent, source: "fallback", confidence: 0.0, phrase: None, slots: Value::Null })
+            }
             (_, None) => self.fallback(&[FallbackOn::NoIntent]) == Caught::Yes,
         };
         if walks {
+            let count = self.state.counters.fallbacks;
             self.walk().await;
+            // A slot that the message itself has filled makes no match of it.
+            self.state.counters.fallbacks = count;
         } else if self.said.len() == said {
             // Nobody is met with silence.
             self.say_plain(NOT_UNDERSTOOD);

@@ -9,6 +9,18 @@ const ACCENTS_KEPT: [&str; 25] = [
     "sv", "tr", "uk",
 ];
 
+/// Where symbols begin and where other characters begin, by turns; letters and digits between them are none.
+const SYMBOLS: &str = "$%+,<?^_`a|}~\u{7f}\u{a2}\u{a7}\u{a9}\u{aa}\u{ac}\u{ad}\u{ae}\u{b2}\u{d7}\u{300}\u{370}\u{483}\u{58d}\u{590}\u{606}\u{609}\
+     \u{60b}\u{60c}\u{60e}\u{610}\u{6de}\u{6ff}\u{7f6}\u{7f7}\u{7fe}\u{800}\u{888}\u{889}\u{9f2}\u{9fc}\u{af1}\u{bfb}\
+     \u{c7f}\u{c80}\u{d4f}\u{d7a}\u{e3f}\u{e40}\u{f01}\u{f04}\u{f13}\u{f14}\u{f15}\u{f39}\u{fbe}\u{fd0}\u{fd5}\u{fd9}\
+     \u{109e}\u{10a0}\u{1390}\u{139a}\u{166d}\u{166e}\u{17db}\u{17dc}\u{1940}\u{1941}\u{19de}\u{1a00}\u{1b61}\u{1b7d}\
+     \u{2044}\u{2045}\u{2052}\u{2053}\u{20a0}\u{20d0}\u{2100}\u{2308}\u{230c}\u{2768}\u{2794}\u{27c5}\u{27c7}\u{27e6}\
+     \u{27f0}\u{2983}\u{2999}\u{29d8}\u{29dc}\u{29fc}\u{29fe}\u{2ceb}\u{2e50}\u{2e52}\u{2e80}\u{3000}\u{3004}\u{3005}\
+     \u{3012}\u{3014}\u{3020}\u{3021}\u{3037}\u{3038}\u{303e}\u{3040}\u{3190}\u{a4c7}\u{a700}\u{a83a}\u{aa77}\u{aa7a}\
+     \u{ab5b}\u{ab6c}\u{fbb2}\u{fbc3}\u{fd40}\u{fe00}\u{fffc}\u{fffe}\u{10137}\u{101fd}\u{10877}\u{10879}\u{10ac8}\u{10ac9}\
+     \u{10d8e}\u{10d90}\u{1173f}\u{11740}\u{11fd5}\u{11ff2}\u{16b3c}\u{16b40}\u{16b45}\u{16b46}\u{1bc9c}\u{1bc9d}\
+     \u{1cc00}\u{1d16d}\u{1d183}\u{1da87}\u{1e14f}\u{1e300}\u{1ecac}\u{1fffe}";
+
 /// Tokens by which an utterance may be longer than a small-talk pattern.
 const SPARE_TOKENS: usize = 3;
 
@@ -32,8 +44,9 @@ impl Phrase {
         let mut tokens: Vec<String> = Vec::new();
         let mut token = String::new();
         for character in text.nfkd() {
-            // What follows an apostrophe belongs to the word before it.
-            if !kept && is_accent(character) || is_apostrophe(character) && !token.is_empty() {
+            // To Unicode it is a letter.
+            let character = if character == 'ʼ' { '’' } else { character };
+            if !kept && is_accent(character) {
                 continue;
             }
             if is_mark(character) {
@@ -42,7 +55,7 @@ impl Phrase {
                 }
                 continue;
             }
-            let alone = is_unspaced(character);
+            let alone = is_unspaced(character) || is_symbol(character);
             if (alone || !character.is_alphanumeric()) && !token.is_empty() {
                 tokens.push(std::mem::take(&mut token));
             }
@@ -145,12 +158,14 @@ fn is_mark(character: char) -> bool {
     canonical_combining_class(character) != 0
 }
 
-fn is_apostrophe(character: char) -> bool {
-    matches!(character, '\'' | '’' | 'ʼ' | '‘' | '`')
+/// Emoji, the signs of currencies and of mathematics and the like (S* of Unicode) have a meaning, so that each counts as a word;
+/// punctuation has none.
+fn is_symbol(character: char) -> bool {
+    !character.is_alphanumeric() && SYMBOLS.chars().take_while(|it| *it <= character).count() % 2 == 1
 }
 
 /// Characters of scripts without spaces between words: each counts as a word.
-fn is_unspaced(character: char) -> bool {
+pub(crate) fn is_unspaced(character: char) -> bool {
     matches!(character, '\u{e00}'..='\u{eff}' | '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}')
         && character.is_alphabetic()
 }
@@ -166,11 +181,15 @@ mod tests {
     #[test]
     fn texts_are_normalised() {
         for (text, locale, expected) in [
-            ("What's   my BALANCE?!", "en-US", "whats my balance"),
+            ("What's   my BALANCE?!", "en-US", "what s my balance"),
             ("whats my balance", "en", "whats my balance"),
-            ("what’s 'up' dogs'", "en", "whats up dogs"),
-            ("Où est l'été", "fr-FR", "ou est lete"),
-            ("Où est l'été", "xx", "ou est lete"),
+            ("what’s 'up' dogsʼ", "en", "what s up dogs"),
+            ("Où est l'été", "fr-FR", "ou est l ete"),
+            ("Où est l'été", "xx", "ou est l ete"),
+            ("aujourd'hui", "fr", "aujourd hui"),
+            ("C++ #1 + 2*3 = 5€ 100%", "en", "c + + 1 + 2 3 = 5 € 100"),
+            ("ok👌🏽 ❤\u{fe0f}", "en", "ok 👌 🏽 ❤"),
+            ("1\u{fe0f}\u{20e3}", "ru", "1"),
             ("¿Qué tal?", "es", "que tal"),
             ("Ｆｕｌｌ ﬁne ①", "en", "full fine 1"),
             ("Straße", "de", "strasse"),
@@ -192,6 +211,23 @@ mod tests {
     }
 
     #[test]
+    fn symbols_are_those_of_unicode() {
+        let of = |class: &str| fancy_regex::Regex::new(class).unwrap();
+        let (symbol, other) = (of(r"\p{S}"), of(r"[\p{L}\p{N}\p{P}\p{Cc}\p{Cf}\p{Z}]"));
+        for character in '\0'..=char::MAX {
+            let text = character.to_string();
+            if !text.nfkd().eq([character]) || character.is_alphanumeric() {
+                continue;
+            }
+            if symbol.is_match(&text).unwrap() {
+                assert!(is_symbol(character), "{}", character.escape_unicode());
+            } else if other.is_match(&text).unwrap() {
+                assert!(!is_symbol(character), "{}", character.escape_unicode());
+            }
+        }
+    }
+
+    #[test]
     fn small_talk_is_scored_by_common_tokens() {
         let like = |said: &str, pattern: &str| Phrase::of(said, "en").likeness(&Phrase::of(pattern, "en"));
         assert_eq!(like("How are you?", "how are you"), 1.0);
@@ -201,6 +237,7 @@ mod tests {
         assert_eq!(like("hi what is my", "hi"), 2.0 / 5.0);
         assert_eq!((like("", ""), like("hi", ""), like("", "hi"), like("bye", "hi")), (0.0, 0.0, 0.0, 0.0));
         assert_eq!(like("a b c d", "a x c d"), 6.0 / 8.0);
+        assert_eq!((like("👍", "👍"), like("👍!", "👎"), like("ok 👌", "ok")), (1.0, 0.0, 2.0 / 3.0));
     }
 
     #[test]
@@ -215,6 +252,8 @@ mod tests {
         assert_eq!(hit("check my balance", "please check my balance now"), Some((3, 0.6)));
         assert_eq!(hit("balance", "balance please"), None);
         assert_eq!(hit("balance", "balance"), Some((1, 1.0)));
+        assert_eq!((hit("ok 👌", "ok"), hit("c help", "c++ help")), (Some((1, 0.5)), None));
+        assert_eq!(hit("où est l'addition ?", "addition"), Some((1, 0.25)));
         assert_eq!((hit("", "x"), hit("x", ""), hit("", "")), (None, None, None));
     }
 
