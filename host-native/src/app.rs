@@ -30,6 +30,7 @@ use crate::access::routes::Routes;
 use crate::access::scope::Scopes;
 use crate::access::tokens::Tokens;
 use crate::assistant::flows::Flows;
+use crate::assistant::purse::Purse;
 use crate::assistant::timers;
 use crate::assistant::vault::Vault;
 use crate::configured::Current;
@@ -206,6 +207,7 @@ pub async fn host(settings: &Settings, traces: Traces) -> Result<(Arc<Host>, Joi
         turns: settings.turns,
         limits: Limits::new(settings.security.rates).with(&settings.assistants),
         spend: Arc::new(Spend::new(settings.llm.cap)),
+        purse: Purse::default(),
         owner: Uuid::new_v4().to_string(),
         open: Arc::default(),
         meter,

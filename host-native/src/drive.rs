@@ -18,6 +18,7 @@ use uuid::Uuid;
 use crate::access::rate::Limits;
 use crate::assistant::flows::Flows;
 use crate::assistant::plan::{Plan, Reservation};
+use crate::assistant::purse::Purse;
 use crate::assistant::run::{after, takes};
 use crate::assistant::vault::Vault;
 use crate::clock;
@@ -86,6 +87,8 @@ pub struct Host {
     pub limits: Limits,
     /// What models have cost.
     pub spend: Arc<Spend>,
+    /// What of the caps of assistants is kept back for calls.
+    pub purse: Purse,
     /// The name under which this process holds open turns.
     pub owner: String,
     /// Those that it runs.
@@ -289,8 +292,12 @@ async fn finish_from(host: &Arc<Host>, open: Open, received: Instant) -> Result<
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
     let mut told = Told::of(&streams, input).to(open.ear.clone());
     let mut seen = Seen::of(input, open.configured.config.hash(), received, open.caller.clone());
+    let capped = open.configured.config.flow.as_ref().map(|it| (it.document.id.clone(), input.turn.clone()));
     async {
         let outcome = to_the_end(host, open, received, &mut told, &mut seen).await;
+        if let Some((assistant, turn)) = capped {
+            host.purse.ended(&assistant, &turn).await;
+        }
         match &outcome {
             // Whoever goes on with it tells the rest, under the same numbers.
             Err(Refusal::Commit(CommitError::TakenOver)) => drop(told),

@@ -4,6 +4,7 @@ pub mod check;
 pub mod deployment;
 pub mod flows;
 pub mod plan;
+pub mod purse;
 pub mod run;
 pub mod timers;
 pub mod upgrade;

@@ -57,7 +57,16 @@ async fn answer(host: &Host, configured: &Configured, tokens: Option<&Tokens>, b
         return Answer::Error(error);
     }
     match &effect.request {
-        Request::Llm(request) => host.models.llm(request, tokens, by).await,
+        Request::Llm(request) => match host.purse.hold(host, configured, effect, request).await {
+            Ok(held) => {
+                let answer = host.models.llm(request, tokens, by).await;
+                if let Some(held) = held {
+                    host.purse.settle(held, &answer).await;
+                }
+                answer
+            }
+            Err(error) => Answer::Error(error),
+        },
         Request::Embed(request) => host.models.embed(request, by).await,
         Request::Task(request) => configured.stand_ins.task(request),
         Request::Tool(request) => tool::answer(host, &configured.stand_ins, request).await,

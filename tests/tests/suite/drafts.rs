@@ -2,6 +2,8 @@
 
 use std::io::Write;
 use std::net::TcpStream;
+use std::sync::mpsc;
+use std::thread;
 
 use serde_json::{Value, json};
 
@@ -194,8 +196,8 @@ fn decides(object: &Value) -> Answer {
     })
 }
 
-fn with_model(place: &Place, address: &str) -> Server {
-    let words = ["--set", PRICES, "--llm", "openai:test-model", "--set", "convengine.llm.max-attempts=1"];
+fn with_model(place: &Place, address: &str, prices: &str) -> Server {
+    let words = ["--set", prices, "--llm", "openai:test-model", "--set", "convengine.llm.max-attempts=1"];
     let command = &mut place.command(&[&ANYWHERE[..], &words, &WORDS_ALONE].concat());
     place.start(command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
 }
@@ -205,7 +207,7 @@ fn what_is_used_is_counted() {
     let hit = json!({"intent_id": "count", "confidence": 0.9, "slots": {}});
     let (address, asked) = provider(vec![decides(&hit), decides(&hit)]);
     let place = Place::with(&orders());
-    let server = with_model(&place, &address);
+    let server = with_model(&place, &address, PRICES);
     publish(&server, &changed(desk("Desk"), &[("/settings/llm_match", json!(true)), ("/settings/monthly_llm_spend_cap_cents", json!(1))]));
     let token = deploy(&server, false);
     let (simulated, _) = Session::simulated(&server, &json!({}));
@@ -233,4 +235,37 @@ fn what_is_used_is_counted() {
     place.sql().run("update cs_usage_events set at = 1");
     simulated.hears(&server, &json!({"type": "session.end"}));
     assert_eq!(left(&simulated).last().map(String::as_str), Some("1000000"), "another month");
+}
+
+#[test]
+fn a_call_keeps_back_what_it_may_cost() {
+    let hit = json!({"intent_id": "count", "confidence": 0.9, "slots": {}});
+    let ((asks, asked), (goes, go)) = (mpsc::channel(), mpsc::channel());
+    let slow = decides(&hit);
+    let first: Answer = Box::new(move |stream| {
+        asks.send(()).unwrap();
+        go.recv().unwrap();
+        slow(stream);
+    });
+    let (address, calls) = provider(vec![first, decides(&hit)]);
+    let place = Place::with(&orders());
+    // A whole answer costs more than half of the cap, and these cost little.
+    let server = with_model(&place, &address, r#"convengine.llm.prices={"test-model":{"input":0,"output":1.5}}"#);
+    publish(&server, &changed(desk("Desk"), &[("/settings/llm_match", json!(true)), ("/settings/monthly_llm_spend_cap_cents", json!(1))]));
+    let [(one, _), (two, _)] = [Session::simulated(&server, &json!({})), Session::simulated(&server, &json!({}))];
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| one.says(&server, "blah blah"));
+        asked.recv().unwrap();
+        let refused = two.says(&server, "blah blah");
+        assert_eq!(
+            (&refused["debug"]["matched_intent"], &refused["debug"]["effects"][0]["outcome"]),
+            (&Value::Null, &json!("error")),
+            "{refused}"
+        );
+        goes.send(()).unwrap();
+        assert_eq!(texts(&waits.join().unwrap()), ["Desk 1"]);
+    });
+    assert_eq!(texts(&two.says(&server, "blah blah")), ["Desk 1"]);
+    assert_eq!(calls.join().unwrap().len(), 2);
+    assert_eq!(two.replays(&place, &server), 3);
 }

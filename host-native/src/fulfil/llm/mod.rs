@@ -115,6 +115,16 @@ impl Models {
         self.first(&order, Asked::Llm(request, deltas), by, "no language model is set up: start the server with --llm").await
     }
 
+    /// What a call may cost at most, in millionths; nothing where nobody knows the price. Three bytes are taken for a token.
+    pub fn estimate(&self, request: &LlmRequest) -> u64 {
+        let order = self.order_of(request);
+        let Some((Model::Remote(remote), named)) = order.first() else { return 0 };
+        let Some(price) = self.llm.prices.get(named.unwrap_or(&remote.model)) else { return 0 };
+        let tools: usize = request.dialogue.iter().flat_map(|it| &it.tools).map(|it| it.parameters.to_string().len()).sum();
+        let tokens = (request.prompt().len() + tools) / 3;
+        price.of(tokens as u64, self.llm.max_tokens)
+    }
+
     /// Embeds texts by a moment.
     pub async fn embed(&self, request: &EmbedRequest, by: Instant) -> Answer {
         let order = self.order(purpose::EMBED, |it| matches!(it, Model::Scripted(_))).into_iter().map(|it| (it, None)).collect::<Vec<_>>();

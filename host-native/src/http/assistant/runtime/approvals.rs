@@ -61,7 +61,7 @@ pub async fn decide(
     }
     given.insert("type".to_owned(), json!("approval.decision"));
     given.insert("call_id".to_owned(), Value::String(call));
-    let event = events::of_body(&uri, given, false)?;
+    let event = events::of_body(&host, &uri, given, false)?;
     heard(&host, &uri, &running, event, Sees { debug: true }, StatusCode::OK).await
 }
 

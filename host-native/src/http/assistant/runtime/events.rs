@@ -6,6 +6,7 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use crate::assistant::run::OF_SEQ;
+use crate::drive::Host;
 use crate::http::error::ApiError;
 
 /// Most characters of an `event_id`.
@@ -14,16 +15,24 @@ const LONGEST_ID: usize = 200;
 /// Events that users make.
 const OF_USERS: [&str; 3] = ["user.message", "user.button", "session.end"];
 
-/// The event of a body.
+/// The event of a body; a text may have as many characters as one of a conversation.
 ///
 /// # Errors
-/// A refusal of what is none, or may not come from there.
-pub fn of_body(uri: &Uri, mut given: Map, from_users: bool) -> Result<Map, ApiError> {
+/// A refusal of what is none, is too long, or may not come from there.
+pub fn of_body(host: &Host, uri: &Uri, given: Map, from_users: bool) -> Result<Map, ApiError> {
+    read(uri, given, from_users, host.current.now().config.settings.input_max_chars)
+}
+
+fn read(uri: &Uri, mut given: Map, from_users: bool, most: usize) -> Result<Map, ApiError> {
     let refuse = |reason: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).coded("invalid_event");
     let kind = given.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     if from_users && !OF_USERS.contains(&kind.as_str()) && !kind.is_empty() {
         let message = format!("pages may not send '{kind}': send {}", OF_USERS.join(", "));
         return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message).coded("event_not_allowed"));
+    }
+    if given.get("text").and_then(Value::as_str).is_some_and(|it| it.chars().nth(most).is_some()) {
+        let message = format!("the text is too long: send at most {most} characters");
+        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, message).coded("text_too_long"));
     }
     named(&given).map_err(|it| refuse(&it))?;
     given.retain(|_, it| !it.is_null());
@@ -93,7 +102,7 @@ mod tests {
                 ("text".to_owned(), json!("hi")),
                 ("event_id".to_owned(), id.clone()),
             ]);
-            assert_eq!(of_body(&uri, said, true).is_ok(), fine, "{id}");
+            assert_eq!(read(&uri, said, true, 5).is_ok(), fine, "{id}");
         }
     }
 
@@ -121,7 +130,7 @@ mod tests {
     #[test]
     fn users_say_and_press_and_leave() {
         let uri = Uri::from_static("/v1/public/runtime/sessions/x/turns");
-        let read = |event: Value, from_users| of_body(&uri, event.as_object().cloned().unwrap_or_default(), from_users);
+        let read = |event: Value, from_users| super::read(&uri, event.as_object().cloned().unwrap_or_default(), from_users, 3);
         for event in [json!({"type": "user.message", "text": "hi"}), json!({"type": "user.button", "button_id": "b", "value": 1})] {
             assert_eq!(read(event.clone(), true).ok(), event.as_object().cloned());
         }
@@ -131,6 +140,7 @@ mod tests {
         code(json!({"type": "session.start"}), true, "event_not_allowed");
         code(json!({"type": "user.message"}), false, "invalid_event");
         code(json!({"type": "no.such"}), false, "invalid_event");
+        code(json!({"type": "user.message", "text": "\u{e4}bcd"}), true, "text_too_long");
         code(json!({}), true, "invalid_event");
         code(json!({"type": "user.message", "text": "hi", "event_id": ""}), true, "invalid_event");
         let said = json!({"type": "user.message", "text": "hi", "version": 9, "budget_left": 9, "event_id": null});

@@ -104,7 +104,7 @@ pub async fn turn(
     if stored.deployment.as_ref() != Some(&deployment.id) {
         return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "there is no such session: start one"));
     }
-    let event = events::of_body(&uri, given?, true)?;
+    let event = events::of_body(&host, &uri, given?, true)?;
     heard(&host, &uri, &running, event, sees(&deployment, &headers), StatusCode::OK).await
 }
 

@@ -92,7 +92,7 @@ pub async fn turn(
 ) -> Result<Response, ApiError> {
     let given = body::object(&uri, &headers, body).await;
     let running = running(&host, &uri, path).await?;
-    let event = events::of_body(&uri, given?, false)?;
+    let event = events::of_body(&host, &uri, given?, false)?;
     heard(&host, &uri, &running, event, SEES, StatusCode::OK).await
 }
 
