@@ -1,6 +1,6 @@
 //! Takes a session that waits to another version of its document. (`convoship.md` 13)
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map as Members, Value, json};
 
 use super::state::{AwaitingKind, Frame, FrameKind, Resume, SessionState};
@@ -43,7 +43,7 @@ struct Declared<'v> {
 /// Takes a state from the version that it runs on to another; `source` is the other's document, in whose `meta` migrations are declared.
 pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &Value) -> Migration {
     let stays = |is_lost| Migration { passage: Passage::Stays, is_lost, state: state.clone(), report: Value::Null };
-    let Ok(mut session) = serde_json::from_value::<SessionState>(state.clone()) else { return stays(false) };
+    let Ok(mut session) = SessionState::deserialize(state) else { return stays(false) };
     let may = match from.document.settings.version_policy {
         VersionPolicy::Pin => false,
         VersionPolicy::MigrateAtRoot => session.stack.len() <= 1 && session.awaiting.is_none(),

@@ -122,7 +122,7 @@ impl<'c> Walk<'c> {
         let version = given.get("version").and_then(Value::as_u64);
         let migrated = given.get("migrated").cloned();
         let budget = budget::Budget::of(&given, &flow.document.settings);
-        let event = serde_json::from_value(given).unwrap_or_else(|_| said(input.event.text));
+        let event = FlowEvent::deserialize(&given).unwrap_or_else(|_| said(input.event.text));
         let at = Date::of_millis(input.at).exact();
         let before = input.session.flow;
         let stored = before.as_deref().and_then(session).filter(|it| it.schema_version == SCHEMA_VERSION);

@@ -18,10 +18,15 @@ pub fn members(value: Value) -> Map<String, Value> {
 }
 
 /// An object of members that are moved. The library's macro grows its objects member by member and writes values anew that are there already.
-pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    let mut object = Map::with_capacity(N);
+pub fn object<const N: usize>(mut members: [(&str, Value); N]) -> Value {
+    of_members(&mut members)
+}
+
+/// The same for any number: once in the engine of the browser, whose size counts.
+fn of_members(members: &mut [(&str, Value)]) -> Value {
+    let mut object = Map::with_capacity(members.len());
     for (name, value) in members {
-        object.insert(name.to_owned(), value);
+        object.insert((*name).to_owned(), value.take());
     }
     Value::Object(object)
 }
