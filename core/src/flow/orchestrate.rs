@@ -36,9 +36,11 @@ impl<'c> Walk<'c> {
             FlowEvent::Message { text, .. } => {
                 let text = self.cut(text);
                 self.remember("user", text);
+                self.press_shown();
                 self.hears().await;
             }
             FlowEvent::Button { .. } => {
+                self.press_shown();
                 let text = self.uttered();
                 self.remember("user", text);
                 self.hears().await;

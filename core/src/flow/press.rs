@@ -7,7 +7,20 @@ use super::channel::Channel;
 use crate::flow::state::FlowEvent;
 use crate::text::phrase::folded;
 
+/// What was shown last that can be pressed and that nobody waits for.
+pub(super) const SHOWN: &str = "_shown";
+
 impl Walk<'_> {
+    /// What was shown last is pressed now or not any more; where something is waited for, it is not it. (`convoship.md` 5.1)
+    pub(super) fn press_shown(&mut self) {
+        let Some(Value::Array(options)) = self.state.vars.shift_remove(SHOWN) else { return };
+        if self.state.awaiting.is_none()
+            && let Some(option) = self.pressed(&options)
+        {
+            self.press(&option);
+        }
+    }
+
     /// The option that the event presses: by its id, or as its number or label where nothing can be pressed.
     pub(super) fn pressed(&self, options: &[Value]) -> Option<Value> {
         match &self.event {

@@ -172,7 +172,10 @@ fn the_words_of_an_agent_come_while_it_says_them() {
         Turn::begin(&server, &format!("{SIMULATED}/{}/turns?stream=ui", ui.id), &[]).rest().into_iter().map(|it| it.1).collect();
     let kinds: Vec<&str> = parts.iter().filter(|it| it["transient"] != true).map(|it| it["type"].as_str().unwrap_or("[DONE]")).collect();
     let step = ["text-start", "text-delta", "text-delta", "text-end", "data-message"];
-    assert_eq!(kinds, [&["start", "start-step"][..], &step, &step, &["data-turn", "finish-step", "finish", "[DONE]"]].concat());
+    let tool = ["tool-input-available", "tool-output-available"];
+    assert_eq!(kinds, [&["start", "start-step"][..], &step, &tool, &step, &["data-turn", "finish-step", "finish", "[DONE]"]].concat());
+    let called = parts.iter().find(|it| it["type"] == tool[0]).unwrap();
+    assert_eq!((&called["toolName"], &called["input"]), (&json!("get_balance"), &json!({"account": "savings"})));
     let of = |id: &str| parts.iter().filter(|it| it["id"] == id).filter_map(|it| it["delta"].as_str()).collect::<String>();
     assert_eq!([of("t0"), of("t2")], ["Let me look.", "You have 3 🙂."]);
 

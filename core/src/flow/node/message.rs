@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::Walk;
 use super::super::matching::Interrupt;
+use super::super::press::SHOWN;
 use super::super::walk::Next;
 use crate::config::flow::document::{Await, MessageData, Node};
 use crate::flow::state::{Awaiting, AwaitingKind};
@@ -16,7 +17,13 @@ impl<'c> Walk<'c> {
         let wired = self.graph().is_some_and(|it| it.ports(&node.id).any(|it| it.starts_with("btn:")));
         let waits = data.waits.unwrap_or(if wired { Await::Button } else { Await::None });
         match if wired && waits == Await::None { Await::Button } else { waits } {
-            Await::None => Next::Port("out".to_owned()),
+            Await::None => {
+                // Nobody waits for them, and they can be pressed all the same.
+                if !options.is_empty() {
+                    self.state.vars.insert(SHOWN.to_owned(), Value::Array(options));
+                }
+                Next::Port("out".to_owned())
+            }
             Await::Button => Next::Wait(self.awaiting(AwaitingKind::Button, node, options)),
             Await::Any => Next::Wait(self.awaiting(AwaitingKind::Any, node, options)),
         }

@@ -340,3 +340,28 @@ fn addresses_that_are_shown_are_encoded() {
     assert_eq!(media("https://a.example/i?q={{ q }}"), "https://a.example/i?q=a%20b%26c%22%3E%3Cx");
     assert_eq!(media("{{ link }}"), "https://a.example/x?y=1");
 }
+
+#[test]
+fn buttons_that_nobody_waits_for_are_pressed_by_id_number_or_label() {
+    let buttons = json!([{"id": "a", "label": "Nothing"}, {"id": "b", "label": "Again", "value": "go"}]);
+    let shows = node("message", json!({"blocks": [{"kind": "buttons", "text": "What now?", "buttons": buttons}]}));
+    let shown = |channel: &str| {
+        let mut desk = Desk::of(std::slice::from_ref(&shows), &json!([]), &json!({}));
+        desk.session = None;
+        desk.hears(json!({"type": "session.start", "channel": channel}));
+        desk.says("go");
+        desk
+    };
+    let matched = |desk: &mut Desk, event: Value| {
+        desk.hears(event);
+        desk.said["debug"]["matched_intent"]["intent_id"].clone()
+    };
+    let text = |text: &str| json!({"type": "user.message", "text": text});
+    assert_eq!(matched(&mut shown("web"), json!({"type": "user.button", "button_id": "b"})), "go");
+    assert_eq!(matched(&mut shown("web"), json!({"type": "user.button", "button_id": "a"})), Value::Null);
+    assert_eq!([matched(&mut shown("sms"), text("2")), matched(&mut shown("sms"), text("again"))], ["go", "go"]);
+    assert_eq!(matched(&mut shown("web"), text("2")), Value::Null, "there are no numbers where there are buttons");
+    let mut desk = shown("sms");
+    desk.says("hm");
+    assert_eq!(matched(&mut desk, text("2")), Value::Null, "they were shown before something else was said");
+}

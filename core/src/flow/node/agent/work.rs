@@ -112,9 +112,13 @@ impl<'c> Walk<'c> {
     /// Puts a result where the model reads it.
     fn tells(&mut self, stay: &mut Stay<'c>, call: &LlmToolCall, result: &Value) {
         let code = result.pointer("/error/code").cloned();
-        let told = json!({"node": stay.node.id, "call_id": call.id, "tool": call.name, "ok": result.get("ok"), "code": code});
+        let redactions = self.redactions();
+        let args = redactions.value(call.arguments.clone());
+        let told = json!({
+            "node": stay.node.id, "call_id": call.id, "tool": call.name, "args": args, "ok": result.get("ok"), "code": code,
+        });
         self.trace("agent.tool", told);
-        let result = self.redactions().value(result.clone());
+        let result = redactions.value(result.clone());
         stay.memory.messages.push(LlmMessage::tool(&call.id, content(&result)));
     }
 

@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn users_say_and_press_and_leave() {
         let uri = Uri::from_static("/v1/public/runtime/sessions/x/turns");
-        let read = |event: Value, from_users| super::read(&uri, event.as_object().cloned().unwrap_or_default(), from_users, 3);
+        let read = |event: Value, from_users| read(&uri, event.as_object().cloned().unwrap_or_default(), from_users, 3);
         for event in [json!({"type": "user.message", "text": "hi"}), json!({"type": "user.button", "button_id": "b", "value": 1})] {
             assert_eq!(read(event.clone(), true).ok(), event.as_object().cloned());
         }

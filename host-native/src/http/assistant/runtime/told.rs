@@ -14,7 +14,7 @@ use crate::observe::ids::span_of;
 use crate::store::turn::{StoredTurn, decompress};
 
 /// What runs the turns of sessions.
-const PROGRAM: &str = "assistant";
+pub const PROGRAM: &str = "assistant";
 
 /// Events that tell of failures, beside all of the names `guard.…` and `….failed`.
 const ERRORS: [&str; 3] = ["node.error", "gives_up", "state_too_large"];
@@ -147,7 +147,7 @@ impl Events<'_> {
 }
 
 /// The node that an event is of, as `graph/node`.
-fn place(data: &Value) -> Option<String> {
+pub fn place(data: &Value) -> Option<String> {
     let text = |key: &str| data.get(key).and_then(Value::as_str).filter(|it| !it.is_empty());
     let node = text("node")?;
     Some(text("graph").map_or_else(|| node.to_owned(), |graph| format!("{graph}/{node}")))

@@ -4,6 +4,7 @@ use axum::http::Uri;
 use convengine_core::turn::{Notice, NoticeBody};
 use serde_json::{Value, json};
 
+use super::super::told::{PROGRAM, place};
 use super::super::{Sees, refused, shown};
 use super::Form;
 use super::pieces::{Part, Pieces, Shown};
@@ -113,11 +114,25 @@ impl Writing {
                 self.message(message);
             }
             NoticeBody::Audit { stage, payload } if self.sees.debug => {
-                let event = json!({"seq": notice.seq, "at": clock::iso_text(notice.at), "kind": stage, "data": payload});
+                let (at, time) = (place(payload), clock::iso_text(notice.at));
+                let event = json!({"seq": notice.seq, "kind": stage, "program": PROGRAM, "at": at, "time": time, "data": payload});
+                if self.form == Form::Ui && stage == "agent.tool" {
+                    self.tool(payload);
+                }
                 self.aside("trace", &event);
             }
             NoticeBody::Audit { .. } | NoticeBody::Verbose(_) => {}
         }
+    }
+
+    /// A call of a tool, of which the page knows nothing before.
+    fn tool(&mut self, told: &Value) {
+        let id = &told["call_id"];
+        self.part(&json!({
+            "type": "tool-input-available", "toolCallId": id, "toolName": told["tool"], "input": told["args"], "dynamic": true,
+        }));
+        let output = json!({"ok": told["ok"], "code": told["code"]});
+        self.part(&json!({"type": "tool-output-available", "toolCallId": id, "output": output, "dynamic": true}));
     }
 
     fn message(&mut self, message: &Value) {
