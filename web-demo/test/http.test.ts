@@ -75,7 +75,7 @@ describe('a call of a service', () => {
       ['\ufeff🙂', 'A\ufffd'].map((body) => ({ ok: { kind: 'http', status: 200, body } })),
     );
     expect(await call(address)).toEqual({
-      error: { kind: 'invalid', status: 200, message: 'the answer has more than 1000 bytes', detail: 'too_large' },
+      error: { kind: 'invalid', status: 200, message: 'the answer has more than 1000 bytes', detail: 'response_too_large' },
     });
   });
 

@@ -36,7 +36,7 @@ impl Walk<'_> {
         if left <= 0 {
             self.warn("budget.reached", json!({"purpose": purpose}));
             let error = EffectError::new(EffectErrorKind::Limited, "what the assistant may spend on models this month is spent");
-            return Err(error.detailed(EffectErrorDetail::Budget));
+            return Err(error.detailed(EffectErrorDetail::BUDGET));
         }
         // A fifth is left: time to tell.
         if left <= cap / 5 && !told {

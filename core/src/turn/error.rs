@@ -1,5 +1,7 @@
 //! What can go wrong between host and core, as data.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::effect::EffectId;
@@ -54,20 +56,28 @@ pub struct EffectError {
     pub detail: Option<EffectErrorDetail>,
 }
 
-/// What a failure was, for those who have a word for it. (`convoship.md` 4.6) Variants are only ever added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EffectErrorDetail {
+/// What a failure was, for those who have a word for it: the code of `convoship.md` 4.6. It is a text on its way, which keeps the engine
+/// of the browser small.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EffectErrorDetail(Cow<'static, str>);
+
+impl EffectErrorDetail {
     /// The name of the other side is not known.
-    Dns,
+    pub const DNS: Self = Self(Cow::Borrowed("dns"));
     /// There was no agreement about the encryption.
-    Tls,
+    pub const TLS: Self = Self(Cow::Borrowed("tls"));
     /// The address is none that may be called.
-    Target,
+    pub const TARGET: Self = Self(Cow::Borrowed("blocked_target"));
     /// The answer is longer than it may be.
-    TooLarge,
+    pub const TOO_LARGE: Self = Self(Cow::Borrowed("response_too_large"));
     /// What may be spent is spent.
-    Budget,
+    pub const BUDGET: Self = Self(Cow::Borrowed("budget"));
+
+    /// The code.
+    pub fn code(&self) -> &str {
+        &self.0
+    }
 }
 
 impl EffectError {

@@ -55,7 +55,7 @@ impl Purse {
         let taken = of_turns.values().sum::<u64>().saturating_add(u64::try_from(stored).unwrap_or(0));
         if taken >= cap || taken.saturating_add(amount) > cap {
             let message = "what the assistant may spend on models this month does not suffice for the call";
-            return Err(EffectError::new(EffectErrorKind::Limited, message).detailed(EffectErrorDetail::Budget));
+            return Err(EffectError::new(EffectErrorKind::Limited, message).detailed(EffectErrorDetail::BUDGET));
         }
         // The key of a call is that of its turn with a number.
         let turn = effect.key.rsplit_once('/').map_or(effect.key.as_str(), |it| it.0).to_owned();

@@ -10,7 +10,7 @@ export interface EffectError {
   status?: number;
   retry_after_ms?: number;
   /** What it was more exactly. */
-  detail?: 'target' | 'too_large';
+  detail?: 'blocked_target' | 'response_too_large';
 }
 
 /** A reply or an error. */

@@ -8,10 +8,13 @@ use super::super::variables::coerced;
 use super::wire::{self, Call};
 use crate::config::flow::document::{Filling, OutputMap};
 use crate::json::query::Query;
-use crate::turn::{Door, EffectError, EffectErrorDetail, EffectErrorKind, HttpReply, Map, NoticeBody, SleepRequest};
+use crate::turn::{Door, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody, SleepRequest};
 
 /// The longest wait that a service may ask for, in milliseconds.
 const LONGEST_WAIT_MS: u64 = 10_000;
+
+/// Failures that the host tells apart.
+const CODES: [&str; 5] = ["dns", "tls", "blocked_target", "response_too_large", "budget"];
 
 /// Effects that a turn may have.
 pub(super) const MOST_EFFECTS: usize = 128;
@@ -165,13 +168,9 @@ pub(super) fn status_code(status: u16) -> &'static str {
 
 /// The failure code of an effect that failed.
 pub(super) fn error_code(error: &EffectError) -> &'static str {
-    match error.detail {
-        Some(EffectErrorDetail::Dns) => return "dns",
-        Some(EffectErrorDetail::Tls) => return "tls",
-        Some(EffectErrorDetail::Target) => return "blocked_target",
-        Some(EffectErrorDetail::TooLarge) => return "response_too_large",
-        Some(EffectErrorDetail::Budget) => return "budget",
-        None => {}
+    let known = error.detail.as_ref().and_then(|it| CODES.into_iter().find(|code| *code == it.code()));
+    if let Some(code) = known {
+        return code;
     }
     match error.kind {
         EffectErrorKind::Timeout => "timeout",

@@ -202,17 +202,17 @@ fn a_status_that_is_listed_is_a_success_at_once() {
 fn a_failure_has_its_code() {
     let failed = |kind, detail: Option<EffectErrorDetail>| {
         let error = EffectError::new(kind, "no");
-        let answer = || Answer::Error(EffectError { detail, ..error.clone() });
+        let answer = || Answer::Error(EffectError { detail: detail.clone(), ..error.clone() });
         let mut desk = service(json!({"request": {"method": "GET", "url": "https://a.example/x"}}));
         desk.turn(go(), vec![answer(), answer(), answer()]);
         desk.texts().remove(0)
     };
     let unavailable = EffectErrorKind::Unavailable;
     assert_eq!(failed(unavailable, None), "network");
-    assert_eq!(failed(unavailable, Some(EffectErrorDetail::Dns)), "dns");
-    assert_eq!(failed(unavailable, Some(EffectErrorDetail::Tls)), "tls");
-    assert_eq!(failed(EffectErrorKind::Invalid, Some(EffectErrorDetail::TooLarge)), "response_too_large");
-    assert_eq!(failed(EffectErrorKind::Invalid, Some(EffectErrorDetail::Target)), "blocked_target");
+    assert_eq!(failed(unavailable, Some(EffectErrorDetail::DNS)), "dns");
+    assert_eq!(failed(unavailable, Some(EffectErrorDetail::TLS)), "tls");
+    assert_eq!(failed(EffectErrorKind::Invalid, Some(EffectErrorDetail::TOO_LARGE)), "response_too_large");
+    assert_eq!(failed(EffectErrorKind::Invalid, Some(EffectErrorDetail::TARGET)), "blocked_target");
     assert_eq!(failed(EffectErrorKind::Invalid, None), "network");
     assert_eq!(failed(EffectErrorKind::Denied, None), "blocked_target");
 

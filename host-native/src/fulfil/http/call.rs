@@ -41,7 +41,7 @@ impl Call {
         let method = Method::from_bytes(request.method.as_bytes()).ok().filter(|it| ![Method::CONNECT, Method::TRACE].contains(it));
         let method = method.ok_or_else(|| invalid(format!("the method '{}' cannot be used", request.method.escape_debug())))?;
         let url = Url::parse(&request.url)
-            .map_err(|it| invalid(format!("the address cannot be read: {it}")).detailed(EffectErrorDetail::Target))?;
+            .map_err(|it| invalid(format!("the address cannot be read: {it}")).detailed(EffectErrorDetail::TARGET))?;
         let mut headers = HeaderMap::new();
         for (name, value) in &request.headers {
             headers.append(header_name(name)?, header_value(name, value)?);

@@ -137,13 +137,13 @@ fn unsent(error: &reqwest::Error, host: &str, limits: &Limits) -> EffectError {
 /// What of a connection did not come about.
 fn detail(error: &reqwest::Error) -> Option<EffectErrorDetail> {
     if causes(error).any(|it| it.is::<Unresolved>()) {
-        return Some(EffectErrorDetail::Dns);
+        return Some(EffectErrorDetail::DNS);
     }
     // What is wrong with the encryption is told as data that cannot be read, or as an end before any.
     let encrypted = error.is_connect() && error.url().is_some_and(|it| it.scheme() == "https");
     let unread = |it: &io::Error| [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof].contains(&it.kind());
     let broken = encrypted && causes(error).filter_map(|it| it.downcast_ref()).any(unread);
-    broken.then_some(EffectErrorDetail::Tls)
+    broken.then_some(EffectErrorDetail::TLS)
 }
 
 async fn read(response: Response, call: &Call, limits: &Limits) -> Result<HttpReply, EffectError> {
@@ -155,7 +155,7 @@ async fn read(response: Response, call: &Call, limits: &Limits) -> Result<HttpRe
     match timeout_at(limits.ends, text(response, limits.bytes)).await {
         Ok(Ok(body)) => Ok(HttpReply { status, body, retry_after_ms, broken_json: false }.of_type(&content_type)),
         Ok(Err(error @ BodyError::TooLong(_))) => {
-            Err(failed(EffectErrorKind::Invalid, error.to_string()).detailed(EffectErrorDetail::TooLarge))
+            Err(failed(EffectErrorKind::Invalid, error.to_string()).detailed(EffectErrorDetail::TOO_LARGE))
         }
         Ok(Err(BodyError::Broken(error))) => {
             Err(failed(EffectErrorKind::Unavailable, format!("the answer of '{host}' broke off: {}", reason(&error))))

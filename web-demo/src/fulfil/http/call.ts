@@ -42,7 +42,7 @@ export function callOf(request: HttpRequest, key: string, secrets: Map<string, s
 
 function addressOf(text: string): URL {
   const url = parsed(text);
-  if (!url) throw new Refusal('invalid', 'the address cannot be read', undefined, 'target');
+  if (!url) throw new Refusal('invalid', 'the address cannot be read', undefined, 'blocked_target');
   if (!['http:', 'https:'].includes(url.protocol)) throw new Refusal('denied', 'the address is neither http nor https: use one of them');
   if (url.username || url.password) throw new Refusal('denied', 'the address has a user or password in it: use a header with a secret');
   // Pack text is foreign text, and to its own server a page may say what others may not.

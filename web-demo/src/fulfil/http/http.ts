@@ -47,7 +47,7 @@ async function attempt({ timeout_ms: limit, max_bytes: most }: HttpRequest, call
   }
   const { status, headers } = response;
   const body = await whole(response.body, most).catch((error: Error) => {
-    if (error instanceof TooLong) throw new Refusal('invalid', `the answer has more than ${most} bytes`, status, 'too_large');
+    if (error instanceof TooLong) throw new Refusal('invalid', `the answer has more than ${most} bytes`, status, 'response_too_large');
     if (signal.aborted) throw new Refusal('timeout', `the body of the answer of '${host}' did not end within ${limit} ms`, status);
     throw new Refusal('unavailable', `the answer of '${host}' broke off`, status);
   });

@@ -270,7 +270,7 @@ impl<'c> Walk<'c> {
 /// Why the model could not be asked.
 fn not_asked(error: &EffectError) -> Failure {
     let code = match error.kind {
-        EffectErrorKind::Limited if error.detail == Some(EffectErrorDetail::Budget) => "budget",
+        EffectErrorKind::Limited if error.detail == Some(EffectErrorDetail::BUDGET) => "budget",
         EffectErrorKind::Timeout => "timeout",
         EffectErrorKind::Cancelled | EffectErrorKind::Interrupted => "cancelled",
         EffectErrorKind::Invalid | EffectErrorKind::Mismatch => "parse",

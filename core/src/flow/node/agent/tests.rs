@@ -319,7 +319,7 @@ fn a_model_that_fails_leads_to_the_port_of_errors() {
     }
     let limited = EffectError::new(EffectErrorKind::Limited, "too many calls a minute");
     assert_eq!(super::not_asked(&limited).code, "unavailable");
-    assert_eq!(super::not_asked(&limited.detailed(EffectErrorDetail::Budget)).code, "budget");
+    assert_eq!(super::not_asked(&limited.detailed(EffectErrorDetail::BUDGET)).code, "budget");
 }
 
 #[test]
