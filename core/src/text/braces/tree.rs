@@ -52,14 +52,7 @@ impl Tree {
         }
         let Node::Object(members) = &self.0 else { return made };
         for (name, member) in members {
-            let value = match member {
-                Node::Text(braces) => braces.sealed(names, Place::Form),
-                Node::Plain(_) | Node::List(_) | Node::Object(_) => {
-                    let mut undefined = Vec::new();
-                    let text = form_encoded(&printed(&member.value(names, &mut undefined)));
-                    Rendered { said: Sealed { text, secrets: Vec::new() }, undefined }
-                }
-            };
+            let value = member.sealed(names, Place::Form);
             add(&mut made.undefined, value.undefined);
             let said = &mut made.said;
             if !said.text.is_empty() {
@@ -79,14 +72,7 @@ impl Tree {
         let mut made = Rendered::<Vec<(&str, Sealed)>>::default();
         let Node::Object(members) = &self.0 else { return made };
         for (name, member) in members {
-            let value = match member {
-                Node::Text(braces) => braces.sealed(names, Place::Text),
-                Node::Plain(_) | Node::List(_) | Node::Object(_) => {
-                    let mut undefined = Vec::new();
-                    let text = printed(&member.value(names, &mut undefined));
-                    Rendered { said: Sealed { text, secrets: Vec::new() }, undefined }
-                }
-            };
+            let value = member.sealed(names, Place::Text);
             add(&mut made.undefined, value.undefined);
             made.said.push((name, value.said));
         }
@@ -151,6 +137,17 @@ impl Node {
                 Value::Object(filled.collect::<Map<_, _>>())
             }
         }
+    }
+
+    /// As a text in a form, in which secrets are named.
+    fn sealed(&self, names: &dyn Names, place: Place) -> Rendered<Sealed> {
+        if let Node::Text(braces) = self {
+            return braces.sealed(names, place);
+        }
+        let mut undefined = Vec::new();
+        let text = printed(&self.value(names, &mut undefined));
+        let text = if place == Place::Form { form_encoded(&text) } else { text };
+        Rendered { said: Sealed { text, secrets: Vec::new() }, undefined }
     }
 
     fn write(&self, names: &dyn Names, made: &mut Rendered<Sealed>) {

@@ -7,8 +7,6 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use std::io;
-
 use serde_json::Value;
 
 use self::checker::Checker;
@@ -26,32 +24,12 @@ const LARGEST: usize = 4 * 1024 * 1024;
 pub fn form(source: &Value) -> Vec<DocumentIssue> {
     let mut checker = Checker::of(source);
     let place = Place::document();
-    let size = size(source);
+    // Without white space.
+    let size = crate::json::length(source).unwrap_or_default();
     if size > LARGEST {
         let message = format!("the document has {size} bytes, and at most {LARGEST} are possible");
         checker.error(|| place.error("D005", message).fix("split the assistant, or move long texts out of it"));
     }
     checker.check(&Shape::Named(&DOCUMENT), source, &place);
     checker.issues
-}
-
-/// The bytes of a document as JSON without white space.
-fn size(source: &Value) -> usize {
-    struct Counter(usize);
-
-    impl io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut counter = Counter(0);
-    // Neither values nor counters have a way to fail.
-    let _ = serde_json::to_writer(&mut counter, source);
-    counter.0
 }
