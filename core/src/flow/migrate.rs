@@ -240,7 +240,7 @@ mod tests {
         }
         json!({
             "schema_version": "1.0", "session_id": "s", "program": "assistant", "snapshot": snapshot(of), "status": "active", "turn": 2,
-            "seq": 3, "vars": {"name": "Ada"}, "stack": stack, "awaiting": awaiting,
+            "seq": 3, "vars": {"name": "Ada", "_agent_memory_slot": {"v": 1}}, "counters": {"attempts": {"g/slot": 1}}, "stack": stack, "awaiting": awaiting,
         })
     }
 
@@ -291,6 +291,9 @@ mod tests {
         };
         let vars = json!([{"rename": "name", "to": "guest"}, {"default": "seats", "value": 2}, {"drop": "_slot"}]);
         let moved = to(json!({"nodes": {"slot": "seats"}, "vars": vars}));
+        let counted = (&moved.state["counters"]["attempts"], &moved.state["vars"]["_agent_memory_seats"], &moved.state["awaiting"]["node"]);
+        assert_eq!(counted, (&json!({"g/seats": 1}), &json!({"v": 1}), &json!("seats")), "what is kept by a node goes along");
+        assert_eq!(moved.state["vars"]["_agent_memory_slot"], Value::Null);
         assert_eq!((moved.passage, &moved.state["stack"][1]["node"]), (Passage::Maps, &json!("seats")));
         assert_eq!((&moved.state["vars"]["guest"], &moved.state["vars"]["seats"]), (&json!("Ada"), &json!(2)));
         let pinned = to(json!({"unmappable": "stay_pinned"}));

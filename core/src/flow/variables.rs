@@ -6,12 +6,35 @@ use super::Walk;
 use crate::config::flow::document::ValueType;
 use crate::text::decimal;
 use crate::text::path::{Path, follow};
+use crate::turn::Map;
 
 /// Why a variable was not written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NotWritten(pub String);
 
+/// Variables as they were before several were to change, all of them or none.
+pub(super) struct Before {
+    vars: Map,
+    locals: Option<Map>,
+    changed: usize,
+}
+
 impl Walk<'_> {
+    /// The variables as they are.
+    pub(super) fn before(&self) -> Before {
+        let locals = self.frame().and_then(|it| it.locals.clone());
+        Before { vars: self.state.vars.clone(), locals, changed: self.debug.changed.len() }
+    }
+
+    /// Puts the variables back as they were.
+    pub(super) fn put_back(&mut self, before: Before) {
+        self.state.vars = before.vars;
+        if let Some(frame) = self.state.stack.last_mut() {
+            frame.locals = before.locals;
+        }
+        self.debug.changed.truncate(before.changed);
+    }
+
     /// Writes a variable: to the frame where it keeps it to itself, else to the session.
     pub(super) fn write(&mut self, path: &Path, value: Value) -> Result<(), NotWritten> {
         if path.first().starts_with('_') {

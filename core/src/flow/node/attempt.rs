@@ -118,16 +118,12 @@ impl Walk<'_> {
         for output in outputs {
             taken.extend(self.output(output, body, here)?.map(|it| (&output.variable, it)));
         }
-        let before = (taken.len() > 1).then(|| (self.state.vars.clone(), self.frame().and_then(|it| it.locals.clone())));
+        let before = self.before();
         for (variable, value) in taken {
-            let Err(reason) = self.write(variable, value) else { continue };
-            if let Some((vars, locals)) = before {
-                self.state.vars = vars;
-                if let Some(frame) = self.state.stack.last_mut() {
-                    frame.locals = locals;
-                }
+            if let Err(reason) = self.write(variable, value) {
+                self.put_back(before);
+                return Err(Failure::new("type_mismatch", reason.0));
             }
-            return Err(Failure::new("type_mismatch", reason.0));
         }
         Ok(())
     }

@@ -13,17 +13,10 @@ impl<'c> Walk<'c> {
     pub(super) fn set(&mut self, data: &'c SetData) -> Next {
         // A single name that cannot be written has changed nothing.
         let at_once = matches!(data.assign.as_slice(), [only] if only.variable.parts().len() == 1);
-        let before = (!at_once).then(|| (self.state.vars.clone(), self.frame().and_then(|it| it.locals.clone())));
-        let changed = self.debug.changed.len();
+        let before = (!at_once).then(|| self.before());
         for assign in &data.assign {
             let Err(failure) = self.assign(assign) else { continue };
-            if let Some((vars, locals)) = before {
-                self.state.vars = vars;
-                if let Some(frame) = self.state.stack.last_mut() {
-                    frame.locals = locals;
-                }
-            }
-            self.debug.changed.truncate(changed);
+            before.into_iter().for_each(|it| self.put_back(it));
             return Next::Fail(failure);
         }
         Next::Port("out".to_owned())

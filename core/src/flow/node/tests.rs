@@ -365,3 +365,27 @@ fn buttons_that_nobody_waits_for_are_pressed_by_id_number_or_label() {
     desk.says("hm");
     assert_eq!(matched(&mut desk, text("2")), Value::Null, "they were shown before something else was said");
 }
+
+#[test]
+fn an_event_that_is_off_asks_nobody_again() {
+    let ask = || node("entity", json!({"variable": "n", "entity": "@number", "prompt": "How many?"}));
+    for (enabled, timers) in [(true, vec!["no_input", "session"]), (false, vec!["session"])] {
+        let more = json!({"settings": {"no_input_timeout_s": 5}, "events": {"no_input": {"enabled": enabled, "max_times": 2}}});
+        let mut desk = Desk::of(&[ask()], &json!([]), &more);
+        desk.says("go");
+        let armed =
+            desk.session.as_ref().unwrap()["timers"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect::<Vec<_>>();
+        assert_eq!(armed, timers);
+    }
+}
+
+#[test]
+fn a_message_that_one_node_has_waited_for_is_no_other_nodes() {
+    let asks = node("message", json!({"blocks": [{"kind": "text", "text": "Well?"}], "await": "any"}));
+    let agent = json!({"id": "a", "type": "instruction_agent", "name": "A", "data": {"instructions": "Help."}});
+    let mut desk = Desk::of(&[asks, agent], &json!([]), &json!({}));
+    desk.says("go");
+    let slice = desk.begins(json!({"type": "user.message", "text": "hello"})).1;
+    let Request::Llm(request) = &slice.effects[0].request else { panic!("{slice:?}") };
+    assert_eq!(request.dialogue.as_ref().unwrap().messages.last().unwrap().content, "go");
+}

@@ -315,8 +315,7 @@ impl<'c> Walk<'c> {
             }
             (Some("text") | None, Value::String(source)) => (whole(source, &names), "text/plain; charset=utf-8".to_owned(), "body"),
             // A text is JSON already, unless it is one hole, whose value becomes JSON.
-            (_, Value::String(source)) if !is_one_hole(source) => (whole(source, &names), JSON.to_owned(), "json"),
-            _ => (tree.sealed(&names), JSON.to_owned(), "json"),
+            _ => (tree.text(&names).unwrap_or_else(|| tree.sealed(&names)), JSON.to_owned(), "json"),
         };
         self.undefined(&rendered.undefined);
         Body { sealed: rendered.said, kind, part }
@@ -352,9 +351,4 @@ fn in_parts(members: Vec<(&str, Sealed)>) -> (Sealed, String) {
 
 fn whole(source: &str, names: &dyn crate::text::names::Names) -> Rendered<Sealed> {
     crate::text::braces::Braces::parse(source).map(|it| it.sealed(names, Place::Text)).unwrap_or_default()
-}
-
-fn is_one_hole(source: &str) -> bool {
-    let source = source.trim();
-    source.starts_with("{{") && source.find("}}").is_some_and(|it| it + 2 == source.len())
 }

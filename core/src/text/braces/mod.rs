@@ -120,6 +120,11 @@ impl Braces {
         self.pieces.iter().filter_map(|it| if let Piece::Secret(name) = it { Some(name.as_str()) } else { None }).collect()
     }
 
+    /// Whether it is one hole and nothing else.
+    pub fn is_hole(&self) -> bool {
+        matches!(self.pieces.as_slice(), [Piece::Hole(_)])
+    }
+
     /// Whether a hole has the filter `raw`.
     pub fn uses_raw(&self) -> bool {
         self.holes().any(|it| it.filters.contains(&Filter::Raw))

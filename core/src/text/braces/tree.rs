@@ -67,6 +67,15 @@ impl Tree {
         made
     }
 
+    /// A text, filled, in which secrets are named; nothing of another value, and of a text that is one hole alone, which has a type.
+    pub fn text(&self, names: &dyn Names) -> Option<Rendered<Sealed>> {
+        match &self.0 {
+            Node::Text(braces) if !braces.is_hole() => Some(braces.sealed(names, Place::Text)),
+            Node::Plain(Value::String(_)) => Some(self.0.sealed(names, Place::Text)),
+            Node::Plain(_) | Node::Text(_) | Node::List(_) | Node::Object(_) => None,
+        }
+    }
+
     /// The filled members of an object as texts, in which secrets are named.
     pub fn members(&self, names: &dyn Names) -> Rendered<Vec<(&str, Sealed)>> {
         let mut made = Rendered::<Vec<(&str, Sealed)>>::default();

@@ -347,3 +347,27 @@ fn what_is_redacted_is_not_remembered() {
     assert_eq!(play.dialogue().messages[0].content, "card desk, my PIN is [pin]");
     assert!(!play.vars["_agent_memory_desk"].to_string().contains("4711") && play.vars["pin"] == "4711");
 }
+
+#[test]
+fn an_agent_hears_all_that_its_user_says() {
+    let mut play = Play::with(json!([{"reply": "Yes?"}]), |_| {});
+    play.say("card desk");
+    let long = "word ".repeat(500);
+    play.say(&long);
+    assert_eq!(play.dialogue().messages.last().unwrap().content.trim(), long.trim());
+}
+
+#[test]
+fn what_is_said_too_often_during_an_approval_ends_the_stay() {
+    let rules = json!([{"purpose": "agent", "replies": [calls(&[("b", "block_card", json!({"card": "C-1"}))]), "Anything else?"]}]);
+    let shorter = |pack: &mut Value| {
+        let text = pack.to_string().replace("\"max_turns\":6", "\"max_turns\":1");
+        *pack = serde_json::from_str(&text).unwrap();
+    };
+    let mut play = Play::with(rules, shorter);
+    let answer = play.event(&json!({"type": "user.message", "text": "card desk"}));
+    assert_eq!(answer["awaiting"]["kind"], "approval", "{answer}");
+    play.say("one too many");
+    let answer = play.decide(json!({"call_id": "b", "approved": true}));
+    assert_eq!((play.asked.len(), answer["awaiting"]["kind"] == "agent"), (1, false), "ruling 32: {answer}");
+}
