@@ -1,45 +1,45 @@
-//! What fails a turn.
+//! Faults: failures that end a turn.
 
 use crate::turn::{Abandon, FaultReport};
 
-/// Error codes: the original's, and our own for what it did not have. (`spec/pipeline.md` 1.13)
+/// Error codes. (docs/spec/pipeline.md#1.13)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultCode {
-    /// The model could not be reached or said no.
+    /// The model could not be reached or refused.
     LlmCallFailed,
-    /// The model's answer cannot be used.
+    /// The model's answer is unusable.
     LlmInvalidResponse,
-    /// A policy row cannot be decided, so nothing may pass.
+    /// A policy row cannot be evaluated, so no message may pass.
     PolicyUnavailable,
-    /// No response row fits.
+    /// No response row matches.
     ResponseMappingNotFound,
-    /// A response is to be made by a model, and no template says how.
+    /// A model has to write the answer, but no template matches.
     NoResponseConfigured,
-    /// Values are to be extracted, and no template says how.
+    /// Values have to be extracted, but no template matches.
     PromptContextMissing,
-    /// A task that makes the answer failed.
+    /// A task that contributes to the answer failed.
     ResponseResolutionFailed,
     /// The steps produced no answer.
     PipelineNoResponsePayload,
-    /// It took longer than a turn may.
+    /// The turn exceeded its maximum duration.
     TurnTimeout,
-    /// It could not go on after a crash.
+    /// The turn could not continue after a crash.
     TurnLost,
 }
 
 /// A failed turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Which failure.
+    /// The error code.
     pub code: FaultCode,
-    /// What to tell the client: no class names, templates or SQL.
+    /// The message for the client: no class names, templates or SQL.
     pub message: String,
     /// Whether sending the message again may help.
     pub recoverable: bool,
 }
 
 impl FaultCode {
-    /// The spelling in answers and audits.
+    /// The spelling in responses and audits.
     pub fn name(self) -> &'static str {
         match self {
             FaultCode::LlmCallFailed => "LLM_CALL_FAILED",
@@ -57,46 +57,46 @@ impl FaultCode {
 }
 
 impl Fault {
-    /// A fault that a repetition does not mend.
+    /// A non-retryable fault.
     pub fn new(code: FaultCode, message: impl Into<String>) -> Fault {
         Fault { code, message: message.into(), recoverable: false }
     }
 
-    /// A fault that may be gone when the message is sent again.
+    /// A retryable fault: sending the message again may help.
     pub fn recoverable(code: FaultCode, message: impl Into<String>) -> Fault {
         Fault { recoverable: true, ..Fault::new(code, message) }
     }
 
-    /// A failed model call; clients know one code for all of its causes.
+    /// A failed model call; clients get one code for all causes. (docs/decisions/README.md#Q-25)
     pub fn of_llm() -> Fault {
         let message = "the language model is not available at the moment; please send the message again";
         Fault::recoverable(FaultCode::LlmCallFailed, message)
     }
 
-    /// A policy or a sensitive pattern that cannot be decided.
+    /// A policy or a sensitive pattern that cannot be evaluated.
     pub fn policy_unavailable() -> Fault {
         Fault::new(FaultCode::PolicyUnavailable, "messages cannot be answered at the moment, because a policy cannot be checked")
     }
 
-    /// A failed task whose result the turn cannot do without.
+    /// A failed task whose result the turn requires.
     pub fn of_task() -> Fault {
         Fault::recoverable(FaultCode::ResponseResolutionFailed, "a task failed while the answer was made; please send the message again")
     }
 
-    /// An abandoned turn; `wrote` says whether it had asked for anything that changes the world.
-    pub fn abandoned(why: Abandon, wrote: bool) -> Fault {
-        let (code, reason) = match why {
+    /// A canceled turn; `has_writes` says whether it had requested any write effect.
+    pub fn abandoned(cause: Abandon, has_writes: bool) -> Fault {
+        let (code, reason) = match cause {
             Abandon::Timeout => (FaultCode::TurnTimeout, "this took too long and was stopped"),
             Abandon::Lost => (FaultCode::TurnLost, "this was interrupted and could not be finished"),
         };
-        let advice = match wrote {
+        let advice = match has_writes {
             true => "some of it may be done already, so please check before you send the message again",
             false => "please send the message again",
         };
         Fault::recoverable(code, format!("{reason}; {advice}"))
     }
 
-    /// The fault as clients see it.
+    /// The fault as reported to clients.
     pub fn report(&self) -> FaultReport {
         FaultReport { code: self.code.name().to_owned(), message: self.message.clone(), recoverable: self.recoverable }
     }
@@ -108,9 +108,9 @@ mod tests {
 
     #[test]
     fn an_abandoned_turn_that_wrote_is_not_to_be_sent_again_unchecked() {
-        let said = |wrote| Fault::abandoned(Abandon::Timeout, wrote).report();
-        assert_eq!((said(false).code.as_str(), said(true).recoverable), ("TURN_TIMEOUT", true));
-        assert!(said(true).message.contains("please check") && !said(false).message.contains("check"));
+        let report = |wrote| Fault::abandoned(Abandon::Timeout, wrote).report();
+        assert_eq!((report(false).code.as_str(), report(true).recoverable), ("TURN_TIMEOUT", true));
+        assert!(report(true).message.contains("please check") && !report(false).message.contains("check"));
         assert_eq!(Fault::abandoned(Abandon::Lost, false).report().code, "TURN_LOST");
     }
 }

@@ -1,7 +1,7 @@
 //! The conversation engine: a turn is a pure function of its journal.
 //!
-//! No sockets, no files, no clock, no randomness, no threads, no logging: what a turn needs of the world it asks for as an
-//! [`Effect`](turn::Effect), and time comes in with the answers. A host does this:
+//! No sockets, files, clock, randomness, threads or logging: a turn requests everything it needs from the outside as an
+//! [`Effect`](turn::Effect), and time arrives with the answers. A host does this:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -36,7 +36,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-// A build for one family of configuration leaves out the other's program, not the helpers that only it would call.
+// A build for one family of configurations omits the other's program, but not the helpers that only the other would call.
 #![cfg_attr(not(all(feature = "tables", feature = "flow")), allow(dead_code, unused_imports))]
 
 mod action;

@@ -1,4 +1,4 @@
-//! Starts and restores turns: picks the program and closes it with an outcome.
+//! Starts and restores turns: selects the program and produces the outcome.
 
 #[cfg(feature = "flow")]
 mod flow;
@@ -17,55 +17,55 @@ impl Turn {
     /// Starts a turn and runs it up to its first wait.
     ///
     /// # Errors
-    /// [`TurnError::Program`] when the configuration runs another program, [`TurnError::Stalled`] is a defect of the core.
+    /// [`TurnError::Program`] when the configuration runs another program; [`TurnError::Stalled`] is a bug in the core.
     pub fn start(input: TurnInput, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
         start(input, config, Mode { held: false, watch: Watch::Nothing })
     }
 
-    /// Starts a turn that records the session at the edges of its steps and why it decides as it does; see [`Turn::views`] and
-    /// [`Turn::whys`].
+    /// Starts a turn that records session views and explanations for observers; see [`Turn::views`] and [`Turn::whys`].
     ///
     /// # Errors
-    /// As [`Turn::start`].
+    /// Same as [`Turn::start`].
     pub fn start_watched(input: TurnInput, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
         start(input, config, Mode { held: false, watch: Watch::Steps })
     }
 
-    /// Runs a recorded turn again, up to where its journal ends; a turn that was abandoned is abandoned again. A slice without an end
-    /// then asks for more than was recorded: of a finished turn's journal, that too is a difference.
+    /// Replays a recorded turn to the end of its journal; a canceled turn is canceled again. A slice without an end requests effects
+    /// beyond the journal; for the journal of a finished turn, that is a divergence as well.
     ///
     /// # Errors
-    /// [`TurnError::Protocol`] and [`TurnError::Program`] for a journal of another protocol or program, [`TurnError::Diverged`] with the
-    /// difference when the turn asks for something else than it did.
+    /// [`TurnError::Protocol`] and [`TurnError::Program`] for a journal of another protocol or program; [`TurnError::Diverged`] when the
+    /// replay requests other effects than the recorded turn.
     pub fn restore(journal: Journal, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
         fitting(Turn::rescue(&journal, config)?)
     }
 
-    /// As [`Turn::restore`], with a record of its steps and decisions; see [`Turn::views`] and [`Turn::whys`].
+    /// Like [`Turn::restore`], but records session views and explanations; see [`Turn::views`] and [`Turn::whys`].
     ///
     /// # Errors
-    /// As there.
+    /// Same as [`Turn::restore`].
     pub fn restore_watched(journal: Journal, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
         fitting(again(&journal, config, Watch::Steps)?)
     }
 
-    /// Runs a recorded turn again for as long as its journal fits, so that a host can take up or close what a crash has left.
+    /// Replays a recorded turn for as long as its journal matches, so that a host can resume or cancel a turn after a crash.
     ///
-    /// A turn that does not fit stands where it would ask for something else, or would end. It does not end of itself any more: the
-    /// host gives it up with [`Turn::abandon`]. Its journal is the recorded one, so that nothing that was paid for is forgotten. Run
-    /// again, such a journal diverges at the same place: [`Turn::restore`] returns that as its error, this function beside the same
-    /// notices and the same end.
+    /// A turn that diverges stops where it would request another effect, or would end. It does not end by itself any more: the host
+    /// cancels it with [`Turn::abandon`]. It keeps the recorded journal, so that no paid result is lost. Replaying such a journal
+    /// diverges at the same place: [`Turn::restore`] returns the divergence as an error, this function returns it with the same notices
+    /// and the same end.
     ///
     /// # Errors
-    /// [`TurnError::Protocol`] and [`TurnError::Program`] for a journal of another protocol or program; [`TurnError::Stalled`] is a defect of the core.
+    /// [`TurnError::Protocol`] and [`TurnError::Program`] for a journal of another protocol or program; [`TurnError::Stalled`] is a bug in
+    /// the core.
     pub fn rescue(journal: &Journal, config: Arc<Config>) -> Result<Rescued, TurnError> {
         again(journal, config, Watch::Nothing)
     }
 
-    /// As [`Turn::rescue`], with a record of the session at each audit; see [`Turn::metas`].
+    /// Like [`Turn::rescue`], but records the session at each audit; see [`Turn::metas`].
     ///
     /// # Errors
-    /// As there.
+    /// Same as [`Turn::rescue`].
     pub fn retrace(journal: &Journal, config: Arc<Config>) -> Result<Rescued, TurnError> {
         again(journal, config, Watch::Audits)
     }
@@ -78,25 +78,25 @@ fn fitting(rescued: Rescued) -> Result<(Turn, Slice), TurnError> {
 
 fn again(journal: &Journal, config: Arc<Config>, watch: Watch) -> Result<Rescued, TurnError> {
     journal.check()?;
-    let held = !journal.entries.is_empty() || journal.abandoned.is_some();
-    let (mut turn, mut slice) = start(journal.input.clone(), config, Mode { held, watch })?;
+    let defer_end = !journal.entries.is_empty() || journal.abandoned.is_some();
+    let (mut turn, mut slice) = start(journal.input.clone(), config, Mode { held: defer_end, watch })?;
     let diverged = turn.rerun(journal, &mut slice)?;
     Ok(Rescued { turn, slice, diverged })
 }
 
 fn start(input: TurnInput, config: Arc<Config>, mode: Mode) -> Result<(Turn, Slice), TurnError> {
-    // The settings decide, because tables are compiled for a profile. The input keeps it, so that a journal says what it ran.
+    // The settings decide, because tables are compiled for a profile. The input stores the program, so that the journal names it.
     if input.program != config.program() {
         return Err(TurnError::Program { asked: input.program, runs: config.program() });
     }
     let program = program(&config);
-    Turn::launch(input, config.hash().to_owned(), mode, |input, door| program(input, door, config))
+    Turn::launch(input, config.hash().to_owned(), mode, |input, effects| program(input, effects, config))
 }
 
-/// A program, ready to run a turn.
+/// Creates the program of a turn.
 type Run = fn(TurnInput, Door, Arc<Config>) -> Program;
 
-/// The program that a configuration is for.
+/// Selects the program for a configuration.
 #[cfg_attr(not(feature = "flow"), allow(unused_variables))]
 fn program(config: &Config) -> Run {
     #[cfg(feature = "flow")]
@@ -110,7 +110,7 @@ fn program(config: &Config) -> Run {
 }
 
 impl Outcome {
-    /// The end of a turn that was left behind and of which nothing can be read any more.
+    /// The outcome of a lost turn whose journal cannot be read any more.
     pub fn lost(conversation: &str) -> Outcome {
         let session = SessionAfter { intent: String::new(), state: String::new(), context: Map::new(), params: Map::new() };
         Outcome {
@@ -119,7 +119,7 @@ impl Outcome {
             state: String::new(),
             payload: None,
             context: None,
-            // Whether it wrote is not known.
+            // Unknown whether it had requested writes.
             fault: Some(Fault::abandoned(Abandon::Lost, true).report()),
             writes: Vec::new(),
             session,

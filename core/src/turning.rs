@@ -1,4 +1,4 @@
-//! What a step gets: the configuration, the session and the door.
+//! The context of a step: configuration, session and effect context.
 
 use serde_json::Value;
 
@@ -7,18 +7,18 @@ use crate::config::Config;
 use crate::session::Session;
 use crate::turn::{Door, NoticeBody};
 
-/// A turn in progress. It never leaves the future of its turn.
+/// A turn in progress. It never leaves the turn's future.
 pub struct Turning<'c> {
-    /// The snapshot that the turn runs on.
+    /// The configuration snapshot that the turn runs on.
     pub config: &'c Config,
     /// The conversation's state.
     pub session: Session,
-    /// The way out.
+    /// Access to effects and notices.
     pub door: Door,
 }
 
 impl Turning<'_> {
-    /// Publishes an audit event; the payload is built only when the event is kept.
+    /// Publishes an audit event; the payload is built only when the event is recorded.
     pub fn audit(&self, stage: Stage, payload: impl FnOnce(&Session) -> Value) {
         if let Some(stage) = self.kept(stage) {
             self.publish(stage, payload(&self.session));

@@ -1,18 +1,18 @@
-//! The exports: a message comes in by a buffer, an answer goes out by a record.
+//! The exported functions: messages come in through a buffer, answers go out through a record.
 
 use std::cell::RefCell;
 
 use crate::Extension;
 
-/// What stays between two calls of the host.
+/// The state between two calls of the host.
 #[derive(Default)]
 struct Guest {
     extension: Option<Extension>,
-    /// Where the host writes the next message.
+    /// The buffer for the next message of the host.
     message: Vec<u8>,
-    /// What the host reads after a call.
+    /// The answer that the host reads after a call.
     answer: Vec<u8>,
-    /// Where that is and how long: read by the host alone.
+    /// Address and length of the answer, which only the host reads.
     record: Box<[u32; 2]>,
 }
 
@@ -20,7 +20,7 @@ thread_local! {
     static GUEST: RefCell<Guest> = RefCell::default();
 }
 
-/// Makes room for a message.
+/// Allocates the buffer for a message and returns its address.
 pub fn alloc(len: u32) -> u32 {
     GUEST.with_borrow_mut(|guest| {
         guest.message = vec![0; len as usize];
@@ -28,23 +28,23 @@ pub fn alloc(len: u32) -> u32 {
     })
 }
 
-/// Starts a call.
+/// Starts a call and returns the address of the answer's record.
 pub fn start(extension: Extension, len: u32) -> u32 {
     GUEST.with_borrow_mut(|guest| guest.extension = Some(extension));
     tell(len, Extension::start)
 }
 
-/// Goes on with a call.
+/// Continues a call and returns the address of the answer's record.
 pub fn resume(len: u32) -> u32 {
     tell(len, Extension::resume)
 }
 
-fn tell(len: u32, say: fn(&mut Extension, &[u8]) -> Vec<u8>) -> u32 {
+fn tell(len: u32, handle: fn(&mut Extension, &[u8]) -> Vec<u8>) -> u32 {
     GUEST.with_borrow_mut(|guest| {
-        // The host wrote through the address that `alloc` gave it, which the compiler has to expect.
+        // The host wrote through the address that `alloc` returned, so the compiler must assume that the buffer has changed.
         let mut message = std::mem::take(&mut guest.message);
         message.truncate(len as usize);
-        guest.answer = guest.extension.as_mut().map(|it| say(it, &message)).unwrap_or_default();
+        guest.answer = guest.extension.as_mut().map(|it| handle(it, &message)).unwrap_or_default();
         *guest.record = [guest.answer.as_ptr() as u32, guest.answer.len() as u32];
         guest.record.as_ptr() as u32
     })

@@ -1,4 +1,4 @@
-//! The door: the only way out of an extension.
+//! The effect context: all that an extension can ask of its host.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::message::{Answer, Call, Completion, Effect, EffectError, Said};
 use crate::patch::Notice;
 
-/// A handle to the outside, shared with the host's side of a call.
+/// The effect context of a call: requests effects, publishes notices, and provides the input, time and randomness of the call.
 #[derive(Clone)]
 pub struct Ext(Rc<RefCell<Port>>);
 
@@ -26,15 +26,15 @@ struct Port {
     said: Said,
 }
 
-/// Something that the host can be asked for.
+/// An effect that the host can execute.
 ///
-/// JSON itself is one: `x.perform(json!({"kind": "sleep", "ms": 50}))` asks for what this crate has no type for.
+/// Plain JSON is one as well: `x.perform(json!({"kind": "sleep", "ms": 50}))` requests an effect for which this crate has no type.
 pub trait Operation {
-    /// What the caller gets.
+    /// The result of the effect.
     type Output;
-    /// The request, with its `kind`.
+    /// Converts the operation to a request, with its `kind`.
     fn request(self) -> Value;
-    /// Reads a reply; `None` when it is of another kind.
+    /// Parses a reply; `None` if it is of another kind.
     fn output(reply: Value) -> Option<Self::Output>;
 }
 
@@ -50,7 +50,7 @@ impl Operation for Value {
     }
 }
 
-/// An effect that was asked for and is not waited for yet.
+/// A requested effect whose answer is still to be awaited.
 pub struct Ticket<O>(u32, PhantomData<O>);
 
 impl Ext {
@@ -58,7 +58,7 @@ impl Ext {
         Ext(Rc::new(RefCell::new(Port { call, input, now: at, seed, next: 0, open: BTreeMap::new(), said: Said::default() })))
     }
 
-    /// What this call is for.
+    /// What this call was made for.
     pub fn call(&self) -> Call {
         self.0.borrow().call.clone()
     }
@@ -68,17 +68,17 @@ impl Ext {
         self.0.borrow().call.task.clone()
     }
 
-    /// What a transformer transforms; null for other tasks.
+    /// The input of a transformer; null for other tasks.
     pub fn input(&self) -> Value {
         self.0.borrow().input.clone()
     }
 
-    /// The host's time of the latest answer, in milliseconds since 1970.
+    /// The host's time in milliseconds since 1970, as of the latest answer.
     pub fn now(&self) -> i64 {
         self.0.borrow().now
     }
 
-    /// The next number of the call's seeded generator.
+    /// The next number of the call's seeded random number generator.
     pub fn random(&self) -> u64 {
         let mut port = self.0.borrow_mut();
         port.seed = port.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -88,25 +88,25 @@ impl Ext {
         z ^ (z >> 31)
     }
 
-    /// Publishes a message for which `ce_verbose` has the words.
+    /// Publishes a notice whose text comes from `ce_verbose`.
     pub fn verbose(&self, determinant: &str, metadata: Map<String, Value>) {
         self.notice(Notice::Verbose { determinant: determinant.to_owned(), metadata, error: false });
     }
 
-    /// Publishes a message in its own words.
+    /// Publishes a notice with its own text.
     pub fn say(&self, text: &str) {
         self.notice(Notice::Text { text: text.to_owned(), metadata: Map::new(), error: false });
     }
 
-    /// Asks for an effect and waits for its answer.
+    /// Requests an effect and waits for its answer.
     ///
     /// # Errors
-    /// What the host answered, or `mismatch` when the reply is of another kind than the request.
+    /// The host's error, or `mismatch` if the reply is of another kind than the request.
     pub async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, EffectError> {
         self.wait(self.request(operation)).await
     }
 
-    /// Asks for an effect; two that are asked for before one is waited for run at the same time.
+    /// Requests an effect without waiting; effects requested before the first wait run concurrently.
     pub fn request<O: Operation>(&self, operation: O) -> Ticket<O> {
         let mut port = self.0.borrow_mut();
         let id = port.next;
@@ -119,7 +119,7 @@ impl Ext {
     /// Waits for the answer to an effect.
     ///
     /// # Errors
-    /// As [`Ext::perform`].
+    /// The same as [`Ext::perform`].
     pub async fn wait<O: Operation>(&self, ticket: Ticket<O>) -> Result<O::Output, EffectError> {
         let answer = poll_fn(|_| self.take(ticket.0).map_or(Poll::Pending, Poll::Ready)).await;
         let mismatch = || EffectError {
@@ -142,7 +142,7 @@ impl Ext {
         self.0.borrow_mut().said.notices.push(notice);
     }
 
-    /// Hands an answer in.
+    /// Delivers an answer.
     pub(crate) fn answer(&self, completion: Completion) {
         let mut port = self.0.borrow_mut();
         port.now = port.now.max(completion.at);
@@ -151,7 +151,7 @@ impl Ext {
         }
     }
 
-    /// Whether an answer can still come.
+    /// Returns whether an answer is still pending.
     pub(crate) fn waits(&self) -> bool {
         self.0.borrow().open.values().any(Option::is_none)
     }

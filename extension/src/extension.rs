@@ -1,4 +1,4 @@
-//! One call of an extension, driven by hand: no waker, no queue.
+//! Runs one call of an extension by polling its future after each message; there is no executor.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,10 +11,10 @@ use crate::message::{ABI, End, Resume, Said, Start};
 use crate::patch::{Fault, Patch};
 use crate::view::View;
 
-/// A task on its way.
+/// A running task.
 pub type Run = Pin<Box<dyn Future<Output = Result<Patch, Fault>>>>;
 
-/// The tasks of an extension, and the call in progress. Hosts have it as a module, tests as it is.
+/// The tasks of an extension and its current call. Hosts use it through the module's exports, tests directly.
 pub struct Extension {
     tasks: &'static [&'static str],
     begin: fn(Ext, View) -> Option<Run>,
@@ -22,12 +22,12 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// The tasks by name; `export!` calls this.
+    /// Creates an extension from its tasks by name; `export!` calls this.
     pub fn new(tasks: &'static [&'static str], begin: fn(Ext, View) -> Option<Run>) -> Extension {
         Extension { tasks, begin, running: None }
     }
 
-    /// Starts a call with a message of the host; returns what the extension says.
+    /// Starts a call with the host's first message; returns the extension's answer.
     pub fn start(&mut self, message: &[u8]) -> Vec<u8> {
         self.running = None;
         spell(match parse::<Start>(message) {
@@ -37,7 +37,7 @@ impl Extension {
         })
     }
 
-    /// Goes on with the answers to effects; returns what the extension says.
+    /// Continues the call with the answers to effects; returns the extension's answer.
     pub fn resume(&mut self, message: &[u8]) -> Vec<u8> {
         spell(match parse::<Resume>(message) {
             Ok(resume) => self.go_on(resume),
@@ -55,16 +55,16 @@ impl Extension {
         self.poll()
     }
 
-    /// A batch is a sequence: the task goes on after each answer, so that it does the same when it is run again.
+    /// Polls the task after each answer of a batch, so that a re-run behaves identically.
     fn go_on(&mut self, resume: Resume) -> Said {
         let mut all = Said::default();
         for completion in resume.completions {
             let Some((x, _)) = &self.running else { break };
             x.answer(completion);
-            let mut said = self.poll();
-            all.effects.append(&mut said.effects);
-            all.notices.append(&mut said.notices);
-            all.end = said.end;
+            let mut next = self.poll();
+            all.effects.append(&mut next.effects);
+            all.notices.append(&mut next.notices);
+            all.end = next.end;
         }
         all
     }
@@ -72,17 +72,17 @@ impl Extension {
     fn poll(&mut self) -> Said {
         let Some((x, run)) = &mut self.running else { return Said::default() };
         let polled = run.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        let mut said = x.said();
-        said.end = match polled {
+        let mut output = x.said();
+        output.end = match polled {
             Poll::Ready(Ok(patch)) => Some(End::Patch(Box::new(patch))),
             Poll::Ready(Err(fault)) => Some(End::Fault(fault)),
             Poll::Pending if x.waits() => None,
             Poll::Pending => Some(End::Fault(Fault::new("STALLED", "the extension waits for something that is not an effect"))),
         };
-        if said.end.is_some() {
+        if output.end.is_some() {
             self.running = None;
         }
-        said
+        output
     }
 }
 
@@ -94,8 +94,8 @@ fn ended(fault: Fault) -> Said {
     Said { end: Some(End::Fault(fault)), ..Said::default() }
 }
 
-fn spell(said: Said) -> Vec<u8> {
-    serde_json::to_vec(&said).unwrap_or_default()
+fn spell(output: Said) -> Vec<u8> {
+    serde_json::to_vec(&output).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -142,13 +142,13 @@ mod tests {
     #[test]
     fn two_effects_run_at_the_same_time_and_may_be_answered_in_any_order() {
         let mut it = conv_extension();
-        let said = start(&mut it, &of_task("t:both"));
+        let output = start(&mut it, &of_task("t:both"));
         let first = json!({"kind": "http", "method": "GET", "url": "https://a.example/1", "headers": [], "secret": "key"});
         let second = json!({"kind": "http", "method": "POST", "url": "https://a.example/2",
             "headers": [["Content-Type", "application/json"]], "body": "{\"amount\":5}"});
-        assert_eq!(said["effects"], json!([{"id": 0, "request": first}, {"id": 1, "request": second}]));
-        assert_eq!(said["notices"], json!([{"text": {"text": "Asking twice", "metadata": {}, "error": false}}]));
-        assert!(said.get("end").is_none());
+        assert_eq!(output["effects"], json!([{"id": 0, "request": first}, {"id": 1, "request": second}]));
+        assert_eq!(output["notices"], json!([{"text": {"text": "Asking twice", "metadata": {}, "error": false}}]));
+        assert!(output.get("end").is_none());
         let late = json!([{"id": 1, "at": 1300, "outcome": {"error": {"kind": "timeout", "message": "late"}}}]);
         assert_eq!(resume(&mut it, &late), json!({"effects": [], "notices": []}));
         let reply = json!({"kind": "http", "status": 200, "body": "37"});

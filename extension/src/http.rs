@@ -1,4 +1,4 @@
-//! Calls of HTTP services, which the host makes.
+//! HTTP calls, which the host executes.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -7,28 +7,28 @@ use serde_json::{Value, json};
 use crate::ext::Operation;
 use crate::patch::Fault;
 
-/// A call of a service. Time, size and secrets are up to the host and the manifest.
+/// An HTTP call. The host and the manifest determine timeouts, size limits and secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpCall {
     /// The method.
     pub method: String,
-    /// The whole address, with its query.
+    /// The full URL, with its query.
     pub url: String,
     /// Names and values, in their order.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Option<String>,
-    /// The name of a secret, which the host knows, the manifest allows, and nobody else sees: it is sent as `Authorization: Bearer`.
+    /// The name of a secret that the manifest allows. The host sends its value as `Authorization: Bearer`; the extension never sees it.
     pub secret: Option<String>,
 }
 
 impl HttpCall {
-    /// Reads from an address.
+    /// Creates a GET request.
     pub fn get(url: impl Into<String>) -> HttpCall {
         HttpCall { method: "GET".to_owned(), url: url.into(), headers: Vec::new(), body: None, secret: None }
     }
 
-    /// Sends JSON to an address.
+    /// Creates a POST request with a JSON body.
     pub fn post(url: impl Into<String>, body: &Value) -> HttpCall {
         let call = HttpCall { method: "POST".to_owned(), body: Some(body.to_string()), ..HttpCall::get(url) };
         call.header("Content-Type", "application/json")
@@ -41,7 +41,7 @@ impl HttpCall {
         self
     }
 
-    /// Signs in with a secret of this name.
+    /// Authenticates with the secret of this name.
     #[must_use]
     pub fn secret(mut self, name: &str) -> HttpCall {
         self.secret = Some(name.to_owned());
@@ -49,23 +49,23 @@ impl HttpCall {
     }
 }
 
-/// What a service answered, whatever its status.
+/// The response of a service, whatever its status.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct HttpReply {
     /// The status code.
     pub status: u16,
     /// The body as text.
     pub body: String,
-    /// Milliseconds that the service asks to wait before the next attempt.
+    /// Milliseconds to wait before a retry, if the service sent `Retry-After`.
     #[serde(default)]
     pub retry_after_ms: Option<u64>,
 }
 
 impl HttpReply {
-    /// The JSON of a success.
+    /// Parses the JSON body of a successful response.
     ///
     /// # Errors
-    /// A fault that names the status, or says that the body is no JSON of this form.
+    /// `HTTP_STATUS` for another status than 2xx, `HTTP_BODY` if the body is not JSON of this form.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Fault> {
         if !(200..300).contains(&self.status) {
             return Err(Fault::new("HTTP_STATUS", format!("the service answered with status {}", self.status)));

@@ -1,7 +1,7 @@
-//! Writes extensions: an `async fn` becomes a WebAssembly module that both hosts run, the server and the browser.
+//! The SDK for extensions: an `async fn` becomes a WebAssembly module that both the server and the browser run.
 //!
-//! An extension carries out tasks. It sees the session, may ask for effects such as HTTP requests, and answers with a patch.
-//! It never does anything itself: what it asks for is done by the host, within the rights of its manifest.
+//! An extension implements tasks. It sees the session, may request effects such as HTTP calls, and returns a patch of the session.
+//! It has no side effects of its own: the host executes its requests within the rights of its manifest.
 //!
 //! ```
 //! use convengine_extension::{Ext, Fault, HttpCall, Patch, View, export};
@@ -18,9 +18,9 @@
 //! ```
 //!
 //! The crate of an extension is a `cdylib`, built with `cargo build --release --target wasm32-unknown-unknown`. A panic is a trap,
-//! with which the call fails; what the panic says is lost, so answer with a [`Fault`] where something can go wrong.
+//! which fails the call and loses the panic message, so return a [`Fault`] where something can go wrong.
 //!
-//! Without a host, [`Extension`] drives the same code: `export!` makes a function `conv_extension` for the tests.
+//! For tests without a host, `export!` also generates a function `conv_extension`, which returns an [`Extension`] that runs the same code.
 
 #[doc(hidden)]
 #[cfg(target_family = "wasm")]
@@ -44,10 +44,10 @@ pub use view::View;
 #[doc(hidden)]
 pub use serde_json as json;
 
-/// Makes the exports of a module out of tasks: `export! { "bean:method" => function, … }`.
+/// Generates the exports of a module from its tasks: `export! { "bean:method" => function, … }`.
 ///
 /// Each function is `async fn(Ext, View) -> Result<Patch, Fault>`. A hook or a transformer is a task too;
-/// [`Ext::call`] tells what it is called for.
+/// [`Ext::call`] returns what it is called for.
 #[macro_export]
 macro_rules! export {
     ($($task:literal => $function:path),+ $(,)?) => {
@@ -60,7 +60,7 @@ macro_rules! export {
         }
 
         #[cfg(target_family = "wasm")]
-        #[allow(unsafe_code, reason = "a host finds exports by these names, which are ours alone")]
+        #[allow(unsafe_code, reason = "hosts look up the exports by these names, which no other crate defines")]
         const _: () = {
             #[unsafe(no_mangle)]
             extern "C" fn conv_alloc(len: u32) -> u32 {

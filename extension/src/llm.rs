@@ -1,22 +1,22 @@
-//! Calls of a language model, which the host makes.
+//! Language model calls, which the host executes.
 
 use serde_json::{Value, json};
 
 use crate::ext::Operation;
 
-/// A call of the model that the host has.
+/// A call of the host's language model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LlmCall {
-    /// What the model is.
+    /// The system prompt.
     pub system: String,
-    /// What it is asked.
+    /// The user prompt.
     pub user: String,
-    /// The JSON Schema of its answer; null for a text.
+    /// The JSON Schema of the answer; null for plain text.
     pub schema: Value,
 }
 
 impl Operation for LlmCall {
-    /// The text of the model, which is JSON when there is a schema.
+    /// The text of the answer, which is JSON if there is a schema.
     type Output = String;
 
     fn request(self) -> Value {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::patch::{Fault, Notice, Patch};
 use crate::view::View;
 
-/// The version that this crate speaks.
+/// The protocol version of this crate.
 pub(crate) const ABI: u32 = 1;
 
 /// What an extension is called for.
@@ -15,15 +15,15 @@ pub(crate) const ABI: u32 = 1;
 pub struct Call {
     /// The task, `bean:method`.
     pub task: String,
-    /// `beforeStep`, `afterStep` or `onStepError`, of a hook.
+    /// `beforeStep`, `afterStep` or `onStepError`, for a hook.
     pub hook: Option<String>,
-    /// The step of a hook.
+    /// The step, for a hook.
     pub step: Option<String>,
-    /// `final`, `llm`, `container_request`, `container_response` or `container`, of a transformer.
+    /// `final`, `llm`, `container_request`, `container_response` or `container`, for a transformer.
     pub transform: Option<String>,
 }
 
-/// Why the host did not do what it was asked for.
+/// Why the host could not execute an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct EffectError {
     /// The class of failure, such as `timeout` or `denied`.
@@ -31,10 +31,10 @@ pub struct EffectError {
     /// What went wrong.
     #[serde(default)]
     pub message: String,
-    /// The status code, of a service that answered with one.
+    /// The HTTP status, if a service answered with one.
     #[serde(default)]
     pub status: Option<u16>,
-    /// Milliseconds that the service asks to wait before the next attempt.
+    /// Milliseconds to wait before a retry, if the service sent `Retry-After`.
     #[serde(default)]
     pub retry_after_ms: Option<u64>,
 }
@@ -77,7 +77,7 @@ pub(crate) enum Answer {
     Error(EffectError),
 }
 
-/// What an extension says.
+/// The output of an extension for one message.
 #[derive(Default, Serialize)]
 pub(crate) struct Said {
     pub effects: Vec<Effect>,

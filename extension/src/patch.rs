@@ -1,11 +1,11 @@
-//! What a call changes, says on its way, or fails with.
+//! The results of a call: patches, faults and notices.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::message::EffectError;
 
-/// What a call changes in the session; what is left out changes nothing.
+/// The changes of a call to the session; omitted members change nothing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Patch {
     /// Parameters to write.
@@ -23,7 +23,7 @@ pub struct Patch {
     /// The new answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<Payload>,
-    /// What the task returns: of a transformer, what stands in the place of its input.
+    /// The task's return value; for a transformer, the replacement of its input.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub value: Value,
 }
@@ -34,33 +34,33 @@ pub struct Payload {
     /// `TEXT` or `JSON`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Text, also of JSON.
+    /// The text, or the JSON text.
     pub value: String,
 }
 
 impl Patch {
-    /// Writes a parameter.
+    /// Sets a parameter.
     #[must_use]
     pub fn param(mut self, name: &str, value: impl Into<Value>) -> Patch {
         self.params.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Writes a member of the context; null removes it.
+    /// Sets a member of the context; null removes it.
     #[must_use]
     pub fn context(mut self, name: &str, value: impl Into<Value>) -> Patch {
         self.context.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Returns a value.
+    /// Sets the return value.
     #[must_use]
     pub fn value(mut self, value: impl Into<Value>) -> Patch {
         self.value = value.into();
         self
     }
 
-    /// Answers with a text.
+    /// Sets a text as the answer to the user.
     #[must_use]
     pub fn answer(mut self, text: &str) -> Patch {
         self.payload = Some(Payload { kind: "TEXT".to_owned(), value: text.to_owned() });
@@ -71,7 +71,7 @@ impl Patch {
 /// Why a call fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
-    /// A word in upper case.
+    /// A code in upper case.
     pub code: String,
     /// What went wrong.
     pub message: String,
@@ -90,7 +90,7 @@ impl From<EffectError> for Fault {
     }
 }
 
-/// A progress message.
+/// A progress notice.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Notice {

@@ -1,4 +1,4 @@
-//! The session as rules see it.
+//! The read-only view of the session, the same that rules have.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -9,27 +9,27 @@ use serde_json::{Map, Value};
 pub struct View(pub Map<String, Value>);
 
 impl View {
-    /// A fact.
+    /// Returns a fact; `None` if it is missing or null.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name).filter(|it| !it.is_null())
     }
 
-    /// A fact that is a text.
+    /// Returns a fact that is a string.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str()
     }
 
-    /// A parameter.
+    /// Returns an input parameter.
     pub fn param(&self, name: &str) -> Option<&Value> {
         self.get("inputParams")?.get(name).filter(|it| !it.is_null())
     }
 
-    /// A member of the context.
+    /// Returns a member of the context.
     pub fn context(&self, name: &str) -> Option<&Value> {
         self.get("context")?.get(name).filter(|it| !it.is_null())
     }
 
-    /// A value that was collected or given: a parameter, else a member of the context.
+    /// Returns an input parameter, or else the member of the context with this name.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.param(name).or_else(|| self.context(name))
     }

@@ -1,53 +1,53 @@
-//! Which of several actions an answer means: by its number, key or description, or by a word that only one of them has.
+//! Resolves an answer to one of several actions: by number, key or description, or by a word that is unique to one of them.
 
 use std::collections::BTreeSet;
 
 use crate::session::ClarificationOption;
 
-/// Words around a number that say no more than the number: "option 2", "the number 2, please".
+/// Filler words around a number: "option 2", "the number 2, please".
 const AROUND_NUMBERS: [&str; 7] = ["option", "number", "no", "the", "please", "action", "choice"];
 
-/// Words that name nothing, and words that turn the meaning round: with one of the latter a word alone is no choice.
+/// Words without meaning of their own, and negations; with a negation no option is chosen by a word alone.
 const EMPTY: [&str; 30] = [
     "a", "an", "the", "my", "your", "our", "me", "you", "it", "i", "we", "to", "of", "for", "and", "or", "in", "on", "at", "by", "with",
     "is", "are", "be", "do", "this", "that", "please", "now", "one",
 ];
 const NEGATIONS: [&str; 7] = ["not", "no", "don", "dont", "never", "without", "except"];
 
-/// The option that a text names, and how; nothing when it names none or several.
+/// Returns the option that a text names and how it was matched; `None` when it names none or several.
 pub fn choose<'o>(options: &'o [ClarificationOption], text: &str) -> Option<(&'o ClarificationOption, &'static str)> {
-    let said = text.trim().trim_end_matches(['.', '!', '?', ',']).trim().to_lowercase();
-    let words = words(&said);
-    if said.is_empty() {
+    let input = text.trim().trim_end_matches(['.', '!', '?', ',']).trim().to_lowercase();
+    let words = words(&input);
+    if input.is_empty() {
         return None;
     }
     let by_number = || number(&words).and_then(|it| options.get(it.checked_sub(1)?));
-    let same = |it: &str| it.trim().to_lowercase() == said;
-    let by_key = || options.iter().find(|it| same(&it.key));
-    let by_description = || options.iter().find(|it| it.description.as_deref().is_some_and(same));
+    let is_same = |it: &str| it.trim().to_lowercase() == input;
+    let by_key = || options.iter().find(|it| is_same(&it.key));
+    let by_description = || options.iter().find(|it| it.description.as_deref().is_some_and(is_same));
     let found = by_key().map(|it| (it, "KEY")).or_else(|| by_description().map(|it| (it, "DESCRIPTION")));
-    found.or_else(|| by_number().map(|it| (it, "NUMBER"))).or_else(|| by_word(options, &said, &words).map(|it| (it, "WORD")))
+    found.or_else(|| by_number().map(|it| (it, "NUMBER"))).or_else(|| by_word(options, &input, &words).map(|it| (it, "WORD")))
 }
 
-/// The number when the text is nothing else.
+/// The number, when the text contains nothing else but fillers.
 fn number(words: &[String]) -> Option<usize> {
     let mut numbers = words.iter().filter(|it| !AROUND_NUMBERS.contains(&it.as_str()));
     let number = numbers.next()?.parse().ok();
     if numbers.next().is_some() { None } else { number }
 }
 
-/// The one option that has words of the text which no other has; a key within the text counts as such a word.
-fn by_word<'o>(options: &'o [ClarificationOption], said: &str, words: &[String]) -> Option<&'o ClarificationOption> {
+/// The only option that has a unique word, or its key, in the text.
+fn by_word<'o>(options: &'o [ClarificationOption], input: &str, words: &[String]) -> Option<&'o ClarificationOption> {
     if words.iter().any(|it| NEGATIONS.contains(&it.as_str())) {
         return None;
     }
-    let spoken: Vec<&str> = said.split(|it: char| !it.is_alphanumeric() && it != '_' && it != '-').collect();
-    let own: Vec<BTreeSet<String>> = options.iter().map(words_of).collect();
-    let names = |at: usize, option: &ClarificationOption| {
-        let alone = |word: &String| own.iter().enumerate().all(|(other, it)| it.contains(word) == (other == at));
-        spoken.contains(&option.key.to_lowercase().as_str()) || words.iter().any(alone)
+    let tokens: Vec<&str> = input.split(|it: char| !it.is_alphanumeric() && it != '_' && it != '-').collect();
+    let word_sets: Vec<BTreeSet<String>> = options.iter().map(words_of).collect();
+    let is_named = |at: usize, option: &ClarificationOption| {
+        let is_unique = |word: &String| word_sets.iter().enumerate().all(|(other, it)| it.contains(word) == (other == at));
+        tokens.contains(&option.key.to_lowercase().as_str()) || words.iter().any(is_unique)
     };
-    let mut hits = options.iter().enumerate().filter(|(at, it)| names(*at, it)).map(|it| it.1);
+    let mut hits = options.iter().enumerate().filter(|(at, it)| is_named(*at, it)).map(|it| it.1);
     let hit = hits.next()?;
     if hits.next().is_some() { None } else { Some(hit) }
 }

@@ -1,4 +1,4 @@
-//! Opens, confirms, rejects and expires the pending action of a turn. (`spec/pipeline.md` 2.10, `decisions.md` 3)
+//! Opens, confirms, rejects and expires the pending action of a turn. (docs/spec/pipeline.md#2.10, docs/decisions/README.md#3)
 
 use serde_json::{Value, json};
 
@@ -8,110 +8,110 @@ use crate::config::Decision;
 use crate::session::Session;
 use crate::turning::Turning;
 
-/// Lets the open action expire, opens the turn's one, and notes what the user decided about it.
-pub fn start(t: &mut Turning<'_>) {
-    let mut runtime = Runtime::of(&t.session);
-    runtime.forget_elsewhere(&t.session.intent, &t.session.state);
-    let (turn, now) = (t.session.turn_number, t.door.now());
-    let over = runtime.is_open() && runtime.is_over(turn, now);
-    runtime.clone().store(&mut t.session);
-    if over && expire(t, runtime) {
+/// Expires the open action, opens the turn's action, and records the user's decision about it.
+pub fn start(cx: &mut Turning<'_>) {
+    let mut runtime = Runtime::of(&cx.session);
+    runtime.forget_elsewhere(&cx.session.intent, &cx.session.state);
+    let (turn, now) = (cx.session.turn_number, cx.door.now());
+    let expired = runtime.is_open() && runtime.is_over(turn, now);
+    runtime.clone().store(&mut cx.session);
+    if expired && expire(cx, runtime) {
         return;
     }
-    proceed(t);
+    proceed(cx);
 }
 
-/// Opens the action that the turn is about, if it is not open yet, and notes what the user decided about it.
-pub fn proceed(t: &mut Turning<'_>) {
-    let Choice::One(action) = named(t) else { return };
-    open(t, &action);
-    let status = match decision(&t.session) {
+/// Opens the turn's action if it is not open yet, and records the user's decision about it.
+pub fn proceed(cx: &mut Turning<'_>) {
+    let Choice::One(action) = named(cx) else { return };
+    open(cx, &action);
+    let status = match decision(&cx.session) {
         Some(Decision::ExecutePendingAction) => Status::InProgress,
         Some(Decision::RejectPendingAction) => Status::Rejected,
         Some(Decision::ReclassifyIntent | Decision::FillPendingSlot) | None => return,
     };
-    change(t, status, &action);
+    change(cx, status, &action);
 }
 
-/// Opens what could not be seen before the intent was resolved. It cannot be carried out in this turn: nobody has agreed to it.
-pub fn open_late(t: &mut Turning<'_>) {
-    let turn = t.session.turn_number;
-    let mut runtime = Runtime::of(&t.session);
-    runtime.forget_elsewhere(&t.session.intent, &t.session.state);
-    let decided = [Status::Expired, Status::Rejected].iter().any(|it| runtime.reached(*it, turn));
-    if Runtime::exists(&t.session) {
-        runtime.store(&mut t.session);
+/// Opens an action that was unknown before the intent was resolved. It cannot be executed in this turn: nobody has confirmed it.
+pub fn open_late(cx: &mut Turning<'_>) {
+    let turn = cx.session.turn_number;
+    let mut runtime = Runtime::of(&cx.session);
+    runtime.forget_elsewhere(&cx.session.intent, &cx.session.state);
+    let is_decided = [Status::Expired, Status::Rejected].iter().any(|it| runtime.reached(*it, turn));
+    if Runtime::exists(&cx.session) {
+        runtime.store(&mut cx.session);
     }
-    if decided {
+    if is_decided {
         return;
     }
-    if let Choice::One(action) = named(t) {
-        open(t, &action);
+    if let Choice::One(action) = named(cx) {
+        open(cx, &action);
     }
 }
 
-/// Takes back what this turn has decided about the action, because the message needs an approval first.
-pub fn put_back(t: &mut Turning<'_>) {
-    let turn = t.session.turn_number;
-    let mut runtime = Runtime::of(&t.session);
+/// Reverts this turn's decision about the action, because the message needs an approval first.
+pub fn put_back(cx: &mut Turning<'_>) {
+    let turn = cx.session.turn_number;
+    let mut runtime = Runtime::of(&cx.session);
     if [Status::InProgress, Status::Rejected].iter().any(|it| runtime.reached(*it, turn)) {
         runtime.reopen();
-        runtime.store(&mut t.session);
-        t.session.set_param("pending_action_runtime_status", Status::Open.name());
+        runtime.store(&mut cx.session);
+        cx.session.set_param("pending_action_runtime_status", Status::Open.name());
     }
 }
 
-/// The decision that stands at the moment.
+/// The current policy decision.
 pub fn decision(session: &Session) -> Option<Decision> {
     session.params.get("policy_decision").and_then(Value::as_str).and_then(Decision::parse)
 }
 
-/// Lets the open action expire; true when the turn is about it, so that it may not open again.
+/// Expires the open action. Returns true when the turn is about it, so that it is not opened again in this turn.
 ///
-/// A yes that comes too late keeps the intent: the answer of its state asks again, and the next turn opens the action anew.
-fn expire(t: &mut Turning<'_>, mut runtime: Runtime) -> bool {
-    let (turn, now) = (t.session.turn_number, t.door.now());
-    let other = match named(t) {
+/// A late confirmation keeps the intent: the response of its state asks again, and the next turn reopens the action.
+fn expire(cx: &mut Turning<'_>, mut runtime: Runtime) -> bool {
+    let (turn, now) = (cx.session.turn_number, cx.door.now());
+    let is_other_action = match named(cx) {
         Choice::One(action) => action.reference != runtime.reference(),
         Choice::Several(_) => true,
         Choice::None => false,
     };
     runtime.change(Status::Expired, turn, now);
-    runtime.store(&mut t.session);
-    t.session.set_param("pending_action_runtime_status", Status::Expired.name());
-    t.audit(Stage::PendingActionLifecycle, |_| json!({"event": "EXPIRED", "status": "EXPIRED", "turn": turn}));
-    if other {
+    runtime.store(&mut cx.session);
+    cx.session.set_param("pending_action_runtime_status", Status::Expired.name());
+    cx.audit(Stage::PendingActionLifecycle, |_| json!({"event": "EXPIRED", "status": "EXPIRED", "turn": turn}));
+    if is_other_action {
         return false;
     }
-    t.session.drop_pending();
-    if decision(&t.session) == Some(Decision::ExecutePendingAction) {
-        t.session.set_param("policy_decision", Decision::ReclassifyIntent.name());
+    cx.session.drop_pending();
+    if decision(&cx.session) == Some(Decision::ExecutePendingAction) {
+        cx.session.set_param("policy_decision", Decision::ReclassifyIntent.name());
     }
     true
 }
 
-fn open(t: &mut Turning<'_>, action: &Named) {
-    let mut runtime = Runtime::of(&t.session);
+fn open(cx: &mut Turning<'_>, action: &Named) {
+    let mut runtime = Runtime::of(&cx.session);
     if runtime.is_open() && runtime.is_about(action) {
         return;
     }
-    let limits = &t.config.settings.action_lifecycle;
-    runtime.open(action, t.session.turn_number, t.door.now(), limits.ttl_turns, limits.ttl_minutes);
-    runtime.store(&mut t.session);
-    tell(t, Status::Open, action);
+    let limits = &cx.config.settings.action_lifecycle;
+    runtime.open(action, cx.session.turn_number, cx.door.now(), limits.ttl_turns, limits.ttl_minutes);
+    runtime.store(&mut cx.session);
+    tell(cx, Status::Open, action);
 }
 
-fn change(t: &mut Turning<'_>, status: Status, action: &Named) {
-    let mut runtime = Runtime::of(&t.session);
-    runtime.change(status, t.session.turn_number, t.door.now());
-    runtime.store(&mut t.session);
-    tell(t, status, action);
+fn change(cx: &mut Turning<'_>, status: Status, action: &Named) {
+    let mut runtime = Runtime::of(&cx.session);
+    runtime.change(status, cx.session.turn_number, cx.door.now());
+    runtime.store(&mut cx.session);
+    tell(cx, status, action);
 }
 
-fn tell(t: &mut Turning<'_>, status: Status, action: &Named) {
+fn tell(cx: &mut Turning<'_>, status: Status, action: &Named) {
     let name = status.name();
-    t.session.set_param("pending_action_runtime_status", name);
-    t.audit(
+    cx.session.set_param("pending_action_runtime_status", name);
+    cx.audit(
         Stage::PendingActionLifecycle,
         |_| json!({"event": name, "status": name, "actionKey": action.key, "actionRef": action.reference}),
     );

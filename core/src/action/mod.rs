@@ -1,4 +1,4 @@
-//! Pending actions: which one the turn is about, how far it has come, and messages that wait for an approval.
+//! Pending actions: resolving the turn's action, its lifecycle, and messages that wait for approval.
 
 mod approval;
 mod choice;

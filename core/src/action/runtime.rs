@@ -1,8 +1,8 @@
-//! `context.pending_action_runtime`: how far the pending action has come. (`spec/pipeline.md` 2.10)
+//! `context.pending_action_runtime`: the lifecycle of the pending action. (docs/spec/pipeline.md#2.10)
 //!
-//! An executed action stays closed: what was executed is remembered under `executed` with the intent and the state of that moment, and the
-//! list is forgotten when the conversation stands at another intent or state, so that leaving and coming back opens the action anew. A key
-//! that a rule or a task sets opens it, too. (`decisions.md` 3, pending action)
+//! An executed action stays closed: each execution is recorded under `executed` with its intent and state. The list is cleared when
+//! the conversation moves to another intent or state, so that returning opens the action again. A key set by a rule or a task opens it
+//! as well. (docs/decisions/README.md#3, pending action)
 
 use serde_json::{Value, json};
 
@@ -13,20 +13,20 @@ use crate::turn::{Map, Millis};
 
 const NODE: &str = "pending_action_runtime";
 
-/// How far a pending action has come.
+/// The lifecycle status of a pending action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// The user may agree to it.
+    /// Waiting for the user's confirmation.
     Open,
-    /// The user has agreed to it.
+    /// Confirmed by the user.
     InProgress,
-    /// It was carried out.
+    /// Executed.
     Executed,
-    /// The user did not want it.
+    /// Rejected by the user.
     Rejected,
-    /// The user did not answer in time.
+    /// Not answered in time.
     Expired,
-    /// It could not be carried out.
+    /// Execution failed.
     Failed,
 }
 
@@ -46,7 +46,7 @@ impl Status {
     }
 }
 
-/// The node of the context, read and written as a whole.
+/// The context member, read and written as a whole.
 #[derive(Debug, Clone, Default)]
 pub struct Runtime(Map);
 
@@ -56,7 +56,7 @@ impl Runtime {
         Runtime(session.context.get(NODE).and_then(Value::as_object).cloned().unwrap_or_default())
     }
 
-    /// Whether the context has one; a conversation that was started over in this turn has none.
+    /// Whether the context has the member; a conversation reset in this turn has none.
     pub fn exists(session: &Session) -> bool {
         session.context.contains_key(NODE)
     }
@@ -66,18 +66,18 @@ impl Runtime {
         session.context.insert(NODE.to_owned(), Value::Object(self.0));
     }
 
-    /// How far the action has come; nothing when there was none.
+    /// The status; `None` when there was no action.
     pub fn status(&self) -> Option<Status> {
         let name = self.text("status");
         STATUSES.iter().find(|it| it.0 == name).map(|it| it.1)
     }
 
-    /// Whether the user may still agree or has agreed.
+    /// Whether the user can still confirm or has confirmed.
     pub fn is_open(&self) -> bool {
         matches!(self.status(), Some(Status::Open | Status::InProgress))
     }
 
-    /// The key of the action; nothing when it has none.
+    /// The key of the action; `None` when it has none.
     pub fn key(&self) -> Option<&str> {
         Some(self.text("action_key")).filter(|it| !it.is_empty())
     }
@@ -87,24 +87,24 @@ impl Runtime {
         self.text("action_ref")
     }
 
-    /// Whether it is about this action.
+    /// Whether it is about the given action.
     pub fn is_about(&self, action: &Named) -> bool {
         self.key() == action.key.as_deref() && self.reference() == action.reference
     }
 
-    /// Whether the time in which the user may agree is over.
+    /// Whether the confirmation limit has passed.
     pub fn is_over(&self, turn: u32, now: Millis) -> bool {
         let reached = |key: &str, value: i64| self.0.get(key).and_then(Value::as_i64).is_some_and(|it| it >= 0 && value >= it);
         reached("expires_turn", i64::from(turn)) || reached("expires_at_epoch_ms", now)
     }
 
-    /// Whether a status was reached in this turn.
+    /// Whether the status was set in this turn.
     pub fn reached(&self, status: Status, turn: u32) -> bool {
         let member = format!("{}_turn", status.name().to_lowercase());
         self.status() == Some(status) && self.0.get(&member).and_then(Value::as_i64) == Some(i64::from(turn))
     }
 
-    /// Begins with an action; a limit that is not positive is none.
+    /// Opens an action; a limit that is not positive means no limit.
     pub fn open(&mut self, action: &Named, turn: u32, now: Millis, ttl_turns: i64, ttl_minutes: i64) {
         let limit = |from: i64, length: i64| if length > 0 { from.saturating_add(length) } else { -1 };
         let executed = self.0.shift_remove("executed");
@@ -123,7 +123,7 @@ impl Runtime {
         }
     }
 
-    /// Changes the status and notes when.
+    /// Sets the status with its turn and time.
     pub fn change(&mut self, status: Status, turn: u32, now: Millis) {
         let name = status.name().to_lowercase();
         self.0.insert("status".to_owned(), json!(status.name()));
@@ -131,7 +131,7 @@ impl Runtime {
         self.0.insert(format!("{name}_at_epoch_ms"), json!(now));
     }
 
-    /// Changes the status alone, to one that the turn ends with.
+    /// Sets a final status, without turn and time.
     pub fn close(&mut self, status: Status, reason: Option<&str>) {
         self.0.insert("status".to_owned(), json!(status.name()));
         if let Some(reason) = reason {
@@ -139,7 +139,7 @@ impl Runtime {
         }
     }
 
-    /// Takes back what this turn decided.
+    /// Reverts this turn's decision.
     pub fn reopen(&mut self) {
         self.0.insert("status".to_owned(), json!(Status::Open.name()));
         for member in ["in_progress_turn", "in_progress_at_epoch_ms", "rejected_turn", "rejected_at_epoch_ms"] {
@@ -147,7 +147,7 @@ impl Runtime {
         }
     }
 
-    /// Remembers that an action was executed at an intent and a state.
+    /// Records that an action was executed at an intent and state.
     pub fn remember(&mut self, action: &Named, intent: &str, state: &str) {
         let entry = json!({
             "action_key": action.key.as_deref().unwrap_or_default(), "action_ref": action.reference, "intent": intent, "state": state,
@@ -160,7 +160,7 @@ impl Runtime {
         }
     }
 
-    /// Forgets what was executed elsewhere.
+    /// Removes executions at other intents or states.
     pub fn forget_elsewhere(&mut self, intent: &str, state: &str) {
         let Some(list) = self.0.get_mut("executed").and_then(Value::as_array_mut) else { return };
         list.retain(|it| is_at(it, intent, state));
@@ -169,13 +169,13 @@ impl Runtime {
         }
     }
 
-    /// Whether an action was executed at this intent and state, so that it needs a new opening.
+    /// Whether an action was executed at this intent and state and has to be reopened.
     pub fn is_closed(&self, key: Option<&str>, reference: &str, intent: &str, state: &str) -> bool {
         let same = |it: &Value| member(it, "action_key") == key.unwrap_or_default() && member(it, "action_ref") == reference;
         self.executed().any(|it| same(it) && is_at(it, intent, state))
     }
 
-    /// Whether anything was executed at this intent and state.
+    /// Whether any action was executed at this intent and state.
     pub fn has_closed(&self, intent: &str, state: &str) -> bool {
         self.executed().any(|it| is_at(it, intent, state))
     }

@@ -1,4 +1,4 @@
-//! Whether the planner is asked at all; the first reason not to is told. (`spec/pipeline.md` 2.21)
+//! Decides whether the planner runs at all; the first closed gate is reported. (docs/spec/pipeline.md#2.21)
 
 use serde_json::json;
 
@@ -11,13 +11,13 @@ use crate::tool;
 use crate::turn::{Considered, Fate};
 use crate::turning::Turning;
 
-/// Messages that only say hello.
+/// Messages that are only a greeting.
 const GREETINGS: [&str; 7] = ["hi", "hello", "hey", "greetings", "good morning", "good afternoon", "good evening"];
 
-/// Words that may follow.
+/// Words that may follow a greeting.
 const ADDRESSED: [&str; 3] = ["there", "all", "everyone"];
 
-/// The gates in their order, each with why it is closed.
+/// The gates in evaluation order, each with the reason why it is closed.
 const GATES: [(Gate, &str, &str); 6] = [
     (Gate::Guard, "guardrail", "tools are held back in this turn"),
     (Gate::Schema, "schema", "values are still collected"),
@@ -27,7 +27,7 @@ const GATES: [(Gate, &str, &str); 6] = [
     (Gate::Tools, "tools", "no tool is for this intent and state"),
 ];
 
-/// Where the planner can be stopped.
+/// A check that can keep the planner from running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gate {
     Guard,
@@ -38,77 +38,77 @@ pub(super) enum Gate {
     Tools,
 }
 
-/// Whether the planner is not asked; `has_asked` says that an earlier turn's tool asked the user something.
-pub(super) fn is_closed(t: &mut Turning<'_>, has_asked: bool) -> bool {
-    let stopped = first_closed(t, has_asked);
-    explain(t, stopped);
-    stopped.is_some()
+/// Whether the planner is skipped; `has_asked` says that a tool of an earlier turn asked the user a question.
+pub(super) fn is_closed(cx: &mut Turning<'_>, has_asked: bool) -> bool {
+    let closed_gate = first_closed(cx, has_asked);
+    explain(cx, closed_gate);
+    closed_gate.is_some()
 }
 
-fn explain(t: &Turning<'_>, stopped: Option<Gate>) {
-    let Some(why) = t.door.why("planner") else { return };
+fn explain(cx: &Turning<'_>, closed_gate: Option<Gate>) {
+    let Some(explanation) = cx.door.why("planner") else { return };
     let mut verdict = "every gate is open: the planner is asked";
-    let mut passed = true;
+    let mut is_reached = true;
     let rows = GATES.iter().map(|(gate, name, reason)| {
-        if stopped == Some(*gate) {
-            (passed, verdict) = (false, "the planner is not asked: a gate is closed");
+        if closed_gate == Some(*gate) {
+            (is_reached, verdict) = (false, "the planner is not asked: a gate is closed");
             return Considered::choice("", name, Fate::Won).because(*reason);
         }
-        Considered::choice("", name, if passed { Fate::NotMatched } else { Fate::NotReached })
+        Considered::choice("", name, if is_reached { Fate::NotMatched } else { Fate::NotReached })
     });
     let rows = rows.collect();
-    why.about(json!({"intent": t.session.intent, "state": t.session.state})).of(rows).decided(&t.door, verdict);
+    explanation.about(json!({"intent": cx.session.intent, "state": cx.session.state})).of(rows).decided(&cx.door, verdict);
 }
 
-fn first_closed(t: &mut Turning<'_>, has_asked: bool) -> Option<Gate> {
-    if tool::held_back(&t.session) {
-        return closed(t, Gate::Guard, Standing::Guarded);
+fn first_closed(cx: &mut Turning<'_>, has_asked: bool) -> Option<Gate> {
+    if tool::held_back(&cx.session) {
+        return closed(cx, Gate::Guard, Standing::Guarded);
     }
-    if t.session.schema.as_ref().is_some_and(|it| !it.complete) {
-        lifecycle::note(&mut t.session, Moment::new(Standing::SchemaIncomplete).because("SCHEMA_INCOMPLETE"));
-        t.audit(Stage::McpSkippedSchemaIncomplete, |session| {
+    if cx.session.schema.as_ref().is_some_and(|it| !it.complete) {
+        lifecycle::note(&mut cx.session, Moment::new(Standing::SchemaIncomplete).because("SCHEMA_INCOMPLETE"));
+        cx.audit(Stage::McpSkippedSchemaIncomplete, |session| {
             let missing = session.schema.as_ref().map(|it| &it.missing);
             json!({"intent": session.intent, "state": session.state, "missing_fields": missing, "schema_complete": false})
         });
         return Some(Gate::Schema);
     }
-    let answers = has_asked && takes_answer(&mut t.session);
-    if !answers && is_other_act(&t.session) {
-        return closed(t, Gate::Act, Standing::OtherAct);
+    let is_answer = has_asked && takes_answer(&mut cx.session);
+    if !is_answer && is_other_act(&cx.session) {
+        return closed(cx, Gate::Act, Standing::OtherAct);
     }
-    if greets(t.session.working_text().unwrap_or_default()) {
-        return closed(t, Gate::Greeting, Standing::Greeting);
+    if greets(cx.session.working_text().unwrap_or_default()) {
+        return closed(cx, Gate::Greeting, Standing::Greeting);
     }
-    if t.session.clarification.is_some() {
-        audit_wait(t);
+    if cx.session.clarification.is_some() {
+        audit_wait(cx);
         return Some(Gate::Question);
     }
-    if !t.config.tools.any_for(&t.session.intent, &t.session.state) {
-        t.audit(Stage::McpNoToolsAvailable, |session| json!({"intent": session.intent, "state": session.state}));
-        return closed(t, Gate::Tools, Standing::NoTools);
+    if !cx.config.tools.any_for(&cx.session.intent, &cx.session.state) {
+        cx.audit(Stage::McpNoToolsAvailable, |session| json!({"intent": session.intent, "state": session.state}));
+        return closed(cx, Gate::Tools, Standing::NoTools);
     }
     None
 }
 
-fn closed(t: &mut Turning<'_>, gate: Gate, standing: Standing) -> Option<Gate> {
-    lifecycle::note(&mut t.session, Moment::new(standing));
+fn closed(cx: &mut Turning<'_>, gate: Gate, status: Standing) -> Option<Gate> {
+    lifecycle::note(&mut cx.session, Moment::new(status));
     Some(gate)
 }
 
-/// Tells that an open question stands before any tool.
-pub(super) fn wait(t: &Turning<'_>) {
-    explain(t, Some(Gate::Question));
-    audit_wait(t);
+/// Reports that an open question takes precedence over tools.
+pub(super) fn wait(cx: &Turning<'_>) {
+    explain(cx, Some(Gate::Question));
+    audit_wait(cx);
 }
 
-fn audit_wait(t: &Turning<'_>) {
-    t.audit(Stage::McpSkippedPendingClarification, |session| json!({"intent": session.intent, "state": session.state}));
+fn audit_wait(cx: &Turning<'_>) {
+    cx.audit(Stage::McpSkippedPendingClarification, |session| json!({"intent": session.intent, "state": session.state}));
 }
 
-/// Takes the message as the answer to what a tool asked, when it can be one.
+/// Accepts the message as the answer to a tool's question, if it can be one.
 fn takes_answer(session: &mut Session) -> bool {
-    let answers = matches!(session.act(), Act::Answer | Act::Edit | Act::Affirm | Act::NewRequest);
-    if session.clarification.is_none() || session.asked || !answers {
+    let can_answer = matches!(session.act(), Act::Answer | Act::Edit | Act::Affirm | Act::NewRequest);
+    if session.clarification.is_none() || session.asked || !can_answer {
         return false;
     }
     session.clarification = None;
@@ -117,19 +117,19 @@ fn takes_answer(session: &mut Session) -> bool {
     true
 }
 
-/// Whether the message is about something else than a request. What was approved just now is one, by whatever act it was.
+/// Whether the message is not a request. A message approved in this turn is one, whatever act approved it.
 fn is_other_act(session: &Session) -> bool {
     match session.act() {
         Act::Negate | Act::Edit | Act::Reset => true,
         Act::Affirm => {
-            let proceeds = session.params.get("routing_decision").and_then(|it| it.as_str()).unwrap_or_default();
-            !same_code(proceeds, "PROCEED_CONFIRMED") && session.approved_text.is_none()
+            let routing = session.params.get("routing_decision").and_then(|it| it.as_str()).unwrap_or_default();
+            !same_code(routing, "PROCEED_CONFIRMED") && session.approved_text.is_none()
         }
         Act::Question | Act::Greeting | Act::NewRequest | Act::Answer => false,
     }
 }
 
-/// Whether the whole message is a greeting.
+/// Whether the whole message is a greeting. (docs/decisions/README.md#Q-23)
 fn greets(text: &str) -> bool {
     let words: String = text.to_lowercase().chars().map(|it| if it.is_alphanumeric() { it } else { ' ' }).collect();
     let words = on_one_line(&words);

@@ -1,12 +1,12 @@
-//! Whether a planned call is allowed, before any tool is looked up. (`spec/mcp-and-semantic.md` 1.5)
+//! Checks whether a planned call is allowed, before the tool is looked up. (docs/spec/tools.md#1.5)
 
 use super::semantic;
 use crate::config::settings::NextTool;
 
-/// Stands before the first tool.
+/// Placeholder for the predecessor of the first tool.
 pub(super) const START: &str = "__START__";
 
-/// The tag by which a planner marks what the user may not have done.
+/// The tag by which a planner marks an operation that is forbidden to the user.
 const RESTRICTED: &str = "POLICY_RESTRICTED_OPERATION";
 
 /// Whether a plan's tag forbids it.
@@ -14,17 +14,17 @@ pub(super) fn is_restricted(tag: Option<&str>) -> bool {
     tag.is_some_and(|it| it.eq_ignore_ascii_case(RESTRICTED))
 }
 
-/// Why a tool may not follow the current one.
+/// The reason why a tool may not follow the current one, if any.
 pub(super) fn refuses(settings: &NextTool, current: &str, next: &str) -> Option<&'static str> {
     if !semantic::may_follow(current, next) {
         return Some("SEMANTIC_PIPELINE_SEQUENCE_GUARD_BLOCKED");
     }
     let allowed = settings.allowed.get(&current.trim().to_uppercase()).filter(|it| !it.is_empty());
-    let may = match allowed {
+    let is_allowed = match allowed {
         Some(allowed) => allowed.contains(&next.trim().to_uppercase()),
         None => !settings.fail_closed,
     };
-    (settings.enabled && !may).then_some("NEXT_TOOL_GUARDRAIL_BLOCKED")
+    (settings.enabled && !is_allowed).then_some("NEXT_TOOL_GUARDRAIL_BLOCKED")
 }
 
 #[cfg(test)]
@@ -50,10 +50,10 @@ mod tests {
     fn the_steps_of_a_database_question_follow_each_other() {
         let settings = NextTool { enabled: false, fail_closed: true, allowed: std::collections::BTreeMap::new() };
         let blocked = Some("SEMANTIC_PIPELINE_SEQUENCE_GUARD_BLOCKED");
-        let may = |current: &str, next: &str| refuses(&settings, current, next);
-        assert_eq!((may("db.semantic.interpret", "DB.Semantic.Query"), may("db.semantic.interpret", "postgres.query")), (None, blocked));
-        assert_eq!((may("db.semantic.query", "postgres.query"), may("db.semantic.query", "a.b")), (None, blocked));
-        assert_eq!((may(START, "postgres.query"), may("a.b", "db.semantic.query")), (None, None));
+        let refusal = |current: &str, next: &str| refuses(&settings, current, next);
+        assert_eq!((refusal("db.semantic.interpret", "DB.Semantic.Query"), refusal("db.semantic.interpret", "postgres.query")), (None, blocked));
+        assert_eq!((refusal("db.semantic.query", "postgres.query"), refusal("db.semantic.query", "a.b")), (None, blocked));
+        assert_eq!((refusal(START, "postgres.query"), refusal("a.b", "db.semantic.query")), (None, None));
         assert!(is_restricted(Some("policy_restricted_operation")) && !is_restricted(Some("READ")) && !is_restricted(None));
     }
 }

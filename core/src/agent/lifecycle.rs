@@ -1,4 +1,4 @@
-//! What rules see of the loop: `context.mcp` and the `mcp_*` parameters. (`spec/mcp-and-semantic.md` 2.3.5)
+//! The loop's state as rules see it: `context.mcp` and the `mcp_*` parameters. (docs/spec/tools.md#2.3.5)
 
 use serde_json::{Value, json};
 
@@ -32,28 +32,28 @@ const PARAMS: [&str; 8] = [
     "mcp_final_answer",
 ];
 
-/// How far the loop has come.
+/// The status of the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// The guardrail holds tools back.
+    /// The guardrail blocks tools.
     Guarded,
-    /// Values are still collected.
+    /// The schema is incomplete.
     SchemaIncomplete,
-    /// The message is no request.
+    /// The message is not a request.
     OtherAct,
-    /// The message only says hello.
+    /// The message is only a greeting.
     Greeting,
     /// No tool is in scope.
     NoTools,
     /// A call is planned or has succeeded.
     InProgress,
-    /// A call has failed, and the planner is asked again.
+    /// A call failed; the planner runs again.
     Failing,
     /// There is an answer.
     Answered,
     /// The planned call is not allowed.
     Blocked,
-    /// Too much has failed.
+    /// Too many failures.
     Failed,
 }
 
@@ -84,11 +84,11 @@ impl Standing {
     }
 }
 
-/// A moment of the loop.
+/// The state of the loop at one point.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment<'m> {
     pub standing: Standing,
-    /// Why it is so, where something is wrong.
+    /// The error message, if any.
     pub message: Option<&'m str>,
     pub plan: Option<&'m Plan>,
     /// The tool's group, once the tool is known.
@@ -96,23 +96,23 @@ pub(super) struct Moment<'m> {
 }
 
 impl<'m> Moment<'m> {
-    /// A moment without a plan.
-    pub fn new(standing: Standing) -> Moment<'m> {
-        Moment { standing, message: None, plan: None, group: None }
+    /// A state without a plan.
+    pub fn new(status: Standing) -> Moment<'m> {
+        Moment { standing: status, message: None, plan: None, group: None }
     }
 
-    /// A moment of a plan.
-    pub fn of(standing: Standing, plan: &'m Plan) -> Moment<'m> {
-        Moment { plan: Some(plan), ..Moment::new(standing) }
+    /// The state of a plan.
+    pub fn of(status: Standing, plan: &'m Plan) -> Moment<'m> {
+        Moment { plan: Some(plan), ..Moment::new(status) }
     }
 
-    /// The same, with why it is so.
+    /// Returns the state with an error message.
     pub fn because(self, message: &'m str) -> Moment<'m> {
         Moment { message: Some(message), ..self }
     }
 }
 
-/// Drops what an earlier turn left. (D-5, D-6)
+/// Removes the results of earlier turns. (docs/decisions/README.md#D-5, docs/decisions/README.md#D-6)
 pub(super) fn forget(session: &mut Session) {
     PARAMS.iter().for_each(|it| {
         session.params.shift_remove(*it);
@@ -120,7 +120,7 @@ pub(super) fn forget(session: &mut Session) {
     tool::change(session, |node| node.retain(|key, _| !MEMBERS.contains(&key.as_str())));
 }
 
-/// Opens the loop.
+/// Initializes the loop's context.
 pub(super) fn open(session: &mut Session, limit: usize) {
     tool::change(session, |node| {
         node.insert("finalAnswerDetermined".to_owned(), json!(false));
@@ -129,62 +129,62 @@ pub(super) fn open(session: &mut Session, limit: usize) {
     });
 }
 
-/// Notes that the loop ended without an answer.
+/// Records that the loop ended without an answer.
 pub(super) fn abrupt(session: &mut Session) {
     tool::change(session, |node| {
         node.insert("toolExecutionAbrupted".to_owned(), json!(true));
     });
 }
 
-/// Notes a moment, and its status as a parameter.
-pub(super) fn note(session: &mut Session, moment: Moment<'_>) {
-    session.set_param("mcp_status", moment.standing.status());
-    sketch(session, moment);
+/// Records a state in the context and its status as a parameter.
+pub(super) fn note(session: &mut Session, state: Moment<'_>) {
+    session.set_param("mcp_status", state.standing.status());
+    sketch(session, state);
 }
 
-/// Notes a moment in the context alone.
-pub(super) fn sketch(session: &mut Session, moment: Moment<'_>) {
-    let lifecycle = lifecycle(moment);
-    let (status, outcome) = moment.standing.names();
+/// Records a state in the context only.
+pub(super) fn sketch(session: &mut Session, state: Moment<'_>) {
+    let lifecycle = lifecycle(state);
+    let (status, outcome) = state.standing.names();
     tool::change(session, |node| {
         node.insert("lifecycle".to_owned(), Value::Object(lifecycle));
-        semantic::step(node, moment, status, outcome);
+        semantic::step(node, state, status, outcome);
     });
 }
 
-fn lifecycle(moment: Moment<'_>) -> Map {
-    let standing = moment.standing;
-    let (status, outcome) = standing.names();
-    let code = moment.plan.and_then(|it| it.code.as_ref());
-    let args = moment.plan.map(|it| &it.args).filter(|it| !it.is_empty());
+fn lifecycle(state: Moment<'_>) -> Map {
+    let loop_status = state.standing;
+    let (status, outcome) = loop_status.names();
+    let code = state.plan.and_then(|it| it.code.as_ref());
+    let args = state.plan.map(|it| &it.args).filter(|it| !it.is_empty());
     let always = [
         ("phase", json!("POST_AGENT_MCP")),
         ("status", json!(status)),
         ("outcome", json!(outcome)),
-        ("finished", json!(standing.finished())),
-        ("blocked", json!(standing == Standing::Blocked)),
-        ("error", json!(matches!(standing, Standing::Failing | Standing::Failed))),
-        ("toolExecuted", json!(standing == Standing::InProgress)),
+        ("finished", json!(loop_status.finished())),
+        ("blocked", json!(loop_status == Standing::Blocked)),
+        ("error", json!(matches!(loop_status, Standing::Failing | Standing::Failed))),
+        ("toolExecuted", json!(loop_status == Standing::InProgress)),
     ];
     let sometimes = [
-        ("lastAction", moment.plan.map(|it| json!(it.action_at(standing).name()))),
+        ("lastAction", state.plan.map(|it| json!(it.action_at(loop_status).name()))),
         ("lastToolCode", code.map(|it| json!(it))),
         ("lastToolArgs", args.map(|it| json!(it))),
-        ("lastToolGroup", moment.group.map(|it| json!(it))),
-        ("errorMessage", moment.message.map(|it| json!(it))),
+        ("lastToolGroup", state.group.map(|it| json!(it))),
+        ("errorMessage", state.message.map(|it| json!(it))),
     ];
     let sometimes = sometimes.into_iter().filter_map(|(key, value)| Some((key, value?)));
     always.into_iter().chain(sometimes).map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 impl Plan {
-    /// Once there is an answer, answering was the last action.
-    pub(super) fn action_at(&self, standing: Standing) -> Action {
-        if standing == Standing::Answered { Action::Answer } else { self.action }
+    /// The action to report: `ANSWER` once there is an answer.
+    pub(super) fn action_at(&self, status: Standing) -> Action {
+        if status == Standing::Answered { Action::Answer } else { self.action }
     }
 }
 
-/// Notes the answer of the loop.
+/// Records the answer of the loop.
 pub(super) fn answer(session: &mut Session, text: &str) {
     session.set_param("mcp_final_answer", text);
     tool::change(session, |node| {

@@ -1,4 +1,4 @@
-//! The planner loop: a model calls tools one after the other until it can answer. (`spec/mcp-and-semantic.md` 2.3, 6.5)
+//! The planner loop: a model calls tools one after the other until it can answer. (docs/spec/tools.md#2.3, docs/spec/tools.md#6.5)
 
 mod call;
 mod gate;
@@ -25,7 +25,7 @@ mod tests {
     use crate::pack::{Conversations, Pack, Scripted};
     use crate::turn::{Completion, ProgramRef, Request, Turn};
 
-    /// Plays a turn of three calls; returns its waits, each with the number of the call after it, and the planner's dates.
+    /// Plays a turn of three calls; returns its waits, each with the number of the call that follows, and the planner's dates.
     fn play(settings: &str) -> (Vec<(usize, u32)>, Vec<String>) {
         let call = |n: u32| json!({"action": "CALL_TOOL", "tool_code": "a.b", "args": {"n": n}});
         let pack = json!({

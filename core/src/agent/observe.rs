@@ -1,4 +1,4 @@
-//! What the planner sees of earlier results: whole where they fit, else their shape with what was cut marked. (D-11)
+//! Tool results as the planner sees them: whole if they fit, else truncated with markers. (docs/decisions/README.md#D-11)
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::config::settings::Tools;
 use crate::text;
 use crate::turn::Map;
 
-/// The result of a call, or why it failed.
+/// The result or the failure of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Observation {
     /// The tool, as the planner spelled it.
@@ -18,12 +18,12 @@ pub(super) struct Observation {
 }
 
 impl Observation {
-    /// An answer of a tool.
+    /// A tool's result.
     pub fn of(code: &str, json: String) -> Observation {
         Observation { code: code.to_owned(), json, failed: false }
     }
 
-    /// A failure, told so that the planner can do better.
+    /// A failure, worded for the planner.
     pub fn failure(code: &str, reason: &str) -> Observation {
         Observation { code: code.to_owned(), json: json!({"status": "ERROR", "error": reason}).to_string(), failed: true }
     }
@@ -39,23 +39,23 @@ impl Observation {
     }
 }
 
-/// What the planner is shown.
+/// The observations shown to the planner.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shown {
     /// The newest results, oldest first.
     pub list: Value,
-    /// Whether a result was cut.
+    /// Whether a result was truncated.
     pub cut: bool,
-    /// Characters of the newest results as they are.
+    /// Characters of the untruncated results.
     pub raw_chars: usize,
-    /// Characters of what is shown.
+    /// Characters of the shown results.
     pub chars: usize,
 }
 
-/// Shows the newest results, each once and within its number of characters.
-pub(super) fn show(seen: &[Observation], settings: &Tools) -> Shown {
-    let count = if settings.max_observations == 0 { seen.len() } else { settings.max_observations };
-    let newest = seen.get(seen.len().saturating_sub(count)..).unwrap_or_default();
+/// Renders the newest results, without duplicates and each within its character limit.
+pub(super) fn show(observations: &[Observation], settings: &Tools) -> Shown {
+    let count = if settings.max_observations == 0 { observations.len() } else { settings.max_observations };
+    let newest = observations.get(observations.len().saturating_sub(count)..).unwrap_or_default();
     let raw = Value::Array(newest.iter().map(Observation::entry).collect());
     let (mut list, mut cut) = (Vec::new(), false);
     for it in newest {
@@ -74,14 +74,14 @@ fn length(value: &Value) -> usize {
     value.to_string().chars().count()
 }
 
-/// How much of each part is kept.
+/// Limits for one truncation level.
 struct Measure {
     items: usize,
     members: usize,
     chars: usize,
 }
 
-/// From generous to narrow; the first that fits is taken.
+/// From generous to strict; the first level that fits is used.
 const MEASURES: [Measure; 4] = [
     Measure { items: 20, members: 60, chars: 2000 },
     Measure { items: 8, members: 40, chars: 500 },
@@ -94,7 +94,7 @@ fn fit(value: Value, chars: usize) -> (Value, bool) {
         return (value, false);
     }
     let fitting = MEASURES.iter().map(|it| it.cut(&value)).find(|it| length(it) <= chars);
-    // Deeply nested results fit no measure; their beginning says more than nothing.
+    // A deeply nested result may fit no level; its beginning is better than nothing.
     let head = || json!({"truncated": true, "head": value.to_string().chars().take(chars / 2).collect::<String>()});
     (fitting.unwrap_or_else(head), true)
 }
@@ -118,12 +118,12 @@ impl Measure {
     }
 
     fn object(&self, members: &Map) -> Map {
-        let mut kept: Map = members.iter().take(self.members).map(|(key, value)| (key.clone(), self.cut(value))).collect();
-        if kept.len() < members.len() {
-            kept.insert("truncated".to_owned(), json!(true));
-            kept.insert("memberCount".to_owned(), json!(members.len()));
+        let mut shown: Map = members.iter().take(self.members).map(|(key, value)| (key.clone(), self.cut(value))).collect();
+        if shown.len() < members.len() {
+            shown.insert("truncated".to_owned(), json!(true));
+            shown.insert("memberCount".to_owned(), json!(members.len()));
         }
-        kept
+        shown
     }
 }
 

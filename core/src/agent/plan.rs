@@ -1,11 +1,11 @@
-//! A plan: the model's reply, read strictly. (`spec/mcp-and-semantic.md` 2.4)
+//! The planner's reply, parsed strictly. (docs/spec/tools.md#2.4)
 
 use serde_json::Value;
 
 use crate::llm;
 use crate::turn::Map;
 
-/// The answer when no plan can be read.
+/// The answer when no plan can be parsed.
 const PLAN_ERROR: &str = "I could not work out how to find that. Please put the question another way.";
 
 /// The answer when a plan names no tool.
@@ -14,12 +14,12 @@ pub(super) const UNSAFE_STEP: &str = "I could not find a next step for that. Ple
 /// Members that a reply may have.
 const MEMBERS: [&str; 5] = ["action", "tool_code", "args", "answer", "operation_tag"];
 
-/// What is to be done.
+/// The next action of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
-    /// A tool is called.
+    /// Call a tool.
     Call,
-    /// The user gets an answer.
+    /// Answer the user.
     Answer,
 }
 
@@ -33,33 +33,33 @@ impl Action {
     }
 }
 
-/// What the model wants to do next.
+/// The model's next step.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plan {
     pub action: Action,
-    /// The tool, of a call.
+    /// The tool to call.
     pub code: Option<String>,
     pub args: Map,
     pub answer: Option<String>,
     pub tag: Option<String>,
 }
 
-/// Why a reply is no plan.
+/// Why a reply is not a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unusable {
     /// What is wrong, for the model.
     pub reason: String,
-    /// What the user is told when the model does not mend it.
+    /// The answer to the user when the retry fails as well.
     pub answer: &'static str,
 }
 
 impl Plan {
-    /// A plan to answer.
+    /// A plan that answers the user.
     pub fn answer(text: &str) -> Plan {
         Plan { action: Action::Answer, code: None, args: Map::new(), answer: Some(text.to_owned()), tag: None }
     }
 
-    /// Reads a reply.
+    /// Parses a reply.
     pub fn parse(reply: &str) -> Result<Plan, Unusable> {
         let unusable = |reason: String| Unusable { reason, answer: PLAN_ERROR };
         let members: Map = serde_json::from_str(llm::unfenced(reply)).map_err(|it| unusable(format!("it is not one JSON object: {it}")))?;
@@ -88,7 +88,7 @@ impl Plan {
     }
 }
 
-/// A text without white space around it; nothing for null and blank.
+/// A trimmed string member; `None` for null and blank.
 fn text(members: &Map, key: &str) -> Result<Option<String>, String> {
     match members.get(key) {
         None | Some(Value::Null) => Ok(None),

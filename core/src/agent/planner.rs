@@ -1,4 +1,4 @@
-//! Asks the model for the next plan. (`spec/mcp-and-semantic.md` 2.4)
+//! Requests the next plan from the model. (docs/spec/tools.md#2.4)
 
 use serde_json::{Value, json};
 
@@ -16,17 +16,17 @@ use crate::verbose::{Progress, publish, tell};
 /// The name in progress messages.
 const NAME: &str = "McpPlanner";
 
-/// Characters of a bad reply that the model is shown again.
+/// Characters of an invalid reply that are repeated to the model.
 const REPEATED: usize = 1000;
 
-/// The next plan; a reply that is none is sent back once with what is wrong with it.
+/// Returns the next plan; an invalid reply is sent back once with the reason.
 ///
 /// # Errors
-/// The model does not answer.
-pub(super) async fn plan(t: &mut Turning<'_>, tools: &[&Tool], seen: &[Observation]) -> Result<Plan, EffectError> {
-    let config = t.config;
-    let planner = config.planners.select(&t.session.intent, &t.session.state);
-    let reply = ask(t, planner, tools, seen, None).await?;
+/// The model call failed.
+pub(super) async fn plan(cx: &mut Turning<'_>, tools: &[&Tool], observations: &[Observation]) -> Result<Plan, EffectError> {
+    let config = cx.config;
+    let planner = config.planners.select(&cx.session.intent, &cx.session.state);
+    let reply = ask(cx, planner, tools, observations, None).await?;
     let unusable = match Plan::parse(&reply) {
         Ok(plan) => return Ok(plan),
         Err(unusable) => unusable,
@@ -36,22 +36,22 @@ pub(super) async fn plan(t: &mut Turning<'_>, tools: &[&Tool], seen: &[Observati
         unusable.reason,
         reply.chars().take(REPEATED).collect::<String>()
     );
-    let reply = ask(t, planner, tools, seen, Some(hint)).await?;
+    let reply = ask(cx, planner, tools, observations, Some(hint)).await?;
     Ok(Plan::parse(&reply).unwrap_or_else(|it| Plan::answer(it.answer)))
 }
 
 async fn ask(
-    t: &mut Turning<'_>,
+    cx: &mut Turning<'_>,
     planner: &Planner,
     tools: &[&Tool],
-    seen: &[Observation],
+    observations: &[Observation],
     hint: Option<String>,
 ) -> Result<String, EffectError> {
     let tools = listed(planner, tools);
     let schema = schema(&tools);
-    let shown = observe::show(seen, &t.config.settings.tools);
-    let variables = variables(t, &schema, &tools, &shown);
-    let mut prompts = llm::prompts(t, &planner.prompts.system, &planner.prompts.user, &variables);
+    let shown = observe::show(observations, &cx.config.settings.tools);
+    let variables = variables(cx, &schema, &tools, &shown);
+    let mut prompts = llm::prompts(cx, &planner.prompts.system, &planner.prompts.user, &variables);
     let mut input = json!({
         "templateFromCeConfig (McpPlanner)": planner.source,
         "system_prompt": prompts.system,
@@ -65,21 +65,21 @@ async fn ask(
         input.insert("derivation_hint".to_owned(), json!(hint));
     }
     prompts.hint = hint;
-    tell(t, Stage::McpPlanLlmInput, Progress::new(NAME, "MCP_PLAN_LLM_INPUT"), input);
-    match llm::ask(t, "mcp_plan", LlmMode::Json, prompts, Some(schema)).await {
+    tell(cx, Stage::McpPlanLlmInput, Progress::new(NAME, "MCP_PLAN_LLM_INPUT"), input);
+    match llm::ask(cx, "mcp_plan", LlmMode::Json, prompts, Some(schema)).await {
         Ok(reply) => {
-            tell(t, Stage::McpPlanLlmOutput, Progress::new(NAME, "MCP_PLAN_LLM_OUTPUT"), json!({"json": reply.text}));
+            tell(cx, Stage::McpPlanLlmOutput, Progress::new(NAME, "MCP_PLAN_LLM_OUTPUT"), json!({"json": reply.text}));
             Ok(reply.text)
         }
         Err(error) => {
-            publish(t, Progress::error(NAME, "MCP_PLAN_LLM_ERROR"), || members(json!({"error": error.message})));
-            t.audit(Stage::McpPlanLlmError, |_| json!({"error": error.message}));
+            publish(cx, Progress::error(NAME, "MCP_PLAN_LLM_ERROR"), || members(json!({"error": error.message})));
+            cx.audit(Stage::McpPlanLlmError, |_| json!({"error": error.message}));
             Err(error)
         }
     }
 }
 
-/// The tools that the prompts name; all, when they name none of them.
+/// The tools that the prompts name; all of them when they name none.
 fn listed<'c>(planner: &Planner, tools: &[&'c Tool]) -> Vec<&'c Tool> {
     let named: Vec<&Tool> = tools.iter().filter(|it| planner.named.contains(&it.code.to_lowercase())).copied().collect();
     if named.is_empty() { tools.to_vec() } else { named }
@@ -101,14 +101,14 @@ fn schema(tools: &[&Tool]) -> Value {
     })
 }
 
-fn variables(t: &Turning<'_>, schema: &Value, tools: &[&Tool], shown: &Shown) -> Map {
-    let mut variables = llm::variables(t, schema);
+fn variables(cx: &Turning<'_>, schema: &Value, tools: &[&Tool], shown: &Shown) -> Map {
+    let mut variables = llm::variables(cx, schema);
     let tools: Vec<Value> = tools.iter().map(|it| shown_tool(it)).collect();
-    let now = Date::of_millis(t.door.now());
+    let now = Date::of_millis(cx.door.now());
     let groups: [(&[&str], Value); 8] = [
         (&["mcp_tools", "tools", "available_tools", "tool_list", "mcpTools"], Value::Array(tools)),
         (&["mcp_observations", "observations", "mcpObservations"], shown.list.clone()),
-        (&["context", "contextJson", "context_json"], context(&t.session.context, &shown.list)),
+        (&["context", "contextJson", "context_json"], context(&cx.session.context, &shown.list)),
         (&["current_date", "currentDate"], json!(now.day())),
         (&["current_datetime", "currentDateTime", "currentDatetime"], json!(now.day_and_time())),
         (&["current_year", "currentYear"], json!(now.year)),
@@ -121,7 +121,7 @@ fn variables(t: &Turning<'_>, schema: &Value, tools: &[&Tool], shown: &Shown) ->
     variables
 }
 
-/// A tool as planners see it, with what its arguments have to be where that is known.
+/// A tool as shown to the planner, with the schema of its arguments if known.
 fn shown_tool(tool: &Tool) -> Value {
     let mut shown = json!({"tool_code": tool.code, "tool_group": tool.group, "description": tool.description});
     if let (Some(shown), Some(arguments)) = (shown.as_object_mut(), &tool.arguments) {
@@ -130,7 +130,7 @@ fn shown_tool(tool: &Tool) -> Value {
     shown
 }
 
-/// The context with the results as they are shown, so that they stand in a prompt in one size only.
+/// The context with observations replaced by their shown form, so that a prompt has them in one size only.
 fn context(context: &Map, shown: &Value) -> Value {
     let mut context = context.clone();
     if let Some(observations) = context.get_mut("mcp").and_then(|it| it.get_mut("observations")) {

@@ -1,5 +1,5 @@
-//! The tools that turn a question into a database query: which may follow which, what each leaves for the next, and when one has to ask
-//! the user. (`spec/mcp-and-semantic.md` 1.5, 2.3.3, 2.3.6)
+//! The tools that turn a question into a database query: allowed order, arguments carried from one to the next, and results that need
+//! the user. (docs/spec/tools.md#1.5, docs/spec/tools.md#2.3.3, docs/spec/tools.md#2.3.6)
 
 use serde_json::{Value, json};
 
@@ -9,15 +9,15 @@ use crate::json::{change, trimmed};
 use crate::session::Session;
 use crate::turn::Map;
 
-/// Interprets a question.
+/// The tool that interprets a question.
 pub(super) const INTERPRET: &str = "db.semantic.interpret";
 const QUERY: &str = "db.semantic.query";
 const POSTGRES: &str = "postgres.query";
 
-/// Why the user was asked about a question for the database.
+/// The clarification reason for an ambiguous question.
 pub(super) const AMBIGUOUS: &str = "SEMANTIC_QUERY_AMBIGUITY";
 
-/// Whether a code names this tool.
+/// Whether a code names the given tool.
 pub(super) fn is(code: &str, tool: &str) -> bool {
     code.trim().eq_ignore_ascii_case(tool)
 }
@@ -30,9 +30,9 @@ pub(super) fn may_follow(current: &str, next: &str) -> bool {
     !is(current, QUERY) || is(next, POSTGRES) || is(next, QUERY)
 }
 
-/// Adds the arguments that earlier results hold and that the planner need not repeat.
-pub(super) fn hydrate(code: &str, args: &mut Map, seen: &[Observation]) {
-    let newest = |tool: &str| seen.iter().rev().find(|it| !it.failed && is(&it.code, tool)).map(Observation::value);
+/// Adds arguments from earlier results that the planner need not repeat.
+pub(super) fn hydrate(code: &str, args: &mut Map, observations: &[Observation]) {
+    let newest = |tool: &str| observations.iter().rev().find(|it| !it.failed && is(&it.code, tool)).map(Observation::value);
     let has = |args: &Map, names: [&str; 2]| names.iter().any(|it| args.get(*it).is_some_and(|it| !it.is_null()));
     if is(code, QUERY) && !has(args, ["canonicalIntent", "canonical_intent"]) {
         args.retain(|key, _| key != "resolvedPlan" && key != "resolved_plan");
@@ -55,32 +55,32 @@ pub(super) fn hydrate(code: &str, args: &mut Map, seen: &[Observation]) {
     }
 }
 
-/// Why the loop ends with what a tool said.
+/// A tool result that ends the loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stop {
-    /// What the user is told.
+    /// The message for the user.
     pub text: String,
-    /// The reason in the audit.
+    /// The audit reason.
     pub reason: &'static str,
     /// Whether it is a question.
     pub asks: bool,
 }
 
-/// Whether a result ends the loop: it needs the user, or the question cannot be served.
+/// Returns how a result ends the loop: it needs clarification, or the question is not supported.
 pub(super) fn stop(code: &str, result: &Value) -> Option<Stop> {
     if !is(code, INTERPRET) && !is(code, QUERY) {
         return None;
     }
-    let said = Said::read(result);
-    if said.needs_clarification && !said.unsupported {
-        let text = said.question?;
+    let status = Said::read(result);
+    if status.needs_clarification && !status.unsupported {
+        let text = status.question?;
         return Some(Stop { text, reason: "SEMANTIC_CLARIFICATION_REQUIRED", asks: true });
     }
-    let text = said.message.filter(|_| said.unsupported)?;
+    let text = status.message.filter(|_| status.unsupported)?;
     Some(Stop { text, reason: "SEMANTIC_UNSUPPORTED", asks: false })
 }
 
-/// Whether an earlier turn asked about a question for the database.
+/// Whether an earlier turn asked the user to clarify a question for the database.
 pub(super) fn has_asked(session: &Session) -> bool {
     let reason = session.clarification.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or_default();
     let node = session.context.get("mcp").and_then(|it| it.get("semantic")?.get("clarification"));
@@ -90,7 +90,7 @@ pub(super) fn has_asked(session: &Session) -> bool {
         || member("signal").and_then(Value::as_str) == Some("CLARIFICATION_REQUIRED")
 }
 
-/// What a result says about itself, at its root or in `meta`.
+/// Status members of a result, at its root or in `meta`.
 struct Said {
     needs_clarification: bool,
     question: Option<String>,
@@ -101,25 +101,25 @@ struct Said {
 impl Said {
     fn read(result: &Value) -> Said {
         let member = |name: &str| result.get(name).filter(|it| !it.is_null()).or_else(|| result.get("meta")?.get(name));
-        let is = |name: &str, wanted: bool| member(name).and_then(Value::as_bool) == Some(wanted);
+        let is = |name: &str, expected: bool| member(name).and_then(Value::as_bool) == Some(expected);
         let ambiguities = member("ambiguities").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let code = |it: &&Value| it.get("code").and_then(Value::as_str).is_some_and(|it| it.to_uppercase().contains("UNSUPPORTED"));
         let ambiguity = ambiguities.iter().find(code);
-        let of_ambiguity = ambiguity.and_then(|it| trimmed(it.get("message")));
+        let ambiguity_message = ambiguity.and_then(|it| trimmed(it.get("message")));
         Said {
             needs_clarification: is("needsClarification", true),
             question: trimmed(member("clarificationQuestion")),
             unsupported: is("operationSupported", false) || is("unsupported", true) || ambiguity.is_some(),
-            message: trimmed(member("unsupportedMessage")).or(of_ambiguity),
+            message: trimmed(member("unsupportedMessage")).or(ambiguity_message),
         }
     }
 }
 
-/// Notes a moment of the loop under `semantic`; every tool has its place there.
-pub(super) fn step(mcp: &mut Map, moment: Moment<'_>, status: &str, outcome: &str) {
-    let code = moment.plan.and_then(|it| it.code.as_deref());
-    let error = moment.message.unwrap_or_default();
-    let action = moment.plan.map(|it| it.action_at(moment.standing).name()).unwrap_or_default();
+/// Records a loop state under `semantic`, with one member per tool.
+pub(super) fn step(mcp: &mut Map, state: Moment<'_>, status: &str, outcome: &str) {
+    let code = state.plan.and_then(|it| it.code.as_deref());
+    let error = state.message.unwrap_or_default();
+    let action = state.plan.map(|it| it.action_at(state.standing).name()).unwrap_or_default();
     change(mcp, "semantic", |semantic| {
         let pipeline = json!({
             "enabled": true,
@@ -134,7 +134,7 @@ pub(super) fn step(mcp: &mut Map, moment: Moment<'_>, status: &str, outcome: &st
         semantic.insert("pipeline".to_owned(), pipeline);
         let Some(code) = code else { return };
         of_tool(semantic, code, |entry| {
-            let completed = moment.standing == Standing::InProgress || entry.get("completed") == Some(&Value::Bool(true));
+            let completed = state.standing == Standing::InProgress || entry.get("completed") == Some(&Value::Bool(true));
             entry.extend(members([
                 ("lastSeen", json!(true)),
                 ("lastStatus", json!(status)),
@@ -146,41 +146,41 @@ pub(super) fn step(mcp: &mut Map, moment: Moment<'_>, status: &str, outcome: &st
     });
 }
 
-/// Notes a result under `semantic`; only the tools of the chain are read.
+/// Records a result under `semantic`; only results of the chain's tools are read.
 pub(super) fn result(mcp: &mut Map, code: &str, result: &Value) {
-    let chained = place(code) != "other";
-    let said = Said::read(if chained { result } else { &Value::Null });
+    let is_chained = place(code) != "other";
+    let status = Said::read(if is_chained { result } else { &Value::Null });
     change(mcp, "semantic", |semantic| {
         of_tool(semantic, code, |entry| {
             entry.extend(members([
                 ("toolCode", json!(code)),
                 ("stage", json!(stage(code))),
-                ("needsClarification", json!(said.needs_clarification)),
-                ("operationSupported", json!(!said.unsupported)),
-                ("unsupported", json!(said.unsupported)),
+                ("needsClarification", json!(status.needs_clarification)),
+                ("operationSupported", json!(!status.unsupported)),
+                ("unsupported", json!(status.unsupported)),
             ]));
-            if chained {
-                entry.extend(details(result, &said));
+            if is_chained {
+                entry.extend(details(result, &status));
             }
         });
-        let asks = said.needs_clarification && !said.unsupported;
+        let asks_user = status.needs_clarification && !status.unsupported;
         semantic.extend(members([
-            ("semanticUnsupported", json!(said.unsupported)),
-            ("operationSupported", json!(!said.unsupported)),
-            ("semanticQueryAmbiguity", json!(asks)),
+            ("semanticUnsupported", json!(status.unsupported)),
+            ("operationSupported", json!(!status.unsupported)),
+            ("semanticQueryAmbiguity", json!(asks_user)),
         ]));
-        if chained {
-            semantic.extend(mirrors(code, &said, asks));
+        if is_chained {
+            semantic.extend(mirrors(code, &status, asks_user));
         }
     });
 }
 
-fn details(result: &Value, said: &Said) -> Map {
+fn details(result: &Value, status: &Said) -> Map {
     let count = |name: &str| result.get(name).and_then(Value::as_array).map(|it| json!(it.len()));
     let found = [
         ("confidence", result.get("confidence").or_else(|| result.get("meta")?.get("confidence")).cloned()),
-        ("unsupportedMessage", said.message.as_ref().map(|it| json!(it))),
-        ("clarificationQuestion", said.question.as_ref().map(|it| json!(it))),
+        ("unsupportedMessage", status.message.as_ref().map(|it| json!(it))),
+        ("clarificationQuestion", status.question.as_ref().map(|it| json!(it))),
         ("rowCount", result.get("rowCount").cloned().or_else(|| count("rows"))),
         ("compiledSql", result.get("compiledSql").map(|it| it.get("sql").unwrap_or(it).clone())),
         ("unresolvedFieldCount", count("unresolvedFields")),
@@ -189,21 +189,21 @@ fn details(result: &Value, said: &Said) -> Map {
     found.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.filter(|it| !it.is_null())?))).collect()
 }
 
-fn mirrors(code: &str, said: &Said, asks: bool) -> Map {
-    let (signal, reason) = match (said.unsupported, asks) {
+fn mirrors(code: &str, status: &Said, asks_user: bool) -> Map {
+    let (signal, reason) = match (status.unsupported, asks_user) {
         (true, _) => ("UNSUPPORTED", "SEMANTIC_UNSUPPORTED"),
         (false, true) => ("CLARIFICATION_REQUIRED", AMBIGUOUS),
         (false, false) => ("NONE", ""),
     };
-    let question = said.question.as_deref().filter(|_| asks).unwrap_or_default();
+    let question = status.question.as_deref().filter(|_| asks_user).unwrap_or_default();
     let clarification = json!({
-        "signal": signal, "required": asks, "resolved": false, "reason": reason, "question": question, "sourceTool": code,
+        "signal": signal, "required": asks_user, "resolved": false, "reason": reason, "question": question, "sourceTool": code,
     });
     members([
         ("clarification", clarification),
-        ("semanticClarificationRequired", json!(asks)),
-        ("unsupported", json!(said.unsupported)),
-        ("unsupportedMessage", json!(said.message.as_deref().filter(|_| said.unsupported).unwrap_or_default())),
+        ("semanticClarificationRequired", json!(asks_user)),
+        ("unsupported", json!(status.unsupported)),
+        ("unsupportedMessage", json!(status.message.as_deref().filter(|_| status.unsupported).unwrap_or_default())),
     ])
 }
 

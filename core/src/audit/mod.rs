@@ -1,4 +1,4 @@
-//! The audit: which events are kept, and under which stage.
+//! The audit: its stages, and which events are recorded.
 
 mod stage;
 
@@ -6,7 +6,7 @@ pub use stage::Stage;
 
 use crate::config::settings::{AuditLevel, AuditSettings};
 
-/// Whether an event is kept. (`spec/data-and-api.md` 7.1)
+/// Whether an event is recorded. (docs/spec/data-and-api.md#7.1)
 pub fn keeps(settings: &AuditSettings, stage: &str, intent: &str) -> bool {
     if !settings.enabled || !level_keeps(settings.level, stage) {
         return false;
@@ -31,7 +31,7 @@ fn level_keeps(level: AuditLevel, stage: &str) -> bool {
     }
 }
 
-/// Matches a pattern in which `*` stands for any text.
+/// Matches a pattern in which `*` matches any text.
 pub fn glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Names of audit stages: the original's, because readers match on them. (`spec/data-and-api.md` 7.5)
+//! Names of audit stages; readers of the audit match on them. (docs/spec/data-and-api.md#7.5)
 
-/// A stage; those of rule passes carry their source.
+/// An audit stage; those of rule passes carry their source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is its name in the table below")]
 pub enum Stage {
@@ -129,7 +129,7 @@ impl Stage {
         format!("{} ({source})", self.name())
     }
 
-    /// The name as readers of the audit match it.
+    /// The name that readers of the audit match on.
     pub fn name(self) -> &'static str {
         match self {
             Stage::StepEnter => "STEP_ENTER",

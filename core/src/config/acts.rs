@@ -1,4 +1,4 @@
-//! Dialogue acts: their words, and the prompts that ask a model for them. (`spec/pipeline.md` 2.6)
+//! Dialogue acts: the patterns that recognise them and the prompts that ask a model. (docs/spec/pipeline.md#2.6)
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -11,25 +11,25 @@ use crate::text::regex::Regex;
 use crate::text::template::Template;
 use crate::turn::{Considered, Fate, TOO_MANY_STEPS};
 
-/// What the user does with a message.
+/// The dialogue act of a user message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Act {
-    /// Says yes.
+    /// Confirms.
     Affirm,
-    /// Says no.
+    /// Declines.
     Negate,
-    /// Answers a question that was asked.
+    /// Answers an open question.
     Answer,
-    /// Wants to change something.
+    /// Corrects an earlier value.
     Edit,
-    /// Wants to start over.
+    /// Restarts the conversation.
     Reset,
-    /// Asks something.
+    /// Asks for information.
     Question,
-    /// Wants something new.
+    /// Makes a new request.
     NewRequest,
-    /// Says hello.
+    /// Greets.
     Greeting,
 }
 
@@ -44,7 +44,7 @@ const ACTS: [(&str, Act); 8] = [
     ("GREETING", Act::Greeting),
 ];
 
-/// Words of the acts that are known without a model; the key is that of `ce_config`.
+/// Default patterns of the acts that need no model, each with its key in `ce_config`.
 const WORDS: [(Act, &str, &str); 5] = [
     (Act::Affirm, "REGEX_AFFIRM", r"\s*(yes|yep|yeah|ok|okay|sure|go ahead|do that|please do|confirm|approve|approved)\s*"),
     (Act::Negate, "REGEX_NEGATE", r"\s*(no|nope|nah|cancel|stop|don't|do not)\s*"),
@@ -54,18 +54,18 @@ const WORDS: [(Act, &str, &str); 5] = [
 ];
 
 impl Act {
-    /// Reads an act's name, ignoring case.
+    /// Parses the name of an act, ignoring case.
     pub fn parse(name: &str) -> Option<Act> {
         ACTS.iter().find(|it| it.0.eq_ignore_ascii_case(name.trim())).map(|it| it.1)
     }
 
-    /// The spelling in parameters and audits.
+    /// The name in parameters and audits.
     pub fn name(self) -> &'static str {
         ACTS.iter().find(|it| it.1 == self).map_or("", |it| it.0)
     }
 }
 
-/// A pair of prompts and the schema of the answer.
+/// A prompt pair and the JSON Schema of the reply.
 #[derive(Debug, Clone, Default)]
 pub struct ActPrompts {
     /// System prompt.
@@ -76,24 +76,24 @@ pub struct ActPrompts {
     pub schema: Value,
 }
 
-/// Compiled words and prompts.
+/// Compiled patterns and prompts.
 #[derive(Debug, Clone, Default)]
 pub struct Acts {
-    /// Whole-text patterns, in the order in which they are tried.
+    /// Whole-text patterns, in matching order.
     pub words: Vec<(Act, Regex)>,
-    /// Prompts for a message that stands alone.
+    /// Prompts that classify the message only.
     pub plain: ActPrompts,
-    /// Prompts that also ask for the message as it reads without its history.
+    /// Prompts that also ask for a standalone rewrite of the message.
     pub rewrite: ActPrompts,
 }
 
 impl Acts {
-    /// The act whose words are the whole of a text.
+    /// Returns the first act whose pattern matches the whole text.
     pub fn named(&self, text: &str) -> Option<Act> {
         self.words.iter().find(|it| it.1.find(text) == Ok(true)).map(|it| it.0)
     }
 
-    /// What becomes of the words of each act on a text.
+    /// Returns the verdict on each pattern for a text.
     pub fn considered(&self, text: &str) -> Vec<Considered> {
         let mut named = false;
         let mut judge = |(act, regex): &(Act, Regex)| {
@@ -164,7 +164,7 @@ fn schema(step: &mut Component<'_>, key: &str, rewrites: bool) -> Value {
     if let Some(source) = step.rows.value(step.name, key) {
         match serde_json::from_str(source) {
             Ok(schema @ Value::Object(_)) => return schema,
-            Ok(_) => step.left_out(key, "is no JSON object".to_owned()),
+            Ok(_) => step.left_out(key, "is not a JSON object".to_owned()),
             Err(error) => step.left_out(key, error.to_string()),
         }
     }

@@ -1,4 +1,4 @@
-//! Which of two rows is newer. Time stamps differ from database to database, so only their order is kept.
+//! Replaces the creation times of competing prompt templates by their order, because time stamps differ between databases.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::scope::upper;
 use crate::turn::Map;
 
-/// Columns by which templates compete.
+/// Columns that identify competing templates.
 const SCOPE: [&str; 4] = ["output_format", "response_type", "intent_code", "state_code"];
 
-/// Puts a row's place in time where its time stamp stands; a row without a rival has none.
+/// Replaces each `created_at` by the number of older rows of the same scope; a row without competitors loses the column.
 pub(super) fn rank(rows: &mut [Map]) {
     let scopes: Vec<Vec<String>> = rows.iter().map(scope).collect();
     let mut times: BTreeMap<&Vec<String>, Vec<Option<i64>>> = BTreeMap::new();
@@ -31,7 +31,7 @@ fn scope(row: &Map) -> Vec<String> {
     SCOPE.iter().map(|it| row.get(*it).and_then(Value::as_str).map(upper).unwrap_or_default()).collect()
 }
 
-/// Milliseconds of a number, or of a text such as `2026-01-02 03:04:05.678`, with T or Z or without.
+/// Parses a number of milliseconds, or a text such as `2026-01-02 03:04:05.678`, with or without `T` and `Z`.
 fn millis(value: &Value) -> Option<i64> {
     if let Some(number) = value.as_i64() {
         return Some(number);
@@ -40,7 +40,7 @@ fn millis(value: &Value) -> Option<i64> {
         value.as_str()?.split(|c: char| !c.is_ascii_digit()).filter(|it| !it.is_empty()).map_while(|it| it.parse().ok()).collect();
     let [year, month, day, rest @ ..] = digits.as_slice() else { return None };
     let part = |at: usize| rest.get(at).copied().unwrap_or(0);
-    // Months of 31 days keep the order, and the order is all that counts.
+    // Only the order matters, and months of 31 days preserve it.
     let days = (year.checked_mul(12)?.checked_add(*month)?).checked_mul(31)?.checked_add(*day)?;
     let fraction = value
         .as_str()?

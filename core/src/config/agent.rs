@@ -1,4 +1,4 @@
-//! How a model chooses the intent: the intents it may choose, its prompts and thresholds. (`spec/pipeline.md` 2.13)
+//! Configuration of the intent resolver: the intents a model may choose, its prompts and thresholds. (docs/spec/pipeline.md#2.13)
 
 use std::collections::BTreeSet;
 
@@ -24,29 +24,29 @@ pub struct AllowedIntent {
     pub priority: Option<i64>,
 }
 
-/// The agent resolver's part of the configuration.
+/// Configuration of the intent resolver.
 #[derive(Debug, Clone, Default)]
 pub struct Agent {
     /// Enabled intents by priority.
     pub intents: Vec<AllowedIntent>,
-    /// The same as prompts name them.
+    /// The same intents as JSON, for prompts.
     pub intents_json: Value,
     codes: BTreeSet<String>,
-    /// Below this confidence an intent is not taken.
+    /// The minimum confidence of an accepted intent.
     pub min_confidence: f64,
-    /// Two intents whose scores are this close collide.
+    /// The largest score difference at which two intents collide.
     pub collision_gap: f64,
     /// Prompts that ask for the intent.
     pub prompts: PromptPair,
-    /// Prompts that ask which of several intents is meant.
+    /// Prompts that word the question between colliding intents.
     pub collision: PromptPair,
-    /// Appended to these.
+    /// Appended to the collision prompts.
     pub collision_hint: String,
-    /// Whether an intent is kept while its values are collected.
+    /// Whether the intent is kept while its values are collected.
     pub sticky: bool,
-    /// The least cosine at which an example phrase is a hit.
+    /// The minimum cosine similarity at which an example phrase matches.
     pub semantic_min_score: f64,
-    /// Intents that start the conversation over, in upper case.
+    /// Intents that reset the conversation, in upper case.
     pub reset_intents: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl Agent {
         let collision_gap = agent.share("COLLISION_GAP_THRESHOLD", 0.1);
         let prompts = agent.pair("", SYSTEM, USER);
         let mut collision = Component { rows, name: "AgentIntentCollisionResolver", issues };
-        let collision_prompts = collision.pair("", COLLISION_SYSTEM, COLLISION_USER);
+        let collision_pair = collision.pair("", COLLISION_SYSTEM, COLLISION_USER);
         let collision_hint = collision.text("DERIVATION_HINT", COLLISION_HINT);
         let mut step = Component { rows, name: "IntentResolutionStep", issues };
         let intents = intents(tables);
@@ -68,7 +68,7 @@ impl Agent {
             min_confidence,
             collision_gap,
             prompts,
-            collision: collision_prompts,
+            collision: collision_pair,
             collision_hint,
             sticky: step.boolean("STICKY_INTENT", true),
             semantic_min_score: step.share("SEMANTIC_MIN_SCORE", 0.80),
@@ -76,7 +76,7 @@ impl Agent {
         }
     }
 
-    /// Whether a code is among the intents that the model may choose.
+    /// Whether the model may choose an intent.
     pub fn allows(&self, code: &str) -> bool {
         self.codes.contains(&upper(code))
     }
@@ -93,7 +93,7 @@ fn intents(tables: &Tables) -> Vec<AllowedIntent> {
     rows.into_iter().filter_map(intent).collect()
 }
 
-/// A list without a code keeps the default.
+/// The configured codes, or the default when the list has none.
 fn reset_intents(rows: &ConfigRows) -> Vec<String> {
     let text = rows.value("ResetResolvedIntentStep", "RESET_INTENT_CODES").unwrap_or_default();
     let codes: Vec<String> = text.split(',').map(|it| it.trim().to_uppercase()).filter(|it| !it.is_empty()).collect();

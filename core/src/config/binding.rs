@@ -1,4 +1,4 @@
-//! `ce_task.binding`: who carries a task out, when it is not the host.
+//! `ce_task.binding`: executors of tasks that the host does not run itself.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -13,10 +13,10 @@ use super::script::Script;
 use super::settings::HttpPolicy;
 use super::tables::Tables;
 
-/// Who carries a task out.
+/// The executor of a task.
 #[derive(Debug, Clone)]
 pub enum Binding {
-    /// A service.
+    /// An HTTP call.
     Http(Arc<HttpCall>),
     /// An extension, by name.
     Extension(String),
@@ -35,13 +35,13 @@ impl Bindings {
             let (Some(task), Some(text)) = (row.code("task"), row.code("binding")) else { continue };
             match compile(&text, defaults) {
                 Ok(binding) => bindings.add(&row, task, binding, issues),
-                Err(reason) => issues.push(row.error("binding", reason, "it is corrected")),
+                Err(reason) => issues.push(row.error("binding", reason, "the binding is corrected")),
             }
         }
         bindings
     }
 
-    /// Who carries out a task; nothing when the host does.
+    /// Returns the binding of a task; `None` when the host runs it.
     pub fn find(&self, task: &str) -> Option<&Binding> {
         self.0.get(task)
     }
@@ -50,31 +50,31 @@ impl Bindings {
         match self.0.entry(task) {
             Entry::Vacant(place) => drop(place.insert(binding)),
             Entry::Occupied(place) => {
-                issues.push(row.error("binding", format!("binds '{}' a second time", place.key()), "a task has one binding"));
+                issues.push(row.error("binding", format!("binds '{}' a second time", place.key()), "the task has only one binding"));
             }
         }
     }
 }
 
-/// Reads `{"http": {…}}`, `{"extension": "name"}` or `{"script": {…}}`.
+/// Parses `{"http": {…}}`, `{"extension": "name"}` or `{"script": {…}}`.
 fn compile(text: &str, defaults: &HttpPolicy) -> Result<Binding, String> {
-    let value: Value = serde_json::from_str(text).map_err(|it| format!("is no JSON object: {it}"))?;
+    let value: Value = serde_json::from_str(text).map_err(|it| format!("is not a JSON object: {it}"))?;
     let members: Vec<(&String, &Value)> = value.as_object().into_iter().flatten().collect();
     let [(kind, of_kind)] = members.as_slice() else {
-        return Err("is no object with one member: http, extension or script".to_owned());
+        return Err("must be an object with exactly one member: http, extension or script".to_owned());
     };
     match (kind.as_str(), of_kind) {
         ("http", Value::Object(_)) => {
             let call = HttpCall::compile(&source(of_kind), defaults);
-            call.map(|it| Binding::Http(Arc::new(it))).map_err(|(column, reason)| format!("has a call whose {column} {reason}"))
+            call.map(|it| Binding::Http(Arc::new(it))).map_err(|(column, reason)| format!("has an HTTP call whose {column} {reason}"))
         }
         ("extension", Value::String(name)) if !name.trim().is_empty() => Ok(Binding::Extension(name.trim().to_owned())),
         ("script", Value::Object(_)) => Script::compile(of_kind).map(|it| Binding::Script(Arc::new(it))),
-        _ => Err(format!("has a member '{kind}' that is no http call, extension or script")),
+        _ => Err(format!("has an invalid member '{kind}'; use an http call, extension or script")),
     }
 }
 
-/// The call of a task: the columns of `ce_http_tool` as members, also by the short names that packs use.
+/// The HTTP call of a task: the columns of `ce_http_tool` as members, also by the short names that packs use.
 fn source(call: &Value) -> HttpSource {
     let text = |names: [&str; 2]| {
         let value = names.iter().find_map(|it| call.get(it)).filter(|it| !it.is_null())?;

@@ -1,4 +1,4 @@
-//! Rows by intent and state, so that a lookup does not grow with their number.
+//! An index of compiled rows by intent and state, so that lookups do not slow down as rows are added.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use super::row::Row;
 use super::scope::{ANY, apart, upper};
 use crate::turn::{Considered, Fate};
 
-/// Rows by intent and state; within a scope they keep the order in which they were added.
+/// Rows by intent and state; rows of one scope keep insertion order.
 #[derive(Debug, Clone)]
 pub(super) struct ByScope<T>(BTreeMap<String, BTreeMap<String, Vec<T>>>);
 
@@ -18,36 +18,36 @@ impl<T> Default for ByScope<T> {
 }
 
 impl<T> ByScope<T> {
-    /// Adds what was compiled from a row to the row's scope; a code that is blank stands for any.
+    /// Adds a compiled row under its scope; a blank code means any.
     pub fn add(&mut self, row: &Row<'_>, compiled: T) {
         let states = self.0.entry(row.code_or_any("intent_code")).or_default();
         states.entry(row.code_or_any("state_code")).or_default().push(compiled);
     }
 
-    /// Whether an intent has rows of its own, in whatever state.
+    /// Whether an intent has rows of its own, in any state.
     pub fn has_intent(&self, intent: &str) -> bool {
         self.0.contains_key(&*key(intent))
     }
 
-    /// The rows of exactly this scope.
+    /// Returns the rows of exactly this scope.
     pub fn at(&self, intent: &str, state: &str) -> &[T] {
         rows(self.0.get(&*key(intent)), &key(state))
     }
 
-    /// All rows, each with its intent and state.
+    /// Iterates over all rows with their intent and state.
     pub fn all(&self) -> impl Iterator<Item = ((&str, &str), &T)> {
         self.0.iter().flat_map(|(intent, states)| {
             states.iter().flat_map(move |(state, rows)| rows.iter().map(move |it| ((intent.as_str(), state.as_str()), it)))
         })
     }
 
-    /// The rows that are not for an intent and a state, as somebody who looks at a decision sees them.
+    /// Returns the rows that do not apply to an intent and a state, as candidates with the reason.
     pub fn outside(&self, intent: &str, state: &str, row: impl Fn(&T, Fate) -> Considered) -> Vec<Considered> {
         let apart = |(scope, it): ((&str, &str), &T)| Some(row(it, Fate::OutOfScope).because(apart(scope, intent, state)?));
         self.all().filter_map(apart).collect()
     }
 
-    /// The rows for an intent and a state with those of any intent and of any state: the narrower scope first.
+    /// Iterates over the rows that apply to an intent and a state, from the narrowest scope to the widest.
     pub fn fitting(&self, intent: &str, state: &str) -> impl Iterator<Item = &T> + use<'_, T> {
         let (intent, state) = (key(intent), key(state));
         let own = if intent == ANY { None } else { self.0.get(&*intent) };
@@ -61,7 +61,7 @@ fn rows<'r, T>(of_intent: Option<&'r BTreeMap<String, Vec<T>>>, state: &str) -> 
     of_intent.and_then(|it| it.get(state)).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A code as it stands in the index; most codes of a turn are spelled so already.
+/// Normalises a code for the index; most codes of a turn are in upper case already.
 pub(super) fn key(code: &str) -> Cow<'_, str> {
     let code = code.trim();
     if code.bytes().all(|it| it.is_ascii() && !it.is_ascii_lowercase()) { Cow::Borrowed(code) } else { Cow::Owned(upper(code)) }

@@ -1,4 +1,4 @@
-//! `ce_intent_classifier`: intents by the wording of the message.
+//! `ce_intent_classifier`: patterns and example phrases that identify the intent of a message.
 
 use super::issue::Issue;
 use super::matcher::TextMatcher;
@@ -19,7 +19,7 @@ pub struct Classifier {
     pub state: String,
 }
 
-/// A row of type SEMANTIC: a phrase that stands for its intent.
+/// A row of type SEMANTIC: an example phrase of its intent.
 #[derive(Debug, Clone)]
 pub struct Example {
     /// The phrase.
@@ -33,7 +33,7 @@ pub struct Example {
 pub struct Classifiers {
     patterns: Vec<(TextMatcher, Classifier)>,
     index: MatcherSet,
-    /// Rows that are compared by likeness, used when no pattern matches.
+    /// Rows compared by embedding similarity, used when no pattern matches.
     pub examples: Vec<Example>,
 }
 
@@ -44,7 +44,7 @@ impl Classifiers {
         let mut classifiers = Classifiers::default();
         for row in rows {
             match compile(&row) {
-                // The scope check reports a classifier whose intent is not enabled; it never matches.
+                // The scope check has reported the disabled intent; its classifiers never match.
                 Ok((_, row)) if !enabled.contains(&upper(&row.intent)) => {}
                 Ok((How::Pattern(matcher), row)) => classifiers.patterns.push((matcher, row)),
                 Ok((How::Example(phrase), row)) => classifiers.examples.push(Example { phrase, row }),
@@ -55,21 +55,21 @@ impl Classifiers {
         classifiers
     }
 
-    /// The rows whose pattern matches a text, by priority.
+    /// Returns the rows whose pattern matches a text, by priority.
     pub fn matching(&self, text: &str) -> Vec<&Classifier> {
         let lower = text.to_lowercase();
         let candidates = self.index.candidates(text, &lower).into_iter().filter_map(|it| self.patterns.get(it));
         candidates.filter(|it| it.0.matches(text, &lower) == Ok(true)).map(|it| &it.1).collect()
     }
 
-    /// What becomes of each pattern row on a text.
+    /// Returns the verdict on each pattern row for a text.
     pub fn considered(&self, text: &str) -> Vec<Considered> {
         self.patterns.iter().map(|(matcher, row)| matcher.considered(text, |it| row.considered(it))).collect()
     }
 }
 
 impl Classifier {
-    /// The row, as somebody who looks at a decision sees it.
+    /// The row as a candidate of an explanation.
     pub fn considered(&self, fate: Fate) -> Considered {
         Considered::row("ce_intent_classifier", self.id, &self.intent, fate)
     }

@@ -1,4 +1,4 @@
-//! `ce_container_config`: data that is fetched before values are extracted. (`spec/pipeline.md` 2.16)
+//! `ce_container_config`: containers whose data is fetched before values are extracted. (docs/spec/pipeline.md#2.16)
 
 use super::by_scope::ByScope;
 use super::issue::Issue;
@@ -15,7 +15,7 @@ pub struct Container {
     pub section_id: i64,
     /// `container_id`.
     pub container_id: i64,
-    /// `input_param_name`: the parameter of the request, and the name of its data.
+    /// `input_param_name`: the request parameter, and the name of the fetched data.
     pub param: String,
 }
 
@@ -36,7 +36,7 @@ impl Containers {
         containers
     }
 
-    /// The rows of an intent and a state; without any, those of the state in any intent; without any, those of any.
+    /// Returns the rows of an intent and a state, else those of the state for any intent, else those of any intent and state.
     pub fn of(&self, intent: &str, state: &str) -> &[Container] {
         let levels = [(intent, state), (ANY, state), (ANY, ANY)].map(|(intent, state)| self.0.at(intent, state));
         levels.into_iter().find(|it| !it.is_empty()).unwrap_or_default()
@@ -45,7 +45,7 @@ impl Containers {
 
 fn compile(row: &Row<'_>) -> Result<Container, Issue> {
     let number =
-        |column: &str| row.integer(column).ok_or_else(|| row.error(column, "is no whole number", "it has the number of the container"));
+        |column: &str| row.integer(column).ok_or_else(|| row.error(column, "is not an integer", "it has the number of the container"));
     let Some(param) = row.code("input_param_name") else {
         return Err(row.error("input_param_name", "is blank", "it names the parameter of the container"));
     };

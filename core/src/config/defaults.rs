@@ -1,28 +1,28 @@
-//! Columns as a database would hold them: a pack that leaves a column out means its default. (`spec/data-and-api.md` 1.4)
+//! Column defaults, so that a pack may omit the columns that a database fills in. (docs/spec/data-and-api.md#1.4)
 
 use serde_json::{Value, json};
 
 use crate::turn::Map;
 
-/// Brings a row into the one form that equal rows have: defaults filled in, nothing that says nothing, flags as true and false.
+/// Brings a row into its canonical form: fills in defaults, drops meaningless nulls, turns flags into booleans.
 pub(super) fn settle(table: &str, row: &mut Map) {
     let defaults = of(table);
     for (column, value) in &defaults {
         row.entry(*column).or_insert_with(|| value.clone());
     }
-    // A null where the column has a default means something else than the default, so it stays.
+    // An explicit null in a column with a default differs from the default, so it stays.
     row.retain(|column, value| !value.is_null() || defaults.iter().any(|it| it.0 == column));
     for (column, value) in row.iter_mut() {
         match value {
             Value::Number(_) if FLAGS.contains(&column.as_str()) => *value = flag(value),
-            // A database holds JSON as text.
+            // Databases store JSON as text.
             Value::Array(_) | Value::Object(_) => *value = Value::String(value.to_string()),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 }
 
-/// Columns of yes and no, which SQLite holds as numbers.
+/// Boolean columns, which SQLite stores as numbers.
 const FLAGS: [&str; 3] = ["enabled", "safe_mode", "idempotent"];
 
 fn flag(value: &Value) -> Value {

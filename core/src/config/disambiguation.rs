@@ -1,16 +1,16 @@
-//! How the user is asked which of several pending actions is meant. (`spec/pipeline.md` 2.11)
+//! Texts of the question that asks which of several pending actions the user wants. (docs/spec/pipeline.md#2.11)
 
 use super::built_in::{Component, PromptPair};
 use super::issue::Issue;
 use super::tables::ConfigRows;
 use crate::text::template::Template;
 
-/// Texts of the question.
+/// Texts of the disambiguation question.
 #[derive(Debug, Clone, Default)]
 pub struct Question {
     /// `QUESTION_TEMPLATE`.
     pub template: Template,
-    /// `ENABLE_LLM`: whether a model words the question.
+    /// `ENABLE_LLM`: whether a model phrases the question.
     pub by_model: bool,
     /// `LLM_SYSTEM_PROMPT` and `LLM_USER_PROMPT`.
     pub prompts: PromptPair,

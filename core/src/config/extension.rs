@@ -1,4 +1,4 @@
-//! `cv_extension`: extensions, and what each may ask for. (`architecture.md` 12)
+//! `cv_extension`: extensions, their permissions and their limits. (docs/spec/architecture.md#12)
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use super::issue::Issue;
 use super::row::Row;
 use super::tables::Tables;
 
-/// Milliseconds that a call of an extension may take at most.
+/// The maximum duration of an extension call, in milliseconds.
 const LONGEST_MS: i64 = 30_000;
 
-/// Mebibytes that an extension may have at most.
+/// The maximum memory of an extension, in mebibytes.
 const LARGEST_MIB: i64 = 256;
 
-/// What an extension is and what it may ask for.
+/// An extension with its permissions and limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extension {
     /// Its name.
     pub name: String,
     /// SHA-256 of its module, in hexadecimal.
     pub module: String,
-    /// Kinds of requests, such as `http`.
+    /// Kinds of requests that it may make, such as `http`.
     pub requests: Vec<String>,
     /// `host` or `host:port` that it may call.
     pub hosts: Vec<String>,
@@ -27,12 +27,12 @@ pub struct Extension {
     pub secrets: Vec<String>,
     /// Bytes of memory.
     pub memory_bytes: u32,
-    /// Milliseconds for all its own work in one call.
+    /// Milliseconds of its own work in one call.
     pub timeout_ms: u32,
 }
 
 impl Extension {
-    /// Whether it may call a host, given as `host` or `host:port`.
+    /// Whether it may call a host, written as `host` or `host:port`.
     pub fn may_call(&self, host: &str) -> bool {
         let name = host.rsplit_once(':').map_or(host, |it| it.0);
         self.hosts.iter().any(|it| it.eq_ignore_ascii_case(host) || it.eq_ignore_ascii_case(name))
@@ -55,7 +55,7 @@ impl Extensions {
         found
     }
 
-    /// The extension of a name.
+    /// Returns an extension by name.
     pub fn find(&self, name: &str) -> Option<&Extension> {
         self.0.get(name)
     }
@@ -65,18 +65,18 @@ fn compile(row: &Row<'_>) -> Result<Extension, Issue> {
     let Some(name) = row.code("name") else { return Err(row.error("name", "is blank", "it names the extension")) };
     let module = row.code("module").unwrap_or_default().to_ascii_lowercase();
     if module.len() != 64 || !module.bytes().all(|it| it.is_ascii_hexdigit()) {
-        return Err(row.error("module", "is no SHA-256 in hexadecimal", "it names the stored module"));
+        return Err(row.error("module", "is not a hexadecimal SHA-256", "it names the stored module"));
     }
     let list = |column: &'static str| match row.code(column).map(|it| serde_json::from_str::<Vec<String>>(&it)) {
         None => Ok(Vec::new()),
         Some(Ok(texts)) => Ok(texts),
-        Some(Err(_)) => Err(row.error(column, "is no JSON list of texts", "it is one, such as [\"http\"]")),
+        Some(Err(_)) => Err(row.error(column, "is not a JSON array of strings", "it is one, such as [\"http\"]")),
     };
-    // An address of a stub service comes with its scheme.
+    // The address of a fake service includes its scheme.
     let host = |it: String| it.trim_start_matches("https://").trim_start_matches("http://").to_owned();
     let within = |column: &'static str, default: i64, most: i64| {
         let value = row.integer(column).unwrap_or(default);
-        let hint = format!("it is a number from 1 to {most}");
+        let hint = format!("it is an integer from 1 to {most}");
         u32::try_from(value).ok().filter(|it| *it > 0 && value <= most).ok_or_else(|| row.error(column, format!("is {value}"), &hint))
     };
     Ok(Extension {

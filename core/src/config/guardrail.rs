@@ -1,18 +1,18 @@
-//! `flow.guardrail.sensitive-patterns`, compiled. (`decisions.md` 9, guardrail)
+//! The compiled `flow.guardrail.sensitive-patterns`. (docs/decisions/README.md#9)
 
 use super::issue::Issue;
 use super::settings::Guardrail;
 use crate::text::regex::Regex;
 use crate::turn::{Considered, Fate, TOO_MANY_STEPS};
 
-/// What makes a message sensitive.
+/// Patterns that mark a message as sensitive.
 #[derive(Debug, Clone, Default)]
 pub struct SensitivePatterns {
     patterns: Vec<Regex>,
     broken: bool,
 }
 
-/// It cannot be said whether a message is sensitive.
+/// Whether a message is sensitive cannot be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Undecided;
 
@@ -32,12 +32,12 @@ impl SensitivePatterns {
         found
     }
 
-    /// Whether a pattern cannot be compiled; a gate that fails closed then lets nothing through without an approval.
+    /// Whether a pattern does not compile; a gate that fails closed then requires approval for every message.
     pub fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// What becomes of each pattern on a message.
+    /// Returns the verdict on each pattern for a message.
     pub fn considered(&self, text: &str) -> Vec<Considered> {
         let judge = |it: &Regex| {
             let row = |fate| Considered::choice("", it.pattern(), fate);
@@ -53,7 +53,7 @@ impl SensitivePatterns {
     /// Whether a message is sensitive.
     ///
     /// # Errors
-    /// [`Undecided`] when no pattern says yes and one cannot be decided.
+    /// When no pattern matches and one exceeds its step limit.
     pub fn find(&self, text: &str) -> Result<bool, Undecided> {
         if text.trim().is_empty() {
             return Ok(false);
@@ -68,8 +68,8 @@ impl SensitivePatterns {
 
 fn hint(settings: &Guardrail) -> &'static str {
     if settings.enabled && settings.require_approval && settings.fail_closed {
-        "every message needs an approval until it is corrected"
+        "every message requires approval until the pattern is corrected"
     } else {
-        "the pattern is left out until it is corrected"
+        "the pattern is skipped until it is corrected"
     }
 }

@@ -1,4 +1,4 @@
-//! A call of a service as a row describes it: `ce_http_tool`, and the binding of a task. (`spec/mcp-and-semantic.md` 3.1, 6.3)
+//! HTTP calls described by rows: `ce_http_tool` and the binding of a task. (docs/spec/tools.md#3.1, docs/spec/tools.md#6.3)
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use crate::json::path::JsonPath;
 use crate::text::template::Template;
 use crate::turn::{STUB, SecretHeader};
 
-/// Marks of templates, none of which may stand in the part of an address that says who is called.
+/// Openings of template placeholders, which the origin of a URL must not contain.
 const MARKS: [&str; 5] = ["{{", "#{", "[[", "[(", "[$"];
 
-/// The columns that describe a call, each as it is stored.
+/// The columns that describe a call, as stored.
 #[derive(Debug, Clone, Default)]
 pub struct HttpSource {
     /// `method`; `GET` when it is blank.
@@ -26,7 +26,7 @@ pub struct HttpSource {
     pub body: Option<String>,
     /// `auth_ref`: the name of a secret, or a JSON object.
     pub auth: Option<String>,
-    /// `policy`: what is otherwise than the defaults.
+    /// `policy`: a JSON object of overrides of the default policy.
     pub policy: Option<String>,
     /// `response_mapping`: a mode, or a JSON object.
     pub mapping: Option<String>,
@@ -39,58 +39,58 @@ pub struct HttpSource {
 pub struct HttpCall {
     /// The method, in upper case.
     pub method: String,
-    /// Scheme, host and port; no value can change them.
+    /// Scheme, host and port; always literal.
     pub origin: String,
-    /// The parts of the path, each filled and encoded by itself.
+    /// The path segments, each rendered and encoded separately.
     pub path: Vec<Template>,
     /// The query.
     pub query: Values,
     /// Headers.
     pub headers: Args,
-    /// The body; only of methods that have one.
+    /// The body; empty for methods without one.
     pub body: Values,
-    /// The header with a secret.
+    /// The header that carries a secret.
     pub auth: Option<SecretHeader>,
     /// Time-outs, attempts, circuit breaker.
     pub policy: HttpPolicy,
-    /// What the answer becomes.
+    /// How the response body becomes the result.
     pub mapping: Mapping,
-    /// Whether the call may be repeated although it writes.
+    /// Whether the call may be repeated.
     pub idempotent: bool,
 }
 
-/// Where values come from.
+/// The source of a query or body.
 #[derive(Debug, Clone)]
 pub enum Values {
-    /// There are none.
+    /// No values.
     Nothing,
-    /// All arguments, as they are.
+    /// All arguments, unchanged.
     Arguments,
-    /// What templates make.
+    /// Rendered templates.
     Given(Args),
 }
 
-/// What a body becomes.
+/// How a response body becomes a result.
 #[derive(Debug, Clone)]
 pub enum Mapping {
-    /// The JSON value; a text that is no JSON becomes `{"text": …}`.
+    /// The JSON value; a body that is not JSON becomes `{"text": …}`.
     RawJson,
     /// The value at a path.
     JsonPath(JsonPath),
-    /// An object of values at paths.
+    /// An object of the values at several paths.
     Fields(Vec<(String, JsonPath)>),
-    /// The text.
+    /// The body as text.
     Text,
 }
 
-/// What is wrong with a call: the column and the reason.
+/// An invalid column and the reason.
 pub type Wrong = (&'static str, String);
 
 impl HttpCall {
     /// Compiles a call.
     ///
     /// # Errors
-    /// The column that is wrong, and why.
+    /// The invalid column and the reason.
     pub fn compile(source: &HttpSource, defaults: &HttpPolicy) -> Result<HttpCall, Wrong> {
         let method = source.method.as_deref().map_or_else(|| "GET".to_owned(), |it| it.trim().to_uppercase());
         if !["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].contains(&method.as_str()) {
@@ -125,7 +125,7 @@ impl HttpCall {
     }
 }
 
-/// Splits an address into what is fixed and what is filled.
+/// Splits a URL into its literal origin, path segments and query templates.
 fn url(text: &str) -> Result<(String, Vec<Template>, Option<Args>), String> {
     let text = text.trim();
     let start = ["http://", "https://", STUB].iter().find(|it| text.starts_with(*it)).map(|it| it.len());
@@ -144,7 +144,7 @@ fn url(text: &str) -> Result<(String, Vec<Template>, Option<Args>), String> {
     Ok((origin.to_owned(), path, query.map(of_query).transpose()?))
 }
 
-/// The query of an address as templates by name.
+/// The query of a URL as templates by name.
 fn of_query(query: &str) -> Result<Args, String> {
     let pairs = query.split('&').filter(|it| !it.is_empty()).map(|it| it.split_once('=').unwrap_or((it, "")));
     let members = pairs.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
@@ -155,7 +155,7 @@ fn values(text: &str) -> Result<Values, String> {
     if text.trim().eq_ignore_ascii_case("args") { Ok(Values::Arguments) } else { Args::compile(text).map(Values::Given) }
 }
 
-/// Reads the name of a secret, or `{"type", "header", "prefix", "secret"}`.
+/// Parses the name of a secret, or `{"type", "header", "prefix", "secret"}`.
 fn auth(text: &str) -> Result<Option<SecretHeader>, String> {
     let text = text.trim();
     if !text.starts_with('{') {
@@ -175,7 +175,7 @@ fn auth(text: &str) -> Result<Option<SecretHeader>, String> {
     Ok(Some(SecretHeader { header, prefix: member("prefix").unwrap_or_else(|| prefix.to_owned()), secret }))
 }
 
-/// Reads a mode, or `{"mode", "path", "fields"}`.
+/// Parses a mode, or `{"mode", "path", "fields"}`.
 fn mapping(text: &str) -> Result<Mapping, String> {
     let text = text.trim();
     let value: Value = if text.starts_with('{') {
@@ -187,7 +187,7 @@ fn mapping(text: &str) -> Result<Mapping, String> {
     match member("mode").to_uppercase().as_str() {
         "" | "RAW" | "RAW_JSON" => Ok(Mapping::RawJson),
         "TEXT" => Ok(Mapping::Text),
-        // ConvEngine: a path that is blank takes the whole.
+        // As in the original, a blank path selects the whole body.
         "JSON_PATH" if member("path").is_empty() => Ok(Mapping::RawJson),
         "JSON_PATH" => JsonPath::compile(member("path")).map(Mapping::JsonPath),
         "FIELD_TEMPLATE" => {

@@ -1,54 +1,54 @@
-//! What start-up, import and lint report about a configuration.
+//! Issues of a configuration, as reported by start-up, import and lint.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The check of everything that compiling itself finds.
+/// The rule name of issues found by the compiler itself.
 const COMPILE: &str = "compile";
 
-/// How bad an issue is.
+/// The severity of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Works, but probably not as meant.
+    /// Works, but probably not as intended.
     Warning,
-    /// Left out, or certain to fail.
+    /// Skipped, or certain to fail.
     Error,
 }
 
 /// One problem of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Issue {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// Where, as `ce_rule[3].match_pattern` (the number is the row's id) or `convengine.flow…`.
+    /// Where, such as `ce_rule[3].match_pattern` (the number is the row id) or `convengine.flow…`.
     pub path: String,
     /// What is wrong.
     pub reason: String,
     /// What to do.
     pub hint: String,
-    /// Which check found it; `compile` for what compiling finds.
+    /// The rule that found it; `compile` for issues of the compiler.
     pub rule: &'static str,
 }
 
 impl Issue {
-    /// An error.
+    /// Creates an error.
     pub fn error(path: impl Into<String>, reason: impl Into<String>, hint: impl Into<String>) -> Issue {
         Issue { severity: Severity::Error, path: path.into(), reason: reason.into(), hint: hint.into(), rule: COMPILE }
     }
 
-    /// A warning.
+    /// Creates a warning.
     pub fn warning(path: impl Into<String>, reason: impl Into<String>, hint: impl Into<String>) -> Issue {
         Issue { severity: Severity::Warning, ..Issue::error(path, reason, hint) }
     }
 
-    /// Whether it leaves something out.
+    /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 
-    /// Names the check that found it.
+    /// Sets the rule that found it.
     pub(crate) fn of(self, rule: &'static str) -> Issue {
         Issue { rule, ..self }
     }

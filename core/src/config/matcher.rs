@@ -1,14 +1,14 @@
-//! Text patterns of policy and classifier rows: REGEX, EXACT, CONTAINS and STARTS_WITH. (`decisions.md` 9)
+//! Text patterns of policy and classifier rows: REGEX, EXACT, CONTAINS and STARTS_WITH. (docs/decisions/README.md#9)
 
 use crate::text::regex::{Regex, StepLimit};
 use crate::turn::{Considered, Fate, TOO_MANY_STEPS};
 
-/// A compiled pattern for the user's text; case does not count.
+/// A compiled pattern for user text; matching ignores case.
 #[derive(Debug, Clone)]
 pub enum TextMatcher {
-    /// The pattern occurs.
+    /// The regular expression matches somewhere in the text.
     Regex(Regex),
-    /// The trimmed text is this.
+    /// The trimmed text equals this.
     Exact(String),
     /// The text contains this.
     Contains(String),
@@ -17,7 +17,7 @@ pub enum TextMatcher {
 }
 
 impl TextMatcher {
-    /// Compiles a pattern of a rule type in upper case; `None` when the type is not one of ours.
+    /// Compiles a pattern; `rule_type` is in upper case, and an unknown one gives `None`.
     pub fn compile(rule_type: &str, pattern: &str) -> Option<Result<TextMatcher, String>> {
         Some(match rule_type {
             "REGEX" => Regex::new(pattern).map(TextMatcher::Regex),
@@ -28,7 +28,7 @@ impl TextMatcher {
         })
     }
 
-    /// What becomes of a row with the pattern on a text, as somebody who looks at a decision sees it.
+    /// Returns the candidate of a row, with the verdict of its pattern on a text.
     pub(super) fn considered(&self, text: &str, row: impl FnOnce(Fate) -> Considered) -> Considered {
         match self.matches(text, &text.to_lowercase()) {
             Ok(true) => row(Fate::Matched),
@@ -37,10 +37,10 @@ impl TextMatcher {
         }
     }
 
-    /// Whether a text matches; `lower` is the same text in lower case.
+    /// Whether a text matches; `lower` is the text in lower case.
     ///
     /// # Errors
-    /// [`StepLimit`] when a pattern cannot be decided within its bound.
+    /// [`StepLimit`] when a regular expression exceeds its step limit.
     pub fn matches(&self, text: &str, lower: &str) -> Result<bool, StepLimit> {
         match self {
             TextMatcher::Regex(regex) => regex.find(text),

@@ -1,4 +1,4 @@
-//! Which of many text patterns a text may match, without trying each: a text is searched once for what the patterns demand.
+//! An index that narrows many text patterns to those a text may match: the text is searched once for the literals they require.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,21 +10,21 @@ use aho_corasick::nfa::contiguous::NFA;
 use super::matcher::TextMatcher;
 use crate::text::literals::{Demand, demands, folded, sharpness};
 
-/// Characters of a piece that are searched for; the pattern itself looks at the rest.
+/// Characters of a literal that are indexed; the pattern itself checks the rest.
 const LONGEST: usize = 32;
 
-/// Pieces that are shorter are in almost every text.
+/// Shorter literals occur in almost every text.
 const SHORT: usize = 3;
 
-/// An index over patterns, which are named by their position.
+/// An index over patterns, identified by position.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MatcherSet {
     exact: BTreeMap<String, Vec<usize>>,
-    /// Of CONTAINS and STARTS_WITH, searched for in the text in lower case.
+    /// Literals of CONTAINS and STARTS_WITH, searched in the lower-case text.
     words: Pieces,
-    /// Of REGEX, searched for in the folded text.
+    /// Literals required by REGEX, searched in the case-folded text.
     demands: Pieces,
-    /// What has to be tried on every text.
+    /// Patterns to try on every text.
     always: Vec<usize>,
 }
 
@@ -46,7 +46,7 @@ impl MatcherSet {
         set
     }
 
-    /// The positions of all patterns that may match, in their order; `lower` is the same text in lower case.
+    /// Returns the positions of all patterns that may match, ascending; `lower` is the text in lower case.
     pub fn candidates(&self, text: &str, lower: &str) -> Vec<usize> {
         let mut found = self.always.clone();
         found.extend(self.exact.get(lower.trim()).into_iter().flatten());
@@ -60,7 +60,7 @@ impl MatcherSet {
     }
 }
 
-/// Of each pattern the demand that fewest patterns share; a pattern without one is always tried.
+/// Chooses for each pattern the requirement that fewest patterns share; a pattern without one is always tried.
 fn sharpest(regexes: Vec<(usize, Vec<Demand>)>, always: &mut Vec<usize>) -> Vec<(String, Place)> {
     let mut sharers: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (position, demands) in &regexes {
@@ -82,23 +82,23 @@ fn sharpest(regexes: Vec<(usize, Vec<Demand>)>, always: &mut Vec<usize>) -> Vec<
     pieces
 }
 
-/// Which pattern a piece speaks for, and whether only at the start of the text.
+/// The pattern that requires a literal, and whether only at the start of the text.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     position: usize,
     at_start: bool,
 }
 
-/// Pieces that are searched for together.
+/// Literals searched for in one pass.
 #[derive(Debug, Clone, Default)]
 struct Pieces {
     automaton: Option<NFA>,
-    /// By the number of the piece in the automaton.
+    /// By the index of the literal in the automaton.
     places: Vec<Vec<Place>>,
 }
 
 impl Pieces {
-    /// Where they are too many for the automaton, their patterns are always tried.
+    /// Builds the automaton; when there are too many literals for it, their patterns are always tried.
     fn new(pieces: Vec<(String, Place)>, always: &mut Vec<usize>) -> Pieces {
         let mut by_piece: BTreeMap<String, Vec<Place>> = BTreeMap::new();
         for (piece, place) in pieces {
@@ -123,7 +123,7 @@ impl Pieces {
             found.extend(self.places.iter().flatten().map(|it| it.position));
             return;
         };
-        // A long text may hold a piece thousands of times, and thousands of patterns may share it.
+        // A long text may contain a literal thousands of times, and thousands of patterns may share it.
         let mut seen = BTreeSet::new();
         for hit in hits {
             let (first, at_start) = (seen.insert(hit.pattern()), hit.start() == 0);

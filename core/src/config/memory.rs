@@ -1,10 +1,10 @@
-//! How a model sums a conversation up. (`decisions.md` 3, memory)
+//! Prompts of the model that summarises a conversation. (docs/decisions/README.md#3)
 
 use super::built_in::{Component, PromptPair};
 use super::issue::Issue;
 use super::tables::ConfigRows;
 
-/// The prompts of the summary.
+/// Compiles the summary prompts; rows of `MemoryStep` override the built-in ones.
 pub(super) fn prompts(rows: &ConfigRows, issues: &mut Vec<Issue>) -> PromptPair {
     Component { rows, name: "MemoryStep", issues }.pair("", SYSTEM, USER)
 }

@@ -1,7 +1,7 @@
 //! Configuration: control tables and settings compiled to an immutable snapshot with a content hash.
 //!
-//! Compiling never fails. A row that cannot be compiled is left out and becomes an [`Issue`]; only a policy row that
-//! cannot be compiled stops turns, because leaving it out would let through what it blocks. (`decisions.md` 3)
+//! Compiling never fails. A row that cannot be compiled is skipped and becomes an [`Issue`]; only an invalid policy row stops
+//! turns, because skipping it would let through what it blocks. (docs/decisions/README.md#3)
 
 mod acts;
 mod age;
@@ -83,63 +83,63 @@ use serde_json::{Value, json};
 use crate::json::canon;
 use crate::turn::ProgramRef;
 
-/// An immutable compiled snapshot.
+/// An immutable compiled configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
-    /// `convengine.*` settings; a row of `ce_config` wins over the tree.
+    /// `convengine.*` settings; a row of `ce_config` overrides the settings tree.
     pub settings: Settings,
-    /// Patterns and prompts of the dialogue act.
+    /// Patterns and prompts that classify the dialogue act.
     pub acts: Acts,
-    /// How a model chooses the intent.
+    /// Intents, prompts and thresholds of the intent resolver.
     pub agent: Agent,
     /// Policy rows.
     pub policies: Policies,
     /// Classifier rows of enabled intents.
     pub classifiers: Classifiers,
-    /// What makes a message sensitive.
+    /// Patterns that mark a message as sensitive.
     pub sensitive: SensitivePatterns,
-    /// What may be carried out when the user agrees.
+    /// Actions that run once the user confirms.
     pub pending_actions: PendingActions,
-    /// How the user is asked which pending action is meant.
+    /// Texts of the question that disambiguates pending actions.
     pub question: Question,
-    /// Data to fetch, by scope.
+    /// Containers to fetch, by scope.
     pub containers: Containers,
-    /// Which state may follow which.
+    /// Allowed state transitions.
     pub state_edges: StateEdges,
-    /// Prompts of the summary of a conversation.
+    /// Prompts of the conversation summary.
     pub memory: PromptPair,
     /// Rules by phase and scope.
     pub rules: Rules,
-    /// Values to collect, by intent and state.
+    /// Output schemas of the values to collect, by intent and state.
     pub schemas: Schemas,
-    /// Templates of prompts.
+    /// Prompt templates by intent and state.
     pub prompts: PromptTemplates,
     /// Responses by intent.
     pub responses: Responses,
-    /// Tasks around steps, container data and answers.
+    /// Tasks hooked into steps, container data and responses.
     pub tasks: PlacedTasks,
-    /// Who carries out tasks that the host does not.
+    /// Executors of tasks that the host does not run itself.
     pub bindings: Bindings,
     /// Extensions by name.
     pub extensions: Extensions,
     /// Tools by scope and code.
     pub tools: Tools,
-    /// Requests for tools that the configuration makes.
+    /// Tool requests made by the configuration.
     pub tool_rows: ToolRows,
-    /// Prompts that have a failed query mended.
+    /// Prompts of the model that repairs failed SQL queries.
     pub sql_repair: PromptPair,
-    /// Prompts of the planner by scope.
+    /// Planner prompts by scope.
     pub planners: Planners,
     /// Progress messages by determinant.
     pub verbose: VerboseRows,
-    /// The flow document, when that is what runs.
+    /// The flow document, when the program is a flow.
     pub flow: Option<Arc<flow::Flow>>,
     hash: String,
     source: Value,
 }
 
 impl Config {
-    /// Compiles control tables and a settings tree (what stands under `convengine`).
+    /// Compiles control tables and a settings tree (the value under `convengine`).
     pub fn compile(tables: &Tables, tree: &Value) -> (Config, Vec<Issue>) {
         let mut issues = Vec::new();
         let tree = settings::normalise(tree);
@@ -185,14 +185,14 @@ impl Config {
     /// Compiles a flow document.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The first issue that makes the document unreadable.
     pub fn of_flow(document: &Value) -> Result<Config, String> {
         let flow = flow::Flow::compile(document)?;
         let hash = flow::snapshot(document).trim_start_matches("sha256:").to_owned();
         Ok(Config { hash, source: json!({"flow": document}), flow: Some(Arc::new(flow)), ..Config::default() })
     }
 
-    /// Compiles a stored snapshot again.
+    /// Recompiles a stored snapshot.
     pub fn from_source(source: &Value) -> (Config, Vec<Issue>) {
         #[cfg(feature = "flow")]
         if let Some(Ok(config)) = source.get("flow").map(Config::of_flow) {
@@ -212,17 +212,17 @@ impl Config {
         &self.hash
     }
 
-    /// The rows and settings that this snapshot was compiled from: what replay needs to make it again.
+    /// The rows and settings that this snapshot was compiled from; replay recompiles it from them.
     pub fn source(&self) -> &Value {
         &self.source
     }
 
-    /// What a user's message runs.
+    /// The program that a user message runs.
     pub fn program(&self) -> ProgramRef {
         if self.flow.is_some() { ProgramRef::Flow } else { self.settings.profile.program }
     }
 
-    /// Why no turn can run, when a policy row cannot be compiled.
+    /// Why no turn can run: the path and reason of an invalid policy row.
     pub fn policy_unavailable(&self) -> Option<&str> {
         self.policies.unavailable.as_deref()
     }

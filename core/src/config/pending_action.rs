@@ -1,4 +1,4 @@
-//! `ce_pending_action`: what may be carried out when the user agrees.
+//! `ce_pending_action`: actions that run once the user confirms.
 
 use super::by_scope::ByScope;
 use super::issue::Issue;
@@ -19,7 +19,7 @@ pub struct PendingAction {
     pub description: Option<String>,
     /// `bean:methods`, as the row spells them.
     pub reference: String,
-    /// The task that carries it out.
+    /// The task that runs the action.
     pub task: TaskName,
     /// Lower comes first; null is last.
     pub priority: i64,
@@ -41,21 +41,21 @@ impl PendingActions {
         actions
     }
 
-    /// The actions of an intent and a state, those of any included: by priority, then by id.
+    /// Returns the actions that apply to an intent and a state, by priority, then by id.
     pub fn eligible(&self, intent: &str, state: &str) -> Vec<&PendingAction> {
         let mut found: Vec<&PendingAction> = self.0.fitting(intent, state).collect();
         found.sort_by_key(|it| (it.priority, it.id));
         found
     }
 
-    /// The rows that are for another intent or state.
+    /// Returns the rows of other scopes as candidates.
     pub fn outside(&self, intent: &str, state: &str) -> Vec<Considered> {
         self.0.outside(intent, state, PendingAction::considered)
     }
 }
 
 impl PendingAction {
-    /// The row, as somebody who looks at a decision sees it.
+    /// The row as a candidate of an explanation.
     pub fn considered(&self, fate: Fate) -> Considered {
         Considered::row("ce_pending_action", self.id, self.key.as_ref().unwrap_or(&self.reference), fate)
     }
@@ -65,7 +65,7 @@ fn compile(row: &Row<'_>) -> Result<PendingAction, Issue> {
     let part = |column: &str| row.code(column).ok_or_else(|| row.error(column, "is blank", "it names a bean and its methods"));
     let reference = format!("{}:{}", part("bean_name")?, part("method_names")?);
     let Some(task) = TaskName::parse(&reference) else {
-        return Err(row.error("method_names", "names no method", "it names a method, or several with commas between"));
+        return Err(row.error("method_names", "names no method", "it names a method, or several separated by commas"));
     };
     Ok(PendingAction {
         id: row.id(),

@@ -1,4 +1,4 @@
-//! `ce_mcp_planner`: prompts of the planner by scope; `ce_config` and built-in ones where no row fits. (`spec/mcp-and-semantic.md` 2.4)
+//! `ce_mcp_planner`: planner prompts by scope, with `ce_config` and built-in prompts as the fallback. (docs/spec/tools.md#2.4)
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use super::scope::{ANY, Scopes, around};
 use super::tables::{ConfigRows, Tables};
 use crate::text::template::Template;
 
-/// A planner's prompts.
+/// The prompts of a planner.
 #[derive(Debug, Clone, Default)]
 pub struct Planner {
     /// System and user prompt.
     pub prompts: PromptPair,
-    /// Where they come from, for the audit.
+    /// Their origin, for the audit.
     pub source: String,
-    /// Codes of tools that the prompts name between back-ticks, in lower case.
+    /// Tool codes that the prompts mention in backticks, in lower case.
     pub named: BTreeSet<String>,
 }
 
@@ -43,7 +43,7 @@ impl Planners {
         Planners { rows: planners, otherwise: Planner::new(prompts, "ce_config(SYSTEM_PROMPT,USER_PROMPT)".to_owned()) }
     }
 
-    /// The planner for an intent and a state: of the narrowest scope the row with the highest id, else the one without a row.
+    /// Returns the planner for an intent and a state: the row with the highest id in the narrowest scope, else the fallback.
     pub fn select(&self, intent: &str, state: &str) -> &Planner {
         let last = |(intent, state)| self.rows.at(intent, state).last();
         around(intent, state).into_iter().find_map(last).unwrap_or(&self.otherwise)
@@ -60,7 +60,7 @@ impl Planner {
     }
 }
 
-/// Words between back-ticks that look like a tool's code: they have a dot.
+/// Words in backticks that look like tool codes because they contain a dot.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     let code = |it: &&str| it.contains('.') && it.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
     text.split('`').skip(1).filter(code)

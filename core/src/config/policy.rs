@@ -1,4 +1,4 @@
-//! `ce_policy`: what must not be processed. (`decisions.md` 9, policy rows)
+//! `ce_policy`: rules that block messages. (docs/decisions/README.md#9)
 
 use super::issue::Issue;
 use super::matcher::TextMatcher;
@@ -16,21 +16,21 @@ pub struct Policy {
     pub id: i64,
     /// `rule_type` as stored.
     pub rule_type: String,
-    /// `pattern` as stored; of an LLM row, the question.
+    /// `pattern` as stored; for an LLM row, the question for the model.
     pub pattern: String,
-    /// What the user gets, verbatim.
+    /// The reply to a blocked message, verbatim.
     pub response_text: String,
 }
 
 /// All policy rows, pattern rows before LLM rows, each by priority.
 #[derive(Debug, Clone, Default)]
 pub struct Policies {
-    /// Decided without a model.
+    /// Evaluated without a model.
     patterns: Vec<(TextMatcher, Policy)>,
     index: MatcherSet,
-    /// Decided by a model, asked only when no pattern row blocks.
+    /// LLM rows; the model is called only when no pattern row blocks.
     pub questions: Vec<Policy>,
-    /// Why no turn may run: a row that cannot be compiled.
+    /// Why no turn may run: the path and reason of an invalid row.
     pub unavailable: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl Policies {
                 Ok((None, policy)) => policies.questions.push(policy),
                 Err((column, reason)) => {
                     policies.unavailable.get_or_insert(format!("{}: {reason}", row.path(column)));
-                    issues.push(Issue::error(row.path(column), reason, "no turn is answered until it is corrected or the row is disabled"));
+                    issues.push(Issue::error(row.path(column), reason, "no turn runs until the row is corrected or disabled"));
                 }
             }
         }
@@ -52,10 +52,10 @@ impl Policies {
         policies
     }
 
-    /// The first pattern row that forbids a text.
+    /// Returns the first pattern row that blocks a text.
     ///
     /// # Errors
-    /// [`StepLimit`] when a row before it cannot be decided.
+    /// [`StepLimit`] when an earlier row exceeds its step limit.
     pub fn forbidding(&self, text: &str) -> Result<Option<&Policy>, StepLimit> {
         let lower = text.to_lowercase();
         for (matcher, policy) in self.index.candidates(text, &lower).into_iter().filter_map(|it| self.patterns.get(it)) {
@@ -66,7 +66,7 @@ impl Policies {
         Ok(None)
     }
 
-    /// What becomes of each pattern row on a text, and of the rows that ask a model until one is asked.
+    /// Returns the verdict on each pattern row for a text; LLM rows are listed as not reached.
     pub fn considered(&self, text: &str) -> Vec<Considered> {
         let mut rows: Vec<Considered> = Vec::new();
         for (matcher, policy) in &self.patterns {

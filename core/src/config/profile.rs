@@ -1,6 +1,6 @@
-//! Profiles: which steps run, in which order, and what else sets them apart. (`decisions.md` 2, `spec/pipeline.md` 3)
+//! Pipeline profiles: which steps run, in which order, and how profiles differ. (docs/decisions/README.md#2, docs/spec/pipeline.md#3)
 //!
-//! A profile is data. Whoever does something in two ways asks for the flag, never for the profile.
+//! A profile is data: code that varies between profiles reads a flag and never compares profiles.
 
 use super::issue::Issue;
 use super::rule::Phase;
@@ -8,42 +8,42 @@ use super::step::Step;
 use super::tables::Tables;
 use crate::turn::ProgramRef;
 
-/// Who chooses the intent when wording and model both can.
+/// The order in which classifiers and the model choose the intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arbitration {
-    /// The wording, with the state of its row; a model is asked only where no row fits.
+    /// Classifiers, which also set the state; the model is called only when no row matches.
     ClassifierFirst,
-    /// A model, which is always asked. Where it names no intent, or fails, the wording gives the intent and no state.
+    /// The model, on every message. When it names no intent or fails, classifiers set the intent and no state.
     AgentFirst,
 }
 
 /// A pipeline as data.
 #[derive(Debug)]
 pub struct Profile {
-    /// The spelling in settings.
+    /// The name in settings.
     pub name: &'static str,
-    /// What a turn's input and its journal call it.
+    /// The program recorded in turn inputs and journals.
     pub program: ProgramRef,
     /// The steps in order.
     pub order: &'static [Step],
-    /// The moments at which rules run.
+    /// The phases at which rules run.
     pub rule_phases: &'static [Phase],
-    /// Who chooses the intent.
+    /// How the intent is chosen.
     pub arbitration: Arbitration,
-    /// Whether the texts of EXACT responses are shown as they stand, and are no templates.
+    /// Whether texts of EXACT responses are literal, not templates.
     pub plain_texts: bool,
-    /// Whether values that were just collected drop what tools found, because tools come after them.
+    /// Whether newly collected values clear earlier tool results, because tools run later in the turn.
     pub drops_findings: bool,
-    /// Whether rows of `ce_verbose` speak.
+    /// Whether rows of `ce_verbose` publish progress messages.
     pub verbose: bool,
-    /// Turns of history, unless the settings say otherwise.
+    /// The default of `flow.conversation-history.max-turns`.
     pub history_max_turns: usize,
 }
 
-/// The spelling of each profile in settings.
+/// All profiles by name.
 pub(super) const PROFILES: [(&str, &Profile); 2] = [(V1.name, &V1), (V2.name, &V2)];
 
-/// Version 2. Policy stands before anything that may call a model. `CacheInspectAudit` runs only when the settings ask for it.
+/// Version 2. Policy enforcement precedes every step that may call a model. `CacheInspectAudit` runs only when enabled.
 pub const V2: Profile = Profile {
     name: "v2",
     program: ProgramRef::PipelineV2,
@@ -94,7 +94,7 @@ pub const V2: Profile = Profile {
     history_max_turns: 20,
 };
 
-/// Version 1: one turn is a message, its intent, its values and an answer; nothing waits for a yes.
+/// Version 1: a turn is a message, its intent, its values and a response; nothing waits for a confirmation.
 pub const V1: Profile = Profile {
     name: "v1",
     program: ProgramRef::PipelineV1,
@@ -124,7 +124,7 @@ pub const V1: Profile = Profile {
     history_max_turns: 10,
 };
 
-/// Settings that only one step reads.
+/// Setting groups read by a single step.
 const SETTINGS: [(&str, Step); 10] = [
     ("flow.dialogue-act", Step::DialogueAct),
     ("flow.query-rewrite", Step::DialogueAct),
@@ -138,52 +138,52 @@ const SETTINGS: [(&str, Step); 10] = [
     ("audit.cache-inspector", Step::CacheInspectAudit),
 ];
 
-/// Tables that only one step reads.
+/// Tables read by a single step.
 const TABLES: [(&str, Step); 3] =
     [("ce_pending_action", Step::PendingAction), ("ce_tool", Step::ToolOrchestration), ("ce_state_graph", Step::StateGraph)];
 
-/// Beginnings of parameters that one step writes anew at every turn; what an earlier turn left of them says nothing of this one.
+/// Prefixes of parameters that one step rewrites at every turn; without that step their stored values are stale.
 const PARAMS: [(&str, Step); 2] = [("dialogue_act", Step::DialogueAct), ("memory_", Step::Memory)];
 
 impl Profile {
-    /// Whether it has a step.
+    /// Whether it includes a step.
     pub fn runs(&self, step: Step) -> bool {
         self.order.contains(&step)
     }
 
-    /// Whether it runs rules at a moment.
+    /// Whether it runs rules at a phase.
     pub fn has_phase(&self, phase: Phase) -> bool {
         self.rule_phases.contains(&phase)
     }
 
-    /// Settings that no step of it reads.
+    /// Setting groups that none of its steps reads.
     pub(super) fn unread_settings(&self) -> impl Iterator<Item = &'static str> {
         SETTINGS.iter().filter(|it| !self.runs(it.1)).map(|it| it.0)
     }
 
-    /// Whether no step of it writes a parameter that another profile may have left.
+    /// Whether a parameter belongs to a step it lacks, so that a stored value comes from another profile.
     pub fn is_stale(&self, param: &str) -> bool {
         PARAMS.iter().any(|it| param.starts_with(it.0) && !self.runs(it.1))
     }
 
-    /// Tables that nothing in it reads.
+    /// Tables that none of its steps reads.
     pub(crate) fn unread_tables(&self) -> impl Iterator<Item = &'static str> {
         let verbose = (!self.verbose).then_some("ce_verbose");
         TABLES.iter().filter(|it| !self.runs(it.1)).map(|it| it.0).chain(verbose)
     }
 
-    /// What to do about something that it does not read.
+    /// The hint for configuration that it does not read.
     pub(super) fn hint(&self, remove: &str) -> String {
-        format!("{remove}, or choose another convengine.pipeline.profile than {}", self.name)
+        format!("{remove}, or choose a convengine.pipeline.profile other than '{}'", self.name)
     }
 
-    /// Takes the tables away that nothing reads, and says so of those that have rows.
+    /// Removes the tables that it does not read, with a warning for those that have enabled rows.
     pub(super) fn leave_out(&self, tables: &mut Tables, issues: &mut Vec<Issue>) {
         for table in self.unread_tables() {
             let rows = tables.enabled(table).len();
             tables.0.remove(table);
             if rows > 0 {
-                let reason = format!("the profile {} reads none of its rows ({rows} enabled)", self.name);
+                let reason = format!("the profile '{}' does not read this table ({rows} enabled)", self.name);
                 issues.push(Issue::warning(table, reason, self.hint("disable them")));
             }
         }
@@ -197,13 +197,13 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// A step stands after everything that it builds on, and no step stands twice.
+    /// Each step comes after all of its prerequisites, and no step occurs twice.
     #[test]
     fn the_order_keeps_what_the_steps_demand() {
         for (name, profile) in PROFILES {
             let position = |step: Step| profile.order.iter().position(|it| *it == step);
             for (index, step) in profile.order.iter().enumerate() {
-                assert_eq!(position(*step), Some(index), "{name}: {} stands twice", step.name());
+                assert_eq!(position(*step), Some(index), "{name}: {} occurs twice", step.name());
                 for before in step.after() {
                     assert!(position(*before).is_none_or(|it| it < index), "{name}: {} comes before {}", step.name(), before.name());
                 }
@@ -253,20 +253,20 @@ mod tests {
             "ce_rule": [rule(1, "PIPELINE_RULES"), rule(2, "POST_AGENT_MCP"), rule(3, "AGENT_POST_INTENT")],
             "ce_response": [response(1, "You said {{userText}}."), response(2, "{ plain }")],
         });
-        let (_, told) = compile(&tables, &json!({"pipeline": {"profile": "v1"}, "flow": {"guardrail": {"enabled": true}}}));
+        let (_, lines) = compile(&tables, &json!({"pipeline": {"profile": "v1"}, "flow": {"guardrail": {"enabled": true}}}));
         assert_eq!(
-            told,
+            lines,
             [
-                "convengine.flow.guardrail.enabled: has no effect: the profile v1 has no step that reads it",
-                "ce_verbose: the profile v1 reads none of its rows (2 enabled)",
-                "ce_rule[2].phase: the rule never runs: the profile v1 has no such phase",
-                "ce_response[1].exact_text: the profile v1 shows the text as it stands and fills in no values",
+                "convengine.flow.guardrail.enabled: has no effect: no step of the profile 'v1' reads it",
+                "ce_verbose: the profile 'v1' does not read this table (2 enabled)",
+                "ce_rule[2].phase: the rule never runs: the profile 'v1' has no such phase",
+                "ce_response[1].exact_text: the profile 'v1' shows the text verbatim, without filling in values",
             ]
         );
         assert_eq!(compile(&tables, &json!({"flow": {"guardrail": {"enabled": true}}})).1, [""; 0]);
         let tables = json!({"ce_pending_action": [row("pending_action_id")], "ce_tool": [row("tool_id")]});
-        let (config, told) = compile(&tables, &json!({"pipeline": {"profile": "v1"}}));
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert_eq!(config.hash(), compile(&json!({}), &json!({"pipeline": {"profile": "v1"}})).0.hash(), "nothing of them is left");
+        let (config, lines) = compile(&tables, &json!({"pipeline": {"profile": "v1"}}));
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(config.hash(), compile(&json!({}), &json!({"pipeline": {"profile": "v1"}})).0.hash(), "their rows are removed");
     }
 }

@@ -1,4 +1,4 @@
-//! `ce_prompt_template`: prompts of extraction and answers, and what the user may do at a point of the conversation.
+//! `ce_prompt_template`: prompts for extraction and responses, and which interactions a scope allows.
 
 use serde_json::Value;
 
@@ -10,10 +10,10 @@ use super::tables::Tables;
 use crate::text::template::Template;
 use crate::turn::{Considered, Fate};
 
-/// The format of templates that extract values.
+/// The format of extraction templates.
 pub const SCHEMA_JSON: &str = "SCHEMA_JSON";
 
-/// Modes of interaction that are known.
+/// Known interaction modes.
 const MODES: [&str; 11] =
     ["NORMAL", "IDLE", "COLLECT", "CONFIRM", "PROCESSING", "FINAL", "ERROR", "DISAMBIGUATE", "FOLLOW_UP", "PENDING_ACTION", "REVIEW"];
 
@@ -30,14 +30,14 @@ pub struct PromptTemplate {
     pub system: Template,
     /// User prompt.
     pub user: Template,
-    /// What the user may do; absent when the row says nothing of it.
+    /// What the user may do; `None` when the row does not define it.
     pub interaction: Option<InteractionTerms>,
     format: String,
-    /// Of two rows the one with the larger value is newer.
+    /// Orders rows by age: the larger value is the newer row.
     newness: (i64, i64),
 }
 
-/// What the user may do at a point of the conversation. (`spec/pipeline.md` 2.9 step 4)
+/// What the user may do in a scope. (docs/spec/pipeline.md#2.9, step 4)
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InteractionTerms {
     mode: String,
@@ -55,12 +55,12 @@ impl InteractionTerms {
         self.allows("edit", &["CONFIRM", "REVIEW"])
     }
 
-    /// Whether the user may have the last thing tried again.
+    /// Whether the user may retry the last action.
     pub fn may_retry(&self) -> bool {
         self.allows("retry", &["ERROR", "PROCESSING"])
     }
 
-    /// The contract's list decides where there is one, else the mode.
+    /// The list of the contract decides if there is one, else the mode.
     fn allows(&self, what: &str, modes: &[&str]) -> bool {
         let listed = |list: &Vec<String>| list.iter().any(|it| it.trim().eq_ignore_ascii_case(what));
         self.allows.as_ref().map_or_else(|| modes.contains(&self.mode.as_str()), listed)
@@ -89,18 +89,18 @@ impl PromptTemplates {
         templates
     }
 
-    /// The newest template that extracts values for an intent in a state, else in any state.
+    /// Returns the newest extraction template of an intent in a state, else in any state.
     pub fn extraction(&self, intent: &str, state: &str) -> Option<&PromptTemplate> {
         let newest = |state: &str| self.of_format(SCHEMA_JSON, intent, state).max_by_key(|it| it.newness);
         newest(state).or_else(|| newest(ANY))
     }
 
-    /// The template of an answer in a format: of the intent, else of any intent; the state's own before that of any state.
+    /// Returns the response template of a format in the narrowest scope.
     pub fn answer(&self, format: &str, intent: &str, state: &str) -> Option<&PromptTemplate> {
         around(intent, state).into_iter().find_map(|(intent, state)| self.of_format(format, intent, state).next())
     }
 
-    /// What the user may do in an intent and a state: the closest row that says something of it, the newest of several.
+    /// Returns what the user may do in an intent and a state: the newest row that defines it in the narrowest scope.
     pub fn interaction(&self, intent: &str, state: &str) -> Option<&InteractionTerms> {
         if intent.trim().is_empty() || state.trim().is_empty() {
             return None;
@@ -109,7 +109,7 @@ impl PromptTemplates {
         around(intent, state).into_iter().find_map(newest).and_then(|it| it.interaction.as_ref())
     }
 
-    /// What becomes of each row that could be the template of a format for an intent and a state; `chosen` is the one that was taken.
+    /// Returns the verdict on each row as the template of a format for an intent and a state; `chosen` is the id of the selected row.
     pub fn considered(&self, format: &str, intent: &str, state: &str, chosen: Option<i64>) -> Vec<Considered> {
         let judge = |(scope, it): ((&str, &str), &PromptTemplate)| match apart(scope, intent, state) {
             _ if it.format != format => it.considered(Fate::NotMatched).because(format!("it is of the format {}", it.format)),
@@ -129,7 +129,7 @@ impl PromptTemplates {
 }
 
 fn compile(row: &Row<'_>) -> Result<PromptTemplate, Issue> {
-    // Older databases call the column response_type. (`decisions.md` 9, spellings)
+    // Older databases call the column response_type. (docs/decisions/README.md#9)
     let Some(format) = row.code("output_format").or_else(|| row.code("response_type")) else {
         return Err(row.error("output_format", "is blank", "it names a format, such as TEXT, JSON or SCHEMA_JSON"));
     };
@@ -149,7 +149,7 @@ fn compile(row: &Row<'_>) -> Result<PromptTemplate, Issue> {
     })
 }
 
-/// A row speaks of the interaction when its mode is known or its contract is JSON.
+/// A row defines the interaction when its mode is known or its contract is JSON.
 fn interaction(row: &Row<'_>) -> Option<InteractionTerms> {
     let mode = row.code("interaction_mode").map(|it| upper(&it)).filter(|it| MODES.contains(&it.as_str()));
     let contract = row.text("interaction_contract").and_then(|it| serde_json::from_str::<Value>(&it).ok());

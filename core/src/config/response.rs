@@ -1,4 +1,4 @@
-//! `ce_response`: what is answered, by intent and state. (`spec/data-and-api.md` 5.1)
+//! `ce_response`: responses by intent and state. (docs/spec/data-and-api.md#5.1)
 
 use serde_json::Value;
 
@@ -11,13 +11,13 @@ use super::tables::Tables;
 use crate::text::template::Template;
 use crate::turn::{Considered, Fate};
 
-/// What a row of the state itself has over its priority.
+/// Subtracted from the priority of a row of the state itself.
 const OWN_STATE: i64 = 1000;
 
-/// What a row of any state has over its priority.
+/// Subtracted from the priority of a row of any state.
 const ANY_STATE: i64 = 10;
 
-/// The form of a response.
+/// The output format of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputFormat {
     /// Text to show.
@@ -27,7 +27,7 @@ pub enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// The spelling in tables and audits.
+    /// The name in tables and audits.
     pub fn name(self) -> &'static str {
         match self {
             OutputFormat::Text => "TEXT",
@@ -36,14 +36,14 @@ impl OutputFormat {
     }
 }
 
-/// How an answer comes about.
+/// How a response is produced.
 #[derive(Debug, Clone)]
 pub enum Making {
-    /// A text of the row.
+    /// From the text of the row.
     Exact(Template),
-    /// A model makes it from a template of the same format.
+    /// By a model, from a prompt template of the same format.
     Derived {
-        /// `derivation_hint`, appended to the prompt as it stands.
+        /// `derivation_hint`, appended verbatim to the prompt.
         hint: String,
         /// `json_schema`.
         schema: Option<Value>,
@@ -59,17 +59,17 @@ pub struct Response {
     pub intent: String,
     /// The state, in upper case.
     pub state: String,
-    /// The form.
+    /// The output format.
     pub format: OutputFormat,
     /// `output_format` as stored.
     pub format_name: String,
     /// `response_type` as stored.
     pub type_name: String,
-    /// How the answer comes about.
+    /// How the response is produced.
     pub making: Making,
-    /// Lower wins; null is last.
+    /// The lowest wins; null is last.
     pub priority: i64,
-    /// Of equals, the first in the table wins.
+    /// Breaks ties: the first in the table wins.
     position: usize,
 }
 
@@ -89,7 +89,7 @@ impl Responses {
         responses
     }
 
-    /// The row for an intent and a state: of its own intent, else of intent `ANY`; the best score wins, then the first.
+    /// Returns the response for an intent and a state: a row of the intent, else of `ANY`; the best score wins, then the first.
     pub fn select(&self, intent: &str, state: &str) -> Option<&Response> {
         self.best(intent, state).or_else(|| self.best(ANY, state))
     }
@@ -100,7 +100,7 @@ impl Responses {
         own.chain(any).min_by_key(|(closeness, it)| it.rank(*closeness)).map(|it| it.1)
     }
 
-    /// What becomes of each row for an intent and a state: the one that is chosen, those that lose by their score, and the others.
+    /// Returns the verdict on each row for an intent and a state: the selected row, those that lose by score, then the others.
     pub fn considered(&self, intent: &str, state: &str) -> Vec<Considered> {
         let chosen = self.select(intent, state);
         let mut fitting: Vec<(i64, &Response)> = self
@@ -109,7 +109,7 @@ impl Responses {
             .filter(|it| apart(it.0, intent, state).is_none())
             .map(|((_, own), it)| (if same_code(own, state) { OWN_STATE } else { ANY_STATE }, it))
             .collect();
-        // The chosen one first, then those that it could have been compared with.
+        // The selected row first, then the rows it competed with.
         let other_intent = |it: &Response| chosen.is_some_and(|chosen| chosen.intent != it.intent);
         fitting.sort_by_key(|(closeness, it)| (other_intent(it), it.rank(*closeness)));
         let best = fitting.first().map(|(closeness, it)| it.rank(*closeness));
@@ -119,7 +119,7 @@ impl Responses {
             let (fate, reason) = match best {
                 Some((_, first)) if first == position => (Fate::Won, formula),
                 Some(_) if other_intent(it) => (Fate::Lost, "it would win only without a row of the intent itself".to_owned()),
-                // Of equals, the first in the table wins.
+                // On a tie, the first in the table wins.
                 Some((best, first)) => {
                     let winning = best.saturating_add(closeness).saturating_sub(i64::from(position > first));
                     (Fate::Lost, format!("{formula}, and the lowest wins: priority {winning} would"))
@@ -133,7 +133,7 @@ impl Responses {
 }
 
 impl Response {
-    /// The lowest is chosen: by score, then by the place in the table.
+    /// The sort key, of which the lowest wins: score, then table position.
     fn rank(&self, closeness: i64) -> (i64, usize) {
         (self.priority.saturating_sub(closeness), self.position)
     }
@@ -170,7 +170,7 @@ fn compile(row: &Row<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<
 fn making(row: &Row<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<Making, Issue> {
     let response_type = row.code("response_type").unwrap_or_default();
     match upper(&response_type).as_str() {
-        // TEXT is how older databases spell EXACT. (`decisions.md` 9, spellings)
+        // Older databases spell EXACT as TEXT. (docs/decisions/README.md#9)
         "EXACT" | "TEXT" if profile.plain_texts => Ok(Making::Exact(plain(row, profile, issues))),
         "EXACT" | "TEXT" => {
             let text = Template::compile(&row.text("exact_text").unwrap_or_default());
@@ -179,19 +179,19 @@ fn making(row: &Row<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<M
         "DERIVED" => {
             let schema = row.text("json_schema").filter(|it| !it.trim().is_empty());
             let schema = schema.map(|it| serde_json::from_str(&it)).transpose();
-            let bad = |it: serde_json::Error| row.error("json_schema", format!("is not JSON: {it}"), "the schema is corrected");
-            Ok(Making::Derived { hint: row.text("derivation_hint").unwrap_or_default(), schema: schema.map_err(bad)? })
+            let invalid = |it: serde_json::Error| row.error("json_schema", format!("is not JSON: {it}"), "the schema is corrected");
+            Ok(Making::Derived { hint: row.text("derivation_hint").unwrap_or_default(), schema: schema.map_err(invalid)? })
         }
         _ => Err(row.error("response_type", format!("'{response_type}' is not EXACT or DERIVED"), "the type is one of these")),
     }
 }
 
-/// A text that is shown as it stands. One that reads like a template was probably meant as one.
+/// A literal text, with a warning when it looks like a template.
 fn plain(row: &Row<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Template {
     let text = row.text("exact_text").unwrap_or_default();
     if Template::compile(&text).is_ok_and(|it| it.literal().is_none()) {
-        let reason = format!("the profile {} shows the text as it stands and fills in no values", profile.name);
-        issues.push(Issue::warning(row.path("exact_text"), reason, profile.hint("let a model make the answer (DERIVED)")));
+        let reason = format!("the profile '{}' shows the text verbatim, without filling in values", profile.name);
+        issues.push(Issue::warning(row.path("exact_text"), reason, profile.hint("let a model write the response (DERIVED)")));
     }
     Template::plain(&text)
 }

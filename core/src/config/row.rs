@@ -1,4 +1,4 @@
-//! One row of a control table, as the database or a pack holds it.
+//! A row of a control table, as stored in the database or a pack.
 
 use serde_json::Value;
 
@@ -6,24 +6,24 @@ use super::issue::Issue;
 use super::scope::{ANY, upper};
 use crate::turn::Map;
 
-/// A row with the names that its issues need.
+/// A row with its table, key column and position, for issue paths.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row<'r> {
     table: &'static str,
     key: &'static str,
-    /// Position in the table, from 1: names a row that a pack gave no id.
+    /// Position in the table, from 1; identifies a row without an id.
     position: usize,
     map: &'r Map,
 }
 
-/// Rows by priority, those without one last; of equals the lower id comes first.
+/// Sorts rows by priority, then by id; rows without a priority come last.
 pub(crate) fn by_priority(mut rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
     rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
     rows
 }
 
 impl<'r> Row<'r> {
-    /// Names a row for its issues.
+    /// Wraps a row with what its issue paths need.
     pub fn new(table: &'static str, key: &'static str, position: usize, map: &'r Map) -> Self {
         Row { table, key, position, map }
     }
@@ -33,12 +33,12 @@ impl<'r> Row<'r> {
         self.position
     }
 
-    /// The numeric id; rows without one are numbered by position, as the database would.
+    /// The numeric id; a row without one is numbered by position, as the database would.
     pub fn id(&self) -> i64 {
         self.integer(self.key).or_else(|| i64::try_from(self.position).ok()).unwrap_or_default()
     }
 
-    /// A text column; nothing for null.
+    /// A text column; `None` for null.
     pub fn text(&self, column: &str) -> Option<String> {
         match self.map.get(column)? {
             Value::Null => None,
@@ -47,29 +47,29 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// A text column without white space around it; nothing for null and blank.
+    /// A trimmed text column; `None` for null and blank.
     pub fn code(&self, column: &str) -> Option<String> {
         self.text(column).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty())
     }
 
-    /// A text column in upper case; ANY for null and blank.
+    /// A trimmed text column in upper case; `ANY` for null and blank.
     pub fn code_or_any(&self, column: &str) -> String {
         self.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it))
     }
 
-    /// A number column; nothing for null and for text that is no number.
+    /// An integer column; `None` for null and for text that is not an integer.
     pub fn integer(&self, column: &str) -> Option<i64> {
         let value = self.map.get(column)?;
         let whole = |it: f64| (it.fract() == 0.0 && it.abs() < 9e15).then(|| format!("{it:.0}").parse().ok()).flatten();
         value.as_i64().or_else(|| whole(value.as_f64()?)).or_else(|| value.as_str()?.trim().parse().ok())
     }
 
-    /// Whether the row is on; null is the column's default, on.
+    /// Whether the row is enabled; null counts as enabled.
     pub fn enabled(&self) -> bool {
         self.flag("enabled")
     }
 
-    /// A column of yes and no; null is yes.
+    /// A boolean column; null is true.
     pub fn flag(&self, column: &str) -> bool {
         match self.map.get(column) {
             None | Some(Value::Null) => true,
@@ -80,15 +80,15 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// The path of a column in issues.
+    /// The issue path of a column.
     pub fn path(&self, column: &str) -> String {
         let id = self.text(self.key).unwrap_or_else(|| self.position.to_string());
         format!("{}[{id}].{column}", self.table)
     }
 
-    /// An error at a column.
+    /// Creates an error at a column; `hint` completes "the row is skipped until ...".
     pub fn error(&self, column: &str, reason: impl Into<String>, hint: &str) -> Issue {
-        Issue::error(self.path(column), reason, format!("the row is left out until {hint}"))
+        Issue::error(self.path(column), reason, format!("the row is skipped until {hint}"))
     }
 
     /// The name of the table.

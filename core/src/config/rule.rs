@@ -1,4 +1,4 @@
-//! `ce_rule`: conditions and actions by phase and scope. (`spec/data-and-api.md` 6)
+//! `ce_rule`: conditions and actions by phase and scope. (docs/spec/data-and-api.md#6)
 
 mod action;
 
@@ -16,30 +16,30 @@ use crate::turn::{Considered, Fate};
 
 pub use action::{Action, SetDialogueAct};
 
-/// The moment of a turn at which rules run.
+/// The phase of a turn at which rules run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// After the dialogue act is known.
+    /// After the dialogue act is classified.
     PostDialogueAct,
     /// After a classifier chose the intent.
     PostClassifierIntent,
-    /// After the model chose the intent.
+    /// After the intent resolver chose the intent.
     PostAgentIntent,
-    /// After values were extracted.
+    /// After values are extracted.
     PostSchemaExtraction,
-    /// After a tool was asked for directly.
+    /// After a directly requested tool has run.
     PostToolExecution,
-    /// Before the planner.
+    /// Before the planner runs.
     PreAgentMcp,
-    /// After a question was interpreted for the database.
+    /// After a question is interpreted as a database query.
     PostSemanticInterpret,
-    /// After the planner.
+    /// After the planner has run.
     PostAgentMcp,
-    /// Before the response is chosen.
+    /// Before the response is selected.
     PreResponseResolution,
 }
 
-/// Names of phases; the first of each phase is the one that audits show, the others are older spellings.
+/// Names of phases; the first name of each phase is canonical, the others are older spellings.
 const PHASES: [(&str, Phase); 16] = [
     ("POST_DIALOGUE_ACT", Phase::PostDialogueAct),
     ("POST_CLASSIFIER_INTENT", Phase::PostClassifierIntent),
@@ -60,13 +60,13 @@ const PHASES: [(&str, Phase); 16] = [
 ];
 
 impl Phase {
-    /// Reads a name of a phase; a blank one is the column's default.
+    /// Parses the name of a phase; `None` gives the default of the column.
     pub(crate) fn parse(name: Option<&str>) -> Option<Phase> {
         let Some(name) = name else { return Some(Phase::PreResponseResolution) };
         PHASES.iter().find(|it| same_code(it.0, name)).map(|it| it.1)
     }
 
-    /// The spelling in tables and audits.
+    /// The canonical name in tables and audits.
     pub fn name(self) -> &'static str {
         PHASES.iter().find(|it| it.1 == self).map_or("", |it| it.0)
     }
@@ -77,13 +77,13 @@ impl Phase {
 pub enum Condition {
     /// Always.
     Always,
-    /// The trimmed message is this, ignoring case.
+    /// The trimmed message equals this, ignoring case.
     Exact(String),
-    /// The pattern occurs in the message.
+    /// The regular expression matches somewhere in the message.
     Regex(Regex),
-    /// The path holds for the facts of the turn.
+    /// The path is true for the facts of the turn.
     JsonPath(JsonPath),
-    /// The path finds a value in the context.
+    /// The path matches a value of the context.
     ContextJsonPath(JsonPath),
 }
 
@@ -121,7 +121,7 @@ impl Rules {
         for row in rows {
             match compile(&row) {
                 Ok((phase, _)) if !profile.has_phase(phase) => {
-                    let reason = format!("the rule never runs: the profile {} has no such phase", profile.name);
+                    let reason = format!("the rule never runs: the profile '{}' has no such phase", profile.name);
                     issues.push(Issue::warning(row.path("phase"), reason, profile.hint("name another phase")));
                 }
                 Ok((phase, rule)) => rules.0.entry(phase).or_default().add(&row, rule),
@@ -131,19 +131,19 @@ impl Rules {
         rules
     }
 
-    /// The rules of a phase for an intent and a state: the narrower scope first, then by priority.
+    /// Iterates over the rules of a phase that apply to an intent and a state: the narrowest scope first, then by priority.
     pub fn eligible(&self, phase: Phase, intent: &str, state: &str) -> impl Iterator<Item = &Rule> + use<'_> {
         self.0.get(&phase).map(|it| it.fitting(intent, state)).into_iter().flatten()
     }
 
-    /// The rules of a phase that are for another intent or state.
+    /// Returns the rules of a phase in other scopes as candidates.
     pub fn outside(&self, phase: Phase, intent: &str, state: &str) -> Vec<Considered> {
         self.0.get(&phase).map(|it| it.outside(intent, state, Rule::considered)).unwrap_or_default()
     }
 }
 
 impl Rule {
-    /// The rule, as somebody who looks at a decision sees it.
+    /// The rule as a candidate of an explanation.
     pub fn considered(&self, fate: Fate) -> Considered {
         Considered::row("ce_rule", self.id, &self.pattern, fate)
     }
@@ -152,7 +152,7 @@ impl Rule {
 fn compile(row: &Row<'_>) -> Result<(Phase, Rule), Issue> {
     let phase_name = row.code("phase").unwrap_or_else(|| Phase::PreResponseResolution.name().to_owned());
     let Some(phase) = Phase::parse(Some(&phase_name)) else {
-        return Err(row.error("phase", format!("'{phase_name}' is no phase"), "it names one, such as PRE_RESPONSE_RESOLUTION"));
+        return Err(row.error("phase", format!("'{phase_name}' is not a phase"), "it names one, such as PRE_RESPONSE_RESOLUTION"));
     };
     let rule_type = row.code("rule_type").unwrap_or_default();
     let pattern = row.text("match_pattern").unwrap_or_default();
@@ -173,14 +173,14 @@ fn compile(row: &Row<'_>) -> Result<(Phase, Rule), Issue> {
 }
 
 fn condition(row: &Row<'_>, rule_type: &str, pattern: &str) -> Result<Condition, Issue> {
-    let bad = |reason: String| row.error("match_pattern", reason, "the pattern is corrected");
+    let invalid = |reason: String| row.error("match_pattern", reason, "the pattern is corrected");
     match upper(rule_type).as_str() {
-        _ if pattern.trim().is_empty() => Err(bad("is blank".to_owned())),
+        _ if pattern.trim().is_empty() => Err(invalid("is blank".to_owned())),
         "EXACT" if same_code(pattern, ANY) => Ok(Condition::Always),
         "EXACT" => Ok(Condition::Exact(pattern.trim().to_lowercase())),
-        "REGEX" => Regex::new(pattern).map(Condition::Regex).map_err(bad),
-        "JSON_PATH" => JsonPath::compile(pattern).map(Condition::JsonPath).map_err(bad),
-        "CONTEXT_JSON_PATH" => JsonPath::compile(pattern).map(Condition::ContextJsonPath).map_err(bad),
+        "REGEX" => Regex::new(pattern).map(Condition::Regex).map_err(invalid),
+        "JSON_PATH" => JsonPath::compile(pattern).map(Condition::JsonPath).map_err(invalid),
+        "CONTEXT_JSON_PATH" => JsonPath::compile(pattern).map(Condition::ContextJsonPath).map_err(invalid),
         _ => {
             let reason = format!("'{rule_type}' is not EXACT, REGEX, JSON_PATH or CONTEXT_JSON_PATH");
             Err(row.error("rule_type", reason, "the type is one of these"))

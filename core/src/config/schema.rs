@@ -1,4 +1,4 @@
-//! `ce_output_schema`: the values that an intent collects, by intent and state. (`spec/pipeline.md` 2.8)
+//! `ce_output_schema`: the values that an intent collects, by intent and state. (docs/spec/pipeline.md#2.8)
 
 mod definition;
 mod element;
@@ -15,36 +15,36 @@ use super::scope::{ANY, Scopes, upper};
 use super::tables::Tables;
 use crate::turn::Map;
 
-/// The type of schemas whose values are extracted from messages.
+/// The `schema_type` whose values are extracted from messages.
 const SCHEMA_JSON: &str = "SCHEMA_JSON";
 
-/// What a value has to be.
+/// The JSON type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An object.
     Object,
-    /// A list.
+    /// An array.
     Array,
-    /// A text.
+    /// A string.
     Text,
-    /// A number without a fraction.
+    /// An integer.
     Integer,
     /// A number.
     Number,
-    /// True or false.
+    /// A boolean.
     Boolean,
-    /// Null, which only goes along with other kinds: it is never a value that was collected.
+    /// Null, alongside other kinds only: a null is never a collected value.
     Null,
 }
 
-/// What is demanded of a value.
+/// The constraints on a value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shape {
-    /// The kinds that it may be of; empty when any will do.
+    /// The allowed kinds; empty for any.
     pub kinds: Vec<Kind>,
-    /// What may be chosen; empty when nothing is listed.
+    /// The allowed values (`enum`); empty for any.
     pub options: Vec<Value>,
-    /// The least number of items of a list.
+    /// The minimum number of items of an array.
     pub min_items: usize,
     /// The members of an object.
     pub fields: Vec<Field>,
@@ -57,9 +57,9 @@ pub struct Field {
     pub name: String,
     /// Its description.
     pub description: Option<String>,
-    /// Its place among the values that have to be there; absent when it may be left out.
+    /// Its position among the required values; `None` when it is optional.
     pub required: Option<usize>,
-    /// What is demanded of it.
+    /// The constraints on its value.
     pub shape: Shape,
 }
 
@@ -74,15 +74,15 @@ pub struct OutputSchema {
     pub state: String,
     /// `schema_type`, in upper case.
     pub schema_type: String,
-    /// `description`; empty when it has none.
+    /// `description`; empty when null.
     pub description: Arc<str>,
     /// `json_schema`: a JSON object, or the text of an XML-like definition.
     pub definition: Arc<Value>,
-    /// Its values, in their order; a required name that is not declared comes after those that are.
+    /// Its values in order: the declared ones, then required names without a declaration.
     pub fields: Vec<Field>,
-    /// What prompts are told of each value: description, type and what may be chosen.
+    /// Details of each value for prompts: description, type and options.
     pub details: Arc<Map>,
-    /// The names of the values.
+    /// The names of its values.
     pub names: Arc<[String]>,
 }
 
@@ -115,30 +115,30 @@ impl Schemas {
 
     fn add(&mut self, schema: OutputSchema, row: &Row<'_>, issues: &mut Vec<Issue>) {
         if schema.fields.is_empty() {
-            let hint = "nothing can be collected until it has properties";
-            issues.push(Issue::warning(row.path("json_schema"), "names no value", hint));
+            let hint = "no value can be collected until it has properties";
+            issues.push(Issue::warning(row.path("json_schema"), "defines no value", hint));
         }
         let schema = Arc::new(schema);
         self.ids.insert(schema.id, Arc::clone(&schema));
         self.scoped.add(row, schema);
     }
 
-    /// The schema whose values are extracted for an intent in a state, else in any state; the lowest priority, then the first.
+    /// Returns the extraction schema of an intent in a state, else in any state; the lowest priority wins, then the first.
     pub fn for_extraction(&self, intent: &str, state: &str) -> Option<&OutputSchema> {
         self.first(intent, state, OutputSchema::extracts)
     }
 
-    /// The schema of any type for an intent in a state, else in any state.
+    /// Returns the schema of any type for an intent in a state, else in any state.
     pub fn any_type(&self, intent: &str, state: &str) -> Option<&OutputSchema> {
         self.first(intent, state, |_| true)
     }
 
-    /// The schema of an id.
+    /// Returns a schema by id.
     pub fn by_id(&self, id: i64) -> Option<&OutputSchema> {
         self.ids.get(&id).map(Arc::as_ref)
     }
 
-    /// Whether an intent has schemas at all, so that its values are collected by them.
+    /// Whether an intent has any schema.
     pub fn has_intent(&self, intent: &str) -> bool {
         self.scoped.has_intent(intent)
     }
@@ -150,14 +150,14 @@ impl Schemas {
 }
 
 fn compile(row: &Row<'_>) -> Result<OutputSchema, Issue> {
-    let bad = |reason: String| row.error("json_schema", reason, "the definition is corrected");
+    let invalid = |reason: String| row.error("json_schema", reason, "the definition is corrected");
     let text = row.text("json_schema").unwrap_or_default();
     let text = text.trim();
     let (definition, fields, details) = if text.starts_with('<') {
-        let (fields, details) = element::read(text).map_err(bad)?;
+        let (fields, details) = element::read(text).map_err(invalid)?;
         (Value::from(text), fields, details)
     } else {
-        definition::read(text).map_err(bad)?
+        definition::read(text).map_err(invalid)?
     };
     Ok(OutputSchema {
         id: row.id(),
@@ -213,13 +213,13 @@ mod tests {
     fn a_bad_definition_is_left_out() {
         for (text, reason) in [
             ("", "is blank"),
-            ("{", "is no JSON"),
-            ("[]", "is no JSON object"),
+            ("{", "is not JSON"),
+            ("[]", "is not a JSON object"),
             (r#"{"type": "string"}"#, "'type' is not object"),
-            (r#"{"properties": []}"#, "'properties' is no object"),
-            (r#"{"required": "a"}"#, "'required' is no list of names"),
-            (r#"{"required": [1]}"#, "'required' is no list of names"),
-            ("<schema/>", "has no element with a name"),
+            (r#"{"properties": []}"#, "'properties' is not an object"),
+            (r#"{"required": "a"}"#, "'required' is not a list of names"),
+            (r#"{"required": [1]}"#, "'required' is not a list of names"),
+            ("<schema/>", "has no named element"),
             ("<element name='a'", "is not closed"),
         ] {
             let (schemas, issues) = compiled(json!([{"schema_id": 1, "intent_code": "LOAN", "state_code": "ANY", "json_schema": text}]));

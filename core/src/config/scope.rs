@@ -1,4 +1,4 @@
-//! Intent and state codes, and the check that rows name codes that exist. (`spec/data-and-api.md` 1.3, 3.4)
+//! Intent and state codes, and the check that rows name existing codes. (docs/spec/data-and-api.md#1.3, docs/spec/data-and-api.md#3.4)
 
 use std::collections::BTreeSet;
 
@@ -6,29 +6,29 @@ use super::issue::{Issue, Severity};
 use super::row::Row;
 use super::tables::Tables;
 
-/// The code that stands for every intent or state.
+/// The code of any intent or state.
 pub const ANY: &str = "ANY";
 
-/// The code of an intent or state that is not resolved.
+/// The code of an unresolved intent or state.
 pub const UNKNOWN: &str = "UNKNOWN";
 
-/// Whether two codes are the same: case and white space around them do not count.
+/// Whether two codes are equal, ignoring case and surrounding white space.
 pub fn same_code(a: &str, b: &str) -> bool {
     let (a, b) = (a.trim(), b.trim());
     a.eq_ignore_ascii_case(b) || (!a.is_ascii() && upper(a) == upper(b))
 }
 
-/// A code as it stands in an index.
+/// Trims a code and converts it to upper case.
 pub(crate) fn upper(code: &str) -> String {
     code.trim().to_uppercase()
 }
 
-/// The scopes that an intent and a state are in, the narrowest first.
+/// The scopes that contain an intent and a state, narrowest first.
 pub(crate) fn around<'c>(intent: &'c str, state: &'c str) -> [(&'c str, &'c str); 4] {
     [(intent, state), (intent, ANY), (ANY, state), (ANY, ANY)]
 }
 
-/// Why a row of a scope is not for an intent and a state; nothing when it is.
+/// Why a row of a scope does not apply to an intent and a state; `None` when it does.
 pub(crate) fn apart(own: (&str, &str), intent: &str, state: &str) -> Option<String> {
     let differs = |what, own: &str, here: &str| {
         let apart = !same_code(own, ANY) && !same_code(own, here);
@@ -50,14 +50,14 @@ pub(super) struct Scopes {
 }
 
 impl Scopes {
-    /// Reads the intents and the states of rules.
+    /// Collects the enabled intents and the states of rules.
     pub fn of(tables: &Tables) -> Scopes {
         let mut intents = enabled_intents(tables);
         intents.extend([ANY.to_owned(), UNKNOWN.to_owned()]);
         Scopes { intents, states: states(tables) }
     }
 
-    /// The enabled rows of a table whose scope is right; a row of an unknown intent is kept with a warning.
+    /// Returns the enabled rows of a table with a valid scope; a row of an unknown intent is kept with a warning.
     pub fn rows<'t>(&self, tables: &'t Tables, table: &str, issues: &mut Vec<Issue>) -> Vec<Row<'t>> {
         let mut rows = tables.enabled(table);
         rows.retain(|row| {
@@ -80,19 +80,19 @@ fn check_row(row: &Row<'_>, intents: &BTreeSet<String>, states: &BTreeSet<String
         return Some(Issue::error(
             row.path("intent_code"),
             "is blank",
-            "the row is left out until it names an intent of ce_intent, UNKNOWN or ANY",
+            "the row is skipped until it names an intent of ce_intent, UNKNOWN or ANY",
         ));
     };
     let Some(state) = state else {
-        return Some(Issue::error(row.path("state_code"), "is blank", "the row is left out until it names a state, UNKNOWN or ANY"));
+        return Some(Issue::error(row.path("state_code"), "is blank", "the row is skipped until it names a state, UNKNOWN or ANY"));
     };
     if !intents.contains(&intent) {
-        let reason = format!("'{intent}' is no enabled intent");
+        let reason = format!("'{intent}' is not an enabled intent");
         return Some(Issue::warning(row.path("intent_code"), reason, "enable it in ce_intent or correct the code"));
     }
     if !states.contains(&state) {
         let reason = format!("no rule names the state '{state}'");
-        let hint = "the row is left out until the code is corrected, or a rule has this state_code or sets this state";
+        let hint = "the row is skipped until the code is corrected, or a rule has this state_code or sets this state";
         return Some(Issue::error(row.path("state_code"), reason, hint));
     }
     None

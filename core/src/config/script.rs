@@ -1,14 +1,14 @@
-//! Scripts: tasks that rows describe, with templates and formulas in the place of code.
+//! Scripts: tasks described by rows, with templates and formulas instead of code.
 
 use serde_json::Value;
 
 use crate::text::template::{Formula, Template};
 use crate::turn::Map;
 
-/// What a script may hold: the members of a task's answer.
+/// The members of a task result, which a script may set.
 pub const MEMBERS: [&str; 7] = ["result", "set_params", "set_context", "intent", "state", "payload", "publish"];
 
-/// A task's answer whose texts are templates; a text that begins with `=` is a formula, whose value is taken as it is.
+/// A task result whose strings are templates; a string that starts with `=` is a formula and keeps the type of its value.
 #[derive(Debug, Clone)]
 pub struct Script(Vec<(String, Part)>);
 
@@ -25,19 +25,19 @@ impl Script {
     /// Compiles a script.
     ///
     /// # Errors
-    /// Which member is not known, or which template or formula is wrong.
+    /// The unknown member, or the invalid template or formula.
     pub fn compile(script: &Value) -> Result<Script, String> {
-        let members = script.as_object().ok_or("is no object")?;
+        let members = script.as_object().ok_or("is not an object")?;
         if let Some(name) = members.keys().find(|it| !MEMBERS.contains(&it.as_str())) {
-            return Err(format!("has a script with '{name}'; use {}", MEMBERS.join(", ")));
+            return Err(format!("has a script with the unknown member '{name}'; use {}", MEMBERS.join(", ")));
         }
         object(members).map(Script)
     }
 
-    /// The answer, with texts filled by `fill` and formulas calculated by `calculate`.
+    /// Returns the result, with templates rendered by `fill` and formulas evaluated by `calculate`.
     ///
     /// # Errors
-    /// Which formula has no value, and why.
+    /// The formula that cannot be evaluated, and why.
     pub fn run(&self, fill: &dyn Fn(&Template) -> String, calculate: &dyn Fn(&Formula) -> Result<Value, String>) -> Result<Map, String> {
         members(&self.0, fill, calculate)
     }

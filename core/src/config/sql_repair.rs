@@ -1,4 +1,4 @@
-//! Prompts that have a model mend a query which its database does not understand. (`spec/mcp-and-semantic.md` 4.1)
+//! Prompts of the model that repairs a SQL query rejected by its database. (docs/spec/tools.md#4.1)
 
 use super::built_in::{Component, PromptPair};
 use super::issue::Issue;
@@ -10,7 +10,7 @@ const SYSTEM: &str = "You correct one SQL query that its database refused. Chang
 
 const USER: &str = "The query:\n{{sql_before}}\n\nIts parameters:\n{{params_json}}\n\nWhat the database said:\n{{error_message}}\n";
 
-/// The prompts; `ce_config` rows of `McpDbExecutor` replace them.
+/// Compiles the repair prompts; `ce_config` rows of `McpDbExecutor` override the built-in ones.
 pub(super) fn prompts(rows: &ConfigRows, issues: &mut Vec<Issue>) -> PromptPair {
     Component { rows, name: "McpDbExecutor", issues }.pair("DB_SQL_PREFLIGHT_", SYSTEM, USER)
 }

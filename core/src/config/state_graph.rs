@@ -1,4 +1,4 @@
-//! `ce_state_graph` and `flow.state-graph.allowed-transitions`: which state may follow which. (`decisions.md` 3, StateGraph)
+//! `ce_state_graph` and `flow.state-graph.allowed-transitions`: the allowed state transitions. (docs/decisions/README.md#3)
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use super::row::Row;
 use super::scope::{ANY, enabled_intents, same_code, upper};
 use super::tables::Tables;
 
-/// States by the state before, in upper case.
+/// Target states by source state, in upper case.
 type Edges = BTreeMap<String, BTreeSet<String>>;
 
-/// Allowed transitions: those of the settings and of rows without an intent hold for every intent.
+/// Allowed transitions by intent; those of the settings and of rows without an intent apply to every intent.
 #[derive(Debug, Clone, Default)]
 pub struct StateEdges(BTreeMap<String, Edges>);
 
@@ -18,7 +18,7 @@ impl StateEdges {
     pub(super) fn compile(tables: &Tables, settings: &BTreeMap<String, Vec<String>>, issues: &mut Vec<Issue>) -> StateEdges {
         let mut edges = StateEdges::default();
         for (from, states) in settings {
-            // A state without a successor is an end; it is listed all the same.
+            // A final state has no successor; it is listed all the same.
             edges.0.entry(ANY.to_owned()).or_default().entry(upper(from)).or_default().extend(states.iter().map(|it| upper(it)));
         }
         let intents = enabled_intents(tables);
@@ -26,7 +26,7 @@ impl StateEdges {
             match edge(&row) {
                 Ok((intent, from, to)) => {
                     if !same_code(&intent, ANY) && !intents.contains(&intent) {
-                        let reason = format!("'{intent}' is no enabled intent");
+                        let reason = format!("'{intent}' is not an enabled intent");
                         issues.push(Issue::warning(row.path("intent_code"), reason, "enable it in ce_intent or correct the code"));
                     }
                     edges.0.entry(intent).or_default().entry(from).or_default().insert(to);
@@ -37,14 +37,14 @@ impl StateEdges {
         edges
     }
 
-    /// The states that may follow one.
+    /// Returns the states that may follow a state.
     pub fn after(&self, intent: &str, from: &str) -> Vec<&str> {
         let edges = [upper(intent).as_str(), ANY].map(|it| self.0.get(it)).into_iter().flatten();
         let states = edges.flat_map(|it| [it.get(&upper(from)), it.get(ANY)]).flatten().flatten();
         states.map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Whether a transition is allowed; everything is where an intent has no edge at all.
+    /// Whether a transition is allowed; any is when the intent has no edge at all.
     pub fn allows(&self, intent: &str, from: &str, to: &str) -> bool {
         let own = self.0.get(&upper(intent));
         let general = self.0.get(ANY);

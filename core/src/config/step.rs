@@ -1,4 +1,4 @@
-//! The steps as tables, settings and audits name them, and what each comes after.
+//! The pipeline steps, their names in tables, settings and audits, and their order constraints.
 
 /// A step of the pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The spelling in audits and in `ce_verbose.step_value`.
+    /// The name in audits and in `ce_verbose.step_value`.
     pub fn name(self) -> &'static str {
         match self {
             Step::LoadOrCreateConversation => "LoadOrCreateConversationStep",
@@ -67,7 +67,7 @@ impl Step {
         }
     }
 
-    /// The steps that must be through before it, where the profile has them: it reads what they write, or is what they guard.
+    /// The steps that must run before it, if the profile has them: it reads what they write, or they guard it.
     pub fn after(self) -> &'static [Step] {
         match self {
             Step::LoadOrCreateConversation => &[],

@@ -1,4 +1,4 @@
-//! Control tables as stored.
+//! Control tables as stored, and their canonical form for compiling.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::row::Row;
 use super::{age, defaults};
 use crate::turn::Map;
 
-/// The tables that this version compiles, with their key columns; the others are stored untouched.
+/// The compiled tables with their key columns; other tables are stored untouched.
 const COMPILED: [(&str, &str); 20] = [
     ("ce_config", "config_id"),
     ("ce_intent", "intent_code"),
@@ -33,10 +33,10 @@ const COMPILED: [(&str, &str); 20] = [
     ("cv_extension", "name"),
 ];
 
-/// The table whose rows compete by age.
+/// The table whose newest row wins.
 const TEMPLATES: &str = "ce_prompt_template";
 
-/// Rows by table name, each a JSON object, in the order of the primary key.
+/// Rows by table name, each a JSON object, in primary key order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Tables(pub BTreeMap<String, Vec<Map>>);
@@ -45,7 +45,7 @@ pub struct Tables(pub BTreeMap<String, Vec<Map>>);
 pub(super) struct ConfigRows(Vec<(String, String, String)>);
 
 impl Tables {
-    /// The compiled tables in the form that equal tables have: without time stamps, of which only the order of templates stays.
+    /// Returns the compiled tables in canonical form, without time stamps; of those, only the order of prompt templates is kept.
     pub(crate) fn compiled(&self) -> Tables {
         let mut tables = Tables::default();
         for (table, key) in COMPILED {
@@ -60,14 +60,14 @@ impl Tables {
         tables
     }
 
-    /// The rows of a compiled table.
+    /// Returns the rows of a compiled table.
     pub(crate) fn rows(&self, table: &str) -> Vec<Row<'_>> {
         let Some((table, key)) = COMPILED.iter().find(|it| it.0 == table) else { return Vec::new() };
         let rows = self.0.get(*table).map(Vec::as_slice).unwrap_or_default();
         rows.iter().enumerate().map(|(index, map)| Row::new(table, key, index + 1, map)).collect()
     }
 
-    /// The enabled rows of a compiled table.
+    /// Returns the enabled rows of a compiled table.
     pub(crate) fn enabled(&self, table: &str) -> Vec<Row<'_>> {
         self.rows(table).into_iter().filter(Row::enabled).collect()
     }
@@ -79,14 +79,14 @@ impl Tables {
 }
 
 impl ConfigRows {
-    /// The value of the first row with this type and key, ignoring case.
+    /// Returns the value of the first row with this type and key, ignoring case.
     pub fn value(&self, config_type: &str, key: &str) -> Option<&str> {
         let same = |it: &&(String, String, String)| it.0.eq_ignore_ascii_case(config_type) && it.1.eq_ignore_ascii_case(key);
         self.0.iter().find(same).map(|it| it.2.as_str())
     }
 }
 
-/// Puts rows into the order of their key, as the database gives them; rows that a pack gave no id stay as they are.
+/// Sorts rows by key, as the database returns them; keeps their order when a row has no id.
 fn in_key_order(rows: &mut [Map], key: &str) {
     let all = |is: fn(&Value) -> bool| rows.iter().all(|it| it.get(key).is_some_and(is));
     if all(Value::is_i64) || all(Value::is_string) {
@@ -94,15 +94,15 @@ fn in_key_order(rows: &mut [Map], key: &str) {
     }
 }
 
-/// One of the two is nothing in all rows.
+/// The key as a number and as text; one of the two is `None` in all rows.
 fn number_and_text<'r>(row: &'r Map, key: &str) -> (Option<i64>, Option<&'r str>) {
     let value = row.get(key);
     (value.and_then(Value::as_i64), value.and_then(Value::as_str))
 }
 
 fn settled(table: &str, row: &Map) -> Map {
-    let means = |column: &str| table == TEMPLATES || column != "created_at";
-    let mut row: Map = row.iter().filter(|it| means(it.0)).map(|(column, value)| (column.clone(), value.clone())).collect();
+    let is_kept = |column: &str| table == TEMPLATES || column != "created_at";
+    let mut row: Map = row.iter().filter(|it| is_kept(it.0)).map(|(column, value)| (column.clone(), value.clone())).collect();
     defaults::settle(table, &mut row);
     row
 }

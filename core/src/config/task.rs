@@ -1,4 +1,4 @@
-//! `ce_task`: tasks that are called around steps, container data and answers.
+//! `ce_task`: tasks hooked into steps, container data and responses.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use super::row::{Row, by_priority};
 use super::scope::{ANY, Scopes, upper};
 use super::tables::Tables;
 
-/// Where a task is called.
+/// The point at which a task is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskPlace {
-    /// Around a step.
+    /// Before, after or on the failure of a step.
     Hook(HookMoment),
-    /// On the parameters of a container's request.
+    /// On the parameters of a container request.
     ContainerRequest,
-    /// On the data of a container.
+    /// On container data.
     ContainerResponse,
-    /// On the data of a container, after all interceptors.
+    /// On container data, after all CONTAINER_RESPONSE tasks.
     ContainerTransformer,
-    /// On the answer, after it was made.
+    /// On the response, right after it is produced.
     ResponseLlm,
-    /// On the answer, after the turn.
+    /// On the response, at the end of the turn.
     ResponseFinal,
 }
 
 impl TaskPlace {
-    /// The spelling for extensions.
+    /// The name in calls of extensions.
     pub fn name(self) -> &'static str {
         match self {
             TaskPlace::Hook(moment) => moment.name(),
@@ -39,19 +39,19 @@ impl TaskPlace {
     }
 }
 
-/// The moment of a step at which a hook runs.
+/// When a hook of a step runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HookMoment {
     /// Before the step.
     Before,
     /// After the step.
     After,
-    /// After the step has failed.
+    /// After the step fails.
     Error,
 }
 
 impl HookMoment {
-    /// The spelling in audits.
+    /// The name in audits.
     pub fn name(self) -> &'static str {
         match self {
             HookMoment::Before => "beforeStep",
@@ -61,14 +61,14 @@ impl HookMoment {
     }
 }
 
-/// A task that has a place.
+/// A task bound to a hook point.
 #[derive(Debug, Clone)]
 pub struct PlacedTask {
     /// `bean:method`.
     pub name: String,
 }
 
-/// Placed tasks by place, step and scope.
+/// Hook tasks by point, step and scope.
 #[derive(Debug, Clone, Default)]
 pub struct PlacedTasks {
     /// By priority.
@@ -80,7 +80,7 @@ impl PlacedTasks {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> PlacedTasks {
         let rows = by_priority(scopes.rows(tables, "ce_task", issues));
         let mut placed = PlacedTasks::default();
-        // A row of the kind TASK has no place: it only says who carries the task out.
+        // A row of kind TASK has no hook point: it only sets the binding of the task.
         for row in rows.iter().filter(|it| it.code("kind").is_none_or(|it| !it.eq_ignore_ascii_case("TASK"))) {
             match compile(row) {
                 Ok((place, step, task)) => {
@@ -93,17 +93,17 @@ impl PlacedTasks {
         placed
     }
 
-    /// Whether there is no task at all, so that nothing needs to be prepared.
+    /// Whether there is no task at all, so that callers can skip their preparations.
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
     }
 
-    /// The tasks of a place for an intent and a state, by priority.
+    /// Returns the tasks of a point for an intent and a state, by priority.
     pub fn of(&self, place: TaskPlace, intent: &str, state: &str) -> Vec<&PlacedTask> {
         self.of_steps(&[ANY], place, intent, state)
     }
 
-    /// The hooks of a step's moment, by priority.
+    /// Returns the hooks of a step, by priority.
     pub fn hooks(&self, step: &str, moment: HookMoment, intent: &str, state: &str) -> Vec<&PlacedTask> {
         self.of_steps(&[&upper(step), ANY], TaskPlace::Hook(moment), intent, state)
     }
@@ -124,7 +124,7 @@ fn compile(row: &Row<'_>) -> Result<(TaskPlace, String, PlacedTask), Issue> {
     }
     let place = place(&row.code_or_any("kind"), &row.code_or_any("stage"));
     let Some(place) = place else {
-        let reason = format!("'{}' with stage '{}' is no place for a task", row.code_or_any("kind"), row.code_or_any("stage"));
+        let reason = format!("'{}' with stage '{}' is not a hook point", row.code_or_any("kind"), row.code_or_any("stage"));
         let hint = "the kind is TASK, HOOK (stage BEFORE, AFTER or ERROR), CONTAINER_REQUEST, CONTAINER_RESPONSE, CONTAINER_TRANSFORMER or \
                     RESPONSE_TRANSFORMER (stage LLM or FINAL)";
         return Err(row.error("kind", reason, hint));
@@ -142,7 +142,7 @@ fn place(kind: &str, stage: &str) -> Option<TaskPlace> {
         ("CONTAINER_REQUEST", _) => Some(TaskPlace::ContainerRequest),
         ("CONTAINER_RESPONSE", _) => Some(TaskPlace::ContainerResponse),
         ("CONTAINER_TRANSFORMER", _) => Some(TaskPlace::ContainerTransformer),
-        // As in the original, a transformer without a stage works on what the model made.
+        // As in the original, a transformer without a stage runs on the output of the model.
         ("RESPONSE_TRANSFORMER", "LLM" | ANY) => Some(TaskPlace::ResponseLlm),
         ("RESPONSE_TRANSFORMER", "FINAL") => Some(TaskPlace::ResponseFinal),
         _ => None,

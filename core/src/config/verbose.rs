@@ -1,4 +1,4 @@
-//! `ce_verbose`: progress messages. (`spec/data-and-api.md` 8.1)
+//! `ce_verbose`: progress messages. (docs/spec/data-and-api.md#8.1)
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use crate::json::path::JsonPath;
 use crate::text::regex::Regex;
 use crate::text::template::Template;
 
-/// How a row chooses the step it speaks for.
+/// How a row selects the steps it applies to.
 #[derive(Debug, Clone)]
 pub enum StepMatch {
     /// This step, or every step for `ANY`.
     Exact(String),
-    /// Steps whose name the pattern occurs in.
+    /// Steps whose name matches the pattern.
     Regex(Regex),
-    /// Events whose metadata the path holds for.
+    /// Events for whose metadata the path is true.
     JsonPath(JsonPath),
 }
 
@@ -33,36 +33,36 @@ pub struct Verbose {
     pub state: String,
     /// The determinant, in upper case.
     pub determinant: String,
-    /// How it chooses the step.
+    /// The steps it applies to.
     pub step: StepMatch,
-    /// The rule it speaks for.
+    /// The rule it applies to.
     pub rule_id: Option<i64>,
-    /// The tool it speaks for.
+    /// The tool it applies to.
     pub tool_code: Option<String>,
-    /// What to show.
+    /// The message.
     pub message: Option<Template>,
-    /// What to show when something failed.
+    /// The message after a failure.
     pub error_message: Option<Template>,
-    /// Lower wins; null is last.
+    /// The lowest wins; null is last.
     pub priority: i64,
 }
 
-/// Something that happened, as far as rows are looked up by it.
+/// An event for which progress messages are looked up.
 #[derive(Debug, Clone, Copy)]
 pub struct Occasion<'o> {
-    /// What happened.
+    /// The determinant.
     pub determinant: &'o str,
-    /// The rule, where one is meant.
+    /// The rule, if the event is about one.
     pub rule_id: Option<i64>,
-    /// The tool, where one is meant.
+    /// The tool, if the event is about one.
     pub tool_code: Option<&'o str>,
-    /// The intent at that moment.
+    /// The intent at the time of the event.
     pub intent: &'o str,
-    /// The state at that moment.
+    /// The state at the time of the event.
     pub state: &'o str,
 }
 
-/// Progress messages by determinant, by the rule or tool that they speak for, and by scope.
+/// Progress messages by determinant, by rule or tool, and by scope.
 #[derive(Debug, Clone, Default)]
 pub struct VerboseRows(BTreeMap<String, OfDeterminant>);
 
@@ -85,12 +85,12 @@ impl VerboseRows {
         rows
     }
 
-    /// Whether there is no row at all, so that nothing needs to be prepared.
+    /// Whether there is no row at all, so that callers can skip their preparations.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Rows that may speak for an occasion.
+    /// Iterates over the rows that may apply to an event.
     pub fn candidates<'r>(&'r self, occasion: Occasion<'r>) -> impl Iterator<Item = &'r Verbose> {
         let own = key(occasion.determinant);
         let any = if own == ANY { None } else { self.0.get(ANY) };
@@ -99,7 +99,7 @@ impl VerboseRows {
 }
 
 impl OfDeterminant {
-    /// A row for a rule and a tool stands with the rule's.
+    /// Adds a row; one for both a rule and a tool is indexed by the rule.
     fn add(&mut self, row: &Row<'_>, verbose: Verbose) {
         let rows = match (verbose.rule_id, &verbose.tool_code) {
             (Some(rule_id), _) => self.of_rule.entry(rule_id).or_default(),
@@ -121,11 +121,11 @@ fn compile(row: &Row<'_>) -> Result<Verbose, Issue> {
     let need = |column: &str| row.code(column).ok_or_else(|| row.error(column, "is blank", "it is filled in"));
     let step_value = need("step_value")?;
     let step_match = row.code("step_match").unwrap_or_else(|| "EXACT".to_owned());
-    let bad = |reason| row.error("step_value", reason, "the value is corrected");
+    let invalid = |reason| row.error("step_value", reason, "the value is corrected");
     let step = match upper(&step_match).as_str() {
         "EXACT" => StepMatch::Exact(step_value),
-        "REGEX" => Regex::new(&step_value).map(StepMatch::Regex).map_err(bad)?,
-        "JSON_PATH" => JsonPath::compile(&step_value).map(StepMatch::JsonPath).map_err(bad)?,
+        "REGEX" => Regex::new(&step_value).map(StepMatch::Regex).map_err(invalid)?,
+        "JSON_PATH" => JsonPath::compile(&step_value).map(StepMatch::JsonPath).map_err(invalid)?,
         _ => return Err(row.error("step_match", format!("'{step_match}' is not EXACT, REGEX or JSON_PATH"), "it is one of these")),
     };
     let template = |column: &str| {

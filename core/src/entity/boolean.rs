@@ -3,7 +3,7 @@
 use super::locale::words;
 use crate::text::phrase::Phrase;
 
-/// What a text says; nothing when it says neither or both.
+/// Reads consent or refusal; `None` when the text has neither or both.
 pub(super) fn find(text: &str, locale: &str) -> Option<bool> {
     let words = words(locale);
     let phrase = Phrase::plain(text);
@@ -21,8 +21,8 @@ pub(super) fn find(text: &str, locale: &str) -> Option<bool> {
     while !rest.is_empty() {
         let lengths = lists.map(|list| longest(list, rest));
         let length = lengths.iter().copied().max().unwrap_or_default();
-        for (length_of, said) in lengths.into_iter().zip([&mut yes, &mut no, &mut not, &mut unsure]) {
-            *said |= length > 0 && length_of == length;
+        for (length_of, is_found) in lengths.into_iter().zip([&mut yes, &mut no, &mut not, &mut unsure]) {
+            *is_found |= length > 0 && length_of == length;
         }
         rest = rest.get(length.max(1)..).unwrap_or_default();
     }
@@ -34,10 +34,10 @@ pub(super) fn find(text: &str, locale: &str) -> Option<bool> {
     }
 }
 
-/// The most tokens at the beginning that are a row of the list.
+/// The number of leading tokens in the longest matching phrase of a list.
 fn longest(list: &str, tokens: &[String]) -> usize {
-    let fits = |row: &&str| row.split(' ').count() <= tokens.len() && row.split(' ').zip(tokens).all(|it| it.0 == it.1);
-    list.split(',').filter(fits).map(|it| it.split(' ').count()).max().unwrap_or_default()
+    let is_prefix = |phrase: &&str| phrase.split(' ').count() <= tokens.len() && phrase.split(' ').zip(tokens).all(|it| it.0 == it.1);
+    list.split(',').filter(is_prefix).map(|it| it.split(' ').count()).max().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `@currency`: an amount with the sign, the code or the name of its currency before or behind it.
+//! `@currency`: an amount with a currency symbol, code or name before or after it.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::locale::{language, region, words};
 use super::number;
 use super::span::{Read, Scan, first};
 
-/// Currencies whose codes are taken in small letters, too; with others they would be words.
+/// ISO 4217 codes that are also accepted in lower case; the others could be words.
 const COMMON: &str = "USDEURGBPJPYCHFCADAUDNZDCNYINRSEKNOKDKKPLNCZKHUFBRLMXNZARSGDHKDKRWTRYRUBAEDSARTHBILSRONUAHIDRPHPVNDMYRCLPARSCOP";
 
 /// The other codes of ISO 4217.
@@ -15,7 +15,7 @@ const CODES: &str = "AFNALLAMDANGAOAAWGAZNBAMBBDBDTBGNBHDBIFBMDBNDBOBBSDBTNBWPBY
                      PABPENPGKPKRPYGQARRSDRWFSBDSCRSDGSHPSLESOSSRDSSPSTNSVCSYPSZLTJSTMTTNDTOPTTDTWDTZSUGXUYUUZSVEDVESVUVWSTXAFXCDXOFXPFYER\
                      ZMWZWG";
 
-/// Signs, the longer ones first.
+/// Symbols, longer ones first; `$`, `¥` and `kr` are resolved by locale.
 const SIGNS: [(&str, &str); 28] = [
     ("US$", "USD"),
     ("CA$", "CAD"),
@@ -47,16 +47,17 @@ const SIGNS: [(&str, &str); 28] = [
     ("kr", "kr"),
 ];
 
-/// Names, as rows.
+/// Names of currencies, one row each.
 const NAMES: &str = "dollar,dollars,bucks,dolar,dolares,dollari,dollaro|euro,euros|pound,pounds,quid,pfund,libra,libras,livre,livres,\
                      sterlina,sterline,pond|us dollar,us dollars,american dollar,american dollars|canadian dollar,canadian dollars|\
                      australian dollar,australian dollars|yen|rupee,rupees,rupie,rupien,rupias|franken,franc,francs,franchi|real,reais";
+/// Symbols or codes for the rows of [`NAMES`].
 const NAMED: [&str; 10] = ["$", "EUR", "GBP", "USD", "CAD", "AUD", "JPY", "INR", "CHF", "BRL"];
 
-/// The hundredth part.
+/// Names of the hundredth part.
 const CENTS: &str = "cents,cent,centimes,centime,centimos,centimo,centavos,centavo,centesimi,centesimo,pence,penny";
 
-/// Regions with dollars or crowns of their own.
+/// Symbols whose currency depends on the region.
 const OWN: [(&str, &str, &str); 14] = [
     ("$", "CA", "CAD"),
     ("$", "AU", "AUD"),
@@ -74,12 +75,12 @@ const OWN: [(&str, &str, &str); 14] = [
     ("¥", "CN", "CNY"),
 ];
 
-/// The first amount of a text, and whether it is all of it.
+/// Returns the first amount of a text, and whether it is the whole text.
 pub(super) fn find(text: &str, locale: &str) -> Option<(Value, bool)> {
     first(text, |start| money(start, locale))
 }
 
-/// An amount and its currency in an object.
+/// Normalizes an object with `amount` and `currency`.
 pub(super) fn accept(value: &Value) -> Option<Value> {
     let amount = match value.get("amount")? {
         Value::String(text) => text.trim().to_owned(),
@@ -99,7 +100,7 @@ fn stored(amount: String, currency: String) -> Value {
 }
 
 fn money<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Value> {
-    // A sign before the currency: "-$5".
+    // A minus sign before the symbol: "-$5".
     let minus = start.eat("-−").filter(|it| !start.before().is_some_and(char::is_alphanumeric) && currency(*it, locale).is_some());
     let from = minus.unwrap_or(start);
     let before = currency(from, locale).filter(|_| !from.before().is_some_and(char::is_alphabetic));
@@ -112,7 +113,7 @@ fn money<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Value> {
     // A code is more exact than a sign: "$5 CAD".
     let (code, may_have_cents) = match (before, behind) {
         (before, Some((code, next))) if before.is_none() || is_code_between(end.spaces(), next) => {
-            // Behind a code stands no fraction: "100 AUD 50".
+            // No cents after a code: "100 AUD 50".
             let is_spoken = !is_code_between(end.spaces(), next);
             end = next;
             (code, is_spoken)
@@ -130,13 +131,13 @@ fn money<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Value> {
     (end.ends() && !end.goes_on()).then(|| (stored(amount, code), end))
 }
 
-/// Whether what was read is a code of three letters.
+/// Whether the text between two positions is a currency code.
 fn is_code_between(start: Scan<'_>, end: Scan<'_>) -> bool {
     let read = start.rest().len() - end.rest().len();
     start.rest().get(..read).is_some_and(|it| is_code(&it.to_ascii_uppercase()))
 }
 
-/// The currency that follows, as a code.
+/// Reads a currency as its code.
 fn currency<'t>(at: Scan<'t>, locale: &str) -> Read<'t, String> {
     if let Some((sign, end)) = SIGNS.iter().find_map(|it| Some((it.1, at.eat_text(it.0)?))) {
         let is_letters = end.before().is_some_and(char::is_alphabetic);
@@ -149,12 +150,12 @@ fn currency<'t>(at: Scan<'t>, locale: &str) -> Read<'t, String> {
     }
     let written = at.rest().get(..3).filter(|it| it.bytes().all(|it| it.is_ascii_alphabetic()))?;
     let code = written.to_ascii_uppercase();
-    let is_meant = if written == code { is_code(&code) } else { is_in(COMMON, &code) };
+    let is_known = if written == code { is_code(&code) } else { is_in(COMMON, &code) };
     let end = at.skip(3);
-    (is_meant && !end.next().is_some_and(char::is_alphabetic)).then_some((code, end))
+    (is_known && !end.next().is_some_and(char::is_alphabetic)).then_some((code, end))
 }
 
-/// The code of a sign that several currencies have.
+/// Returns the code of a symbol in a locale.
 fn local(sign: &str, locale: &str) -> Option<String> {
     let region = region(locale);
     let own = OWN.iter().find(|it| it.0 == sign && it.1 == region).map(|it| it.2);
@@ -171,7 +172,7 @@ fn local(sign: &str, locale: &str) -> Option<String> {
     Some(code.to_owned())
 }
 
-/// A number of cents, or two digits that end a text behind the sign or the name of a currency.
+/// Reads cents, or two final digits after a currency symbol or name.
 fn cents<'t>(at: Scan<'t>, locale: &str, is_spoken: bool) -> Read<'t, String> {
     let at = at.spaces();
     let and = at.row(words(locale).and).map(|it| it.1.spaces());
@@ -270,9 +271,9 @@ mod tests {
 
     #[test]
     fn objects_are_taken() {
-        let taken = |value: Value| accept(&value);
-        assert_eq!(taken(json!({"currency": "usd", "amount": "1234.50"})), Some(json!({"amount": "1234.50", "currency": "USD"})));
-        assert_eq!(taken(json!({"amount": -5, "currency": "EUR"})), Some(json!({"amount": "-5", "currency": "EUR"})));
+        let accepted = |value: Value| accept(&value);
+        assert_eq!(accepted(json!({"currency": "usd", "amount": "1234.50"})), Some(json!({"amount": "1234.50", "currency": "USD"})));
+        assert_eq!(accepted(json!({"amount": -5, "currency": "EUR"})), Some(json!({"amount": "-5", "currency": "EUR"})));
         for value in [
             json!({"amount": "1,5", "currency": "EUR"}),
             json!({"amount": "", "currency": "EUR"}),
@@ -282,7 +283,7 @@ mod tests {
             json!({"amount": true, "currency": "EUR"}),
             json!([]),
         ] {
-            assert_eq!(taken(value.clone()), None, "{value}");
+            assert_eq!(accepted(value.clone()), None, "{value}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! `@date`: days in digits and in words, as people of the locale write and say them.
+//! `@date`: days in digits and in words, by the conventions of the locale.
 
 use super::locale::{Words, language, region, words};
 use super::span::{Read, Scan, first};
@@ -7,10 +7,10 @@ use crate::text::date::Date;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Endings of the number of a day.
+/// Ordinal suffixes of days.
 const ORDINALS: &str = "st,nd,rd,th,er,e,o,a,º,ª";
 
-/// A day, and what its words mean where it is said.
+/// The day and locale that dates are relative to.
 struct Place<'s> {
     /// Days since 1970.
     today: i64,
@@ -18,11 +18,11 @@ struct Place<'s> {
     words: &'static Words,
 }
 
-/// The first day of a text in ISO 8601, and whether it is all of the text.
-pub(super) fn find(text: &str, said: Said<'_>) -> Option<(String, bool)> {
-    let place = Place { today: said.now.div_euclid(DAY_MS), locale: said.locale, words: words(said.locale) };
+/// Returns the first day of a text in ISO 8601, and whether it is the whole text.
+pub(super) fn find(text: &str, context: Said<'_>) -> Option<(String, bool)> {
+    let dates = Place { today: context.now.div_euclid(DAY_MS), locale: context.locale, words: words(context.locale) };
     first(text, |start| {
-        let found = if start.digits().is_some() { place.in_digits(start) } else { place.in_words(start) };
+        let found = if start.digits().is_some() { dates.in_digits(start) } else { dates.in_words(start) };
         let (day, end) = found.filter(|it| it.1.ends())?;
         let date = Date::of_millis(day.checked_mul(DAY_MS)?);
         (1..=9999).contains(&date.year).then(|| (date.day(), end))
@@ -42,7 +42,7 @@ impl Place<'_> {
         self.relative(start).or_else(|| self.calendar(start)).or_else(|| self.span_of_days(start)).or_else(|| self.later(start))
     }
 
-    /// A day of the calendar.
+    /// Reads a calendar date.
     fn calendar<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
         if start.digits().is_none() {
             return self.month_and_day(start);
@@ -50,7 +50,7 @@ impl Place<'_> {
         iso(start).or_else(|| self.numeric(start)).or_else(|| self.day_and_month(start))
     }
 
-    /// `3/4`, `3.4.2026`, `3-4-26`
+    /// Reads `3/4`, `3.4.2026` or `3-4-26`.
     fn numeric<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
         let (one, next) = start.small(2)?;
         let sign = next.next().filter(|it| "/.-".contains(*it))?;
@@ -60,7 +60,7 @@ impl Place<'_> {
         if let Some((year, digits, end)) = end.eat(&sign).and_then(year) {
             return (digits != 3 && !end.goes_on()).then_some((day_of(year, month, day)?, end));
         }
-        // With points, and with a hyphen, it could be a number or a range.
+        // Without a year, points could be a number and hyphens a range.
         let end = match sign.as_str() {
             "/" => end,
             "." if !number::is_point(self.locale) => end.past_any("."),
@@ -73,7 +73,7 @@ impl Place<'_> {
         language(self.locale) == "en" && matches!(region(self.locale).as_str(), "" | "US" | "PH")
     }
 
-    /// `5 March`, `5th of March 2027`, `5. März`
+    /// Reads `5 March`, `5th of March 2027` or `5. März`.
     fn day_and_month<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
         let (day, end) = day_number(start)?;
         let end = gap(end.past_any("."));
@@ -82,7 +82,7 @@ impl Place<'_> {
         self.with_year(month, day, end)
     }
 
-    /// `March 5`, `Mar. 5th, 2027`
+    /// Reads `March 5` or `Mar. 5th, 2027`.
     fn month_and_day<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
         let (month, end) = self.month(start)?;
         let (day, end) = day_number(gap(end.past_any(".")))?;
@@ -95,12 +95,12 @@ impl Place<'_> {
             return Some((index as i64 + 1, end));
         }
         let (word, end) = at.word()?;
-        let mut meant = self.words.months.split('|').enumerate().filter(|it| word.len() >= 3 && it.1.starts_with(&word));
-        let month = meant.next()?.0 as i64 + 1;
-        meant.next().is_none().then_some((month, end))
+        let mut matching = self.words.months.split('|').enumerate().filter(|it| word.len() >= 3 && it.1.starts_with(&word));
+        let month = matching.next()?.0 as i64 + 1;
+        matching.next().is_none().then_some((month, end))
     }
 
-    /// A year may follow day and month.
+    /// Reads an optional year after day and month.
     fn with_year<'t>(&self, month: i64, day: i64, end: Scan<'t>) -> Read<'t, i64> {
         let behind = gap(end.past_any(".").past_any(","));
         let behind = ["de", "del"].iter().find_map(|it| behind.words(it)).map_or(behind, Scan::spaces);
@@ -110,27 +110,27 @@ impl Place<'_> {
         }
     }
 
-    /// The next such day, from today on.
+    /// Returns the next occurrence of a day, including today.
     fn coming(&self, month: i64, day: i64) -> Option<i64> {
         let year = Date::of_millis(self.today.checked_mul(DAY_MS)?).year;
-        // The last day of February may be eight years away.
+        // February 29 may be eight years away.
         (year..=year + 8).filter_map(|it| day_of(it, month, day)).find(|it| *it >= self.today)
     }
 
-    /// `tomorrow`, `Friday`
+    /// Reads `tomorrow` or `Friday`.
     fn relative<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
         let before = start.word_before();
         if !before.is_empty() && self.words.no_day.split(',').any(|it| it == before) {
             return None;
         }
-        // What is said in more words first: the day after tomorrow.
+        // Relative days first, because they may be longer phrases.
         if let Some((index, end)) = start.row(self.words.days) {
             return Some((self.today + [0, 1, -1, 2].get(index)?, end));
         }
         let (weekday, end) = start.row(self.words.weekdays)?;
-        // The first day of 1970 was a Thursday.
+        // 1970-01-01 was a Thursday.
         let ahead = (weekday as i64 - (self.today + 3)).rem_euclid(7);
-        // "Wednesday, March 5": the calendar says it more exactly.
+        // "Wednesday, March 5": the date is more exact than the weekday.
         let behind = end.past_any(".,").spaces();
         let behind = behind.row("the,den,dem,el,le,il,o").map_or(behind, |it| it.1.spaces());
         if let Some(found) = self.calendar(behind) {
@@ -140,19 +140,19 @@ impl Place<'_> {
         (!is_gone).then_some((self.today + if ahead == 0 { 7 } else { ahead }, end))
     }
 
-    /// `in 3 weeks`
+    /// Reads `in 3 weeks`.
     fn span_of_days<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
         let (_, end) = start.row(self.words.within)?;
         self.ahead(end.spaces())
     }
 
-    /// `3 weeks from now`
+    /// Reads `3 weeks from now`.
     fn later<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
         let (day, end) = self.ahead(start)?;
         Some((day, end.spaces().row("from now,from today,hence").filter(|_| language(self.locale) == "en")?.1))
     }
 
-    /// So many days, weeks, months or years.
+    /// Reads an offset from today in days, weeks, months or years.
     fn ahead<'t>(&self, at: Scan<'t>) -> Read<'t, i64> {
         let counted = number::amount(at, self.locale).and_then(|(count, end)| Some((count.parse::<i64>().ok()?, end)));
         let (count, end) = counted.or_else(|| at.row(self.words.article).map(|it| (1, it.1)))?;
@@ -168,7 +168,7 @@ impl Place<'_> {
         Some((day, end))
     }
 
-    /// The same day of a later month, or its last one.
+    /// Returns the same day of a later month, or the last day of that month.
     fn months_ahead(&self, count: i64) -> Option<i64> {
         let today = Date::of_millis(self.today.checked_mul(DAY_MS)?);
         let months = today.year * 12 + today.month - 1 + count;
@@ -177,7 +177,7 @@ impl Place<'_> {
     }
 }
 
-/// `2026-03-05`, with a time or without.
+/// Reads `2026-03-05`, with or without a time.
 fn iso(start: Scan<'_>) -> Read<'_, i64> {
     let (year, digits, next) = year(start)?;
     let sign = ["-", "/", "."].into_iter().find(|it| digits == 4 && next.eat(it).is_some())?;
@@ -189,7 +189,7 @@ fn iso(start: Scan<'_>) -> Read<'_, i64> {
     is_whole.then_some((day_of(year, month, day)?, time.unwrap_or(end)))
 }
 
-/// A year, the number of its digits, and what follows.
+/// Reads a year. Returns it, the number of its digits, and the position after it.
 fn year(at: Scan<'_>) -> Option<(i64, usize, Scan<'_>)> {
     let (year, end) = at.small(4)?;
     let digits = at.rest().len() - end.rest().len();
@@ -203,7 +203,7 @@ fn year(at: Scan<'_>) -> Option<(i64, usize, Scan<'_>)> {
     (digits >= 2).then_some((year + century, digits, end))
 }
 
-/// The number of a day, as `5`, `5th`.
+/// Reads the number of a day, such as `5` or `5th`.
 fn day_number(at: Scan<'_>) -> Read<'_, i64> {
     let (day, end) = at.small(2)?;
     let ordinal = end.eat("ºª").or_else(|| end.row(ORDINALS).map(|it| it.1));
@@ -211,13 +211,13 @@ fn day_number(at: Scan<'_>) -> Read<'_, i64> {
     end.ends().then_some((day, end))
 }
 
-/// Behind white space or a hyphen.
+/// Skips white space or a hyphen.
 fn gap(at: Scan<'_>) -> Scan<'_> {
     let spaces = at.spaces();
     if spaces.rest().len() == at.rest().len() { at.past_any("-") } else { spaces }
 }
 
-/// Days since 1970; nothing for a day that is not in the calendar.
+/// Days since 1970-01-01; `None` when the day does not exist.
 fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {
@@ -229,7 +229,7 @@ fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=days).contains(&day) || !(1..=9999).contains(&year) {
         return None;
     }
-    // Counted from March, as the leap day is the last of such a year.
+    // Years start in March, so that the leap day is the last day.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     Some(365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468)
 }

@@ -1,33 +1,34 @@
-//! `@duration`: spans of time, in words and in ISO 8601.
+//! `@duration`: durations in words and in ISO 8601.
 
 use super::locale::{Words, words};
 use super::number;
 use super::span::{Read, Scan, first};
 
-/// The letters of ISO 8601 for years, months, weeks, days, hours, minutes and seconds.
+/// ISO 8601 designators of years, months, weeks, days, hours, minutes and seconds.
 const LETTERS: [&str; 7] = ["Y", "M", "W", "D", "H", "M", "S"];
 
-/// From here on the letters are those of times.
+/// Index of hours; time designators start here.
 const HOURS: usize = 4;
+/// Index of minutes.
 const MINUTES: usize = 5;
 
-/// Parts of a unit that are not understood.
+/// Fractions that are not supported.
 const QUARTERS: &str = "quarter,quart,cuarto,quarto,kwartier,kwart,viertel";
 
-/// Words between a number and a span that do not make a unit of what is before: "5 or 6 days".
+/// Words that may follow an unrelated number and are not units: "5 or 6 days".
 const LINKS: &str = "for,in,of,or,to,and,at,on,is,with,after,until,plus,fur,oder,bis,und,mit,nach,por,para,en,de,o,y,pour,ou,dans,et,pendant,\
                      per,da,e,em,voor,tot,met";
 
-/// How many of each unit, as decimal texts.
+/// The count of each unit, as decimal text.
 type Parts = [Option<String>; 7];
 
-/// The first span of a text in ISO 8601, and whether it is all of the text.
+/// Returns the first duration of a text in ISO 8601, and whether it is the whole text.
 pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
     let (parts, whole) = first(text, |start| iso(start).or_else(|| spoken(start, locale)))?;
     Some((written(&parts)?, whole))
 }
 
-/// Nothing when there is no part, or any but the last has decimals.
+/// Formats the parts as ISO 8601; `None` when there are none, or when any but the last has decimals.
 fn written(parts: &Parts) -> Option<String> {
     let mut text = String::from("P");
     for (index, (part, letter)) in parts.iter().zip(LETTERS).enumerate() {
@@ -41,7 +42,7 @@ fn written(parts: &Parts) -> Option<String> {
         text.push_str(part);
         text.push_str(letter);
     }
-    // What was refused has no parts.
+    // Rejected texts have no parts.
     (text.len() > 1).then_some(text)
 }
 
@@ -52,7 +53,7 @@ fn iso(start: Scan<'_>) -> Read<'_, Parts> {
     loop {
         if let Some(time) = at.eat("tT").filter(|_| next_unit <= HOURS) {
             (at, next_unit) = (time, HOURS);
-            // A time has one part at least.
+            // `T` requires a part.
             time.digits()?;
         }
         let Some((whole, mut end)) = at.digits() else { break };
@@ -71,14 +72,14 @@ fn iso(start: Scan<'_>) -> Read<'_, Parts> {
     (parts.iter().any(Option::is_some) && at.ends()).then_some((parts, at))
 }
 
-/// Digits without zeros before them.
+/// Removes leading zeros.
 fn plain(digits: &str) -> String {
     let short = digits.trim_start_matches('0');
     if short.is_empty() { "0" } else { short }.to_owned()
 }
 
 fn spoken<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Parts> {
-    // No span is negative.
+    // Durations are not negative.
     let before = start.past().strip_suffix(['-', '−']);
     // "three quarters of an hour"
     if before.is_some_and(|it| !it.ends_with(char::is_alphanumeric)) || start.word_before() == "of" {
@@ -112,13 +113,13 @@ fn spoken<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Parts> {
         }
     }
     if end.is_none() && is_unread(start, words, locale) {
-        // Nothing behind it may be taken for all of it.
+        // Prevents a partial match further right.
         return Some((parts, start));
     }
     end.map(|end| (parts, end))
 }
 
-/// Whether a number and a unit that is not known stand before what could be read: "2 fortnights 3 days".
+/// Whether a number with an unknown unit precedes a duration: "2 fortnights 3 days".
 fn is_unread(start: Scan<'_>, words: &Words, locale: &str) -> bool {
     let Some((_, end)) = digits(start, locale) else { return false };
     let end = end.spaces().past_any("-");
@@ -126,11 +127,11 @@ fn is_unread(start: Scan<'_>, words: &Words, locale: &str) -> bool {
     part(after_and(next.past_any(".,"), words), words, locale).is_some()
 }
 
-/// A number and its unit.
+/// Reads a number and its unit.
 fn part<'t>(at: Scan<'t>, words: &Words, locale: &str) -> Option<(usize, String, Scan<'t>)> {
     let (count, end) = count(at, words, locale)?;
     let (unit, end) = end.spaces().past_any("-").row(words.units)?;
-    // A letter may be followed by the digits of the next part.
+    // The digits of the next part may follow without a space.
     let is_end = !end.next().is_some_and(char::is_alphabetic);
     is_end.then_some((unit, count, end))
 }
@@ -152,14 +153,14 @@ fn count<'t>(at: Scan<'t>, words: &Words, locale: &str) -> Read<'t, String> {
 }
 
 fn digits<'t>(at: Scan<'t>, locale: &str) -> Read<'t, String> {
-    // Parts may follow each other without space, as in "1h30m".
+    // Parts may follow each other without spaces: "1h30m".
     if at.before().is_some_and(char::is_alphabetic) && at.digits().is_some() {
         return at.digits().map(|it| (plain(it.0), it.1));
     }
     number::amount(at, locale)
 }
 
-/// Behind "and a half".
+/// Skips "and a half".
 fn half<'t>(at: Scan<'t>, words: &Words) -> Option<Scan<'t>> {
     let (_, and) = at.spaces().row(words.and)?;
     let and = and.spaces();
@@ -172,7 +173,7 @@ fn after_and<'t>(at: Scan<'t>, words: &Words) -> Scan<'t> {
     at.row(words.and).map_or(at, |it| it.1.spaces())
 }
 
-/// Two digits of minutes behind the hours.
+/// Reads two digits of minutes after hours.
 fn bare_minutes(at: Scan<'_>) -> Read<'_, String> {
     let (minutes, end) = at.spaces().digits()?;
     // "2 hours 15 people" has no minutes.

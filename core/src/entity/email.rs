@@ -1,12 +1,12 @@
-//! `@email`: an address in a text.
+//! `@email`: email addresses.
 
 use super::span::is_accent;
 use crate::text::phrase::is_unspaced;
 
-/// The longest address.
+/// Maximum characters of an address.
 const MOST: usize = 254;
 
-/// The first address of a text with its domain in small letters, and whether it is all of the text.
+/// Returns the first address of a text with its domain in lower case, and whether it is the whole text.
 pub(super) fn find(text: &str) -> Option<(String, bool)> {
     text.match_indices('@').find_map(|(at, _)| {
         let local = local(text.get(..at)?)?;
@@ -17,10 +17,10 @@ pub(super) fn find(text: &str) -> Option<(String, bool)> {
     })
 }
 
-/// What a text ends with.
+/// Returns the local part at the end of a text.
 fn local(text: &str) -> Option<&str> {
     let end = |part: fn(char) -> bool| text.get(text.trim_end_matches(part).len()..).filter(|it| !it.is_empty());
-    // In scripts without spaces, the words before an address may touch it.
+    // In scripts without spaces, words may precede the address directly.
     let local = end(|it| is_part(it) && !is_unspaced(it)).or_else(|| end(is_part))?;
     let local = local.trim_start_matches(|it: char| !it.is_alphanumeric() && it != '_');
     (!local.is_empty() && !local.ends_with('.') && !local.contains("..")).then_some(local)
@@ -30,17 +30,17 @@ fn is_part(character: char) -> bool {
     character.is_alphanumeric() || is_accent(character) || ".!#$%&'*+/=?^_{|}~-".contains(character)
 }
 
-/// What a text begins with.
+/// Returns the domain at the start of a text.
 fn domain(text: &str) -> Option<&str> {
     let end = text.find(|it: char| !it.is_alphanumeric() && !is_accent(it) && it != '-' && it != '.').unwrap_or(text.len());
     let domain = text.get(..end)?.trim_end_matches(['.', '-']);
     let is_next_to_another = text.get(end..)?.starts_with(['@', '_']);
-    // An ending without letters is of an address in numbers.
+    // Excludes IP addresses.
     let has_letters = ending(domain)?.contains(char::is_alphabetic);
     (has_letters && !is_next_to_another).then_some(domain)
 }
 
-/// The last part of a domain that has two at least.
+/// Returns the last label of a domain with at least two labels.
 pub(super) fn ending(domain: &str) -> Option<&str> {
     let is_label = |it: &str| (1..=63).contains(&it.len()) && !it.starts_with('-') && !it.ends_with('-');
     domain.rsplit_once('.').map(|it| it.1).filter(|_| domain.split('.').all(is_label))

@@ -1,14 +1,14 @@
-//! Lists of values with their synonyms, and with wrong letters.
+//! Lists of values with synonyms and fuzzy matching.
 
 use std::collections::BTreeMap;
 
 use super::Found;
 use crate::text::phrase::{folded, is_one_word};
 
-/// Letters of a word from which on some may be wrong.
+/// Minimum letters of a word for fuzzy matching.
 const LEAST_LETTERS: usize = 5;
 
-/// Values with their synonyms.
+/// A list of values with synonyms.
 #[derive(Debug, Clone)]
 pub struct List {
     values: Vec<String>,
@@ -16,7 +16,7 @@ pub struct List {
     max_edits: usize,
 }
 
-/// One of the texts that stand for a value.
+/// A value or synonym that matches a value.
 #[derive(Debug, Clone)]
 struct Spelling {
     written: String,
@@ -43,12 +43,12 @@ impl List {
         list
     }
 
-    /// The values, in the order of the document.
+    /// The values in document order.
     pub fn values(&self) -> &[String] {
         &self.values
     }
 
-    /// Spellings that stand for several values, with these values.
+    /// Spellings that belong to several values, with these values.
     pub(super) fn clashes(&self) -> Vec<(String, Vec<String>)> {
         let mut first: BTreeMap<&str, usize> = BTreeMap::new();
         let mut clashing: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -65,14 +65,14 @@ impl List {
         clashing.into_iter().filter_map(clash).collect()
     }
 
-    /// The values of these numbers, each once, in the order of the document.
+    /// The values at these indexes, without duplicates, in document order.
     fn named(&self, mut numbers: Vec<usize>) -> Vec<String> {
         numbers.sort_unstable();
         numbers.dedup();
         numbers.into_iter().filter_map(|it| self.values.get(it)).cloned().collect()
     }
 
-    /// The value that a text holds as whole words: of the longest spelling, then of the leftmost; else of the nearest.
+    /// Finds a value as whole words in a text: by the longest spelling, then the leftmost, else by fuzzy matching.
     pub(super) fn find(&self, text: &str) -> Found {
         let text = folded(text);
         let mut best: Option<(usize, usize)> = None;
@@ -99,9 +99,9 @@ impl List {
         }
     }
 
-    /// The value that all of a text stands for.
+    /// Returns the value of which the whole text is a spelling.
     pub(super) fn whole(&self, text: &str) -> Option<String> {
-        // A value that is written as it is stands for itself, whatever else folds like it.
+        // An exact value takes precedence over other spellings that fold to the same text.
         if let Some(value) = self.values.iter().find(|it| *it == text) {
             return Some(value.clone());
         }
@@ -111,15 +111,15 @@ impl List {
         values.pop().filter(|_| values.is_empty())
     }
 
-    /// The only value with the fewest wrong letters.
+    /// Returns the value with the smallest edit distance; `None` for a tie.
     fn nearest(&self, text: &str) -> Option<String> {
-        let said: Vec<Vec<char>> = words(text);
+        let text_words: Vec<Vec<char>> = words(text);
         let mut least = self.max_edits;
         let mut nearest: Vec<usize> = Vec::new();
         for spelling in self.spellings.iter().filter(|_| self.max_edits > 0) {
-            let wanted = words(&spelling.folded);
-            for run in said.windows(wanted.len().max(1)) {
-                let Some(edits) = run_edits(run, &wanted, least) else { continue };
+            let spelling_words = words(&spelling.folded);
+            for run in text_words.windows(spelling_words.len().max(1)) {
+                let Some(edits) = run_edits(run, &spelling_words, least) else { continue };
                 if edits < least {
                     least = edits;
                     nearest.clear();
@@ -132,7 +132,7 @@ impl List {
     }
 }
 
-/// Where a spelling first stands in a text as whole words.
+/// The position of the first occurrence of a spelling as whole words.
 fn place(text: &str, spelling: &str) -> Option<usize> {
     let is_cut = |left: Option<char>, right: Option<char>| left.zip(right).is_some_and(|it| is_one_word(it.0, it.1));
     let (first, last) = (spelling.chars().next(), spelling.chars().next_back());
@@ -148,22 +148,22 @@ fn words(text: &str) -> Vec<Vec<char>> {
     words.map(|it| it.chars().collect()).collect()
 }
 
-/// The letters that are wrong in a run of words; nothing when they are more than may be.
-fn run_edits(said: &[Vec<char>], wanted: &[Vec<char>], most: usize) -> Option<usize> {
-    if wanted.is_empty() {
+/// The edit distance of a sequence of words; `None` when it exceeds `most`.
+fn run_edits(words: &[Vec<char>], expected: &[Vec<char>], most: usize) -> Option<usize> {
+    if expected.is_empty() {
         return None;
     }
-    said.iter().zip(wanted).try_fold(0, |sum, (said, wanted)| {
-        if said == wanted {
+    words.iter().zip(expected).try_fold(0, |sum, (words, expected)| {
+        if words == expected {
             return Some(sum);
         }
-        let can_differ = said.len().min(wanted.len()) >= LEAST_LETTERS && said.len().abs_diff(wanted.len()) <= most;
-        let edits = if can_differ { sum + edits(said, wanted) } else { usize::MAX };
+        let can_differ = words.len().min(expected.len()) >= LEAST_LETTERS && words.len().abs_diff(expected.len()) <= most;
+        let edits = if can_differ { sum + edits(words, expected) } else { usize::MAX };
         (edits <= most).then_some(edits)
     })
 }
 
-/// Letters to insert, to leave out, to replace, and neighbours to swap (Damerau-Levenshtein, each place once).
+/// The Damerau-Levenshtein distance (optimal string alignment) of two texts.
 pub(crate) fn edits(left: &[char], right: &[char]) -> usize {
     let mut older: Vec<usize> = Vec::new();
     let mut old: Vec<usize> = (0..=right.len()).collect();
@@ -280,7 +280,7 @@ mod tests {
         }
         let two = list("standard|planet|planed", 2);
         assert_eq!(found(two.find("stundord")), "standard");
-        assert_eq!(found(two.find("planek")), "", "two are as near");
+        assert_eq!(found(two.find("planek")), "", "two values tie");
         assert_eq!(found(list("standard", 0).find("standrd")), "");
     }
 

@@ -1,29 +1,29 @@
-//! The words that values are made of, in seven languages.
+//! Words used in dates, durations, lists and confirmations, in seven languages.
 //!
-//! Rows of a table are parted by `|`, the words for one row by `,`; all are folded.
+//! Rows of a table are separated by `|`, alternatives in a row by `,`. All words are folded.
 
 /// The words of a language.
 pub(super) struct Words {
     language: &'static str,
-    /// Between the last two parts of a list.
+    /// Conjunctions between the last two items of a list.
     pub and: &'static str,
-    /// One, before a unit.
+    /// Indefinite articles, which count as one.
     pub article: &'static str,
-    /// One half, before or behind a unit.
+    /// Words for one half.
     pub half: &'static str,
-    /// From January.
+    /// Months, from January.
     pub months: &'static str,
-    /// From Monday.
+    /// Weekdays, from Monday.
     pub weekdays: &'static str,
     /// Today, tomorrow, yesterday, the day after tomorrow.
     pub days: &'static str,
-    /// Before a day of the past, and before a word that only looks like a day.
+    /// Words before a past day, or before a word that only looks like a day.
     pub no_day: &'static str,
-    /// Behind a day of the past.
+    /// Words after a past day.
     pub gone: &'static str,
-    /// Before a month.
+    /// Words before a month.
     pub of: &'static str,
-    /// Before a span of time that begins today.
+    /// Words before an offset from today, such as "in".
     pub within: &'static str,
     /// Years, months, weeks, days, hours, minutes, seconds.
     pub units: &'static str,
@@ -31,15 +31,15 @@ pub(super) struct Words {
     pub yes: &'static str,
     /// Words of refusal.
     pub no: &'static str,
-    /// Words that turn consent around, and say nothing alone.
+    /// Words that negate consent and have no meaning alone.
     pub not: &'static str,
     /// Words of doubt.
     pub unsure: &'static str,
-    /// Consent and refusal, when said alone.
+    /// Consent and refusal, only as the whole text.
     pub alone: [&'static str; 2],
 }
 
-/// The words of a locale's language; those of English for a language without.
+/// Returns the words of a locale's language; English for an unsupported language.
 pub(super) fn words(locale: &str) -> &'static Words {
     let language = language(locale);
     WORDS.iter().find(|it| language.eq_ignore_ascii_case(it.language)).unwrap_or(&EN)
@@ -50,7 +50,7 @@ pub(super) fn language(locale: &str) -> &str {
     locale.split(['-', '_']).next().unwrap_or_default()
 }
 
-/// The region of a locale, in capitals; empty without one.
+/// The region of a locale in upper case; empty without one.
 pub(super) fn region(locale: &str) -> String {
     let region = locale.split(['-', '_']).skip(1).find(|it| it.len() == 2);
     region.unwrap_or_default().to_ascii_uppercase()

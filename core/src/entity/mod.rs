@@ -1,4 +1,4 @@
-//! Values in what users say: the ten system types, lists with synonyms, patterns. (`convoship.md` 4.4)
+//! Entities: extract typed values from user text by system types, value lists and patterns (docs/spec/flows.md#4.4).
 
 mod boolean;
 mod currency;
@@ -21,7 +21,7 @@ pub use self::pattern::Patterns;
 pub use self::system::System;
 use serde_json::Value;
 
-/// Where and when something is said.
+/// The locale and time used to interpret a text.
 #[derive(Debug, Clone, Copy)]
 pub struct Said<'s> {
     /// The session's locale, as `en-US`.
@@ -30,48 +30,48 @@ pub struct Said<'s> {
     pub now: i64,
 }
 
-/// A type of values.
+/// A type of value that can be extracted from text.
 #[derive(Debug, Clone)]
 pub enum Entity {
-    /// A type that every assistant has.
+    /// A built-in type.
     System(System),
-    /// Values that are written down, with their synonyms.
+    /// A list of values with synonyms.
     List(List),
-    /// Values of a certain spelling.
+    /// Regular expressions.
     Patterns(Patterns),
 }
 
-/// What was found in a text.
+/// The result of an extraction.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
-    /// Nothing.
+    /// No value.
     Nothing,
     /// A value.
     One(Value),
-    /// Several values of a list that fit equally well.
+    /// Several values of a list that match equally well.
     Several(Vec<String>),
 }
 
 impl Entity {
-    /// One of the system types by its name, as `@number`; nothing for another name.
+    /// Returns the system type with a name such as `@number`.
     pub fn system(name: &str) -> Option<Entity> {
         System::named(name).map(Entity::System)
     }
 
-    /// A list of values with their synonyms; so many letters of a word may be wrong.
+    /// Creates a list of values with synonyms; `max_edits` is the allowed edit distance per match.
     pub fn list(entries: &[(String, Vec<String>)], max_edits: u8) -> Entity {
         Entity::List(List::new(entries, max_edits))
     }
 
-    /// Patterns in the order in which they are tried; the value is what the group of that name or number holds.
+    /// Creates an entity from patterns, tried in order. The value is the capture of the group with this name or number.
     ///
     /// # Errors
-    /// What is wrong with one of them, in one line.
+    /// Returns why a pattern is invalid, on one line.
     pub fn patterns(patterns: &[String], group: Option<&str>) -> Result<Entity, String> {
         Patterns::new(patterns, group).map(Entity::Patterns)
     }
 
-    /// What messages call it: `@number`, `list` or `regex`.
+    /// The kind for messages: a system type such as `@number`, `list` or `regex`.
     pub fn kind(&self) -> &'static str {
         match self {
             Entity::System(system) => system.name(),
@@ -80,7 +80,7 @@ impl Entity {
         }
     }
 
-    /// Spellings of a list that stand for several values, with these values. (N003)
+    /// Spellings of a list that belong to several values, with these values (lint N003).
     pub fn synonym_clashes(&self) -> Vec<(String, Vec<String>)> {
         match self {
             Entity::List(list) => list.clashes(),
@@ -88,7 +88,7 @@ impl Entity {
         }
     }
 
-    /// The first pattern that lacks the group. (N005)
+    /// The first pattern without the configured group (lint N005).
     pub fn without_group(&self) -> Option<&str> {
         match self {
             Entity::Patterns(patterns) => patterns.without_group(),
@@ -96,31 +96,31 @@ impl Entity {
         }
     }
 
-    /// The first value in a text.
-    pub fn extract(&self, text: &str, said: Said<'_>) -> Found {
+    /// Extracts the first value of a text.
+    pub fn extract(&self, text: &str, context: Said<'_>) -> Found {
         let one = |value: Option<Value>| value.map_or(Found::Nothing, Found::One);
         match self {
-            Entity::System(system) => one(system.find(text.trim(), said).map(|it| it.0)),
+            Entity::System(system) => one(system.find(text.trim(), context).map(|it| it.0)),
             Entity::List(list) => list.find(text),
             Entity::Patterns(patterns) => one(patterns.find(text).map(Value::String)),
         }
     }
 
-    /// A given value (of a button, a parameter, a model) as this type stores it; nothing when it is none.
-    pub fn accept(&self, value: &Value, said: Said<'_>) -> Option<Value> {
+    /// Normalizes a value from a button, a parameter or a model; `None` when it is not valid for this type.
+    pub fn accept(&self, value: &Value, context: Said<'_>) -> Option<Value> {
         match (self, value) {
             (Entity::System(system), Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => system.accept(value),
             (Entity::System(System::Number), Value::Number(_)) => system::number(value),
-            (_, Value::Number(number)) => self.whole(&number.to_string(), said),
-            (_, Value::String(text)) => self.whole(text, said),
+            (_, Value::Number(number)) => self.whole(&number.to_string(), context),
+            (_, Value::String(text)) => self.whole(text, context),
             (Entity::List(_) | Entity::Patterns(_), Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
         }
     }
 
-    /// The value that all of a text is.
-    fn whole(&self, text: &str, said: Said<'_>) -> Option<Value> {
+    /// Parses a text that must be a value as a whole.
+    fn whole(&self, text: &str, context: Said<'_>) -> Option<Value> {
         match self {
-            Entity::System(system) => system.find(text.trim(), said).filter(|it| it.1).map(|it| it.0),
+            Entity::System(system) => system.find(text.trim(), context).filter(|it| it.1).map(|it| it.0),
             Entity::List(list) => list.whole(text).map(Value::String),
             Entity::Patterns(patterns) => patterns.whole(text.trim()).map(Value::String),
         }
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(orders().accept(&json!(12), SAID), Some(json!("12")));
     }
 
-    /// Pieces of what people say, and characters at random.
+    /// Generates a text of typical fragments and random characters.
     fn garbage(state: &mut u64) -> String {
         const PIECES: [&str; 48] = [
             "1",
@@ -307,15 +307,15 @@ mod tests {
         for round in 0..400 {
             let text = garbage(&mut state);
             for locale in ["en-US", "de-DE", "es-MX", "fr-FR", "it", "pt-BR", "nl", "sv-SE", "en-IN", ""] {
-                let said = Said { locale, ..SAID };
+                let context = Said { locale, ..SAID };
                 for name in SYSTEM {
                     let entity = system(name);
-                    if let Found::One(value) = entity.extract(&text, said)
+                    if let Found::One(value) = entity.extract(&text, context)
                         && !["@number", "@list"].contains(&name)
                     {
-                        assert_eq!(entity.accept(&value, said), Some(value), "{round} {name} {locale} {text:?}");
+                        assert_eq!(entity.accept(&value, context), Some(value), "{round} {name} {locale} {text:?}");
                     }
-                    let _ = entity.accept(&text.as_str().into(), said);
+                    let _ = entity.accept(&text.as_str().into(), context);
                 }
                 assert!(Phrase::of(&text, locale).tokens().iter().all(|it| !it.is_empty()));
             }

@@ -1,17 +1,17 @@
-//! `@number`: digits as the locale groups them, percentages, and the words of English.
+//! `@number`: digits in the format of the locale, percentages, and English number words.
 
 use serde_json::Value;
 
 use super::locale::{language, region};
 use super::span::{Read, Scan, first};
 
-/// Languages that write a comma before decimals.
+/// Languages with a decimal comma.
 const COMMA: &str = "bg cs da de el es fi fr hu id it nb nl nn no pl pt ro ru sk sv tr uk vi";
 
-/// Those of them that group digits by spaces.
+/// Those of them that group digits with spaces.
 const SPACES: &str = "bg cs fi fr hu nb nn no pl ru sk sv uk";
 
-/// Regions that write a point before decimals although their language has a comma.
+/// Locales with a decimal point although their language has a comma.
 const POINT: &str = "es-MX es-US es-GT es-HN es-NI es-PA es-PE es-PR es-DO es-SV de-CH it-CH de-LI";
 
 const ONES: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen \
@@ -19,11 +19,11 @@ const ONES: &str = "zero one two three four five six seven eight nine ten eleven
 const TENS: &str = "twenty thirty forty fifty sixty seventy eighty ninety";
 const SCALES: [(&str, u64); 3] = [("hundred", 2), ("thousand", 3), ("million", 6)];
 
-/// How a locale writes numbers.
+/// The number format of a locale.
 struct Marks {
     decimal: &'static str,
     group: &'static str,
-    /// Whether groups of two digits stand before the last of three.
+    /// Whether groups of two digits precede the last group of three.
     is_indian: bool,
 }
 
@@ -41,12 +41,12 @@ fn marks(locale: &str) -> Marks {
     Marks { decimal, group, is_indian: region == "IN" }
 }
 
-/// Whether a locale writes a point before decimals.
+/// Whether a locale has a decimal point.
 pub(super) fn is_point(locale: &str) -> bool {
     marks(locale).decimal == "."
 }
 
-/// The first number of a text, and whether it is all of it.
+/// Returns the first number of a text, and whether it is the whole text.
 pub(super) fn find(text: &str, locale: &str) -> Option<(Value, bool)> {
     let (value, whole) = first(text, |start| {
         let (plain, end) = signed(start, locale)?;
@@ -54,11 +54,11 @@ pub(super) fn find(text: &str, locale: &str) -> Option<(Value, bool)> {
         let end = percent.unwrap_or(end);
         (end.ends() && !end.goes_on()).then(|| (value(&plain, percent.is_some()), end))
     })?;
-    // One that cannot be kept is not passed over for another.
+    // A number that cannot be represented is not skipped in favor of another.
     Some((value?, whole))
 }
 
-/// A decimal text as a number: an integer where it is one, and nothing where that would lose digits.
+/// Converts a decimal text to a JSON number, an integer if possible; `None` when digits would be lost.
 fn value(plain: &str, is_percent: bool) -> Option<Value> {
     let (whole, fraction) = plain.split_once('.').unwrap_or((plain, ""));
     let integer = if is_percent { whole.strip_suffix("00") } else { Some(whole) };
@@ -69,7 +69,7 @@ fn value(plain: &str, is_percent: bool) -> Option<Value> {
     exact(number)
 }
 
-/// A double as it is stored; nothing for a whole one above those of which every integer is a double.
+/// Converts a float to its stored form; `None` for integers too large to be exact and for infinite values.
 pub(super) fn exact(number: f64) -> Option<Value> {
     match number.fract() == 0.0 {
         true => (number.abs() < 9e15).then(|| (number as i64).into()),
@@ -77,7 +77,7 @@ pub(super) fn exact(number: f64) -> Option<Value> {
     }
 }
 
-/// A number with or without a sign, as a decimal text.
+/// Reads a number with an optional sign, as decimal text.
 pub(super) fn signed<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
     if let Some((_, unsigned)) = start.row("minus,negative") {
         return amount(unsigned.spaces(), locale).map(|it| ("-".to_owned() + &it.0, it.1));
@@ -89,14 +89,14 @@ pub(super) fn signed<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
     if start.before().is_some_and(char::is_alphanumeric) {
         return None;
     }
-    // A sign before a word is a hyphen.
+    // Before a word, it is a hyphen.
     unsigned.next().filter(|it| !it.is_alphabetic())?;
     let (plain, end) = literal(unsigned, locale)?;
     let (plain, end) = multiplied(plain, end, locale);
     Some((if start.next() == Some('+') { plain } else { "-".to_owned() + &plain }, end))
 }
 
-/// A number without sign, as a decimal text.
+/// Reads a number without a sign, as decimal text.
 pub(super) fn amount<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
     if start.next().is_some_and(char::is_alphabetic) {
         return in_words(start, locale);
@@ -108,7 +108,7 @@ pub(super) fn amount<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
     Some(multiplied(plain, end, locale))
 }
 
-/// Digits with the locale's signs between them.
+/// Reads digits with the group and decimal separators of the locale.
 fn literal<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
     let marks = marks(locale);
     let (mut plain, mut end) = start.digits().map_or((String::new(), start), |it| (it.0.to_owned(), it.1));
@@ -134,7 +134,7 @@ fn literal<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
     (!plain.is_empty() && !end.goes_on()).then_some((plain, end))
 }
 
-/// Digits before words, as `2 thousand`.
+/// Applies the scale words after digits, such as `2 thousand`.
 fn multiplied<'t>(mut plain: String, mut end: Scan<'t>, locale: &str) -> (String, Scan<'t>) {
     while let Some((zeros, next)) = scale(end, locale) {
         let (whole, decimals) = plain.split_once('.').unwrap_or((&plain, ""));
@@ -160,14 +160,14 @@ fn scale<'t>(end: Scan<'t>, locale: &str) -> Read<'t, u64> {
     SCALES.iter().find(|it| it.0 == word).map(|it| (it.1, next))
 }
 
-/// The words of English.
+/// Reads English number words.
 fn in_words<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
     if language(locale) != "en" {
         return None;
     }
     let (mut total, mut part, mut room, mut ceiling) = (0_u64, 0_u64, 100_u64, u64::MAX);
     let (mut at, mut end) = (start, None);
-    // Whether the last word was a scale, so that an `and` may follow.
+    // Whether the last word was a scale, after which `and` is allowed.
     let mut is_scale = false;
     while let Some((mut word, mut next)) = at.word() {
         if is_scale && word == "and" {

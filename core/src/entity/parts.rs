@@ -1,11 +1,11 @@
-//! `@list`: texts with commas, semicolons or a word between them.
+//! `@list`: texts separated by commas, semicolons or conjunctions.
 
 use serde_json::Value;
 
 use super::locale::words;
 use crate::text::phrase::folded;
 
-/// The parts of a text; nothing when all are empty.
+/// Splits a text into its items; `None` when all are empty.
 pub(super) fn find(text: &str, locale: &str) -> Option<Value> {
     let and = words(locale).and;
     let mut parts: Vec<String> = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn find(text: &str, locale: &str) -> Option<Value> {
     (!parts.is_empty()).then(|| parts.into())
 }
 
-/// A list of texts without white space around them.
+/// Normalizes a list of texts; `None` when an item is not a text or all are blank.
 pub(super) fn accept(value: &Value) -> Option<Value> {
     let trimmed = |it: &Value| it.as_str().map(str::trim).map(Value::from);
     let parts: Vec<Value> = value.as_array()?.iter().map(trimmed).collect::<Option<_>>()?;

@@ -1,14 +1,14 @@
-//! Values of a certain spelling.
+//! Values matched by regular expressions.
 
 use fancy_regex::RegexBuilder;
 use regex_syntax::ast::{Ast, GroupKind, parse::Parser};
 
 use crate::text::on_one_line;
 
-/// Steps that a pattern may take on one text; one that is linear takes none.
+/// Backtracking limit per match; linear patterns do not backtrack.
 const STEP_LIMIT: usize = 200_000;
 
-/// Patterns in the order in which they are tried.
+/// Patterns, tried in order.
 #[derive(Debug, Clone)]
 pub struct Patterns {
     patterns: Vec<Pattern>,
@@ -18,7 +18,7 @@ pub struct Patterns {
 #[derive(Debug, Clone)]
 struct Pattern {
     regex: fancy_regex::Regex,
-    /// The pattern of the group that holds the value.
+    /// The pattern inside the value group.
     inner: Option<String>,
     has_group: bool,
 }
@@ -29,42 +29,42 @@ impl Patterns {
         Ok(Patterns { patterns, group: group.map(str::to_owned) })
     }
 
-    /// The first pattern that lacks the group.
+    /// The first pattern without the configured group.
     pub(super) fn without_group(&self) -> Option<&str> {
         self.patterns.iter().find(|it| !it.has_group).map(|it| it.regex.as_str())
     }
 
-    /// What the first pattern that occurs in a text finds.
+    /// Returns the value of the first pattern that matches in a text.
     pub(super) fn find(&self, text: &str) -> Option<String> {
         self.patterns.iter().find_map(|it| value(&it.regex, text, self.group.as_deref()))
     }
 
-    /// The value that all of a text is: what a pattern matches, or what its group can hold.
+    /// Returns the value of a whole text: matched by a pattern, or by the inside of its value group.
     pub(super) fn whole(&self, text: &str) -> Option<String> {
         let found = |pattern: &Pattern| {
             let whole = compiled(&anchored(pattern.regex.as_str())).ok()?;
             value(&whole, text, self.group.as_deref())
         };
-        let held = |pattern: &Pattern| {
+        let matches_group = |pattern: &Pattern| {
             let inner = compiled(&anchored(pattern.inner.as_ref()?)).ok()?;
             inner.is_match(text).is_ok_and(|it| it).then(|| text.to_owned())
         };
-        self.patterns.iter().find_map(found).or_else(|| self.patterns.iter().find_map(held)).filter(|it| !it.is_empty())
+        self.patterns.iter().find_map(found).or_else(|| self.patterns.iter().find_map(matches_group)).filter(|it| !it.is_empty())
     }
 }
 
 impl Pattern {
     fn new(pattern: &str, group: Option<&str>) -> Result<Pattern, String> {
-        let wrong = |why: String| ["'", pattern, "': ", &on_one_line(&why)].concat();
-        let tree = Parser::new().parse(pattern).map_err(|error| wrong(error.kind().to_string()))?;
-        let regex = compiled(pattern).map_err(|error| wrong(error.to_string()))?;
-        let held = inside(&tree, group.unwrap_or("1"));
-        let inner = held.and_then(|it| pattern.get(it.span().start.offset..it.span().end.offset));
-        // Flags at the beginning are for all of the pattern.
+        let describe_error = |reason: String| ["'", pattern, "': ", &on_one_line(&reason)].concat();
+        let tree = Parser::new().parse(pattern).map_err(|error| describe_error(error.kind().to_string()))?;
+        let regex = compiled(pattern).map_err(|error| describe_error(error.to_string()))?;
+        let group_tree = inside(&tree, group.unwrap_or("1"));
+        let inner = group_tree.and_then(|it| pattern.get(it.span().start.offset..it.span().end.offset));
+        // Leading flags apply to the whole pattern.
         let flags = if let Ast::Concat(parts) = &tree { parts.asts.first() } else { None };
         let flags = flags.filter(|it| matches!(it, Ast::Flags(_))).and_then(|it| pattern.get(..it.span().end.offset));
         let inner = inner.map(|it| flags.unwrap_or_default().to_owned() + it);
-        Ok(Pattern { regex, inner, has_group: group.is_none() || held.is_some() })
+        Ok(Pattern { regex, inner, has_group: group.is_none() || group_tree.is_some() })
     }
 }
 
@@ -76,7 +76,7 @@ fn anchored(pattern: &str) -> String {
     ["^(?:", pattern, ")$"].concat()
 }
 
-/// What the group of a match holds, or its first group, or all of it.
+/// The capture of the configured group, else of the first group, else the whole match.
 fn value(regex: &fancy_regex::Regex, text: &str, group: Option<&str>) -> Option<String> {
     let found = regex.captures(text).ok()??;
     let named = group.and_then(|it| it.parse().map_or_else(|_| found.name(it), |number: usize| found.get(number)));
@@ -84,16 +84,16 @@ fn value(regex: &fancy_regex::Regex, text: &str, group: Option<&str>) -> Option<
     Some(value.as_str().trim().to_owned()).filter(|it| !it.is_empty())
 }
 
-/// The inside of a group by its name or number.
+/// The syntax tree inside a group, by name or number.
 fn inside<'a>(tree: &'a Ast, group: &str) -> Option<&'a Ast> {
     match tree {
         Ast::Group(it) => {
-            let is_it = match &it.kind {
+            let is_requested = match &it.kind {
                 GroupKind::CaptureIndex(index) => index.to_string() == group,
                 GroupKind::CaptureName { name, .. } => name.name == group || name.index.to_string() == group,
                 GroupKind::NonCapturing(_) => false,
             };
-            if is_it { Some(&it.ast) } else { inside(&it.ast, group) }
+            if is_requested { Some(&it.ast) } else { inside(&it.ast, group) }
         }
         Ast::Repetition(it) => inside(&it.ast, group),
         Ast::Alternation(it) => it.asts.iter().find_map(|it| inside(it, group)),
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_is_not_linear_is_refused() {
-        for (pattern, why) in [
+        for (pattern, reason) in [
             (r"(?=a)b", "look-around"),
             (r"(?<!a)b", "look-around"),
             (r"(a)\1", "backreferences"),
@@ -176,7 +176,7 @@ mod tests {
             (r"(\w{1000}){1000}", ""),
         ] {
             let error = Patterns::new(&[pattern.to_owned()], None).unwrap_err();
-            assert!(error.contains(why) && error.contains(pattern) && !error.contains('\n'), "{error}");
+            assert!(error.contains(reason) && error.contains(pattern) && !error.contains('\n'), "{error}");
         }
     }
 }

@@ -1,9 +1,8 @@
-//! `@phone`: numbers as people write them, in the international form where that is certain.
+//! `@phone`: phone numbers, in international form when the region determines it.
 
 use super::locale::region;
 
-/// Regions: their calling code, the digit that is dialled before an area code in the region only, and the fewest and most digits of a
-/// number without both.
+/// Regions with calling code, trunk prefix, and minimum and maximum digits of a national number without both.
 const REGIONS: [(&str, &str, &str, usize, usize); 36] = [
     ("US", "1", "1", 10, 10),
     ("CA", "1", "1", 10, 10),
@@ -43,13 +42,13 @@ const REGIONS: [(&str, &str, &str, usize, usize); 36] = [
     ("CO", "57", "", 10, 10),
 ];
 
-/// Signs between digits.
+/// Separators between digits.
 const BETWEEN: &str = " \u{a0}\u{202f}().-–";
 
-/// The fewest and the most digits of a number.
+/// The number of digits of a phone number.
 const DIGITS: std::ops::RangeInclusive<usize> = 7..=15;
 
-/// The first number of a text, and whether it is all of it.
+/// Returns the first phone number of a text, and whether it is the whole text.
 pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
     let mut rest = text;
     while let Some(start) = rest.find(|it: char| it.is_ascii_digit()) {
@@ -58,7 +57,7 @@ pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
         let (outside, behind) = (before.trim_end_matches(['(', '+']), from.get(run.len()..)?);
         let is_plus = before.get(outside.len()..)?.contains('+');
         let is_whole = text.len() == rest.len() && outside.is_empty() && behind.is_empty();
-        // An order's number has letters around.
+        // Digits next to letters are ids.
         if !outside.ends_with(char::is_alphanumeric)
             && !behind.starts_with(char::is_alphanumeric)
             && let Some(number) = international(run, is_plus, locale)
@@ -70,7 +69,7 @@ pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
     None
 }
 
-/// Digits with signs between them; no more than three signs in a row.
+/// Returns the leading digits of a text with at most three separators in a row.
 fn run(text: &str) -> &str {
     let (mut end, mut signs) = (0, 0);
     for (at, character) in text.char_indices() {
@@ -90,7 +89,7 @@ fn international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
     let digits = digits_of(run);
     let foreign = if is_plus { Some("") } else { digits.strip_prefix("00").map(|_| "00") };
     if let Some(prefix) = foreign {
-        // A zero in brackets is dialled within the region only.
+        // `(0)` is the trunk prefix.
         let digits = digits_of(&run.replacen("(0)", "", 1));
         let number = digits.strip_prefix(prefix)?;
         return (DIGITS.contains(&number.len()) && !number.starts_with('0')).then(|| "+".to_owned() + number);
@@ -101,10 +100,10 @@ fn international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
     let region = region(locale);
     let national = REGIONS.iter().find(|it| it.0 == region).and_then(|(_, code, trunk, least, most)| {
         let stripped = digits.strip_prefix(trunk).filter(|_| !trunk.is_empty());
-        // Where numbers vary in length, one without an area code cannot be told from others.
+        // When lengths vary, a number without a trunk prefix may lack its area code.
         let is_certain = stripped.is_some() || trunk.is_empty() || most - least < 2;
         let number = stripped.unwrap_or(&digits);
-        // In North America no area begins with the digits that are dialled before others.
+        // North American area codes do not start with 0 or 1.
         let is_dialled = *code == "1" && number.starts_with(['0', '1']);
         (is_certain && !is_dialled && (*least..=*most).contains(&number.len())).then(|| ["+", code, number].concat())
     });

@@ -1,4 +1,4 @@
-//! Reading a text from a position on.
+//! A scanner over text, used by the parsers of entities.
 
 use crate::text::phrase::folded;
 
@@ -9,10 +9,10 @@ pub(super) struct Scan<'t> {
     at: usize,
 }
 
-/// What was read, and where reading goes on.
+/// A parsed value and the position after it.
 pub(super) type Read<'t, T> = Option<(T, Scan<'t>)>;
 
-/// The leftmost value in a text, and whether it is all of the text.
+/// Returns the leftmost value of a text, and whether it is the whole text.
 pub(super) fn first<'t, T>(text: &'t str, parse: impl Fn(Scan<'t>) -> Read<'t, T>) -> Option<(T, bool)> {
     starts(text).find_map(|start| {
         let (value, end) = parse(start)?;
@@ -20,7 +20,7 @@ pub(super) fn first<'t, T>(text: &'t str, parse: impl Fn(Scan<'t>) -> Read<'t, T
     })
 }
 
-/// The positions at which a value may begin: not within a word or a number.
+/// The positions at which a value may start: not within a word or a number.
 fn starts(text: &str) -> impl Iterator<Item = Scan<'_>> {
     let all = text.char_indices().map(move |(at, _)| Scan { text, at });
     all.filter(|it| it.next().is_some_and(|next| !next.is_whitespace()) && (it.ends() || !it.before().is_some_and(is_inner)))
@@ -31,18 +31,18 @@ fn is_inner(character: char) -> bool {
     character.is_alphanumeric() || is_accent(character)
 }
 
-/// Whether a character is an accent upon the letter before it.
+/// Whether a character is a combining accent.
 pub(super) fn is_accent(character: char) -> bool {
     matches!(character, '\u{300}'..='\u{36f}')
 }
 
 impl<'t> Scan<'t> {
-    /// What follows.
+    /// The text after the position.
     pub fn rest(self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// What was before.
+    /// The text before the position.
     pub fn past(self) -> &'t str {
         self.text.get(..self.at).unwrap_or_default()
     }
@@ -52,75 +52,75 @@ impl<'t> Scan<'t> {
         self.rest().chars().next()
     }
 
-    /// The character before.
+    /// The previous character.
     pub fn before(self) -> Option<char> {
         self.past().chars().next_back()
     }
 
-    /// The word before, folded.
+    /// The previous word, folded.
     pub fn word_before(self) -> String {
         let past = self.past().trim_end().trim_end_matches('-');
         let start = past.char_indices().rev().take_while(|it| it.1.is_alphabetic()).last();
         folded(start.and_then(|it| past.get(it.0..)).unwrap_or_default())
     }
 
-    /// Whether no letter and no digit follows.
+    /// Whether a word may end here: no letter or digit follows.
     pub fn ends(self) -> bool {
         !self.next().is_some_and(is_inner)
     }
 
-    /// Whether a digit is before, or one and a sign that may join two parts of a number or a date.
+    /// Whether the position is after a digit, or after a digit and a separator of numbers or dates.
     pub fn is_within_number(self) -> bool {
         let before = self.past();
         let joined = before.strip_suffix(['.', ',', '/', ':', '-']).unwrap_or(before);
         joined.ends_with(|it: char| it.is_ascii_digit())
     }
 
-    /// Whether a number goes on behind a sign that may join two parts of it.
+    /// Whether a number continues: a separator and a digit follow.
     pub fn goes_on(self) -> bool {
         let joined = self.rest().strip_prefix(['.', ',', '/', ':', '-']);
         joined.is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()))
     }
 
-    /// Behind so many bytes.
+    /// Skips bytes.
     pub fn skip(self, bytes: usize) -> Scan<'t> {
         Scan { at: self.at + bytes, ..self }
     }
 
-    /// Behind one of these characters.
+    /// Skips one of these characters; `None` when another one follows.
     pub fn eat(self, characters: &str) -> Option<Scan<'t>> {
         let next = self.next().filter(|it| characters.contains(*it))?;
         Some(self.skip(next.len_utf8()))
     }
 
-    /// Behind a text that follows, whatever the case of its letters.
+    /// Skips a text, ignoring ASCII case; `None` when another one follows.
     pub fn eat_text(self, text: &str) -> Option<Scan<'t>> {
         self.rest().get(..text.len()).filter(|it| it.eq_ignore_ascii_case(text)).map(|it| self.skip(it.len()))
     }
 
-    /// Behind a sign that may be left out.
+    /// Skips one of these characters, if it follows.
     pub fn past_any(self, characters: &str) -> Scan<'t> {
         self.eat(characters).unwrap_or(self)
     }
 
-    /// Behind white space.
+    /// Skips white space.
     pub fn spaces(self) -> Scan<'t> {
         self.skip(self.rest().len() - self.rest().trim_start().len())
     }
 
-    /// Digits, and what follows them; one at least.
+    /// Reads one or more digits.
     pub fn digits(self) -> Read<'t, &'t str> {
         let length = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         self.rest().get(..length).filter(|it| !it.is_empty()).map(|it| (it, self.skip(length)))
     }
 
-    /// A number of so many digits at most, and what follows it.
+    /// Reads a number of at most `most` digits.
     pub fn small(self, most: usize) -> Read<'t, i64> {
         let (digits, end) = self.digits()?;
         Some((digits.parse().ok().filter(|_| digits.len() <= most)?, end))
     }
 
-    /// A word, folded, and what follows it.
+    /// Reads a word, folded.
     pub fn word(self) -> Read<'t, String> {
         self.next().filter(|it| it.is_alphabetic())?;
         let letters = |it: &char| it.is_alphabetic() || is_accent(*it);
@@ -128,15 +128,15 @@ impl<'t> Scan<'t> {
         self.rest().get(..length).filter(|it| !it.is_empty()).map(|it| (folded(it), self.skip(length)))
     }
 
-    /// Behind words with spaces, a hyphen or an apostrophe between them.
+    /// Skips words separated by spaces, a hyphen or an apostrophe; `None` when others follow.
     pub fn words(self, words: &str) -> Option<Scan<'t>> {
         let mut at = self;
-        for (index, wanted) in words.split(' ').enumerate() {
+        for (index, expected) in words.split(' ').enumerate() {
             if index > 0 {
                 at = at.spaces().past_any("-'’").spaces();
             }
             let (word, end) = at.word()?;
-            if word != wanted {
+            if word != expected {
                 return None;
             }
             at = end;
@@ -144,7 +144,7 @@ impl<'t> Scan<'t> {
         Some(at)
     }
 
-    /// Which row of a table follows; rows are parted by `|`, the words for one row by `,`.
+    /// Reads a row of a table and returns its index. Rows are separated by `|`, alternatives by `,`.
     pub fn row(self, table: &str) -> Read<'t, usize> {
         let (word, _) = self.word()?;
         let begins = |it: &&str| it.strip_prefix(word.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));

@@ -1,21 +1,21 @@
-//! The ten types that every assistant has.
+//! The ten built-in entity types.
 
 use serde_json::Value;
 
 use super::{Said, boolean, currency, date, duration, email, number, parts, phone, url};
 
-/// A type that every assistant has.
+/// A built-in entity type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
     /// Any text that is not blank.
     String,
     /// A number.
     Number,
-    /// An e-mail address.
+    /// An email address.
     Email,
     /// A phone number.
     Phone,
-    /// An address of the web.
+    /// A web address.
     Url,
     /// Yes or no.
     Boolean,
@@ -23,9 +23,9 @@ pub enum System {
     Date,
     /// An amount of money.
     Currency,
-    /// A span of time.
+    /// A duration.
     Duration,
-    /// Several texts.
+    /// A list of texts.
     List,
 }
 
@@ -43,12 +43,12 @@ const ALL: [System; 10] = [
 ];
 
 impl System {
-    /// The type of a name, as `@number`.
+    /// Returns the type with a name such as `@number`.
     pub fn named(name: &str) -> Option<System> {
         ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// Its name.
+    /// The name, such as `@number`.
     pub fn name(self) -> &'static str {
         match self {
             System::String => "@string",
@@ -64,24 +64,24 @@ impl System {
         }
     }
 
-    /// The first value of a text without white space around it, and whether it is all of the text.
-    pub(super) fn find(self, text: &str, said: Said<'_>) -> Option<(Value, bool)> {
+    /// Returns the first value of a trimmed text, and whether it is the whole text.
+    pub(super) fn find(self, text: &str, context: Said<'_>) -> Option<(Value, bool)> {
         let of_text = |found: Option<(String, bool)>| found.map(|it| (Value::String(it.0), it.1));
         match self {
             System::String => (!text.is_empty()).then(|| (text.into(), true)),
-            System::Number => number::find(text, said.locale),
+            System::Number => number::find(text, context.locale),
             System::Email => of_text(email::find(text)),
-            System::Phone => of_text(phone::find(text, said.locale)),
+            System::Phone => of_text(phone::find(text, context.locale)),
             System::Url => of_text(url::find(text)),
-            System::Boolean => boolean::find(text, said.locale).map(|it| (it.into(), true)),
-            System::Date => of_text(date::find(text, said)),
-            System::Currency => currency::find(text, said.locale),
-            System::Duration => of_text(duration::find(text, said.locale)),
-            System::List => parts::find(text, said.locale).map(|it| (it, true)),
+            System::Boolean => boolean::find(text, context.locale).map(|it| (it.into(), true)),
+            System::Date => of_text(date::find(text, context)),
+            System::Currency => currency::find(text, context.locale),
+            System::Duration => of_text(duration::find(text, context.locale)),
+            System::List => parts::find(text, context.locale).map(|it| (it, true)),
         }
     }
 
-    /// A value that is neither text nor number as this type stores it.
+    /// Normalizes a value that is neither text nor number.
     pub(super) fn accept(self, value: &Value) -> Option<Value> {
         match self {
             System::Boolean => value.is_boolean().then(|| value.clone()),
@@ -92,7 +92,7 @@ impl System {
     }
 }
 
-/// A number as it is stored: an integer where it is one.
+/// Normalizes a number: an integer if possible.
 pub(super) fn number(value: &Value) -> Option<Value> {
     if value.is_f64() { number::exact(value.as_f64()?) } else { value.is_number().then(|| value.clone()) }
 }

@@ -1,4 +1,4 @@
-//! `@url`: an address of the web, with a scheme or without.
+//! `@url`: web addresses, with or without a scheme.
 
 use super::email::ending;
 use super::span::{Read, Scan, first};
@@ -6,10 +6,10 @@ use super::span::{Read, Scan, first};
 /// Characters that end an address.
 const ENDS: &str = "<>\"`{}|\\^";
 
-/// Characters that end a sentence and not an address.
+/// Trailing punctuation that is not part of an address.
 const PUNCTUATION: &str = ".,;:!?'*_’”“»…";
 
-/// The first address of a text, and whether it is all of it.
+/// Returns the first address of a text, and whether it is the whole text.
 pub(super) fn find(text: &str) -> Option<(String, bool)> {
     first(text, |start| with_scheme(start).or_else(|| bare(start)))
 }
@@ -18,7 +18,7 @@ fn with_scheme(start: Scan<'_>) -> Read<'_, String> {
     let host = start.eat_text("https://").or_else(|| start.eat_text("http://"))?;
     host.next().filter(|it| it.is_alphanumeric() || *it == '[')?;
     let address = address(start.rest());
-    // The host may not have been cut off.
+    // Trimming must not have removed the host.
     (address.len() > start.rest().len() - host.rest().len()).then(|| (address.to_owned(), start.skip(address.len())))
 }
 
@@ -31,9 +31,9 @@ fn bare(start: Scan<'_>) -> Read<'_, String> {
     let host = text.get(..end)?.trim_end_matches(['.', '-']);
     let behind = text.get(host.len()..)?;
     let mut ending = host.rsplit('.').next()?.chars();
-    // The end of a sentence without a space behind: "end.Next".
+    // A sentence end without a space: "end.Next".
     let is_sentence = ending.next().is_some_and(char::is_uppercase) && ending.next().is_some_and(char::is_lowercase);
-    // The first part of an e-mail address.
+    // Excludes the local part of an email address.
     if !is_domain(host) || is_sentence || behind.starts_with(['@', '_', '+']) {
         return None;
     }
@@ -42,12 +42,12 @@ fn bare(start: Scan<'_>) -> Read<'_, String> {
     Some(("https://".to_owned() + address, start.skip(address.len())))
 }
 
-/// Whether a text is a domain with an ending of letters.
+/// Whether a text is a domain with an alphabetic top-level domain.
 fn is_domain(text: &str) -> bool {
     ending(text).is_some_and(|it| (2..=24).contains(&it.chars().count()) && it.chars().all(char::is_alphabetic))
 }
 
-/// What a text begins with, without the punctuation behind.
+/// Returns the address at the start of a text, without trailing punctuation.
 fn address(text: &str) -> &str {
     let end = text.find(|it: char| it.is_whitespace() || ENDS.contains(it)).unwrap_or(text.len());
     let mut address = text.get(..end).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Tasks that a service or a script carries out.
+//! Tasks that are bound to a service or a script.
 
 use serde_json::Value;
 
@@ -8,24 +8,24 @@ use crate::service::{self, Filled};
 use crate::turn::{EffectError, EffectErrorKind, HttpCaller, Map, TaskReply};
 use crate::turning::Turning;
 
-/// Has a service carry a task out. Unless the binding says otherwise, it gets the task, its input and the session as rules see it.
-pub(super) async fn remote(t: &Turning<'_>, remote: &HttpCall, call: &Call) -> Result<TaskReply, EffectError> {
-    let message = serde_json::to_value(call.request(&t.session)).ok().and_then(|it| it.as_object().cloned()).unwrap_or_default();
-    let answered = service::call(t, HttpCaller::Task(call.task.clone()), remote, &call.values(), &message).await?;
-    reply(answered.mapped)
+/// Runs a task as a service call. Unless the binding says otherwise, the service gets the task, its input and the session as rules see it.
+pub(super) async fn remote(cx: &Turning<'_>, remote: &HttpCall, call: &Call) -> Result<TaskReply, EffectError> {
+    let message = serde_json::to_value(call.request(&cx.session)).ok().and_then(|it| it.as_object().cloned()).unwrap_or_default();
+    let answer = service::call(cx, HttpCaller::Task(call.task.clone()), remote, &call.values(), &message).await?;
+    reply(answer.mapped)
 }
 
-/// Has a script carry a task out.
-pub(super) fn script(t: &Turning<'_>, script: &Script, call: &Call) -> Result<TaskReply, EffectError> {
+/// Runs a task as a script.
+pub(super) fn script(cx: &Turning<'_>, script: &Script, call: &Call) -> Result<TaskReply, EffectError> {
     let values = call.values();
-    let filled = Filled { session: &t.session, values: &values };
+    let filled = Filled { session: &cx.session, values: &values };
     let document = filled.named();
     let answer = script.run(&|it| filled.text(it), &|it| it.value(&|name| document.get(name)));
     let answer = answer.map_err(|it| EffectError::new(EffectErrorKind::Invalid, it))?;
     serde_json::from_value(Value::Object(answer)).map_err(|it| unusable(&it))
 }
 
-/// An object of nothing but members of a task's answer is one; anything else is what the task returned.
+/// Parses a task's answer: an object with only task members is a reply; anything else is the task's result.
 fn reply(answer: Value) -> Result<TaskReply, EffectError> {
     let is_reply = |it: &Map| !it.is_empty() && it.keys().all(|name| TASK_MEMBERS.contains(&name.as_str()));
     match answer.as_object() {

@@ -1,4 +1,5 @@
-//! Tasks that an extension carries out: it is started, asks for what its manifest allows, and ends with a patch. (`architecture.md` 12)
+//! Tasks that an extension runs: it starts, requests effects that its manifest allows, and ends with a patch.
+//! (docs/spec/architecture.md#12)
 
 use serde_json::{Value, json};
 
@@ -12,27 +13,27 @@ use crate::turn::{
 };
 use crate::turning::Turning;
 
-/// The form of messages that extensions are spoken to in.
+/// Version of the message format.
 const ABI: u32 = 1;
 
-/// How often an extension may ask in one call.
+/// Messages with requests that an extension may send per call.
 const ROUNDS: usize = 8;
 
-/// What it may ask for at once.
+/// Requests per message.
 const AT_ONCE: usize = 8;
 
-/// Milliseconds for a call of a service, and bytes of its answer.
+/// Timeout of a service call in milliseconds, and the maximum size of its answer in bytes.
 const HTTP_TIMEOUT_MS: u32 = 10_000;
 const HTTP_BYTES: u32 = 1_048_576;
 
-/// Has an extension carry a task out.
-pub(super) async fn call(t: &mut Turning<'_>, name: &str, call: &Call) -> Result<TaskReply, EffectError> {
-    let config = t.config;
+/// Runs a task as an extension call.
+pub(super) async fn call(cx: &mut Turning<'_>, name: &str, call: &Call) -> Result<TaskReply, EffectError> {
+    let config = cx.config;
     let Some(extension) = config.extensions.find(name) else {
         let reason = format!("there is no extension '{name}': add it to the pack, or import one that has it");
         return Err(EffectError::new(EffectErrorKind::NotFound, reason));
     };
-    let mut messages = vec![start(t, call)];
+    let mut messages = vec![start(cx, call)];
     for _ in 0..ROUNDS {
         let request = ExtensionRequest {
             extension: extension.name.clone(),
@@ -41,59 +42,59 @@ pub(super) async fn call(t: &mut Turning<'_>, name: &str, call: &Call) -> Result
             memory_bytes: extension.memory_bytes,
             timeout_ms: extension.timeout_ms,
         };
-        let said = t.door.perform(request).await?.said;
-        let said: Said = serde_json::from_value(said).map_err(|it| broken(name, &it.to_string()))?;
-        said.notices.iter().for_each(|it| publish::publication(t, it));
-        match said.end {
+        let output = cx.door.perform(request).await?.said;
+        let output: Said = serde_json::from_value(output).map_err(|it| broken(name, &it.to_string()))?;
+        output.notices.iter().for_each(|it| publish::publication(cx, it));
+        match output.end {
             Some(End::Patch(changes)) => return Ok(changes.reply()),
             Some(End::Fault { code, message }) => {
                 return Err(EffectError::new(EffectErrorKind::Refused, format!("the extension '{name}' failed with {code}: {message}")));
             }
-            None => messages.push(answers(t, extension, said.effects).await?),
+            None => messages.push(answers(cx, extension, output.effects).await?),
         }
     }
     Err(broken(name, &format!("it asked more than {ROUNDS} times")))
 }
 
-fn start(t: &Turning<'_>, call: &Call) -> Value {
-    let mut what = json!({"task": call.task});
-    let place = match (&call.input, call.place) {
-        // A hook is told its step and moment, and has no other input.
-        (Some(input), Some(place)) if call.called_for == crate::turn::TaskUse::Hook => {
-            vec![("hook", json!(place)), ("step", input.get("step").cloned().unwrap_or_default())]
+fn start(cx: &Turning<'_>, call: &Call) -> Value {
+    let mut target = json!({"task": call.task});
+    let members = match (&call.input, call.place) {
+        // A hook gets its step and moment only.
+        (Some(input), Some(members)) if call.called_for == crate::turn::TaskUse::Hook => {
+            vec![("hook", json!(members)), ("step", input.get("step").cloned().unwrap_or_default())]
         }
-        (_, Some(place)) => vec![("transform", json!(place))],
+        (_, Some(members)) => vec![("transform", json!(members))],
         (_, None) => Vec::new(),
     };
-    what.as_object_mut().into_iter().for_each(|it| it.extend(place.iter().map(|(key, value)| ((*key).to_owned(), value.clone()))));
-    // Below 2^53, so that every language keeps the number.
-    let seed = t.door.random() >> 11;
-    json!({"abi": ABI, "call": what, "input": call.input, "view": t.session.task_view(), "at": t.door.now(), "seed": seed})
+    target.as_object_mut().into_iter().for_each(|it| it.extend(members.iter().map(|(key, value)| ((*key).to_owned(), value.clone()))));
+    // Below 2^53, so that every language can represent the number exactly.
+    let seed = cx.door.random() >> 11;
+    json!({"abi": ABI, "call": target, "input": call.input, "view": cx.session.task_view(), "at": cx.door.now(), "seed": seed})
 }
 
-/// Answers what an extension asks for, in its order.
-async fn answers(t: &mut Turning<'_>, extension: &Extension, asked: Vec<Asked>) -> Result<Value, EffectError> {
-    if asked.is_empty() || asked.len() > AT_ONCE {
+/// Answers the requests of an extension, in their order.
+async fn answers(cx: &mut Turning<'_>, extension: &Extension, requests: Vec<Asked>) -> Result<Value, EffectError> {
+    if requests.is_empty() || requests.len() > AT_ONCE {
         return Err(broken(&extension.name, &format!("it has to end, or to ask for 1 to {AT_ONCE} things at once")));
     }
-    let mut completions = Vec::with_capacity(asked.len());
-    for Asked { id, request } in asked {
+    let mut completions = Vec::with_capacity(requests.len());
+    for Asked { id, request } in requests {
         let outcome = match allowed(extension, &request) {
-            Ok(()) => perform(t, extension, request).await,
+            Ok(()) => perform(cx, extension, request).await,
             Err(reason) => Err(EffectError::new(EffectErrorKind::Denied, reason)),
         };
-        completions.push(json!({"id": id, "at": t.door.now(), "outcome": Answer::from(outcome)}));
+        completions.push(json!({"id": id, "at": cx.door.now(), "outcome": Answer::from(outcome)}));
     }
     Ok(json!({"completions": completions}))
 }
 
-/// Whether the manifest allows a request.
-fn allowed(extension: &Extension, wish: &Wish) -> Result<(), String> {
-    let kind = wish.kind();
+/// Checks a request against the manifest.
+fn allowed(extension: &Extension, request: &Wish) -> Result<(), String> {
+    let kind = request.kind();
     if !extension.requests.iter().any(|it| it == kind) {
         return Err(format!("the extension may not ask for '{kind}': add it to its 'requests'"));
     }
-    let Wish::Http { url, secret, .. } = wish else { return Ok(()) };
+    let Wish::Http { url, secret, .. } = request else { return Ok(()) };
     let host = host(url).ok_or("the address has no host")?;
     if !extension.may_call(&host) {
         return Err(format!("the extension may not call '{host}': add it to its 'hosts'"));
@@ -106,7 +107,7 @@ fn allowed(extension: &Extension, wish: &Wish) -> Result<(), String> {
     }
 }
 
-/// `host` or `host:port` of an address; nothing when it is none, or when it carries a user, whose name could pass for a host.
+/// `host` or `host:port` of a URL; `None` when it is invalid or has a user part, which could pass for a host.
 fn host(url: &str) -> Option<String> {
     let rest = url
         .strip_prefix("https://")
@@ -116,8 +117,8 @@ fn host(url: &str) -> Option<String> {
     (!host.is_empty() && !host.contains('@')).then(|| host.to_ascii_lowercase())
 }
 
-async fn perform(t: &mut Turning<'_>, extension: &Extension, wish: Wish) -> Result<Reply, EffectError> {
-    match wish {
+async fn perform(cx: &mut Turning<'_>, extension: &Extension, request: Wish) -> Result<Reply, EffectError> {
+    match request {
         Wish::Http { method, url, headers, body, secret } => {
             let method = method.to_uppercase();
             let auth = secret.map(|secret| SecretHeader { header: "Authorization".to_owned(), prefix: "Bearer ".to_owned(), secret });
@@ -138,13 +139,13 @@ async fn perform(t: &mut Turning<'_>, extension: &Extension, wish: Wish) -> Resu
                 secrets: Vec::new(),
                 sign: None,
             };
-            t.door.perform(request).await.map(Reply::Http)
+            cx.door.perform(request).await.map(Reply::Http)
         }
         Wish::Llm { system, user, schema } => {
             let mode = if schema.is_some() { LlmMode::JsonStrict } else { LlmMode::Text };
-            llm::ask(t, "agent", mode, Prompts { system, user, hint: None }, schema).await.map(Reply::Llm)
+            llm::ask(cx, "agent", mode, Prompts { system, user, hint: None }, schema).await.map(Reply::Llm)
         }
-        Wish::Sleep { ms } => t.door.perform(SleepRequest::of(ms)).await.map(|()| Reply::Slept),
+        Wish::Sleep { ms } => cx.door.perform(SleepRequest::of(ms)).await.map(|()| Reply::Slept),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Tasks: called for pending actions, rules, hooks, transformers and tools; each answers with a patch of the session. The host carries
-//! them out, or whom `ce_task.binding` names: a service, a script, an extension. (`spec/pipeline.md` 6 rule 5)
+//! Tasks, called for pending actions, rules, hooks, transformers and tools; each returns a patch of the session. A task runs in the host
+//! or in the service, script or extension that `ce_task.binding` names. (docs/spec/pipeline.md#6 rule 5)
 
 mod bound;
 mod guest;
@@ -18,23 +18,23 @@ use crate::text::task::TaskName;
 use crate::turn::{EffectError, Map, Patch, TaskReply, TaskRequest, TaskUse};
 use crate::turning::Turning;
 
-/// One method of a task, and what it is called for.
+/// A call of one method of a task.
 struct Call {
     /// `bean:method`.
     task: String,
     called_for: TaskUse,
     rule_id: Option<i64>,
-    /// Where a hook or a transformer stands: `beforeStep`, `final`.
+    /// The placement of a hook or a transformer, such as `beforeStep` or `final`.
     place: Option<&'static str>,
     input: Option<Value>,
 }
 
-/// Calls the methods of a task, one after the other, and applies what each changes; returns what the last one returned.
+/// Calls the methods of a task in order and applies the patch of each; returns the result of the last one.
 ///
 /// # Errors
-/// The first failure; the methods after it are not called.
+/// The first failure; the remaining methods are not called.
 pub async fn call(
-    t: &mut Turning<'_>,
+    cx: &mut Turning<'_>,
     task: &TaskName,
     called_for: TaskUse,
     rule_id: Option<i64>,
@@ -43,28 +43,28 @@ pub async fn call(
     let mut result = Value::Null;
     for method in &task.methods {
         let task = format!("{}:{method}", task.bean);
-        let answered = ask(t, Call { task, called_for, rule_id, place: None, input: input.clone() }).await;
-        result = answered.inspect_err(|error| t.session.failed_to_write(error))?;
+        let outcome = ask(cx, Call { task, called_for, rule_id, place: None, input: input.clone() }).await;
+        result = outcome.inspect_err(|error| cx.session.failed_to_write(error))?;
     }
     Ok(result)
 }
 
-async fn ask(t: &mut Turning<'_>, call: Call) -> Result<Value, EffectError> {
-    let config = t.config;
+async fn ask(cx: &mut Turning<'_>, call: Call) -> Result<Value, EffectError> {
+    let config = cx.config;
     let reply = match config.bindings.find(&call.task) {
-        None => t.door.perform(call.request(&t.session)).await?,
-        Some(Binding::Http(remote)) => bound::remote(t, remote, &call).await?,
-        Some(Binding::Script(script)) => bound::script(t, script, &call)?,
-        Some(Binding::Extension(name)) => guest::call(t, name, &call).await?,
+        None => cx.door.perform(call.request(&cx.session)).await?,
+        Some(Binding::Http(remote)) => bound::remote(cx, remote, &call).await?,
+        Some(Binding::Script(script)) => bound::script(cx, script, &call)?,
+        Some(Binding::Extension(name)) => guest::call(cx, name, &call).await?,
     };
-    Ok(take(t, reply))
+    Ok(take(cx, reply))
 }
 
-/// Applies what a task changes and publishes what it has to say; returns its result.
-fn take(t: &mut Turning<'_>, reply: TaskReply) -> Value {
-    apply(&mut t.session, reply.patch);
+/// Applies a reply's patch and publishes its messages; returns its result.
+fn take(cx: &mut Turning<'_>, reply: TaskReply) -> Value {
+    apply(&mut cx.session, reply.patch);
     for publication in &reply.publish {
-        publish::publication(t, publication);
+        publish::publication(cx, publication);
     }
     reply.result
 }
@@ -80,7 +80,7 @@ impl Call {
         }
     }
 
-    /// What the templates of a binding can name beside the session.
+    /// Values for the templates of a binding, beside the session.
     fn values(&self) -> Map {
         members(json!({"task": self.task, "input": self.input}))
     }

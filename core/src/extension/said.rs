@@ -1,19 +1,19 @@
-//! What an extension says: what it asks for, what it publishes, and its end. (`architecture.md` 12)
+//! Messages from an extension: requests, progress messages and the end of the call. (docs/spec/architecture.md#12)
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::turn::{Map, Patch, Payload, Publication, TaskReply};
 
-/// One message of an extension.
+/// One message from an extension.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Said {
-    /// What it asks for; each is answered.
+    /// Requested effects; each is answered.
     pub effects: Vec<Asked>,
-    /// What it has to say, published in this order.
+    /// Progress messages, published in this order.
     pub notices: Vec<Publication>,
-    /// The end of the call.
+    /// The end of the call, if it has ended.
     pub end: Option<End>,
 }
 
@@ -23,15 +23,15 @@ pub(super) struct Said {
 pub(super) struct Asked {
     /// The extension's own number.
     pub id: u32,
-    /// What it asks for.
+    /// The request.
     pub request: Wish,
 }
 
-/// What an extension can ask for.
+/// A request that an extension can make.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Wish {
-    /// A call of a service.
+    /// An HTTP call.
     Http {
         #[serde(default = "get")]
         method: String,
@@ -40,16 +40,16 @@ pub(super) enum Wish {
         headers: Vec<(String, String)>,
         #[serde(default)]
         body: Option<String>,
-        /// The name of a secret, sent as bearer token.
+        /// The name of a secret that is sent as bearer token.
         #[serde(default)]
         secret: Option<String>,
     },
-    /// A call of a model.
+    /// A model call.
     Llm {
         #[serde(default)]
         system: String,
         user: String,
-        /// The JSON Schema of the answer; text without one.
+        /// JSON Schema of the answer; free text when absent.
         #[serde(default)]
         schema: Option<Value>,
     },
@@ -67,7 +67,7 @@ pub(super) enum End {
     Fault { code: String, message: String },
 }
 
-/// What an extension changes, and what it returns.
+/// The changes and the return value of an extension.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Changes {
@@ -80,7 +80,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// The changes as a task's answer.
+    /// Converts the changes to a task reply.
     pub fn reply(self) -> TaskReply {
         let Changes { params, context, intent, state, payload, value } = self;
         TaskReply { result: value, patch: Patch { params, context, intent, state, payload }, publish: Vec::new() }
@@ -88,7 +88,7 @@ impl Changes {
 }
 
 impl Wish {
-    /// The kind, as manifests name it.
+    /// The kind, as spelled in manifests.
     pub fn kind(&self) -> &'static str {
         match self {
             Wish::Http { .. } => "http",

@@ -1,4 +1,4 @@
-//! Hooks and transformers: tasks that `ce_task` places around steps, container data and answers.
+//! Hooks and transformers: tasks that `ce_task` attaches to steps, container data and answers.
 
 use serde_json::{Value, json};
 
@@ -8,18 +8,18 @@ use crate::config::{HookMoment, PlacedTask, TaskPlace};
 use crate::turn::{EffectError, Payload, PayloadKind, TaskUse};
 use crate::turning::Turning;
 
-/// Runs the hooks of a step; one that fails is audited and breaks nothing.
-pub async fn hook(t: &mut Turning<'_>, step: &str, moment: HookMoment) {
-    let config = t.config;
+/// Runs the hooks of a step; a failed hook is audited and otherwise ignored.
+pub async fn hook(cx: &mut Turning<'_>, step: &str, moment: HookMoment) {
+    let config = cx.config;
     if config.tasks.is_empty() {
         return;
     }
-    let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
+    let (intent, state) = (cx.session.intent.clone(), cx.session.state.clone());
     for task in config.tasks.hooks(step, moment, &intent, &state) {
         let input = Some(json!({"step": step, "phase": moment.name()}));
         let call = Call { task: task.name.clone(), called_for: TaskUse::Hook, rule_id: None, place: Some(moment.name()), input };
-        if let Err(error) = ask(t, call).await {
-            t.audit(Stage::StepHookError, |_| {
+        if let Err(error) = ask(cx, call).await {
+            cx.audit(Stage::StepHookError, |_| {
                 json!({
                     "step": step, "phase": moment.name(), "hookClass": task.name, "errorType": error.kind, "errorMessage": error.message,
                 })
@@ -28,50 +28,50 @@ pub async fn hook(t: &mut Turning<'_>, step: &str, moment: HookMoment) {
     }
 }
 
-/// The parameters of a container's request after its interceptors.
+/// Returns the parameters of a container request after its interceptors.
 ///
 /// # Errors
-/// The first failure.
-pub async fn container_request(t: &mut Turning<'_>, params: Value) -> Result<Value, EffectError> {
-    through(t, TaskPlace::ContainerRequest, params).await
+/// The first failed task.
+pub async fn container_request(cx: &mut Turning<'_>, params: Value) -> Result<Value, EffectError> {
+    through(cx, TaskPlace::ContainerRequest, params).await
 }
 
-/// The data of a container after interceptors and transformer.
+/// Returns a container's data after interceptors and transformer.
 ///
 /// # Errors
-/// The first failure.
-pub async fn container_data(t: &mut Turning<'_>, data: Value) -> Result<Value, EffectError> {
-    let data = through(t, TaskPlace::ContainerResponse, data).await?;
-    through(t, TaskPlace::ContainerTransformer, data).await
+/// The first failed task.
+pub async fn container_data(cx: &mut Turning<'_>, data: Value) -> Result<Value, EffectError> {
+    let data = through(cx, TaskPlace::ContainerResponse, data).await?;
+    through(cx, TaskPlace::ContainerTransformer, data).await
 }
 
-/// Lets the transformers of answers change the payload; what is stored of the answer stays.
+/// Runs the response transformers on the payload; the stored answer is not changed.
 ///
 /// # Errors
-/// The first failure.
-pub async fn payload(t: &mut Turning<'_>) -> Result<(), EffectError> {
-    transform_payload(t, TaskPlace::ResponseLlm).await
+/// The first failed task.
+pub async fn payload(cx: &mut Turning<'_>) -> Result<(), EffectError> {
+    transform_payload(cx, TaskPlace::ResponseLlm).await
 }
 
-/// Lets the transformers of final answers change the payload, which nothing stores.
+/// Runs the final-response transformers on the payload, which is not stored.
 ///
 /// # Errors
-/// The first failure.
-pub async fn final_payload(t: &mut Turning<'_>) -> Result<(), EffectError> {
-    transform_payload(t, TaskPlace::ResponseFinal).await
+/// The first failed task.
+pub async fn final_payload(cx: &mut Turning<'_>) -> Result<(), EffectError> {
+    transform_payload(cx, TaskPlace::ResponseFinal).await
 }
 
-async fn transform_payload(t: &mut Turning<'_>, place: TaskPlace) -> Result<(), EffectError> {
-    let config = t.config;
+async fn transform_payload(cx: &mut Turning<'_>, place: TaskPlace) -> Result<(), EffectError> {
+    let config = cx.config;
     if config.tasks.is_empty() {
         return Ok(());
     }
-    let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
+    let (intent, state) = (cx.session.intent.clone(), cx.session.state.clone());
     for task in config.tasks.of(place, &intent, &state) {
-        let Some(payload) = t.session.payload.clone() else { return Ok(()) };
-        let result = ask(t, transformer(task, place, json!(payload))).await?;
+        let Some(payload) = cx.session.payload.clone() else { return Ok(()) };
+        let result = ask(cx, transformer(task, place, json!(payload))).await?;
         if let Some(payload) = transformed(&payload, result) {
-            t.session.payload = Some(payload);
+            cx.session.payload = Some(payload);
         }
     }
     Ok(())
@@ -81,7 +81,7 @@ fn transformer(task: &PlacedTask, place: TaskPlace, input: Value) -> Call {
     Call { task: task.name.clone(), called_for: TaskUse::Transform, rule_id: None, place: Some(place.name()), input: Some(input) }
 }
 
-/// A text keeps the form of the answer, anything else makes it JSON; null keeps the answer, and so does a text that says nothing.
+/// A string keeps the payload's kind, any other value makes it JSON; null or a blank string keeps the payload.
 fn transformed(payload: &Payload, result: Value) -> Option<Payload> {
     match result {
         Value::Null => None,
@@ -93,14 +93,14 @@ fn transformed(payload: &Payload, result: Value) -> Option<Payload> {
     }
 }
 
-async fn through(t: &mut Turning<'_>, place: TaskPlace, mut value: Value) -> Result<Value, EffectError> {
-    let config = t.config;
+async fn through(cx: &mut Turning<'_>, place: TaskPlace, mut value: Value) -> Result<Value, EffectError> {
+    let config = cx.config;
     if config.tasks.is_empty() {
         return Ok(value);
     }
-    let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
+    let (intent, state) = (cx.session.intent.clone(), cx.session.state.clone());
     for task in config.tasks.of(place, &intent, &state) {
-        let result = ask(t, transformer(task, place, value.clone())).await?;
+        let result = ask(cx, transformer(task, place, value.clone())).await?;
         if !result.is_null() {
             value = result;
         }

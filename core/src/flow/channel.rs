@@ -1,8 +1,8 @@
-//! What a channel can show, and what becomes of blocks that it cannot.
+//! Capabilities of channels, and the conversion of blocks that a channel cannot show.
 
 use serde_json::{Value, json};
 
-/// What a channel can show.
+/// The kinds of blocks that a channel can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Channel {
     pub buttons: bool,
@@ -10,14 +10,14 @@ pub(super) struct Channel {
     pub cards: bool,
 }
 
-/// Channels of text alone.
+/// Channels that show text only.
 const PLAIN: [&str; 6] = ["sms", "voice", "phone", "text", "email", "ivr"];
 
-/// Channels with buttons and without cards side by side.
+/// Channels that show buttons and cards, but no carousels.
 const BUTTONS: [&str; 4] = ["whatsapp", "telegram", "messenger", "slack"];
 
 impl Channel {
-    /// By its name; a name that is not known is a channel that shows everything.
+    /// Returns the capabilities of a channel; an unknown name shows everything.
     pub fn of(name: &str) -> Channel {
         if PLAIN.contains(&name) {
             return Channel { buttons: false, carousels: false, cards: false };
@@ -25,7 +25,7 @@ impl Channel {
         Channel { buttons: true, carousels: !BUTTONS.contains(&name), cards: true }
     }
 
-    /// The blocks as the channel can show them.
+    /// Converts blocks to kinds that the channel can show.
     pub fn lowered(self, blocks: Vec<Value>) -> Vec<Value> {
         blocks.into_iter().flat_map(|it| self.lower(it)).collect()
     }
@@ -44,7 +44,7 @@ impl Channel {
         }
     }
 
-    /// Where nothing can be pressed, buttons are numbered through all blocks, as their answers are.
+    /// Numbers the buttons of all blocks when the channel has none, so that users can answer with the number.
     pub fn numbered(self, mut blocks: Vec<Value>) -> Vec<Value> {
         if self.buttons {
             return blocks;
@@ -59,7 +59,7 @@ impl Channel {
         blocks
     }
 
-    /// The plain text of blocks.
+    /// Renders blocks as plain text, one line each.
     pub fn text(self, blocks: &[Value]) -> String {
         let texts: Vec<String> = blocks.iter().map(|it| plain(it, self)).filter(|it| !it.is_empty()).collect();
         texts.join("\n")

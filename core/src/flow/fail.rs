@@ -1,4 +1,4 @@
-//! What follows when a node fails, or no edge leads on. (`convoship.md` 2.3)
+//! Handles failures of nodes and missing edges (docs/spec/flows.md#2.3).
 
 use serde_json::{Value, json};
 
@@ -9,34 +9,34 @@ use crate::flow::state::FrameKind;
 use crate::text::path::Path;
 use crate::turn::Map;
 
-/// Why a turn stops that meets a failure which nobody handles.
+/// Stop reason: no node handles the failure.
 const UNHANDLED: &str = "unhandled_error";
 
-/// Why a turn stops that asks for too much.
+/// Stop reason: the turn has requested too many effects.
 pub(super) const EFFECT_LIMIT: &str = "effect_limit";
 
 /// Why a node failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
-    /// A short code.
+    /// A stable code.
     pub code: String,
-    /// What happened, without anything that somebody else has said.
+    /// What happened, without text from users, models or services.
     pub message: String,
-    /// The attempt at which it was given up.
+    /// The number of the last attempt.
     pub attempt: u32,
-    /// The node, when it is not the one at which the frame stands.
+    /// Id and name of the node, when it is not the current one.
     pub at: Option<(String, String)>,
 }
 
 impl Failure {
-    /// A failure of the first attempt at the node where the frame stands.
+    /// Creates a failure of the current node at its first attempt.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Failure {
         Failure { code: code.into(), message: message.into(), attempt: 1, at: None }
     }
 }
 
 impl<'c> Walk<'c> {
-    /// A node failed; says whether the walk goes on.
+    /// Handles the failure of a node. Returns whether the turn continues.
     pub(super) fn fails(&mut self, node: &'c Node, failure: Failure) -> bool {
         self.note_failure(node, &failure);
         if failure.code == EFFECT_LIMIT {
@@ -48,12 +48,12 @@ impl<'c> Walk<'c> {
             self.take_defaults(node);
         }
         match self.handles(node, node.failure_port()) {
-            Some(goes_on) => goes_on,
+            Some(continues) => continues,
             None => self.falls_outwards(),
         }
     }
 
-    /// What the node itself does about a failure; says whether the walk goes on, and nothing when it has no answer.
+    /// Applies the `on_error` policy of the node. Returns whether the turn continues; `None` when the node does not handle the failure.
     fn handles(&mut self, node: &'c Node, port: Option<&str>) -> Option<bool> {
         match node.on_error {
             OnError::Continue => Some(self.leave(node, node.default_port())),
@@ -68,15 +68,15 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// The outputs of a node that failed take their defaults; those without one stay as they are.
+    /// Writes the defaults of a failed node's outputs; outputs without a default are unchanged.
     fn take_defaults(&mut self, node: &'c Node) {
         let mut defaults: Vec<(&Path, &Value, Option<ValueType>)> = Vec::new();
-        let mut here = Map::new();
+        let mut extra = Map::new();
         if let NodeKind::Service(data) = &node.kind {
             let tool = data.tool_id.as_ref().and_then(|it| self.flow.tool(it));
             let outputs = tool.into_iter().flat_map(|it| &it.outputs).chain(&data.outputs);
             defaults.extend(outputs.filter_map(|it| Some((&it.variable, it.default.as_ref()?, it.kind))));
-            here = self.arguments(data);
+            extra = self.arguments(data);
         }
         if let NodeKind::Entity(data) = &node.kind
             && !data.default.is_null()
@@ -84,8 +84,8 @@ impl<'c> Walk<'c> {
             defaults.push((&data.variable, &data.default, None));
         }
         for (variable, default, kind) in defaults {
-            let default = self.filled(&Filling::from(default.clone()), here.clone());
-            // One that is of another type, or that the variable cannot take, leaves it as it is.
+            let default = self.filled(&Filling::from(default.clone()), extra.clone());
+            // A default of the wrong type is ignored.
             let _ = match kind {
                 Some(kind) => coerced(default, kind).ok().map(|it| self.write(variable, it)),
                 None => Some(self.write(variable, default)),
@@ -103,7 +103,7 @@ impl<'c> Walk<'c> {
         self.state.vars.insert("_error".to_owned(), error);
     }
 
-    /// The fallback of this graph, then the callers, each with its fallback.
+    /// Looks for a fallback node in the current graph, then in its callers. Returns whether the turn continues.
     fn falls_outwards(&mut self) -> bool {
         loop {
             match self.fallback(&[FallbackOn::Error]) {
@@ -121,22 +121,22 @@ impl<'c> Walk<'c> {
             if let Some(frame) = self.state.stack.last_mut() {
                 frame.resume = None;
             }
-            // The record of the inner failure stays. (ruling 28)
+            // `_error` keeps the innermost failure (docs/spec/flow-rulings.md#28).
             let Some(caller) = self.node_now().filter(|_| called) else { continue };
-            if let Some(goes_on) = self.handles(caller, Some("error")) {
-                return goes_on;
+            if let Some(continues) = self.handles(caller, Some("error")) {
+                return continues;
             }
         }
     }
 
-    /// A fallback that has been entered in this turn already is not entered again.
+    /// Stops the turn: its fallback node has already been entered in this turn.
     fn loops(&mut self) -> bool {
         self.warn("fallback_loop", json!({"entered": self.fallbacks}));
         self.gives_up(UNHANDLED);
         false
     }
 
-    /// No edge leads on from a port.
+    /// Handles a port without an edge. Returns whether the turn continues.
     pub(super) fn no_edge(&mut self, node: &'c Node, port: &str) -> bool {
         self.note_failure(node, &Failure::new("no_edge", format!("no edge leads on from the port '{port}'")));
         match self.fallback(&[FallbackOn::NoEdge]) {
@@ -147,11 +147,11 @@ impl<'c> Walk<'c> {
         false
     }
 
-    /// Goes to the fallback node of the innermost graph.
+    /// Moves to the fallback node of the current graph.
     pub(super) fn fallback(&mut self, on: &[FallbackOn]) -> Caught {
         let Some(graph) = self.graph() else { return Caught::No };
         let fits = |it: &&Node| matches!(&it.kind, NodeKind::Fallback(data) if on.contains(&data.on) || data.on == FallbackOn::Any);
-        // One for this very case before one for all.
+        // A fallback for this case takes precedence over one for all.
         let exact = |it: &&Node| matches!(&it.kind, NodeKind::Fallback(data) if on.contains(&data.on));
         let found = graph.form.nodes.iter().find(exact).or_else(|| graph.form.nodes.iter().find(fits));
         let Some(node) = found.filter(|it| !it.disabled) else { return Caught::No };
@@ -167,20 +167,20 @@ impl<'c> Walk<'c> {
         Caught::Yes
     }
 
-    /// Says that something went wrong; the session stays, at its root.
-    pub(super) fn gives_up(&mut self, why: &'static str) {
-        self.trace("gives_up", json!({"reason": why}));
+    /// Aborts the turn: sends the error message and resets the session to its root.
+    pub(super) fn gives_up(&mut self, reason: &'static str) {
+        self.trace("gives_up", json!({"reason": reason}));
         self.say_error();
         self.drop_frames();
-        self.stop = why;
+        self.stop = reason;
     }
 }
 
-/// Whether there is a fallback.
+/// The result of looking for a fallback node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caught {
     Yes,
     No,
-    /// It has been entered in this turn already.
+    /// It has already been entered in this turn.
     Again,
 }

@@ -1,4 +1,4 @@
-//! The frames of a session.
+//! The call stack of a session.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use crate::flow::state::{Frame, FrameKind, Resume};
 use crate::text::path::Path;
 use crate::turn::Map;
 
-/// How deep intents may come between each other.
+/// Maximum depth of interrupting intents.
 const INTERRUPTS: usize = 4;
 
 impl<'c> Walk<'c> {
-    /// The graph of the innermost frame.
+    /// The graph of the current frame.
     pub(super) fn graph(&self) -> Option<GraphRef<'c>> {
         self.flow.graph(&self.frame()?.graph)
     }
 
-    /// Begins a graph above the others.
+    /// Pushes a frame at the entry of a graph. Returns `false` when the graph does not exist.
     pub(super) fn push(&mut self, graph: &str, kind: FrameKind) -> bool {
         let Some(entry) = self.flow.graph(graph).map(|it| it.form.entry.clone()) else { return false };
         self.state.stack.push(Frame {
@@ -36,12 +36,12 @@ impl<'c> Walk<'c> {
         true
     }
 
-    /// Begins the graph of an intent; a fifth one that comes between takes the place of the fourth.
+    /// Pushes the graph of an intent. At the maximum depth, it replaces the innermost interrupting intent.
     pub(super) fn push_intent(&mut self, intent: &str, graph: &str) -> bool {
         let interrupted = self.state.awaiting.take().is_some();
-        let came_between =
+        let is_interrupt =
             |it: &[Frame]| matches!(it, [below, above] if below.resume == Some(Resume::Reenter) && above.kind == FrameKind::Intent);
-        let depth = self.state.stack.windows(2).filter(|it| came_between(it)).count();
+        let depth = self.state.stack.windows(2).filter(|it| is_interrupt(it)).count();
         if interrupted && depth >= INTERRUPTS {
             self.warn("interrupt_depth", json!({"intent": intent}));
             while self.state.stack.pop().is_some_and(|it| it.kind != FrameKind::Intent) {}
@@ -58,13 +58,13 @@ impl<'c> Walk<'c> {
         true
     }
 
-    /// `_active_intent_id` names the innermost intent.
+    /// Sets `_active_intent_id` to the innermost intent.
     pub(super) fn name_active(&mut self) {
         let active = self.state.stack.iter().rev().find_map(|it| it.intent_id.clone());
         self.state.vars.insert("_active_intent_id".to_owned(), json!(active));
     }
 
-    /// Leaves everything above the root.
+    /// Drops all frames above the root and stops waiting.
     pub(super) fn drop_frames(&mut self) {
         self.state.stack.truncate(1);
         self.state.counters.attempts.clear();
@@ -76,13 +76,13 @@ impl<'c> Walk<'c> {
         self.name_active();
     }
 
-    /// Leaves the innermost frame; what it returns goes to its caller.
+    /// Pops the current frame and writes its return values to its caller.
     pub(super) fn pop(&mut self, returned: &Map) -> Option<Frame> {
         let frame = self.state.stack.pop()?;
         for (name, variable) in &frame.return_map {
             let value = returned.get(name).or_else(|| frame.locals.as_ref()?.get(name)).cloned();
             if let (Some(value), Ok(path)) = (value, Path::parse(variable)) {
-                // A variable that cannot take the value keeps its own; the trace says so.
+                // A value of the wrong type is ignored.
                 let _ = self.write(&path, value);
             }
         }
@@ -90,12 +90,12 @@ impl<'c> Walk<'c> {
         Some(frame)
     }
 
-    /// How deep the session is.
+    /// The number of frames.
     pub(super) fn depth(&self) -> usize {
         self.state.stack.len()
     }
 
-    /// What the innermost frame keeps to itself under a name.
+    /// The declaration of a local variable of the current frame.
     pub(super) fn local(&self, name: &str) -> Option<&'c Param> {
         self.frame()?.locals.as_ref()?;
         let form = self.graph()?.form;
@@ -103,7 +103,7 @@ impl<'c> Walk<'c> {
     }
 }
 
-/// The members of a filled value.
+/// Converts an object to its members.
 pub(super) fn object(value: Value) -> Map {
     crate::json::members(value)
 }

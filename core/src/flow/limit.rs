@@ -1,14 +1,14 @@
-//! What happens when a turn enters too many nodes. (`convoship.md` 12.1)
+//! The limit on nodes entered in one turn (docs/spec/flows.md#12.1).
 
 use serde_json::json;
 
 use super::Walk;
 
-/// Nodes that the trace names.
+/// Number of nodes listed in the trace.
 const LAST: usize = 16;
 
 impl Walk<'_> {
-    /// Stops the turn; variables stay.
+    /// Aborts the turn; variables are kept.
     pub(super) fn step_limit(&mut self) {
         let from = self.steps.len().saturating_sub(LAST);
         let last: Vec<String> = self.steps.iter().skip(from).map(|it| format!("{}/{}", it.graph, it.id)).collect();

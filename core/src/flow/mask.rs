@@ -1,4 +1,4 @@
-//! What is shown of a session to those who look at it: not what is to stay out of logs. (`convoship-http.md` 4)
+//! Redacts sessions that are shown to operators (docs/spec/flows-http.md#4).
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use crate::config::flow::Flow;
 use crate::text::path::Path;
 use crate::turn::Map;
 
-/// Digits of a number that is looked for elsewhere; shorter ones are counts.
+/// Minimum digits of a number to be redacted elsewhere; shorter numbers are usually counts.
 const DIGITS: usize = 4;
 
-/// Puts `[name]` in the place of each redacted variable of a state, and of its value wherever else a session has what was said: in
-/// variables, history, what is waited for, and in what is told of a turn: its `event`, and the `data` of what happened.
+/// Replaces each redacted variable of a state by `[name]`, and its value wherever else it occurs: in variables, history and `awaiting`, and
+/// in the `event` and `data` of a turn that is published.
 pub fn mask(flow: &Flow, state: &mut Value) {
     let mut found = Vec::new();
     for path in flow.redacted() {
@@ -40,11 +40,11 @@ pub fn mask(flow: &Flow, state: &mut Value) {
 fn masked(path: &Path, vars: &mut Map, found: &mut Vec<(String, String)>) {
     let Some(value) = path.find(vars).filter(|it| !it.is_null()).cloned() else { return };
     leaves(&value, path, found);
-    // What was found can be replaced.
+    // Cannot fail: the path exists.
     let _ = path.put(vars, json!(format!("[{path}]")));
 }
 
-/// A value that its user has yet to confirm.
+/// Redacts a value that the user has not confirmed yet.
 fn candidate(path: &Path, vars: &mut Map, found: &mut Vec<(String, String)>) {
     let Some(slot) = vars.get_mut("_slot").and_then(Value::as_object_mut) else { return };
     let variable = slot.get("variable").and_then(Value::as_str).and_then(|it| Path::parse(it).ok());

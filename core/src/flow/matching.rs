@@ -1,4 +1,4 @@
-//! Which intent the user means. (`convoship.md` 5)
+//! Resolves the intent of a message: small talk, phrases, then a model (docs/spec/flows.md#5).
 
 use serde_json::{Value, json};
 
@@ -10,13 +10,13 @@ use crate::text::path::Path;
 use crate::text::phrase::Phrase;
 use crate::turn::Millis;
 
-/// How sure a model has to be of an intent that it has doubted before. (ruling 12)
+/// Minimum confidence for an intent that verification has rejected (docs/spec/flow-rulings.md#12).
 const AGAINST_DOUBT: f64 = 0.8;
 
-/// Phrases that a model is shown of an intent.
+/// Maximum phrases per intent in a model request.
 const EXAMPLES: usize = 5;
 
-/// Intents that a model is shown.
+/// Maximum intents in a model request.
 const CANDIDATES: usize = 40;
 
 /// A matched intent.
@@ -29,20 +29,20 @@ pub(super) struct Match<'c> {
     pub slots: Value,
 }
 
-/// The way to what a message means.
+/// The search for the intent of a message.
 pub(super) struct Search<'c> {
-    /// When it began.
+    /// When it started.
     since: Millis,
-    /// Intents that a model has rejected on it.
+    /// Intents that a model has rejected.
     rejected: Vec<&'c str>,
 }
 
-/// What came between a question and its answer.
+/// What interrupted a question instead of answering it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interrupt {
-    /// An intent; its graph is the innermost now.
+    /// An intent; its graph has been pushed.
     Pushed,
-    /// Small talk, which has been answered.
+    /// Small talk; it has been answered.
     Talked,
     /// Small talk that ends the session.
     Ended,
@@ -50,53 +50,53 @@ pub(super) enum Interrupt {
     No,
 }
 
-/// What the message comes to where nothing is waited for.
+/// What a message resolves to when nothing is awaited.
 pub(super) enum Meant<'c> {
     /// An intent.
     Intent(Match<'c>),
     /// Small talk; it has been answered.
     Talk,
-    /// Nothing that is known.
+    /// No intent.
     Nothing(Search<'c>),
 }
 
 impl<'c> Walk<'c> {
-    /// What the message comes to where nothing is waited for.
+    /// Resolves the message when nothing is awaited.
     pub(super) async fn meant(&mut self) -> Meant<'c> {
         let mut search = self.search();
-        let said = self.uttered_phrase();
-        if self.small_talk(&said, &search) {
+        let input = self.uttered_phrase();
+        if self.small_talk(&input, &search) {
             return Meant::Talk;
         }
-        if let Some(hit) = self.by_phrase(&said) {
-            match self.verified(hit, &said).await {
+        if let Some(hit) = self.by_phrase(&input) {
+            match self.verified(hit, &input).await {
                 Ok(hit) => return self.matched(hit, &search),
                 Err(intent) => search.rejected.push(intent),
             }
         }
-        match self.by_model(&said, &search.rejected).await {
+        match self.by_model(&input, &search.rejected).await {
             Some(hit) => self.matched(hit, &search),
             None => Meant::Nothing(search),
         }
     }
 
-    /// What comes between a question and its answer: small talk, or an intent that may.
+    /// Lets small talk or an interrupting intent interrupt a question.
     pub(super) async fn interrupt(&mut self) -> Interrupt {
         let search = self.search();
-        let said = self.uttered_phrase();
-        if self.small_talk(&said, &search) {
+        let input = self.uttered_phrase();
+        if self.small_talk(&input, &search) {
             return if self.state.status == crate::flow::state::SessionStatus::Completed { Interrupt::Ended } else { Interrupt::Talked };
         }
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        // What the active intent is recognised by is an answer.
-        let hit = self.by_phrase(&said).filter(|it| it.intent.interrupts && it.intent.id != active);
+        // A phrase of the active intent is an answer, not an interrupt.
+        let hit = self.by_phrase(&input).filter(|it| it.intent.interrupts && it.intent.id != active);
         let Some(hit) = hit else { return Interrupt::No };
-        let Ok(hit) = self.verified(hit, &said).await else { return Interrupt::No };
+        let Ok(hit) = self.verified(hit, &input).await else { return Interrupt::No };
         self.tell(&hit, &search);
         if self.begin_intent(&hit) { Interrupt::Pushed } else { Interrupt::No }
     }
 
-    /// A search that begins now.
+    /// Starts a search.
     pub(super) fn search(&self) -> Search<'c> {
         Search { since: self.door.now(), rejected: Vec::new() }
     }
@@ -105,14 +105,14 @@ impl<'c> Walk<'c> {
         Phrase::of(&self.uttered(), &self.flow.document.default_locale)
     }
 
-    /// Answers small talk; says whether it was.
-    fn small_talk(&mut self, said: &Phrase, search: &Search<'_>) -> bool {
+    /// Answers small talk. Returns whether the message was small talk.
+    fn small_talk(&mut self, input: &Phrase, search: &Search<'_>) -> bool {
         let flow = self.flow;
         let scored = flow.document.small_talk.iter().zip(&flow.talk).enumerate().filter_map(|(at, (form, patterns))| {
-            let score = patterns.iter().map(|it| said.likeness(it)).fold(0.0, f64::max);
+            let score = patterns.iter().map(|it| input.likeness(it)).fold(0.0, f64::max);
             (score > 0.0 && score >= form.min_score).then_some((at, form, score))
         });
-        // The first of equals.
+        // The first wins a tie.
         let best = scored.fold(None, |best: Option<(usize, _, f64)>, next| match best {
             Some(best) if best.2 >= next.2 => Some(best),
             _ => Some(next),
@@ -120,7 +120,7 @@ impl<'c> Walk<'c> {
         let Some((_, form, score)) = best else { return false };
         self.found(search, None, "small_talk", score, json!({"small_talk": form.id}));
         let place = format!("small_talk/{}", form.id);
-        // Counted in 64 bits: in a browser, addresses have 32, and the same response has to be taken there.
+        // 64 bits, because `usize` has 32 in a browser and must select the same response there.
         let count = u64::try_from(form.responses.len()).unwrap_or(0);
         let at = self.chance(&place).checked_rem(count).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
         if let Some(text) = form.responses.get(at) {
@@ -134,16 +134,16 @@ impl<'c> Walk<'c> {
         true
     }
 
-    /// The intent whose phrase the message has in it.
-    fn by_phrase(&self, said: &Phrase) -> Option<Match<'c>> {
+    /// The intent with the best phrase in the message: the longest, then the highest score and priority.
+    fn by_phrase(&self, input: &Phrase) -> Option<Match<'c>> {
         let flow = self.flow;
         let mut best: Option<(usize, f64, Match<'c>)> = None;
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases) {
-            if !intent.enabled || intent.is_fallback || phrases.not.iter().any(|it| said.hit(it).is_some()) {
+            if !intent.enabled || intent.is_fallback || phrases.not.iter().any(|it| input.hit(it).is_some()) {
                 continue;
             }
             for (text, phrase) in intent.phrases.iter().zip(&phrases.said) {
-                let Some((_, score)) = said.hit(phrase) else { continue };
+                let Some((_, score)) = input.hit(phrase) else { continue };
                 let length = phrase.tokens().len();
                 let better = best.as_ref().is_none_or(|(best_length, best_score, it)| {
                     (length, score, -intent.priority) > (*best_length, *best_score, -it.intent.priority)
@@ -157,9 +157,9 @@ impl<'c> Walk<'c> {
         best.map(|it| it.2)
     }
 
-    /// Lets a model look at what a phrase has matched; an intent that it rejects is the error. No answer is no objection.
-    async fn verified(&mut self, hit: Match<'c>, said: &Phrase) -> Result<Match<'c>, &'c str> {
-        let exact = hit.phrase.is_some_and(|it| Phrase::of(it, &self.flow.document.default_locale).tokens() == said.tokens());
+    /// Lets a model verify a phrase match. The error is the id of a rejected intent; a model that fails accepts.
+    async fn verified(&mut self, hit: Match<'c>, input: &Phrase) -> Result<Match<'c>, &'c str> {
+        let exact = hit.phrase.is_some_and(|it| Phrase::of(it, &self.flow.document.default_locale).tokens() == input.tokens());
         if !self.settings().llm_verify || exact {
             return Ok(hit);
         }
@@ -181,23 +181,23 @@ impl<'c> Walk<'c> {
         Ok(Match { source: "phrase_verified", confidence: confidence(&reply), ..hit })
     }
 
-    /// Asks a model for an object of a form; a reply of another form is as good as none. (convoship-http 7)
-    async fn ask_in_form(&mut self, purpose: &str, system: &str, user: &Value, form: Value) -> Option<Value> {
-        let wanted = JsonSchema::compile(&form);
-        let reply = self.ask_json(purpose, system, user, form).await?;
-        let fits = wanted.is_ok_and(|it| it.check(&reply).is_none());
+    /// Asks a model for an object of a schema; `None` when the reply does not conform (docs/spec/flows-http.md#7).
+    async fn ask_in_form(&mut self, purpose: &str, system: &str, user: &Value, schema: Value) -> Option<Value> {
+        let compiled = JsonSchema::compile(&schema);
+        let reply = self.ask_json(purpose, system, user, schema).await?;
+        let fits = compiled.is_ok_and(|it| it.check(&reply).is_none());
         if !fits {
             self.warn("llm.invalid", json!({"purpose": purpose}));
         }
         fits.then_some(reply)
     }
 
-    /// Lets a model choose among the intents.
-    async fn by_model(&mut self, said: &Phrase, doubted: &[&str]) -> Option<Match<'c>> {
-        if !self.settings().llm_match || said.tokens().is_empty() {
+    /// Lets a model choose an intent.
+    async fn by_model(&mut self, input: &Phrase, doubted: &[&str]) -> Option<Match<'c>> {
+        if !self.settings().llm_match || input.tokens().is_empty() {
             return None;
         }
-        let candidates = self.candidates(said);
+        let candidates = self.candidates(input);
         if candidates.is_empty() {
             return None;
         }
@@ -233,12 +233,12 @@ impl<'c> Walk<'c> {
         Some(Match { intent, source: "llm", confidence, phrase: None, slots })
     }
 
-    /// The intents that a model is shown: all, or those that share most words with the message.
-    fn candidates(&self, said: &Phrase) -> Vec<&'c IntentForm> {
+    /// The intents for a model request: all, or those that share the most words with the message.
+    fn candidates(&self, input: &Phrase) -> Vec<&'c IntentForm> {
         let flow = self.flow;
         let mut found: Vec<(usize, &IntentForm)> = Vec::new();
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases).filter(|it| it.0.enabled && !it.0.is_fallback) {
-            let shared = |it: &Phrase| it.tokens().iter().filter(|it| said.tokens().contains(it)).count();
+            let shared = |it: &Phrase| it.tokens().iter().filter(|it| input.tokens().contains(it)).count();
             let name = Phrase::of(&format!("{} {}", intent.name, intent.description), &flow.document.default_locale);
             found.push((phrases.said.iter().chain([&name]).map(shared).max().unwrap_or(0), intent));
         }
@@ -268,29 +268,29 @@ impl<'c> Walk<'c> {
         self.found(search, Some(&hit.intent.id), hit.source, hit.confidence, more);
     }
 
-    /// Tells what a message was found to mean: the result record of 5.3.
+    /// Publishes the match record of a message (docs/spec/flows.md#5.3).
     pub(super) fn found(&mut self, search: &Search<'_>, intent: Option<&str>, source: &'static str, confidence: f64, more: Value) {
         let matched = json!({"intent_id": intent, "source": source, "confidence": confidence});
         let mut record = object(matched.clone());
         record.extend(object(json!({"rejected": search.rejected, "slots": {}, "ms": self.door.now() - search.since})));
         record.extend(object(more));
         self.trace("intent.match", Value::Object(record));
-        // A welcome is no answer to a message.
+        // The welcome does not answer a message.
         if source != "welcome" {
             self.debug.matched = matched;
         }
     }
 
-    /// Begins the graph of a matched intent.
+    /// Enters the graph of a matched intent.
     pub(super) fn begin_intent(&mut self, hit: &Match<'c>) -> bool {
-        let begins = self.enter_intent(hit);
-        if begins {
+        let is_entered = self.enter_intent(hit);
+        if is_entered {
             self.state.counters.fallbacks = 0;
         }
-        begins
+        is_entered
     }
 
-    /// Begins the graph of an intent, be it matched or the one for what matches none.
+    /// Enters the graph of an intent, matched or fallback.
     pub(super) fn enter_intent(&mut self, hit: &Match<'c>) -> bool {
         let last = json!({"id": hit.intent.id, "confidence": hit.confidence, "source": hit.source, "text": self.uttered()});
         if !self.push_intent(&hit.intent.id, &hit.intent.graph) {
@@ -303,15 +303,15 @@ impl<'c> Walk<'c> {
         true
     }
 
-    /// Values that a model has found in the message are hints: each has to be one of its type.
+    /// Writes slot values that a model has found, if they are valid for their entities.
     fn take_hints(&mut self, hit: &Match<'c>) {
         let Some(slots) = hit.slots.as_object() else { return };
-        let wanted: Vec<_> = self.slots(hit.intent).collect();
-        for (variable, entity, redacted) in wanted {
+        let slots_of_intent: Vec<_> = self.slots(hit.intent).collect();
+        for (variable, entity, redacted) in slots_of_intent {
             let given = slots.get(&variable.to_string()).filter(|it| !it.is_null());
             let kind = self.flow.entity(entity);
             let Some(value) = given.zip(kind).and_then(|(it, kind)| kind.accept(it, self.heard())) else { continue };
-            // One that the variable cannot take is asked for.
+            // The slot asks for a value of the wrong type.
             let _ = self.write(variable, value);
             if redacted || self.redacts(variable, entity) {
                 self.strike_out(variable);
@@ -319,7 +319,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// The variables that an intent collects: its parameters, and what its graph asks for; each with its type, and whether it is redacted.
+    /// The slots of an intent, of its parameters and of the entity nodes of its graph: variable, entity, and whether the node redacts it.
     fn slots(&self, intent: &'c IntentForm) -> impl Iterator<Item = (&'c Path, &'c str, bool)> + use<'c> {
         let nodes = self.flow.graph(&intent.graph).map(|it| it.form.nodes.as_slice()).unwrap_or_default();
         let slot = |it: &'c Node| {
@@ -329,7 +329,7 @@ impl<'c> Walk<'c> {
     }
 }
 
-/// How sure a model is, by a reply of the right form.
+/// The confidence in a model's reply.
 fn confidence(reply: &Value) -> f64 {
     reply.get("confidence").and_then(Value::as_f64).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Takes a session that waits to another version of its document. (`convoship.md` 13)
+//! Migrates a waiting session to another version of its document (docs/spec/flows.md#13).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map as Members, Value, json};
@@ -7,32 +7,32 @@ use super::state::{AwaitingKind, Frame, FrameKind, Resume, SessionState};
 use crate::config::flow::Flow;
 use crate::config::flow::document::{Node, NodeKind, VersionPolicy};
 
-/// How a session comes through.
+/// How a session is migrated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Passage {
-    /// It stands where it stood.
+    /// It continues at the same nodes.
     Maps,
-    /// Its user is asked again: the slot's type is another one, or where it stood is gone.
+    /// Its user is asked again: the slot has another entity, or a node no longer exists.
     Reasks,
     /// It stays on its version.
     Stays,
 }
 
-/// A session on its way to another version.
+/// The result of migrating a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Migration {
-    /// How it comes through.
+    /// How the session is migrated.
     pub passage: Passage,
-    /// Whether it stays because where it stands is gone.
+    /// Whether it stays because one of its nodes no longer exists.
     pub is_lost: bool,
-    /// Its state there; as it was for one that stays.
+    /// Its state in the new version; unchanged when it stays.
     pub state: Value,
-    /// What is recorded of it: `{from, to, mapped, dropped}`, frames as `graph/node`.
+    /// The audit payload: `{from, to, mapped, dropped}`, frames as `graph/node`.
     pub report: Value,
 }
 
-/// What is declared for sessions that come from a version.
+/// The migration that a document declares for sessions of another version.
 #[derive(Debug, Default)]
 struct Declared<'v> {
     nodes: Option<&'v Members<String, Value>>,
@@ -40,7 +40,7 @@ struct Declared<'v> {
     unmappable: &'v str,
 }
 
-/// Takes a state from the version that it runs on to another; `source` is the other's document, in whose `meta` migrations are declared.
+/// Migrates a session state from one version to another. `source` is the new document, whose `meta` declares migrations.
 pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &Value) -> Migration {
     let stays = |is_lost| Migration { passage: Passage::Stays, is_lost, state: state.clone(), report: Value::Null };
     let Ok(mut session) = SessionState::deserialize(state) else { return stays(false) };
@@ -92,13 +92,13 @@ impl<'v> Declared<'v> {
         }
     }
 
-    /// Where a node of a graph is now, when it has another id.
+    /// The new id of a node, when it is renamed.
     fn renamed(&self, graph: &str, id: &str) -> Option<&'v str> {
         let found = self.nodes.and_then(|it| it.get(&format!("{graph}/{id}")).or_else(|| it.get(id)))?.as_str()?;
         Some(found.rsplit_once('/').map_or(found, |it| it.1))
     }
 
-    /// Takes along what is counted and remembered by the ids of nodes.
+    /// Renames counters and agent memories, which are stored by node id.
     fn moves(&self, from: &Flow, session: &mut SessionState) {
         let graphs = || from.document.graphs.iter();
         let nodes = || graphs().flat_map(|graph| graph.nodes.iter().map(|node| (graph.id.as_str(), node.id.as_str())));
@@ -121,7 +121,7 @@ impl<'v> Declared<'v> {
         }
     }
 
-    /// Takes a frame along; says whether it has a place there.
+    /// Maps a frame. Returns `false` when its node does not exist in the new version.
     fn takes(&self, from: &Flow, to: &Flow, frame: &mut Frame) -> bool {
         let kind = from.node(&frame.graph, &frame.node).map(|it| it.type_name.clone());
         let renamed = |id: &str| self.renamed(&frame.graph, id).map(str::to_owned);
@@ -136,7 +136,7 @@ impl<'v> Declared<'v> {
     }
 }
 
-/// Where an unmappable frame leaves a session: at the beginning of its intent, or idle at the root.
+/// Resets a session with an unmappable frame: to the entry of its intent, or to the root.
 fn falls_back(session: &mut SessionState, to: &Flow, gone: usize, policy: &str) {
     session.awaiting = None;
     session.vars.shift_remove("_slot");
@@ -154,7 +154,7 @@ fn falls_back(session: &mut SessionState, to: &Flow, gone: usize, policy: &str) 
     session.stack.truncate(1);
     let root = to.graph(&to.document.root).map(|it| (it.form.id.clone(), it.form.entry.clone()));
     if let (Some(frame), Some((graph, node))) = (session.stack.last_mut(), root) {
-        // Of a root that is another one, where it stood says nothing.
+        // The root frame itself is unmappable.
         if gone == 0 {
             (frame.graph, frame.node) = (graph, node);
         }
@@ -162,7 +162,7 @@ fn falls_back(session: &mut SessionState, to: &Flow, gone: usize, policy: &str) 
     }
 }
 
-/// Whether the slot that is asked for has another type.
+/// Whether the awaited slot has another entity.
 fn asks_otherwise(from: &Flow, to: &Flow, before: &[String], session: &SessionState) -> bool {
     let asks = session.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Entity);
     let (Some(old), Some(now)) = (before.last().and_then(|it| it.split_once('/')), session.stack.last()) else { return false };
@@ -179,7 +179,7 @@ fn asks_again(session: &mut SessionState) {
     }
 }
 
-/// Changes a variable as declared: `{rename, to}`, `{default, value}` or `{drop}`.
+/// Applies a declared change to a variable: `{rename, to}`, `{default, value}` or `{drop}`.
 fn change(session: &mut SessionState, change: &Value) {
     let text = |key: &str| change.get(key).and_then(Value::as_str);
     if let (Some(old), Some(new)) = (text("rename"), text("to"))
@@ -292,7 +292,7 @@ mod tests {
         let vars = json!([{"rename": "name", "to": "guest"}, {"default": "seats", "value": 2}, {"drop": "_slot"}]);
         let moved = to(json!({"nodes": {"slot": "seats"}, "vars": vars}));
         let counted = (&moved.state["counters"]["attempts"], &moved.state["vars"]["_agent_memory_seats"], &moved.state["awaiting"]["node"]);
-        assert_eq!(counted, (&json!({"g/seats": 1}), &json!({"v": 1}), &json!("seats")), "what is kept by a node goes along");
+        assert_eq!(counted, (&json!({"g/seats": 1}), &json!({"v": 1}), &json!("seats")), "what is stored by node id is renamed");
         assert_eq!(moved.state["vars"]["_agent_memory_slot"], Value::Null);
         assert_eq!((moved.passage, &moved.state["stack"][1]["node"]), (Passage::Maps, &json!("seats")));
         assert_eq!((&moved.state["vars"]["guest"], &moved.state["vars"]["seats"]), (&json!("Ada"), &json!(2)));

@@ -1,4 +1,6 @@
-//! The walker: one event of a session walks its document until somebody has to say something. (`convoship.md` 4–8)
+//! The flow interpreter: runs one event of a session through its document until the turn ends (docs/spec/flows.md#4 to #8).
+//!
+//! It owns the stored session and what it answers. Parsing documents is done in `config::flow`.
 
 mod budget;
 mod channel;
@@ -40,89 +42,90 @@ use crate::text::date::Date;
 use crate::text::path::Path;
 use crate::turn::{Abandon, Door, Map, NoticeBody, Outcome, TurnInput, Write};
 
-/// The form of stored sessions; one of another version is not read.
+/// Version of the stored session format; sessions of any other version are rejected.
 const SCHEMA_VERSION: &str = "1.0";
 
-/// A session in a turn. It never leaves the future of its turn.
+/// Runs the nodes of a session during one turn.
 pub struct Walk<'c> {
-    /// The document.
+    /// The compiled document.
     flow: &'c Flow,
-    /// The session.
+    /// The session state.
     state: SessionState,
-    /// The way out.
+    /// Requests effects and publishes notices.
     door: Door,
-    /// What happens.
+    /// The event of the turn.
     event: FlowEvent,
-    /// The published version; absent for the draft.
+    /// The published version; `None` for the draft.
     version: Option<u64>,
-    /// The number of the turn among all events of the session.
+    /// The number of this event in the session, from 1.
     number: u64,
-    /// Nodes entered.
+    /// Nodes entered so far.
     steps: Vec<trace::Step<'c>>,
-    /// Messages so far.
+    /// Messages published so far.
     said: Vec<Value>,
-    /// What the debug part of the answer says.
+    /// The `debug` object of the answer.
     debug: trace::Debug,
-    /// The message with which the intent began, as long as it is the turn's event, and the nodes that have looked for a value in it.
+    /// The message that triggered the intent, while it is the event of this turn.
     trigger: Option<Trigger>,
-    /// Whether a node that waited for the event has taken it: no other takes it for its own. (`convoship.md` 6)
+    /// Whether a waiting node has consumed the event, so that no other node uses it (docs/spec/flows.md#6).
     taken: bool,
-    /// Fallback nodes of this turn, as `graph/node`.
+    /// Fallback nodes entered in this turn, as `graph/node`.
     fallbacks: Vec<String>,
-    /// Model calls for the log.
+    /// Rows of the model call log.
     kept: Vec<Write>,
-    /// What models may still cost.
+    /// The remaining spend budget for models.
     budget: budget::Budget,
-    /// Why the turn stopped.
+    /// Why the turn stopped early; empty when it did not.
     stop: &'static str,
-    /// Whether the stored session could not be read; it stays as it is then.
+    /// Whether the stored session could not be read; it is left unchanged then.
     unreadable: bool,
-    /// Whether the event has come too late to change anything.
+    /// Whether the event is stale and changes nothing.
     late: bool,
-    /// Whether a message was too long to be said: the turn fails.
+    /// Whether a message exceeded the size limit; the turn fails then.
     oversized: bool,
-    /// What was struck out in this turn, with the variables that took it.
+    /// Texts redacted in this turn, each with the name of its variable.
     struck: Vec<(String, String)>,
-    /// The session as it was before the turn.
+    /// The stored session before the turn.
     before: Option<Box<Value>>,
 }
 
-/// The message with which an intent began.
+/// The message that triggered an intent.
 #[derive(Debug, Clone)]
 struct Trigger {
     text: String,
-    /// How many frames there were below the intent's.
+    /// Number of frames below the frame of the intent.
     depth: usize,
+    /// Slots that have already been prefilled from it, as `graph/node`.
     seen: Vec<String>,
 }
 
-/// Whether a JSON object is an event of a session.
+/// Checks that a JSON object is a session event.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns the parse error as text when it is not.
 pub fn check(event: &Value) -> Result<(), String> {
     FlowEvent::deserialize(event).map(|_| ()).map_err(|it| it.to_string())
 }
 
-/// Runs an event to where somebody has to say something.
-pub async fn run(walk: &mut Walk<'_>) {
-    if walk.unreadable {
-        walk.state.status = SessionStatus::Failed;
-        walk.gives_up("state_unreadable");
+/// Runs the event until the session waits for input or ends.
+pub async fn run(walker: &mut Walk<'_>) {
+    if walker.unreadable {
+        walker.state.status = SessionStatus::Failed;
+        walker.gives_up("state_unreadable");
         return;
     }
-    walk.orchestrate().await;
+    walker.orchestrate().await;
 }
 
 impl<'c> Walk<'c> {
-    /// Opens the session of a turn.
-    pub fn open(input: TurnInput, flow: &'c Flow, snapshot: &str, door: Door) -> Walk<'c> {
-        let said = |text: Option<String>| FlowEvent::Message { text: text.unwrap_or_default(), attachments: Vec::new(), event_id: None };
-        let given = input.event.flow.map(|it| *it).unwrap_or_default();
-        let version = given.get("version").and_then(Value::as_u64);
-        let migrated = given.get("migrated").cloned();
-        let budget = budget::Budget::of(&given, &flow.document.settings);
-        let event = FlowEvent::deserialize(&given).unwrap_or_else(|_| said(input.event.text));
+    /// Loads the session of a turn, or creates it.
+    pub fn open(input: TurnInput, flow: &'c Flow, snapshot: &str, effects: Door) -> Walk<'c> {
+        let message_event = |text: Option<String>| FlowEvent::Message { text: text.unwrap_or_default(), attachments: Vec::new(), event_id: None };
+        let envelope = input.event.flow.map(|it| *it).unwrap_or_default();
+        let version = envelope.get("version").and_then(Value::as_u64);
+        let migrated = envelope.get("migrated").cloned();
+        let budget = budget::Budget::of(&envelope, &flow.document.settings);
+        let event = FlowEvent::deserialize(&envelope).unwrap_or_else(|_| message_event(input.event.text));
         let at = Date::of_millis(input.at).exact();
         let before = input.session.flow;
         let stored = before.as_deref().and_then(session).filter(|it| it.schema_version == SCHEMA_VERSION);
@@ -132,12 +135,12 @@ impl<'c> Walk<'c> {
         state.last_event_at = at;
         let number = state.seq;
         if let Some(report) = migrated {
-            door.notice(NoticeBody::Audit { stage: "session.migrated".to_owned(), payload: report });
+            effects.notice(NoticeBody::Audit { stage: "session.migrated".to_owned(), payload: report });
         }
         Walk {
             flow,
             state,
-            door,
+            door: effects,
             event,
             version,
             number,
@@ -171,14 +174,14 @@ impl<'c> Walk<'c> {
         self.state.awaiting = Some(awaiting);
     }
 
-    /// The end of the turn.
+    /// Ends the turn.
     pub fn outcome(self) -> Outcome {
         end::outcome(self)
     }
 
-    /// The end of a turn that the host gave up.
-    pub fn abandoned(mut self, why: Abandon) -> Outcome {
-        self.gives_up(match why {
+    /// Ends a turn that the host canceled.
+    pub fn abandoned(mut self, reason: Abandon) -> Outcome {
+        self.gives_up(match reason {
             Abandon::Timeout => "turn_timeout",
             Abandon::Lost => "turn_lost",
         });
@@ -186,12 +189,12 @@ impl<'c> Walk<'c> {
     }
 }
 
-/// A stored session; nothing of one that cannot be read.
+/// Parses a stored session; `None` when it is invalid.
 fn session(stored: &Value) -> Option<SessionState> {
     SessionState::deserialize(stored).ok()
 }
 
-/// A session that begins.
+/// Creates a session with the document's defaults and the parameters of the event.
 fn begin(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str) -> SessionState {
     let (params, locale, channel, user) = match event {
         FlowEvent::Start { params, locale, channel, user } => (params.clone(), locale.clone(), channel.clone(), user.clone()),
@@ -204,12 +207,12 @@ fn begin(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str
     let mut vars = Map::new();
     for variable in &flow.document.variables {
         if let Some(default) = &variable.default {
-            // A declared path has no lists on its way that could be too short.
+            // Cannot fail: a declared path has no list indexes.
             let _ = variable.name.put(&mut vars, default.clone());
         }
     }
     for (name, value) in params.into_iter().filter(|it| !it.0.starts_with('_')) {
-        // What a variable cannot take leaves its default.
+        // A value of the wrong type is ignored and the default stays.
         let path = Path::name(name.as_str());
         let declared = flow.document.variables.iter().find(|it| it.name == path).map_or(ValueType::Any, |it| it.kind);
         vars.extend(coerced(value, declared).ok().map(|it| (name, it)));

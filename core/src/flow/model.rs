@@ -1,4 +1,4 @@
-//! Calls of models by the walker, for matching and extraction.
+//! Model calls of flows: requests, usage, budget and the call log.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::entity::Entity;
 use crate::turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Write};
 
 impl Walk<'_> {
-    /// Asks for a JSON object; nothing when there is none, for whatever reason.
+    /// Asks a model for a JSON object; `None` when the call fails or the reply is not an object.
     pub(super) async fn ask_json(&mut self, purpose: &str, system: &str, user: &Value, schema: Value) -> Option<Value> {
         let request = LlmRequest {
             purpose: purpose.to_owned(),
@@ -30,7 +30,10 @@ impl Walk<'_> {
         value
     }
 
-    /// Asks a model, counts and logs the call.
+    /// Calls a model, and counts and logs the call.
+    ///
+    /// # Errors
+    /// Returns the error of the effect, or `Limited` when the spend budget is used up.
     pub(super) async fn ask_model(&mut self, request: LlmRequest, attempt: u32) -> Result<LlmReply, EffectError> {
         self.may_ask(&request.purpose)?;
         let mut row = log_row(self, &request);
@@ -64,7 +67,7 @@ impl Walk<'_> {
         outcome
     }
 
-    /// Lets a model look for a value; what it finds has to be one of the type.
+    /// Lets a model extract a value; `None` when it is not valid for the entity.
     pub(super) async fn extract_by_model(&mut self, data: &EntityData, entity: &Entity) -> Option<Value> {
         let system = "Find the value that a user's message gives for a question. Answer with JSON: {\"value\": the value or null}.";
         let question = data.prompt.templates().next().map(|it| it.source.clone()).unwrap_or_default();
@@ -75,13 +78,13 @@ impl Walk<'_> {
     }
 }
 
-/// Names and values, one a line: the message stands as it was typed.
+/// Formats the members of an object as `name: value` lines, without escaping.
 fn readable(user: &Value) -> String {
     let line = |(name, value): (&String, &Value)| format!("{name}: {}", crate::text::plain_text(value));
     user.as_object().into_iter().flatten().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// An answer for the log: its text, or all of it where tools are called.
+/// A reply as it is logged: its text, or JSON when it has tool calls.
 fn answered(reply: &LlmReply) -> String {
     match reply.tool_calls.is_empty() {
         true => reply.text.clone(),
@@ -89,10 +92,10 @@ fn answered(reply: &LlmReply) -> String {
     }
 }
 
-fn log_row(walk: &Walk<'_>, request: &LlmRequest) -> LlmCallRow {
-    let frame = walk.frame();
+fn log_row(walker: &Walk<'_>, request: &LlmRequest) -> LlmCallRow {
+    let frame = walker.frame();
     LlmCallRow {
-        intent_code: walk.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or("UNKNOWN").to_owned(),
+        intent_code: walker.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or("UNKNOWN").to_owned(),
         state_code: frame.map_or_else(|| "UNKNOWN".to_owned(), |it| format!("{}/{}", it.graph, it.node)),
         provider: crate::config::UNKNOWN.to_owned(),
         model: crate::config::UNKNOWN.to_owned(),

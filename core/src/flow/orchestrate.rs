@@ -1,4 +1,4 @@
-//! What an event of a session comes to. (`convoship.md` 8)
+//! Dispatches the event of a turn (docs/spec/flows.md#8).
 
 use serde_json::{Value, json};
 
@@ -8,14 +8,14 @@ use super::matching::{Match, Meant, Search};
 use crate::config::flow::document::FallbackOn;
 use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, Resume, SessionStatus};
 
-/// Characters of a message that are read.
+/// Maximum characters of a message; the rest is cut.
 const LONGEST: usize = 8000;
 
-/// What is said when a document does not say what.
+/// Sent when the document has no fallback message.
 const NOT_UNDERSTOOD: &str = "Sorry, I did not understand that.";
 
 impl<'c> Walk<'c> {
-    /// Takes the event up.
+    /// Handles the event.
     pub(super) async fn orchestrate(&mut self) {
         self.trace("event", json!({"event": event_name(&self.event)}));
         if self.state.status != SessionStatus::Active {
@@ -57,18 +57,18 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// A message that is too long is cut.
+    /// Cuts a message that is too long.
     fn cut(&mut self, text: String) -> String {
         let Some((end, _)) = text.char_indices().nth(LONGEST) else { return text };
         self.warn("text.cut", json!({"characters": LONGEST}));
         let text = text.get(..end).unwrap_or_default().to_owned();
-        if let FlowEvent::Message { text: said, .. } = &mut self.event {
-            said.clone_from(&text);
+        if let FlowEvent::Message { text: event_text, .. } = &mut self.event {
+            event_text.clone_from(&text);
         }
         text
     }
 
-    /// The session begins: the welcome, then the root.
+    /// Starts a session: the welcome event, then the root graph.
     async fn starts(&mut self) {
         if self.state.seq > 1 {
             self.trace("session.begun", json!({}));
@@ -94,7 +94,7 @@ impl<'c> Walk<'c> {
         self.walk().await;
     }
 
-    /// The user says something, or a person has decided about a call.
+    /// Handles a message, a button or an approval decision.
     async fn hears(&mut self) {
         if self.state.awaiting.is_some() {
             let Some(node) = self.node_now() else {
@@ -110,7 +110,7 @@ impl<'c> Walk<'c> {
             }
             return;
         }
-        // Another version of the document has left it at a place from which it begins again.
+        // A migrated session restarts at the node where the migration left it.
         if self.state.stack.last_mut().and_then(|it| it.resume.take_if(|it| *it == Resume::After)).is_some() {
             self.walk().await;
             return;
@@ -128,9 +128,9 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// No intent: the fallback's message, then its graph, its intent or its node.
+    /// Handles a message without an intent: the fallback message, then the fallback graph, intent or node.
     async fn falls_back(&mut self, search: Search<'c>) {
-        let said = self.said.len();
+        let before = self.said.len();
         self.state.counters.fallbacks += 1;
         self.found(&search, None, "fallback", 0.0, json!({"count": self.state.counters.fallbacks}));
         let settings = self.settings();
@@ -148,20 +148,20 @@ impl<'c> Walk<'c> {
             self.say(message, "events.fallback");
         }
         let intent = self.flow.document.intents.iter().find(|it| it.is_fallback && it.enabled);
-        let walks = match (&event.graph, intent) {
+        let is_entered = match (&event.graph, intent) {
             (Some(graph), _) if event.enabled => self.push(graph, FrameKind::Event),
             (_, Some(intent)) => {
                 self.enter_intent(&Match { intent, source: "fallback", confidence: 0.0, phrase: None, slots: Value::Null })
             }
             (_, None) => self.fallback(&[FallbackOn::NoIntent]) == Caught::Yes,
         };
-        if walks {
+        if is_entered {
             let count = self.state.counters.fallbacks;
             self.walk().await;
-            // A slot that the message itself has filled makes no match of it.
+            // A slot filled from the message does not make it a match.
             self.state.counters.fallbacks = count;
-        } else if self.said.len() == said {
-            // Nobody is met with silence.
+        } else if self.said.len() == before {
+            // Every message is answered.
             self.say_plain(NOT_UNDERSTOOD);
         }
     }

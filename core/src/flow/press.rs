@@ -1,4 +1,4 @@
-//! Buttons: which one the event presses.
+//! Resolves input to buttons: by id, number or label.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use super::channel::Channel;
 use crate::flow::state::FlowEvent;
 use crate::text::phrase::folded;
 
-/// What was shown last that can be pressed and that nobody waits for.
+/// The variable with the buttons of the last message that did not wait for one.
 pub(super) const SHOWN: &str = "_shown";
 
 impl Walk<'_> {
-    /// What was shown last is pressed now or not any more; where something is waited for, it is not it. (`convoship.md` 5.1)
+    /// Applies the last shown buttons to the event and forgets them; a node that waits takes precedence (docs/spec/flows.md#5.1).
     pub(super) fn press_shown(&mut self) {
         let Some(Value::Array(options)) = self.state.vars.shift_remove(SHOWN) else { return };
         if self.state.awaiting.is_none()
@@ -21,21 +21,21 @@ impl Walk<'_> {
         }
     }
 
-    /// The option that the event presses: by its id, or as its number or label where nothing can be pressed.
+    /// Finds the option that the event selects: by id, by label, or by number on channels without buttons.
     pub(super) fn pressed(&self, options: &[Value]) -> Option<Value> {
         match &self.event {
             FlowEvent::Button { button_id, value, label, .. } => {
-                // Cards that are made of a list have buttons of the same id: what stands on it tells which.
+                // Cards rendered from a list share button ids; value and label tell them apart.
                 let named = || options.iter().filter(|it| it.get("id").and_then(Value::as_str) == Some(button_id));
                 let of_value = || named().find(|it| value.is_some() && it.get("value") == value.as_ref());
                 let of_label = || named().find(|it| label.is_some() && it.get("label").and_then(Value::as_str) == label.as_deref());
                 of_value().or_else(of_label).or_else(|| named().next()).cloned()
             }
             FlowEvent::Message { text, .. } => {
-                let said = folded(text);
-                let label = |it: &&Value| it.get("label").and_then(Value::as_str).is_some_and(|it| folded(it) == said);
+                let input = folded(text);
+                let label = |it: &&Value| it.get("label").and_then(Value::as_str).is_some_and(|it| folded(it) == input);
                 let by_number = || {
-                    let number: usize = said.trim_end_matches('.').parse().ok().filter(|_| !Channel::of(&self.state.channel).buttons)?;
+                    let number: usize = input.trim_end_matches('.').parse().ok().filter(|_| !Channel::of(&self.state.channel).buttons)?;
                     options.get(number.checked_sub(1)?)
                 };
                 by_number().or_else(|| options.iter().find(label)).cloned()
@@ -44,7 +44,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What is pressed by its number or label is an event of a button from here on.
+    /// Turns the event into a button event of this option.
     pub(super) fn press(&mut self, option: &Value) {
         let member = |name: &str| option.get(name).and_then(Value::as_str).map(str::to_owned);
         let (button_id, label) = (member("id").unwrap_or_default(), member("label"));
@@ -56,7 +56,7 @@ impl Walk<'_> {
         self.event = FlowEvent::Button { button_id, value, label, event_id };
     }
 
-    /// Says a text with answers that the document does not have.
+    /// Sends a text with buttons that are not in the document.
     pub(super) fn say_with_options(&mut self, text: &str, options: &[Value]) -> Vec<Value> {
         self.emit(vec![json!({"kind": "buttons", "text": text, "buttons": options})], None);
         options.to_vec()

@@ -1,4 +1,4 @@
-//! What templates and expressions of a session can name. (`convoship.md` 2.4)
+//! The names that templates and expressions of a session can read (docs/spec/flows.md#2.4).
 
 use std::borrow::Cow;
 
@@ -11,25 +11,25 @@ use crate::text::names::Names;
 use crate::text::path::{Path, follow};
 use crate::turn::Map;
 
-/// The names of a session, with those of a place.
+/// The names of a session, with extra roots of the current node.
 pub(super) struct Scope<'w, 'c> {
     walk: &'w Walk<'c>,
-    /// Roots that only some places have: `args`, `item`, `index`, `value`.
+    /// Additional roots: `args`, `item`, `index`, `value`.
     here: Map,
 }
 
 impl<'c> Walk<'c> {
-    /// What can be named everywhere.
+    /// Returns the names without extra roots.
     pub(super) fn scope(&self) -> Scope<'_, 'c> {
         Scope { walk: self, here: Map::new() }
     }
 
-    /// What can be named where there are more roots.
-    pub(super) fn scope_with(&self, here: Map) -> Scope<'_, 'c> {
-        Scope { walk: self, here }
+    /// Returns the names with extra roots.
+    pub(super) fn scope_with(&self, extra: Map) -> Scope<'_, 'c> {
+        Scope { walk: self, here: extra }
     }
 
-    /// What the user has said last.
+    /// The last text of the user.
     pub(super) fn said_text(&self) -> &str {
         match &self.event {
             FlowEvent::Message { text, .. } => text,
@@ -76,28 +76,28 @@ impl<'c> Walk<'c> {
 
 impl Names for Scope<'_, '_> {
     fn value(&self, path: &Path) -> Option<Cow<'_, Value>> {
-        let walk = self.walk;
+        let walker = self.walk;
         let rest = || path.rest();
-        let within = |value: Value| path.parts().get(1..).and_then(|it| follow(&value, it)).cloned().map(Cow::Owned);
+        let read_inside = |value: Value| path.parts().get(1..).and_then(|it| follow(&value, it)).cloned().map(Cow::Owned);
         if let Some(value) = self.here.get(path.first()) {
             return path.parts().get(1..).and_then(|it| follow(value, it)).map(Cow::Borrowed);
         }
         match path.first() {
             "session" => match rest() {
-                Some(path) => walk.variable(&path).map(Cow::Borrowed),
-                None => path.parts().len().eq(&1).then(|| Cow::Owned(Value::Object(walk.state.vars.clone()))),
+                Some(path) => walker.variable(&path).map(Cow::Borrowed),
+                None => path.parts().len().eq(&1).then(|| Cow::Owned(Value::Object(walker.state.vars.clone()))),
             },
-            "event" => within(walk.event_value()),
-            "system" => walk.system_value(rest()?.first()).map(Cow::Owned),
-            "strings" => walk
+            "event" => read_inside(walker.event_value()),
+            "system" => walker.system_value(rest()?.first()).map(Cow::Owned),
+            "strings" => walker
                 .flow
                 .document
-                .string(&rest()?, &walk.state.locale)
+                .string(&rest()?, &walker.state.locale)
                 .map(Cow::Borrowed)
-                .or_else(|| walk.variable(path).map(Cow::Borrowed)),
-            "user" => path.parts().get(1..).and_then(|it| follow(walk.state.user.as_ref()?, it)).map(Cow::Borrowed),
-            "intent" => within(walk.intent_value()?),
-            _ => walk.variable(path).map(Cow::Borrowed),
+                .or_else(|| walker.variable(path).map(Cow::Borrowed)),
+            "user" => path.parts().get(1..).and_then(|it| follow(walker.state.user.as_ref()?, it)).map(Cow::Borrowed),
+            "intent" => read_inside(walker.intent_value()?),
+            _ => walker.variable(path).map(Cow::Borrowed),
         }
     }
 
@@ -115,7 +115,7 @@ impl Names for Scope<'_, '_> {
 }
 
 impl Walk<'_> {
-    /// A variable: of the frame where it keeps it to itself, else of the session.
+    /// Returns a variable: of the current frame when it is local, else of the session.
     pub(super) fn variable(&self, path: &Path) -> Option<&Value> {
         let locals = self.frame().and_then(|it| it.locals.as_ref()).filter(|it| it.contains_key(path.first()));
         path.find(locals.unwrap_or(&self.state.vars))

@@ -1,4 +1,4 @@
-//! Messages: their blocks rendered, lowered to what the channel can show, and told. (`convoship.md` 4.3)
+//! Renders messages, converts their blocks for the channel and publishes them (docs/spec/flows.md#4.3).
 
 use serde_json::{Value, json};
 
@@ -8,23 +8,23 @@ use crate::config::flow::document::{Block, Button, Card, LocalizedText, MessageD
 use crate::flow::state::Said;
 use crate::turn::{Map, NoticeBody};
 
-/// Entries of the history that are kept.
+/// Maximum entries of the history.
 const HISTORY: usize = 50;
 
-/// Characters of an entry.
+/// Maximum characters of a history entry.
 const REMEMBERED: usize = 500;
 
-/// Bytes that the blocks of a message may have.
+/// Maximum bytes of the blocks of a message.
 const LARGEST: usize = 32 * 1024;
 
-/// Why a turn fails that would say more.
+/// Stop reason: a message exceeds the limit.
 pub(super) const TOO_LARGE: &str = "message_too_large";
 
-/// What is said when a document does not say what.
+/// Sent when the document has no error message.
 const ERROR_MESSAGE: &str = "Something went wrong. Please try again.";
 
 impl Walk<'_> {
-    /// Says a text; a blank one is not said.
+    /// Sends a localized text, unless it is empty.
     pub(super) fn say(&mut self, text: &LocalizedText, place: &str) {
         let text = self.localized(text, Selection::First, place);
         if !text.is_empty() {
@@ -32,25 +32,25 @@ impl Walk<'_> {
         }
     }
 
-    /// Says a text that is what it is.
+    /// Sends a text as it is, unless it is blank.
     pub(super) fn say_plain(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.emit(vec![json!({"kind": "text", "text": text})], None);
         }
     }
 
-    /// Says that something went wrong, as the document wants it said.
+    /// Sends the document's error message, or the default one.
     pub(super) fn say_error(&mut self) {
-        let said = self.said.len();
+        let before = self.said.len();
         if let Some(text) = self.settings().error_message.as_ref() {
             self.say(text, "settings");
         }
-        if self.said.len() == said {
+        if self.said.len() == before {
             self.say_plain(ERROR_MESSAGE);
         }
     }
 
-    /// Asks something, with answers to press.
+    /// Sends a question with buttons. Returns the rendered buttons.
     pub(super) fn ask(&mut self, text: &LocalizedText, buttons: &[Button], place: &str) -> Vec<Value> {
         let text = self.localized(text, Selection::First, place);
         let options: Vec<Value> = buttons.iter().map(|it| self.button(it, &Map::new())).collect();
@@ -63,7 +63,7 @@ impl Walk<'_> {
         options
     }
 
-    /// Says a message; returns what can be pressed.
+    /// Sends a message. Returns its rendered buttons.
     pub(super) fn say_message(&mut self, data: &MessageData, place: &str) -> Vec<Value> {
         if data.selection == Selection::Sequence {
             *self.state.counters.sequence.entry(place.to_owned()).or_default() += 1;
@@ -99,7 +99,7 @@ impl Walk<'_> {
                     Some(path) => {
                         let elements = self.elements(path, items.is_empty());
                         let form = items.first().cloned().unwrap_or_else(Card::of_item);
-                        elements.iter().map(|here| Value::Object(self.card(&form, here))).collect()
+                        elements.iter().map(|extra| Value::Object(self.card(&form, extra))).collect()
                     }
                 };
                 json!({"kind": "carousel", "items": cards})
@@ -111,7 +111,7 @@ impl Walk<'_> {
                     Some(path) => {
                         let elements = self.elements(path, items.is_empty());
                         let form = items.first().cloned().unwrap_or_else(|| Card::of_item().into_item());
-                        elements.iter().map(|here| self.list_item(&form, here)).collect()
+                        elements.iter().map(|extra| self.list_item(&form, extra)).collect()
                     }
                 };
                 with(json!({"kind": "list", "items": items}), "title", title)
@@ -126,45 +126,45 @@ impl Walk<'_> {
         }
     }
 
-    /// The elements of a list, each with its roots; `titled` makes a title of one that is no object.
+    /// The extra roots of each list element; `titled` converts elements that are not objects to `{title}`.
     fn elements(&self, path: &crate::text::path::Path, titled: bool) -> Vec<Map> {
         let items = self.variable(path).and_then(Value::as_array).cloned().unwrap_or_default();
         let shown = |item: Value| if titled && !item.is_object() { json!({"title": item}) } else { item };
-        let here = |(at, item): (usize, Value)| Map::from_iter([("item".to_owned(), shown(item)), ("index".to_owned(), json!(at))]);
-        items.into_iter().take(50).enumerate().map(here).collect()
+        let extra = |(at, item): (usize, Value)| Map::from_iter([("item".to_owned(), shown(item)), ("index".to_owned(), json!(at))]);
+        items.into_iter().take(50).enumerate().map(extra).collect()
     }
 
-    fn card(&mut self, card: &Card, here: &Map) -> Map {
+    fn card(&mut self, card: &Card, extra: &Map) -> Map {
         let mut shown = Map::new();
-        shown.insert("title".to_owned(), json!(self.text_with(&card.title, here.clone())));
+        shown.insert("title".to_owned(), json!(self.text_with(&card.title, extra.clone())));
         if let Some(subtitle) = &card.subtitle {
-            shown.insert("subtitle".to_owned(), json!(self.text_with(subtitle, here.clone())));
+            shown.insert("subtitle".to_owned(), json!(self.text_with(subtitle, extra.clone())));
         }
         if let Some(url) = &card.image_url {
-            shown.insert("image_url".to_owned(), json!(self.address(url, here.clone())));
+            shown.insert("image_url".to_owned(), json!(self.address(url, extra.clone())));
         }
         if !card.buttons.is_empty() {
-            let buttons: Vec<Value> = card.buttons.iter().map(|it| self.button(it, here)).collect();
+            let buttons: Vec<Value> = card.buttons.iter().map(|it| self.button(it, extra)).collect();
             shown.insert("buttons".to_owned(), Value::Array(buttons));
         }
         shown
     }
 
-    fn list_item(&mut self, item: &crate::config::flow::document::ListItem, here: &Map) -> Value {
-        let shown = json!({"title": self.text_with(&item.title, here.clone())});
-        let subtitle = item.subtitle.as_ref().map(|it| self.text_with(it, here.clone()));
-        let value = item.value.as_ref().map(|it| self.filled(it, here.clone()));
+    fn list_item(&mut self, item: &crate::config::flow::document::ListItem, extra: &Map) -> Value {
+        let shown = json!({"title": self.text_with(&item.title, extra.clone())});
+        let subtitle = item.subtitle.as_ref().map(|it| self.text_with(it, extra.clone()));
+        let value = item.value.as_ref().map(|it| self.filled(it, extra.clone()));
         with(with(shown, "subtitle", subtitle), "value", value)
     }
 
-    fn button(&mut self, button: &Button, here: &Map) -> Value {
-        let shown = json!({"id": button.id, "label": self.text_with(&button.label, here.clone())});
-        let url = button.url.as_ref().map(|it: &Template| self.address(it, here.clone()));
-        let value = button.value.as_ref().map(|it| self.filled(it, here.clone()));
+    fn button(&mut self, button: &Button, extra: &Map) -> Value {
+        let shown = json!({"id": button.id, "label": self.text_with(&button.label, extra.clone())});
+        let url = button.url.as_ref().map(|it: &Template| self.address(it, extra.clone()));
+        let value = button.value.as_ref().map(|it| self.filled(it, extra.clone()));
         with(with(shown, "value", value), "url", url)
     }
 
-    /// Tells a message.
+    /// Publishes a message and appends it to the history.
     pub(super) fn emit(&mut self, blocks: Vec<Value>, typing_ms: Option<u64>) {
         let channel = Channel::of(&self.state.channel);
         let blocks = channel.lowered(channel.numbered(blocks));
@@ -181,7 +181,7 @@ impl Walk<'_> {
         if let (Some(ms), Some(message)) = (typing_ms, message.as_object_mut()) {
             message.insert("typing_ms".to_owned(), json!(ms));
         }
-        // The text of blocks stands in them, too.
+        // Only blocks are measured: they contain the text.
         let bytes = message.get("blocks").and_then(crate::json::length).unwrap_or_default();
         if bytes > LARGEST {
             self.warn(TOO_LARGE, json!({"bytes": bytes}));
@@ -193,11 +193,11 @@ impl Walk<'_> {
         self.remember("bot", text);
     }
 
-    /// Keeps what was said.
+    /// Appends an entry to the history.
     pub(super) fn remember(&mut self, role: &str, text: String) {
         let turn = self.state.turn;
         let text = if self.flow.redacted().is_empty() { text } else { self.redactions().text(&text) };
-        // The whole of it is in the log; what a session carries along is to stay small.
+        // Entries are cut to keep the session small; the call log has full texts.
         let end = text.char_indices().nth(REMEMBERED).map_or(text.len(), |it| it.0);
         let text = text.get(..end).unwrap_or_default().to_owned();
         self.state.history.push(Said { role: role.to_owned(), text, turn });

@@ -1,4 +1,4 @@
-//! What a flow session is between two turns, what happens to it, and what it answers. (`convoship.md` 7)
+//! The stored state of a flow session, its events and its turn status (docs/spec/flows.md#7).
 
 use std::collections::BTreeMap;
 
@@ -7,162 +7,162 @@ use serde_json::Value;
 
 use crate::turn::Map;
 
-/// What happens to a session.
+/// An event of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum FlowEvent {
-    /// It begins.
+    /// The session starts.
     #[serde(rename = "session.start")]
     Start {
-        /// Variables that it begins with.
+        /// Initial variables.
         #[serde(default)]
         params: Map,
-        /// The language of the user; the document's own when absent.
+        /// The user's locale; the document's default when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         locale: Option<String>,
-        /// Where the user is; `web` when absent.
+        /// The channel; `web` when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
-        /// What the host knows of the user.
+        /// The user's profile from the host.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<Value>,
     },
-    /// The user says something.
+    /// The user sends a message.
     #[serde(rename = "user.message")]
     Message {
-        /// What they say.
+        /// The text.
         text: String,
-        /// What they send with it.
+        /// Attachments.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Value>,
-        /// The client's name for it.
+        /// The id that the client gave the event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         event_id: Option<String>,
     },
     /// The user presses a button.
     #[serde(rename = "user.button")]
     Button {
-        /// Which one.
+        /// The id of the button.
         button_id: String,
-        /// What it stands for.
+        /// Its value.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         value: Option<Value>,
-        /// What stands on it.
+        /// Its label.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<String>,
-        /// The client's name for it.
+        /// The id that the client gave the event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         event_id: Option<String>,
     },
-    /// The time of a timer has come.
+    /// A timer has fired.
     #[serde(rename = "timer.fired")]
     Timer {
-        /// Which one.
+        /// The id of the timer.
         timer_id: String,
     },
-    /// A person has decided about a call.
+    /// A person has approved or rejected a tool call.
     #[serde(rename = "approval.decision")]
     Approval {
-        /// Which call.
+        /// The id of the call.
         call_id: String,
-        /// Whether it may be made.
+        /// Whether the call may be made.
         approved: bool,
-        /// The arguments with which it is made instead.
+        /// Arguments that replace the model's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         edited_args: Option<Map>,
-        /// Why.
+        /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// The session is ended from outside.
+    /// The host ends the session.
     #[serde(rename = "session.end")]
     End {
-        /// Why.
+        /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
 }
 
-/// Whether a session goes on.
+/// The status of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
-    /// It does.
+    /// It accepts events.
     #[default]
     Active,
-    /// A person talks.
+    /// A person has taken over.
     HandedOff,
-    /// It has come to its end.
+    /// It has ended.
     Completed,
-    /// It cannot go on.
+    /// It cannot continue.
     Failed,
-    /// The user has left.
+    /// The user has not come back in time.
     Abandoned,
 }
 
-/// A session between two turns.
+/// The stored state of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionState {
-    /// `1.0`.
+    /// Version of the format, `1.0`.
     pub schema_version: String,
-    /// The session.
+    /// The id of the session.
     pub session_id: String,
-    /// Whose it is.
+    /// The workspace that owns the session.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub workspace_id: String,
     /// `assistant`.
     pub program: String,
-    /// Content hash of the version that it runs on.
+    /// Content hash of the document version that it runs on.
     pub snapshot: String,
-    /// Where the user is.
+    /// The channel.
     #[serde(default)]
     pub channel: String,
-    /// The language of the user.
+    /// The user's locale.
     #[serde(default)]
     pub locale: String,
-    /// What the host knows of the user.
+    /// The user's profile from the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<Value>,
-    /// Whether it goes on.
+    /// The status.
     pub status: SessionStatus,
-    /// Turns of the user.
+    /// Number of user turns.
     pub turn: u32,
-    /// Revision.
+    /// Number of events.
     pub seq: u64,
     /// Variables.
     pub vars: Map,
     /// Frames, the root first.
     pub stack: Vec<Frame>,
-    /// What the innermost frame waits for.
+    /// What the current frame waits for.
     #[serde(default)]
     pub awaiting: Option<Awaiting>,
-    /// What is counted.
+    /// Counters.
     #[serde(default)]
     pub counters: Counters,
-    /// What it has used.
+    /// Usage of models and tools.
     #[serde(default)]
     pub usage: FlowUsage,
-    /// What was said last.
+    /// The latest messages.
     #[serde(default)]
     pub history: Vec<Said>,
     /// The transfer to a person.
     #[serde(default)]
     pub handoff: Option<Value>,
-    /// Timers that run.
+    /// Armed timers.
     #[serde(default)]
     pub timers: Vec<Timer>,
-    /// The state of the generator.
+    /// Reserved for the state of a random generator.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rng: String,
-    /// When it began.
+    /// When it started, in ISO 8601.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub created_at: String,
-    /// When something happened last.
+    /// When the last event happened, in ISO 8601.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_event_at: String,
 }
 
-/// What a frame runs.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameKind {
@@ -176,151 +176,151 @@ pub enum FrameKind {
     Event,
 }
 
-/// A graph that is being walked.
+/// A graph on the call stack.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// The graph.
     pub graph: String,
-    /// The node at which it stands.
+    /// The current node.
     pub node: String,
-    /// What it runs.
+    /// The kind.
     pub kind: FrameKind,
-    /// The intent.
+    /// The intent of the graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent_id: Option<String>,
-    /// Variables of its own.
+    /// Local variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locals: Option<Map>,
-    /// Which of its values go to which variables of its caller.
+    /// Return values by name, each with the caller's variable that receives it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub return_map: BTreeMap<String, String>,
-    /// The node that called it.
+    /// The node of the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_to: Option<String>,
-    /// How it goes on once it is the innermost again.
+    /// How it continues when it is the current frame again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resume>,
 }
 
-/// How a frame goes on once it is the innermost again.
+/// How a frame continues when it is the current frame again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resume {
-    /// It asks again.
+    /// It prompts again.
     Reenter,
-    /// Behind its node.
+    /// It runs from its node without waiting.
     After,
 }
 
-/// What is waited for.
+/// The kind of input that is awaited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AwaitingKind {
-    /// A value.
+    /// A value for a slot.
     Entity,
     /// A button.
     Button,
-    /// Whatever comes.
+    /// Any input.
     Any,
     /// A message to an agent.
     Agent,
-    /// What a person does.
+    /// The action of a person.
     Handoff,
-    /// A decision about a call.
+    /// An approval decision.
     Approval,
 }
 
-/// What the innermost frame waits for.
+/// The input that the current frame waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Awaiting {
-    /// What.
+    /// The kind.
     pub kind: AwaitingKind,
-    /// At which node.
+    /// The node that waits.
     pub node: String,
-    /// The type of the value.
+    /// The entity of the slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
-    /// Where the value goes.
+    /// The variable of the slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variable: Option<String>,
-    /// What can be pressed.
+    /// Buttons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<Value>,
-    /// Since when.
+    /// When waiting started, in ISO 8601.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
-    /// How often nobody has answered.
+    /// Consecutive no-input events.
     #[serde(default)]
     pub no_input_count: u32,
-    /// The call that needs a decision.
+    /// The tool call that needs approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Value>,
 }
 
-/// What is counted in a session; nodes as `graph/node`.
+/// Counters of a session; nodes are keyed as `graph/node`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counters {
-    /// Fallbacks in a row.
+    /// Consecutive fallbacks.
     pub fallbacks: u32,
-    /// How often nobody has answered.
+    /// No-input events.
     pub no_input: u32,
-    /// Invalid answers.
+    /// Invalid answers by slot.
     pub attempts: BTreeMap<String, u32>,
-    /// Entries.
+    /// Entries by node.
     pub visits: BTreeMap<String, u32>,
-    /// Texts said of a sequence.
+    /// Texts sent of each sequence.
     pub sequence: BTreeMap<String, u32>,
 }
 
-/// What a session has used.
+/// Usage of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FlowUsage {
-    /// Calls of models.
+    /// Model calls.
     pub llm_calls: u32,
-    /// Tokens of prompts.
+    /// Input tokens.
     pub input_tokens: u64,
-    /// Tokens of answers.
+    /// Output tokens.
     pub output_tokens: u64,
-    /// The cost in millionths of a cent.
+    /// Cost in microcents.
     pub cost_microcents: u64,
-    /// Calls of tools.
+    /// Tool calls.
     pub tool_calls: u32,
 }
 
-/// Something that was said.
+/// An entry of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
     /// `user`, `bot`, `human` or `system`.
     pub role: String,
-    /// What.
+    /// The text.
     pub text: String,
-    /// In which turn.
+    /// The user turn.
     pub turn: u32,
 }
 
 /// A timer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
-    /// Its name within the session.
+    /// The id, unique in the session.
     pub id: String,
-    /// When it fires.
+    /// When it fires, in ISO 8601.
     pub due: String,
-    /// What for.
+    /// The purpose.
     pub purpose: String,
 }
 
-/// How a turn of a session ended.
+/// The status of a session after a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnStatus {
-    /// The user is next.
+    /// It waits for the user.
     AwaitingInput,
-    /// A person talks.
+    /// A person has taken over.
     HandedOff,
-    /// The session has come to its end.
+    /// The session has ended.
     Completed,
-    /// The session cannot go on.
+    /// The session has failed.
     Failed,
 }

@@ -1,4 +1,4 @@
-//! Values that are struck out: of what is remembered, of what agents are told, and of what is shown.
+//! Replaces redacted values by variable names in history, agent memory and shown sessions.
 
 use serde_json::Value;
 
@@ -7,22 +7,22 @@ use crate::text::path::Path;
 use crate::text::plain_text;
 use crate::turn::{LlmMessage, LlmRole};
 
-/// Values that are struck out, with the variables that hold them; the longest first.
+/// Values to redact, each with its variable; the longest first.
 pub(super) struct Redactions {
     values: Vec<(String, String)>,
-    /// Digits that a number has at least that is struck out where it stands alone.
+    /// Minimum digits of a JSON number to be redacted.
     digits: usize,
 }
 
-/// The texts and numbers in a value, for a variable.
+/// Collects the texts and numbers in the value of a variable.
 pub(super) fn leaves(value: &Value, path: &Path, found: &mut Vec<(String, String)>) {
-    let mut left = vec![value];
-    while let Some(value) = left.pop() {
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
         match value {
-            Value::Array(items) => left.extend(items),
-            Value::Object(members) => left.extend(members.values()),
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => open.extend(members.values()),
             Value::String(_) | Value::Number(_) => found.push((plain_text(value).trim().to_owned(), path.to_string())),
-            // Yes and no are said too often to tell anything.
+            // Too common to identify a value.
             Value::Null | Value::Bool(_) => {}
         }
     }
@@ -30,7 +30,7 @@ pub(super) fn leaves(value: &Value, path: &Path, found: &mut Vec<(String, String
 }
 
 impl Walk<'_> {
-    /// What has to be struck out now.
+    /// Returns the values to redact now.
     pub(super) fn redactions(&self) -> Redactions {
         let mut found = self.struck.clone();
         for path in self.flow.redacted() {
@@ -43,19 +43,19 @@ impl Walk<'_> {
 }
 
 impl Redactions {
-    /// Strikes out values, and numbers of so many digits.
+    /// Creates the redactions of values; `digits` is the minimum length of JSON numbers.
     pub fn of(mut values: Vec<(String, String)>, digits: usize) -> Redactions {
         values.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
         values.dedup();
         Redactions { values, digits }
     }
 
-    /// A text in which the names of variables stand for their values.
+    /// Redacts a text.
     pub fn text(&self, text: &str) -> String {
         self.values.iter().fold(text.to_owned(), |text, (value, name)| struck(&text, value, &format!("[{name}]")))
     }
 
-    /// A message that was remembered before a variable took its value.
+    /// Redacts a message of an agent's memory.
     pub fn message(&self, message: &mut LlmMessage) {
         if self.values.is_empty() {
             return;
@@ -67,7 +67,7 @@ impl Redactions {
         }
     }
 
-    /// A value in whose texts and numbers they do.
+    /// Redacts the texts and numbers of a JSON value.
     pub fn value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),
@@ -83,7 +83,7 @@ impl Redactions {
     }
 }
 
-/// Replaces a value where it stands as a word of its own: a PIN is no part of a longer number.
+/// Replaces a value where it is a whole word: a PIN inside a longer number stays.
 fn struck(text: &str, value: &str, mark: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Templates and conditions filled with what a session knows.
+//! Renders templates and evaluates conditions in the scope of a session.
 
 use serde_json::{Value, json};
 
@@ -9,66 +9,66 @@ use crate::text::braces::Place;
 use crate::turn::{Map, Rng};
 
 impl Walk<'_> {
-    /// A text; one that does not parse is shown as it is written.
+    /// Renders a text template; a template that does not compile is returned as written.
     pub(super) fn text(&mut self, template: &Template) -> String {
         self.text_with(template, Map::new())
     }
 
-    /// A text where there are more roots.
-    pub(super) fn text_with(&mut self, template: &Template, here: Map) -> String {
-        let Ok(braces) = &template.compiled else { return template.source.clone() };
-        if let Some(text) = braces.literal() {
+    /// Renders a text template with extra roots.
+    pub(super) fn text_with(&mut self, template: &Template, extra: Map) -> String {
+        let Ok(interpolation) = &template.compiled else { return template.source.clone() };
+        if let Some(text) = interpolation.literal() {
             return text.to_owned();
         }
-        let rendered = braces.text(&self.scope_with(here));
+        let rendered = interpolation.text(&self.scope_with(extra));
         self.undefined(&rendered.undefined);
         rendered.said
     }
 
-    /// An address that is shown.
-    pub(super) fn address(&mut self, template: &Template, here: Map) -> String {
-        let Ok(braces) = &template.compiled else { return template.source.clone() };
-        let rendered = braces.sealed(&self.scope_with(here), Place::Link);
+    /// Renders a URL that is shown to users.
+    pub(super) fn address(&mut self, template: &Template, extra: Map) -> String {
+        let Ok(interpolation) = &template.compiled else { return template.source.clone() };
+        let rendered = interpolation.sealed(&self.scope_with(extra), Place::Link);
         self.undefined(&rendered.undefined);
         rendered.said.text
     }
 
-    /// A JSON value.
-    pub(super) fn filled(&mut self, filling: &Filling, here: Map) -> Value {
+    /// Renders a JSON template.
+    pub(super) fn filled(&mut self, filling: &Filling, extra: Map) -> Value {
         let Ok(tree) = &filling.compiled else { return filling.source.clone() };
-        let rendered = tree.value(&self.scope_with(here));
+        let rendered = tree.value(&self.scope_with(extra));
         self.undefined(&rendered.undefined);
         rendered.said
     }
 
-    /// Notes names that are not defined.
+    /// Warns about undefined names.
     pub(super) fn undefined(&mut self, names: &[String]) {
         if !names.is_empty() {
             self.warn("template.undefined", json!({"names": names}));
         }
     }
 
-    /// Whether a condition holds; one that has no value does not.
-    pub(super) fn holds(&mut self, condition: &Condition, here: Map) -> bool {
-        let judged = match &condition.compiled {
-            Ok(expr) => expr.holds(&self.scope_with(here) as &Scope<'_, '_>).map_err(|it| it.0),
-            Err(wrong) => Err(wrong.message.clone()),
+    /// Returns whether a condition is true; a condition that fails is false.
+    pub(super) fn holds(&mut self, condition: &Condition, extra: Map) -> bool {
+        let result = match &condition.compiled {
+            Ok(expr) => expr.holds(&self.scope_with(extra) as &Scope<'_, '_>).map_err(|it| it.0),
+            Err(error) => Err(error.message.clone()),
         };
-        judged.unwrap_or_else(|reason| {
+        result.unwrap_or_else(|reason| {
             self.warn("expr.error", json!({"expr": condition.source, "reason": reason}));
             false
         })
     }
 
-    /// A text for this channel and locale, of its variants the one that is due at a place.
+    /// Renders the variant of a text for the channel and locale; `place` identifies it for sequences and seeded selection.
     pub(super) fn localized(&mut self, text: &LocalizedText, selection: Selection, place: &str) -> String {
         let variants = text.variants(&self.state.channel, &self.state.locale, &self.flow.document.default_locale);
         let Some(count) = u64::try_from(variants.len()).ok().filter(|it| *it > 0) else { return String::new() };
         let at = match selection {
             Selection::First => 0,
             Selection::Sequence => {
-                let said = self.state.counters.sequence.get(place).copied().unwrap_or(1);
-                u64::from(said.saturating_sub(1)) % count
+                let count_sent = self.state.counters.sequence.get(place).copied().unwrap_or(1);
+                u64::from(count_sent.saturating_sub(1)) % count
             }
             Selection::SeededRandom => self.chance(place) % count,
         };
@@ -76,9 +76,9 @@ impl Walk<'_> {
         self.text(&variant)
     }
 
-    /// A number that follows from session, turn and place alone, so that a replay takes the same variant.
+    /// Returns a pseudo-random number that depends only on session, turn and place, so that a replay selects the same variant.
     pub(super) fn chance(&self, place: &str) -> u64 {
-        // FNV-1a: well spread is all it has to be.
+        // FNV-1a: the distribution matters, not security.
         let mut seed: u64 = 0xcbf2_9ce4_8422_2325;
         let bytes = self.state.session_id.bytes().chain(self.number.to_le_bytes()).chain(place.bytes());
         for byte in bytes {

@@ -43,7 +43,7 @@ fn text(text: &str) -> Value {
     json!({"type": "user.message", "text": text})
 }
 
-/// The session after its start and these messages, none of which waits for anything.
+/// Returns the session after its start and these messages, none of which requests an effect.
 fn session(config: &Arc<Config>, messages: &[&str]) -> Value {
     let begin = json!({"type": "session.start"});
     let events = [begin].into_iter().chain(messages.iter().map(|it| text(it)));
@@ -57,10 +57,10 @@ fn a_session_that_cannot_be_read_fails_and_stays_as_it_is() {
     newer["schema_version"] = json!("2.0");
     for unreadable in [newer, json!({}), json!({"schema_version": "1.0", "stack": 5}), json!(null)] {
         let outcome = start(&config, Some(unreadable.clone()), text("flaky")).1.end.unwrap();
-        let said = answer(&outcome);
-        assert_eq!((&said["status"], &said["debug"]["stop_reason"]), (&json!("failed"), &json!("state_unreadable")), "{unreadable}");
-        assert_eq!(said["messages"][0]["text"], "Something went wrong.");
-        assert_eq!((stored(&outcome), &said["session_id"]), (None, &json!("s-1")));
+        let output = answer(&outcome);
+        assert_eq!((&output["status"], &output["debug"]["stop_reason"]), (&json!("failed"), &json!("state_unreadable")), "{unreadable}");
+        assert_eq!(output["messages"][0]["text"], "Something went wrong.");
+        assert_eq!((stored(&outcome), &output["session_id"]), (None, &json!("s-1")));
     }
 }
 
@@ -68,14 +68,14 @@ fn a_session_that_cannot_be_read_fails_and_stays_as_it_is() {
 fn an_abandoned_turn_leaves_a_session_that_goes_on() {
     let config = config(SERVICES);
     let before = session(&config, &[]);
-    for (why, reason) in [(Abandon::Timeout, "turn_timeout"), (Abandon::Lost, "turn_lost")] {
+    for (cancel_reason, reason) in [(Abandon::Timeout, "turn_timeout"), (Abandon::Lost, "turn_lost")] {
         let (mut turn, slice) = start(&config, Some(before.clone()), text("flaky"));
         assert_eq!((slice.effects.len(), slice.end), (1, None));
-        let outcome = turn.abandon(why, AT + 120_000).unwrap().end.unwrap();
-        let said = answer(&outcome);
-        assert_eq!((&said["status"], &said["debug"]["stop_reason"]), (&json!("awaiting_input"), &json!(reason)));
-        assert_eq!(said["messages"].as_array().map(Vec::len), Some(1));
-        assert_eq!(said["messages"][0]["text"], "Something went wrong.");
+        let outcome = turn.abandon(cancel_reason, AT + 120_000).unwrap().end.unwrap();
+        let output = answer(&outcome);
+        assert_eq!((&output["status"], &output["debug"]["stop_reason"]), (&json!("awaiting_input"), &json!(reason)));
+        assert_eq!(output["messages"].as_array().map(Vec::len), Some(1));
+        assert_eq!(output["messages"][0]["text"], "Something went wrong.");
         let after = stored(&outcome).unwrap();
         assert_eq!((after["stack"].as_array().map(Vec::len), &after["awaiting"]), (Some(1), &Value::Null));
         assert_eq!((&after["vars"]["_active_intent_id"], &after["turn"]), (&Value::Null, &json!(1)));
@@ -89,15 +89,15 @@ fn an_abandoned_turn_leaves_a_session_that_goes_on() {
 #[test]
 fn a_service_may_ask_for_a_longer_wait_but_not_for_a_long_one() {
     let config = config(SERVICES);
-    for (asked, slept) in
+    for (requested, slept) in
         [(None, Some(200)), (Some(100), Some(200)), (Some(3000), Some(3000)), (Some(10_000), Some(10_000)), (Some(10_001), None)]
     {
         let (mut turn, slice) = start(&config, Some(session(&config, &[])), text("flaky"));
-        let reply = HttpReply { status: 429, body: String::new(), retry_after_ms: asked, broken_json: false };
+        let reply = HttpReply { status: 429, body: String::new(), retry_after_ms: requested, broken_json: false };
         let done = Completion { id: slice.effects[0].id, at: AT, outcome: Answer::Ok(Reply::Http(reply)) };
         let next = turn.resume(vec![done]).unwrap();
         let pause = next.effects.first().and_then(|it| if let Request::Sleep(sleep) = &it.request { Some(sleep.ms) } else { None });
-        assert_eq!((pause, next.end.is_some()), (slept, slept.is_none()), "{asked:?}");
+        assert_eq!((pause, next.end.is_some()), (slept, slept.is_none()), "{requested:?}");
     }
 }
 
@@ -106,12 +106,12 @@ fn a_seeded_variant_follows_from_session_turn_and_node() {
     let config = config(MESSAGES);
     let variant = |turns: usize| {
         let before = session(&config, &vec!["variants"; turns]);
-        let said = answer(&start(&config, Some(before), text("variants")).1.end.unwrap());
-        said["messages"].as_array().and_then(|it| it.last()).map(|it| it["text"].clone())
+        let texts = answer(&start(&config, Some(before), text("variants")).1.end.unwrap());
+        texts["messages"].as_array().and_then(|it| it.last()).map(|it| it["text"].clone())
     };
-    let said: Vec<_> = (0..12).map(variant).collect();
-    assert_eq!(said, (0..12).map(variant).collect::<Vec<_>>());
-    assert!(said.contains(&Some(json!("x"))) && said.contains(&Some(json!("y"))));
+    let texts: Vec<_> = (0..12).map(variant).collect();
+    assert_eq!(texts, (0..12).map(variant).collect::<Vec<_>>());
+    assert!(texts.contains(&Some(json!("x"))) && texts.contains(&Some(json!("y"))));
 }
 
 #[test]
@@ -124,17 +124,17 @@ fn a_session_that_grows_too_large_stays_as_it_was() {
     assert_eq!(answer(&outcome)["messages"][0]["text"], "english");
     large["vars"]["much"] = json!("x".repeat(256 * 1024));
     let outcome = start(&config, Some(large), text("local")).1.end.unwrap();
-    let said = answer(&outcome);
-    assert_eq!((&said["debug"]["stop_reason"], stored(&outcome)), (&json!("state_too_large"), None), "it was too large before");
-    assert_eq!(said["messages"].as_array().map(Vec::len), Some(1));
-    // It grows in the turn: it stays as it was but for what is counted, and the answer says how it stands.
+    let output = answer(&outcome);
+    assert_eq!((&output["debug"]["stop_reason"], stored(&outcome)), (&json!("state_too_large"), None), "it was already too large");
+    assert_eq!(output["messages"].as_array().map(Vec::len), Some(1));
+    // It grows in the turn: only its counters are stored, and the answer reports the status.
     let before = session(&config, &[]);
     let room = 256 * 1024 - 200 - before.to_string().len();
     let mut full = before;
     full["vars"]["much"] = json!("x".repeat(room));
     let outcome = start(&config, Some(full.clone()), text("local")).1.end.unwrap();
-    let (said, after) = (answer(&outcome), stored(&outcome).unwrap());
-    assert_eq!((&said["debug"]["stop_reason"], &said["awaiting"]), (&json!("state_too_large"), &full["awaiting"]));
+    let (output, after) = (answer(&outcome), stored(&outcome).unwrap());
+    assert_eq!((&output["debug"]["stop_reason"], &output["awaiting"]), (&json!("state_too_large"), &full["awaiting"]));
     assert_eq!((&after["vars"], &after["stack"], &after["awaiting"]), (&full["vars"], &full["stack"], &full["awaiting"]));
-    assert_eq!((after["turn"].as_u64(), &after["turn"]), (full["turn"].as_u64().map(|it| it + 1), &said["turn"]));
+    assert_eq!((after["turn"].as_u64(), &after["turn"]), (full["turn"].as_u64().map(|it| it + 1), &output["turn"]));
 }

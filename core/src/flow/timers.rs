@@ -1,4 +1,4 @@
-//! Timers: for users who do not answer, and for sessions that nobody comes back to.
+//! Timers for missing input and for abandoned sessions.
 
 use serde_json::json;
 
@@ -8,14 +8,14 @@ use crate::config::flow::document::{AfterTalk, NodeKind};
 use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, SessionStatus, Timer};
 use crate::text::date::Date;
 
-/// The timer of an answer that does not come.
+/// The timer, and the port, for a missing answer.
 const NO_INPUT: &str = "no_input";
 
-/// The timer of a session that nobody comes back to.
+/// The timer for an abandoned session.
 const SESSION: &str = "session";
 
 impl<'c> Walk<'c> {
-    /// Sets the timers that run until the next event.
+    /// Arms the timers that run until the next event.
     pub(super) fn set_timers(&mut self) {
         let before = std::mem::take(&mut self.state.timers);
         if self.state.status != SessionStatus::Active {
@@ -29,21 +29,21 @@ impl<'c> Walk<'c> {
             let running = before.iter().find(|it| self.late && it.id == NO_INPUT);
             timers.push(running.cloned().unwrap_or_else(|| timer(NO_INPUT, ms)));
         }
-        // A session is left by its user: what the clock does is no sign of them.
+        // Timer events are not activity of the user, so they keep the running timer.
         let by_clock = matches!(self.event, FlowEvent::Timer { .. });
         let running = before.into_iter().find(|it| by_clock && it.id == SESSION);
         timers.push(running.unwrap_or_else(|| timer(SESSION, self.settings().session_timeout_s.saturating_mul(1000))));
         self.state.timers = timers;
     }
 
-    /// For how long an answer is waited for; nothing when for ever.
+    /// Milliseconds to wait for an answer; `None` for no limit.
     fn no_input_ms(&self) -> Option<u64> {
         let awaiting = self.state.awaiting.as_ref()?;
         let event = &self.flow.document.events.no_input;
         if awaiting.kind == AwaitingKind::Approval || awaiting.no_input_count > event.max_times {
             return None;
         }
-        // Where nothing would come of it, nobody is waited for.
+        // No timer when it would have no effect.
         let wired = || self.node_now().is_some_and(|node| self.graph().is_some_and(|it| it.wired(&node.id, NO_INPUT)));
         if !event.enabled && !wired() {
             return None;
@@ -53,7 +53,7 @@ impl<'c> Walk<'c> {
         of_node.or(Some(of_settings)).filter(|it| *it > 0)
     }
 
-    /// The time of a timer has come.
+    /// Handles a timer event.
     pub(super) async fn timer(&mut self, id: &str) {
         if !self.state.timers.iter().any(|it| it.id == id) {
             self.trace("timer.late", json!({"timer": id}));
@@ -71,7 +71,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// Nobody has answered.
+    /// Handles a missing answer.
     async fn no_input(&mut self) {
         let Some(node) = self.node_now() else { return };
         let depth = self.depth();
@@ -109,7 +109,7 @@ impl<'c> Walk<'c> {
             if self.push(graph, FrameKind::Event) {
                 self.walk().await;
             }
-            // Asked again at once, it is the same question.
+            // The event's graph ended at the same question: its count continues.
             if let Some(awaiting) = self.state.awaiting.as_mut().filter(|it| self.state.stack.len() == depth && it.node == node.id) {
                 awaiting.no_input_count = count;
             }

@@ -1,4 +1,4 @@
-//! Variables: who may write them, and what they have to be.
+//! Writes variables: reserved names, scopes and declared types.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::turn::Map;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NotWritten(pub String);
 
-/// Variables as they were before several were to change, all of them or none.
+/// A snapshot of the variables, to undo several writes.
 pub(super) struct Before {
     vars: Map,
     locals: Option<Map>,
@@ -20,13 +20,13 @@ pub(super) struct Before {
 }
 
 impl Walk<'_> {
-    /// The variables as they are.
+    /// Takes a snapshot of the variables.
     pub(super) fn before(&self) -> Before {
         let locals = self.frame().and_then(|it| it.locals.clone());
         Before { vars: self.state.vars.clone(), locals, changed: self.debug.changed.len() }
     }
 
-    /// Puts the variables back as they were.
+    /// Restores a snapshot.
     pub(super) fn put_back(&mut self, before: Before) {
         self.state.vars = before.vars;
         if let Some(frame) = self.state.stack.last_mut() {
@@ -35,7 +35,10 @@ impl Walk<'_> {
         self.debug.changed.truncate(before.changed);
     }
 
-    /// Writes a variable: to the frame where it keeps it to itself, else to the session.
+    /// Writes a variable: to the current frame when it is local, else to the session.
+    ///
+    /// # Errors
+    /// Returns why not: the name is reserved, or the value has the wrong type.
     pub(super) fn write(&mut self, path: &Path, value: Value) -> Result<(), NotWritten> {
         if path.first().starts_with('_') {
             return Err(NotWritten(format!("'{path}' is reserved")));
@@ -51,7 +54,10 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Takes a variable away.
+    /// Removes a variable.
+    ///
+    /// # Errors
+    /// Returns an error when the name is reserved.
     pub(super) fn unset(&mut self, path: &Path) -> Result<(), NotWritten> {
         if path.first().starts_with('_') {
             return Err(NotWritten(format!("'{path}' is reserved")));
@@ -72,7 +78,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The value as the declaration of the variable wants it.
+    /// Coerces a value to the declared type of a variable, and checks its declared parts.
     fn declared(&self, path: &Path, value: Value) -> Result<Value, NotWritten> {
         let of_session = || self.flow.document.variables.iter().find(|it| it.name == *path).map(|it| it.kind);
         let kind = match self.local(path.first()) {
@@ -101,13 +107,13 @@ impl Walk<'_> {
         Ok(value)
     }
 
-    /// Whether a variable stays out of logs.
+    /// Whether a variable is redacted in logs.
     pub(super) fn is_redacted(&self, path: &Path) -> bool {
         self.flow.document.variables.iter().any(|it| it.redact && (path.within(&it.name) || it.name.within(path)))
     }
 }
 
-/// A value as a type; the value again when it cannot be.
+/// Coerces a value to a type; the error is the unchanged value.
 pub(super) fn coerced(value: Value, kind: ValueType) -> Result<Value, Value> {
     let fits = match kind {
         ValueType::Any => true,
@@ -117,7 +123,7 @@ pub(super) fn coerced(value: Value, kind: ValueType) -> Result<Value, Value> {
         ValueType::Array => value.is_array(),
         ValueType::Object => value.is_object(),
     };
-    // Nothing is nothing in every type.
+    // `null` is valid for every type.
     if fits || value.is_null() {
         return Ok(value);
     }
@@ -135,7 +141,7 @@ pub(super) fn coerced(value: Value, kind: ValueType) -> Result<Value, Value> {
 }
 
 impl ValueType {
-    /// As documents spell it.
+    /// The name with its article, for messages.
     pub fn name(self) -> &'static str {
         match self {
             ValueType::String => "a string",

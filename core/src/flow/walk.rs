@@ -1,4 +1,4 @@
-//! The loop: nodes are entered and left until somebody has to say something. (`convoship.md` 6)
+//! The main loop: enters and leaves nodes until the turn ends (docs/spec/flows.md#6).
 
 use std::borrow::Cow;
 
@@ -12,42 +12,42 @@ use crate::flow::state::{Awaiting, FrameKind, Resume};
 use crate::json::object;
 use crate::turn::Map;
 
-/// What follows a node.
+/// What happens after a node has run.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// It is left by a port.
+    /// The node is left by a port.
     Port(String),
-    /// It waits.
+    /// The node waits for input.
     Wait(Awaiting),
-    /// It failed.
+    /// The node has failed.
     Fail(Failure),
-    /// Its graph ends.
+    /// The graph returns.
     Return(Ending),
-    /// Another graph has been begun.
+    /// Another graph has been pushed.
     Entered,
-    /// The frame below goes on as it is.
+    /// The turn ends here; the frame is unchanged.
     Stay,
 }
 
-/// How a graph ends.
+/// The return of a graph.
 #[derive(Debug, Default)]
 pub(super) struct Ending {
-    /// The port of the caller.
+    /// The port by which the caller continues.
     pub exit: String,
-    /// What it returns.
+    /// The return values.
     pub returned: Map,
-    /// Whether the session ends; what the kind of the graph says when absent.
+    /// Whether the session ends; by default, only the root graph ends it.
     pub end_session: Option<bool>,
 }
 
-/// What an edge search found.
+/// The target of an edge.
 enum Edge<'c> {
     To(&'c str),
     None,
 }
 
 impl<'c> Walk<'c> {
-    /// Walks from the node of the innermost frame.
+    /// Runs nodes from the current one until the turn ends.
     pub(super) async fn walk(&mut self) {
         loop {
             if self.oversized {
@@ -70,18 +70,18 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// The node at which the innermost frame stands.
+    /// The current node.
     pub(super) fn node_now(&self) -> Option<&'c Node> {
         self.graph()?.node(&self.frame()?.node)
     }
 
-    /// Counts an entry; says whether the turn may go on.
+    /// Records the entry of a node. Returns `false` at the step limit.
     fn count(&mut self, node: &'c Node) -> bool {
         let graph = self.frame().map(|it| it.graph.clone()).unwrap_or_default();
         self.step(graph, Cow::Borrowed(&node.id), Cow::Borrowed(&node.name), &node.type_name)
     }
 
-    /// Counts the entry of a node, real or made of a parameter.
+    /// Records the entry of a node or of a parameter. Returns `false` at the step limit.
     pub(super) fn step(&mut self, graph: String, id: Cow<'c, str>, name: Cow<'c, str>, kind: &'c str) -> bool {
         let most = usize::try_from(self.settings().max_steps_per_turn).unwrap_or(64).min(64);
         if self.steps.len() >= most {
@@ -95,7 +95,7 @@ impl<'c> Walk<'c> {
         true
     }
 
-    /// Does what follows a node; says whether the walk goes on.
+    /// Applies a transition. Returns whether the turn continues.
     pub(super) async fn follow(&mut self, node: &'c Node, next: Next) -> bool {
         match next {
             Next::Port(port) => self.leave(node, &port),
@@ -110,7 +110,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// Leaves a node by a port.
+    /// Leaves a node by a port. Returns whether the turn continues.
     pub(super) fn leave(&mut self, node: &'c Node, port: &str) -> bool {
         let found = match node.kind {
             NodeKind::Decision | NodeKind::Router => self.branch(node),
@@ -146,12 +146,12 @@ impl<'c> Walk<'c> {
         self.graph().and_then(|it| it.edges(&node.id, port).next()).map_or(Edge::None, |it| Edge::To(&it.target))
     }
 
-    /// The first edge that holds, those that are default last; then the port `else`.
+    /// Chooses the first edge whose condition is true, default edges last; else the port `else`.
     fn branch(&mut self, node: &'c Node) -> Edge<'c> {
         let edges: Vec<&'c EdgeForm> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, "out")).collect();
         for edge in edges {
-            let holds = edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.holds(&it.expr, Map::new()));
-            if holds {
+            let is_true = edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.holds(&it.expr, Map::new()));
+            if is_true {
                 self.note_port(&node.id, "out");
                 let label = edge.condition.as_ref().map(|it| it.expr.source.as_str());
                 self.trace(
@@ -165,7 +165,7 @@ impl<'c> Walk<'c> {
         self.edge(node, "else")
     }
 
-    /// A graph has ended.
+    /// Returns from a graph. Returns whether the turn continues.
     pub(super) async fn returns(&mut self, ending: Ending) -> bool {
         let Some(frame) = self.frame() else { return false };
         let kind = frame.kind;
@@ -186,7 +186,7 @@ impl<'c> Walk<'c> {
         self.resume_below().await
     }
 
-    /// The caller goes on behind its call, by the port of the exit.
+    /// Continues the caller by the port of the exit, or by `out` when that has no edge.
     fn back_from(&mut self, node: &'c Node, exit: &str) -> bool {
         let port = match self.graph().is_some_and(|it| it.wired(&node.id, exit)) {
             true => exit,
@@ -199,7 +199,7 @@ impl<'c> Walk<'c> {
         self.leave(node, port)
     }
 
-    /// The frame that is innermost now goes on as it was left.
+    /// Continues the frame that is now current. Returns whether the turn continues.
     pub(super) async fn resume_below(&mut self) -> bool {
         let resumes = self.state.stack.last_mut().and_then(|it| it.resume.take());
         match (resumes, self.node_now()) {
@@ -208,13 +208,13 @@ impl<'c> Walk<'c> {
                 let next = self.ask_again(node);
                 Box::pin(self.follow(node, next)).await
             }
-            // A graph of an event has run before the root begins.
+            // The graph of the welcome event has run before the root graph.
             (Some(Resume::After), _) => true,
             (Some(Resume::Reenter) | None, _) => false,
         }
     }
 
-    /// The session has come to its end.
+    /// Completes the session.
     pub(super) fn completes(&mut self) {
         self.trace("session.completed", json!({}));
         self.state.status = crate::flow::state::SessionStatus::Completed;

@@ -1,4 +1,4 @@
-//! Intents by the wording of the message, and by likeness to example phrases. (`decisions.md` 9, classifier rows)
+//! Resolves the intent by patterns, and by similarity to example phrases. (docs/decisions/README.md#9, classifier rows)
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use crate::config::Classifier;
 use crate::turn::{Considered, EmbedRequest, Fate, Map, Why};
 use crate::turning::Turning;
 
-/// The row that decides: when all pattern rows that match agree on the intent, the first of them; when none matches, the
-/// example phrase that is most like the message.
-pub async fn classify<'c>(t: &mut Turning<'c>) -> Option<&'c Classifier> {
-    let config = t.config;
-    let text = t.session.working_text().map(str::to_owned);
+/// Returns the deciding row: the first matching pattern row if all matching rows agree on the intent; if none matches, the row of the
+/// most similar example phrase.
+pub async fn classify<'c>(cx: &mut Turning<'c>) -> Option<&'c Classifier> {
+    let config = cx.config;
+    let text = cx.session.working_text().map(str::to_owned);
     let hits = text.as_deref().map(|it| config.classifiers.matching(it)).unwrap_or_default();
     let mut intents: Vec<&str> = Vec::new();
     for hit in &hits {
@@ -19,78 +19,78 @@ pub async fn classify<'c>(t: &mut Turning<'c>) -> Option<&'c Classifier> {
             intents.push(&hit.intent);
         }
     }
-    let mut why = t.door.why("classifier").map(|it| it.of(config.classifiers.considered(text.as_deref().unwrap_or_default())));
+    let mut explanation = cx.door.why("classifier").map(|it| it.of(config.classifiers.considered(text.as_deref().unwrap_or_default())));
     if intents.len() > 1 {
-        if let Some(why) = why {
-            why.about(json!({"collision": intents})).decided(&t.door, "rows of several intents match, so that none decides");
+        if let Some(explanation) = explanation {
+            explanation.about(json!({"collision": intents})).decided(&cx.door, "rows of several intents match, so that none decides");
         }
-        t.audit(
+        cx.audit(
             Stage::IntentClassifierCollision,
             |session| json!({"userText": session.user_text, "matchedIntents": intents, "matchedByRule": by_rule(&hits)}),
         );
         return None;
     }
     if let Some(first) = hits.first() {
-        if let Some(mut why) = why {
-            why.wins(first.id);
-            why.decided(&t.door, "the rows that match agree on the intent: the first of them decides");
+        if let Some(mut explanation) = explanation {
+            explanation.wins(first.id);
+            explanation.decided(&cx.door, "the rows that match agree on the intent: the first of them decides");
         }
-        t.audit(
+        cx.audit(
             Stage::IntentClassificationMatched,
             |_| json!({"intent": first.intent, "state": first.state, "matchedByRule": by_rule(&hits)}),
         );
         return Some(first);
     }
-    let alike = match text.filter(|it| !it.trim().is_empty()) {
-        Some(text) => most_alike(t, &text, &mut why).await,
+    let similar = match text.filter(|it| !it.trim().is_empty()) {
+        Some(text) => most_alike(cx, &text, &mut explanation).await,
         None => None,
     };
-    if let Some(why) = why {
-        let verdict = if alike.is_some() { "the example phrase that is most like the message decides" } else { "no row fits" };
-        why.about(json!({"minScore": config.agent.semantic_min_score})).decided(&t.door, verdict);
+    if let Some(explanation) = explanation {
+        let verdict = if similar.is_some() { "the example phrase that is most like the message decides" } else { "no row fits" };
+        explanation.about(json!({"minScore": config.agent.semantic_min_score})).decided(&cx.door, verdict);
     }
-    if alike.is_none() {
-        t.audit(
+    if similar.is_none() {
+        cx.audit(
             Stage::IntentClassifierNoMatch,
             |session| json!({"userText": session.user_text, "intent": session.intent, "state": session.state}),
         );
     }
-    alike
+    similar
 }
 
 fn by_rule(hits: &[&Classifier]) -> Map {
     hits.iter().map(|it| (it.id.to_string(), json!(it.intent))).collect()
 }
 
-async fn most_alike<'c>(t: &mut Turning<'c>, text: &str, why: &mut Option<Why>) -> Option<&'c Classifier> {
-    let examples = &t.config.classifiers.examples;
+async fn most_alike<'c>(cx: &mut Turning<'c>, text: &str, explanation: &mut Option<Why>) -> Option<&'c Classifier> {
+    let examples = &cx.config.classifiers.examples;
     if examples.is_empty() {
         return None;
     }
     let texts = std::iter::once(text.to_owned()).chain(examples.iter().map(|it| it.phrase.clone())).collect();
-    let vectors = match t.door.perform(EmbedRequest { texts }).await {
+    let vectors = match cx.door.perform(EmbedRequest { texts }).await {
         Ok(reply) => reply.vectors,
         Err(error) => {
-            t.audit(Stage::IntentClassifierSemanticSkipped, |_| json!({"reason": error.message, "exception": error.kind}));
+            cx.audit(Stage::IntentClassifierSemanticSkipped, |_| json!({"reason": error.message, "exception": error.kind}));
             return None;
         }
     };
-    let (of_text, of_examples) = vectors.split_first()?;
+    let (text_vector, example_vectors) = vectors.split_first()?;
     let mut best: Option<(f64, &Classifier)> = None;
-    for (example, vector) in examples.iter().zip(of_examples) {
-        let score = cosine(of_text, vector);
-        if let Some(why) = why {
-            why.rows.push(Considered { score: score.into(), ..example.row.considered(Fate::Lost) });
+    for (example, vector) in examples.iter().zip(example_vectors) {
+        let score = cosine(text_vector, vector);
+        if let Some(explanation) = explanation {
+            explanation.rows.push(Considered { score: score.into(), ..example.row.considered(Fate::Lost) });
         }
         if best.is_none_or(|it| score > it.0) {
             best = Some((score, &example.row));
         }
     }
-    let (score, row) = best.filter(|it| it.0 >= t.config.agent.semantic_min_score)?;
-    if let Some(why) = why {
-        why.wins(row.id);
+    let (score, row) = best.filter(|it| it.0 >= cx.config.agent.semantic_min_score)?;
+    if let Some(explanation) = explanation {
+        explanation.wins(row.id);
     }
-    t.audit(Stage::IntentClassificationMatched, |_| {
+    cx.audit(Stage::IntentClassificationMatched, |_| {
         let mut payload = json!({"intent": row.intent, "state": row.state, "matchedByRule": by_rule(&[row])});
         if let Some(payload) = payload.as_object_mut() {
             payload.insert("semanticScore".to_owned(), Value::from(score));
@@ -100,7 +100,7 @@ async fn most_alike<'c>(t: &mut Turning<'c>, text: &str, why: &mut Option<Why>) 
     Some(row)
 }
 
-/// How alike two vectors are, from -1 to 1; vectors without length are like nothing.
+/// The cosine similarity of two vectors, from -1 to 1; 0 for vectors without length.
 fn cosine(a: &[f64], b: &[f64]) -> f64 {
     let dot: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
     let length = |it: &[f64]| it.iter().map(|it| it * it).sum::<f64>().sqrt();

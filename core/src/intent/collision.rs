@@ -1,4 +1,4 @@
-//! Two intents that fit about equally well.
+//! Collisions: two intents with nearly equal scores.
 
 use super::reply::AgentReply;
 use crate::config::Agent;
@@ -9,13 +9,13 @@ pub(super) fn collides(agent: &Agent, reply: &AgentReply) -> bool {
     first.confidence - second.confidence <= agent.collision_gap
 }
 
-/// A question that names the two best intents in words.
+/// A question that names the two best intents.
 pub(super) fn question(reply: &AgentReply) -> Option<String> {
     let [first, second, ..] = reply.scores.as_slice() else { return None };
     Some(format!("Did you mean {} or {}?", words(&first.intent), words(&second.intent)))
 }
 
-/// A code as words: `CLOSE_CARD` is Close Card.
+/// Formats a code as words: `CLOSE_CARD` becomes `Close Card`.
 fn words(code: &str) -> String {
     let word = |it: &str| {
         let mut characters = it.chars();

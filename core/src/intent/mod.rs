@@ -1,4 +1,4 @@
-//! Finds the intent of a message: by its wording, by likeness to examples, or by a model.
+//! Intent resolution: by pattern, by similarity to examples, or by a model.
 
 mod agent;
 mod classifier;
@@ -8,5 +8,5 @@ mod reply;
 pub use agent::ask;
 pub use classifier::classify;
 
-/// The state in which two intents fit equally well.
+/// The state in which two intents collide.
 pub const INTENT_COLLISION: &str = "INTENT_COLLISION";

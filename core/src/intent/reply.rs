@@ -1,4 +1,4 @@
-//! What the model says of the intent. (`spec/pipeline.md` 2.13, agent steps 7 and 8)
+//! The model's reply of the intent resolver. (docs/spec/pipeline.md#2.13, agent steps 7 and 8)
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::config::{Agent, same_code};
 use crate::json::trimmed;
 use crate::turn::Map;
 
-/// How well an intent fits.
+/// The score of one intent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Score {
     /// The intent as the model spells it.
@@ -16,27 +16,27 @@ pub(super) struct Score {
     pub confidence: f64,
 }
 
-/// A model's answer, read leniently.
+/// A model's reply, parsed leniently.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AgentReply {
     /// The intent.
     pub intent: Option<String>,
     /// The state.
     pub state: Option<String>,
-    /// How sure the model is.
+    /// The model's confidence, from 0 to 1.
     pub confidence: f64,
     /// Whether the user has to be asked.
     pub needs_clarification: bool,
-    /// What to ask.
+    /// The clarification question.
     pub question: Option<String>,
-    /// Intents that may be chosen, best first.
+    /// Allowed intents, best first.
     pub scores: Vec<Score>,
-    /// Questions that would settle what is unclear.
+    /// Suggested clarification questions.
     pub followups: Vec<String>,
 }
 
 impl AgentReply {
-    /// Reads a JSON object.
+    /// Parses a JSON object.
     pub fn read(reply: &Map, agent: &Agent) -> AgentReply {
         let scores = scores(reply.get("intentScores").or_else(|| reply.get("intent_scores")), agent);
         let mut read = AgentReply {
@@ -55,12 +55,12 @@ impl AgentReply {
         read
     }
 
-    /// The best intents, at most three.
+    /// The best three intents at most.
     pub fn top(&self) -> &[Score] {
         self.scores.get(..3).unwrap_or(&self.scores)
     }
 
-    /// The best intents in the form of candidates.
+    /// The best intents as collision candidates.
     pub fn candidates(&self) -> Vec<Value> {
         self.top().iter().map(|it| json!({"code": it.intent, "confidence": it.confidence})).collect()
     }
@@ -89,8 +89,8 @@ fn scores(value: Option<&Value>, agent: &Agent) -> Vec<Score> {
 
 fn score(item: &Value) -> Option<Score> {
     let intent = trimmed(item.get("intent")).or_else(|| trimmed(item.get("code")))?;
-    let of = |key: &str| item.get(key).and_then(number);
-    let confidence = of("confidence").filter(|it| *it > 0.0).or_else(|| of("score")).unwrap_or(0.0);
+    let number_of = |key: &str| item.get(key).and_then(number);
+    let confidence = number_of("confidence").filter(|it| *it > 0.0).or_else(|| number_of("score")).unwrap_or(0.0);
     Some(Score { intent, confidence })
 }
 

@@ -1,10 +1,10 @@
-//! Canonical JSON (sorted keys, no white space) and hashes over it.
+//! Canonical JSON (sorted keys, no white space) and hashes over it, for the engine's own hashes.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// Appends the canonical text of a value.
+/// Appends a value in canonical form.
 pub fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(map) => write_map(map, out),
@@ -38,18 +38,18 @@ fn write_map(map: &Map<String, Value>, out: &mut Vec<u8>) {
 }
 
 fn scalar<T: Serialize>(value: &T, out: &mut Vec<u8>) {
-    // Writing a scalar into memory has no way to fail.
+    // Writing a scalar to memory cannot fail.
     let _ = serde_json::to_writer(out, value);
 }
 
-/// The canonical text of anything that serialises.
+/// Returns the canonical form of a serialisable value.
 pub fn text<T: Serialize>(value: &T) -> String {
     let mut out = Vec::new();
     write(&serde_json::to_value(value).unwrap_or(Value::Null), &mut out);
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// SHA-256 over a sequence of canonical texts, one a line.
+/// A SHA-256 hasher over a sequence of canonical texts, one per line.
 #[derive(Default)]
 pub struct Hasher {
     sha: Sha256,
@@ -57,7 +57,7 @@ pub struct Hasher {
 }
 
 impl Hasher {
-    /// Adds anything that serialises.
+    /// Adds a serialisable value.
     pub fn value<T: Serialize>(&mut self, value: &T) {
         self.json(&serde_json::to_value(value).unwrap_or(Value::Null));
     }
@@ -80,7 +80,7 @@ impl Hasher {
         self.buffer.clear();
     }
 
-    /// The hash in hexadecimal.
+    /// Returns the hash in hexadecimal.
     pub fn finish(self) -> String {
         use std::fmt::Write;
         self.sha.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {

@@ -1,4 +1,4 @@
-//! Differences between two JSON values, leaf by leaf.
+//! Compares two JSON values leaf by leaf.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 /// One leaf that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// Where, as `a.b[2].c`; empty for the root.
+    /// The path of the leaf, such as `a.b[2].c`; empty for the root.
     pub field: String,
     /// The value on the left; absent when only the right has it.
     pub left: Option<Value>,
@@ -24,7 +24,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// A long text around the place where it differs; a short one as it is.
+/// Shortens a long text to an excerpt around the position `at`; returns a short one unchanged.
 fn window(text: &str, at: usize) -> String {
     const AROUND: usize = 60;
     let length = text.chars().count();
@@ -37,7 +37,7 @@ fn window(text: &str, at: usize) -> String {
     format!("{before}{part}{after}")
 }
 
-/// All leaves in which two values differ, in the order of the left one.
+/// Returns all leaves in which two values differ, in the order of the left value.
 pub fn leaves(left: &Value, right: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     walk(String::new(), Some(left), Some(right), &mut found);

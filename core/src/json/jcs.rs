@@ -1,17 +1,17 @@
-//! RFC 8785: the canonical text that hashes shared with others are made over.
+//! The JSON Canonicalization Scheme (RFC 8785), for hashes that other systems compute as well.
 //!
-//! Unlike [`canon`](super::canon), numbers are written as ECMAScript writes them, and keys are in the order of UTF-16.
+//! Unlike [`canon`](super::canon), it formats numbers as ECMAScript does and sorts keys by their UTF-16 code units.
 
 use std::cmp::Ordering;
 
 use serde_json::Value;
 
-/// Appends the canonical text of a value.
+/// Appends a value in canonical form.
 pub fn write(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        // The library's numbers are finite.
+        // Numbers of `serde_json` are always finite.
         Value::Number(number) => write_number(number.as_f64().unwrap_or_default(), out),
         Value::String(text) => write_text(text, out),
         Value::Array(items) => {
@@ -41,7 +41,7 @@ pub fn write(value: &Value, out: &mut String) {
     }
 }
 
-/// The canonical text of a value.
+/// Returns the canonical form of a value.
 pub fn text(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
@@ -49,16 +49,16 @@ pub fn text(value: &Value) -> String {
 }
 
 fn in_utf16(a: &str, b: &str) -> Ordering {
-    // Of most keys the bytes have the same order.
+    // ASCII keys, the common case, have the same order in bytes.
     if a.is_ascii() && b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
 }
 
 fn write_text(text: &str, out: &mut String) {
-    // The library escapes as the standard demands; a text has no way to fail.
+    // `serde_json` escapes as RFC 8785 requires; serialising a string cannot fail.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
 
-/// Writes a number as `Number.prototype.toString` does: the fewest digits that are read as the same double.
+/// Appends a number as `Number.prototype.toString` does: the fewest digits that parse to the same double.
 fn write_number(number: f64, out: &mut String) {
     if number == 0.0 {
         out.push('0');
@@ -101,10 +101,10 @@ fn write_number(number: f64, out: &mut String) {
     }
 }
 
-/// Of two numbers with the fewest digits that are equally near, the standard takes the even one, and the library either.
+/// Breaks ties: of two equally near shortest numbers, RFC 8785 takes the even one, while the standard library may take either.
 fn even(digits: String, number: f64) -> String {
     let last = digits.bytes().next_back().unwrap_or_default();
-    // With fewer digits than these there is one nearest.
+    // With fewer digits, the nearest number is unique.
     if digits.len() < 16 || last.is_multiple_of(2) {
         return digits;
     }

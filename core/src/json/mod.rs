@@ -1,4 +1,4 @@
-//! JSON beyond the library: canonical form and hashes, differences, paths, schemas.
+//! Owns JSON processing on top of `serde_json`: canonical forms and hashes, differences, paths and schemas.
 
 pub mod canon;
 pub mod diff;
@@ -12,17 +12,18 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The members of an object; none of any other value.
+/// Returns the members of an object; empty for any other value.
 pub fn members(value: Value) -> Map<String, Value> {
     if let Value::Object(members) = value { members } else { Map::new() }
 }
 
-/// An object of members that are moved. The library's macro grows its objects member by member and writes values anew that are there already.
+/// Creates an object from members by moving them, where `json!` would grow the object step by step and serialise existing values
+/// again.
 pub fn object<const N: usize>(mut members: [(&str, Value); N]) -> Value {
     of_members(&mut members)
 }
 
-/// The same for any number: once in the engine of the browser, whose size counts.
+/// The part of [`object`] that is not generic, compiled once to keep the browser engine small.
 fn of_members(members: &mut [(&str, Value)]) -> Value {
     let mut object = Map::with_capacity(members.len());
     for (name, value) in members {
@@ -31,14 +32,14 @@ fn of_members(members: &mut [(&str, Value)]) -> Value {
     Value::Object(object)
 }
 
-/// Changes the object at a key; it is made when there is none.
+/// Edits the object at a key, creating it if there is none.
 pub fn change(of: &mut Map<String, Value>, key: &str, edit: impl FnOnce(&mut Map<String, Value>)) {
     let mut node = members(of.get_mut(key).map(Value::take).unwrap_or_default());
     edit(&mut node);
     of.insert(key.to_owned(), Value::Object(node));
 }
 
-/// Bytes of a value when it is written as JSON; nothing of one that cannot be.
+/// Returns the size of a value as JSON, in bytes; `None` when it cannot be serialised.
 pub fn length<T: Serialize>(value: &T) -> Option<usize> {
     struct Counter(usize);
 
@@ -57,7 +58,7 @@ pub fn length<T: Serialize>(value: &T) -> Option<usize> {
     serde_json::to_writer(&mut counter, value).ok().map(|()| counter.0)
 }
 
-/// Whether a value says something: null, blank texts, empty lists and empty objects do not.
+/// Returns whether a value has content; null, blank strings, empty lists and empty objects have none.
 pub fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -68,7 +69,7 @@ pub fn has_content(value: &Value) -> bool {
     }
 }
 
-/// The text of a value without white space around it; nothing when it is blank, and of a value that is no text.
+/// Returns the trimmed text of a string; `None` when it is blank or the value is not a string.
 pub fn trimmed(value: Option<&Value>) -> Option<String> {
     value?.as_str().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Conditions that can never be met, and those that always are because they ask for what is never there.
+//! Conditions that are never true, and conditions on unknown paths that are always or never true.
 
 use std::cell::RefCell;
 
@@ -7,28 +7,28 @@ use super::ground::Ground;
 use crate::config::{Issue, Row};
 use crate::json::path::{JsonPath, Known, Verdict};
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<Issue>) {
-    let facts = Facts::of(ground);
-    let of_turn = |place: &[&str]| facts.known(place);
-    let of_context = |place: &[&str]| if place.is_empty() { Known::Object } else { facts.known(&[&["context"], place].concat()) };
-    for rule in &ground.rules {
-        found.extend(match rule.kind.as_str() {
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<Issue>) {
+    let facts = Facts::of(context);
+    let of_turn = |path: &[&str]| facts.known(path);
+    let of_context = |path: &[&str]| if path.is_empty() { Known::Object } else { facts.known(&[&["context"], path].concat()) };
+    for rule in &context.rules {
+        findings.extend(match rule.kind.as_str() {
             "JSON_PATH" => judge(&facts, &rule.row, "match_pattern", &rule.pattern, of_turn),
             "CONTEXT_JSON_PATH" => judge(&facts, &rule.row, "match_pattern", &rule.pattern, of_context),
             _ => None,
         });
     }
-    for row in ground.rows("ce_tool") {
-        found.extend(row.code("when_path").and_then(|it| judge(&facts, row, "when_path", &it, of_turn)));
+    for row in context.rows("ce_tool") {
+        findings.extend(row.code("when_path").and_then(|it| judge(&facts, row, "when_path", &it, of_turn)));
     }
 }
 
-/// The paths that a condition names, one in the other.
+/// Returns the paths that a condition reads, with those of nested filters.
 pub(super) fn reads(source: &str) -> Vec<String> {
     let read = RefCell::new(Vec::new());
     if let Ok(path) = JsonPath::compile(source) {
-        path.verdict(|place| {
-            read.borrow_mut().push(place.join("."));
+        path.verdict(|names| {
+            read.borrow_mut().push(names.join("."));
             Known::Object
         });
     }
@@ -37,28 +37,28 @@ pub(super) fn reads(source: &str) -> Vec<String> {
 
 fn judge(facts: &Facts, row: &Row<'_>, column: &str, source: &str, known: impl Fn(&[&str]) -> Known) -> Option<Issue> {
     let missing = RefCell::new(None);
-    let verdict = JsonPath::compile(source).ok()?.verdict(|place| {
-        let known = known(place);
+    let verdict = JsonPath::compile(source).ok()?.verdict(|names| {
+        let known = known(names);
         if known == Known::Missing {
-            missing.borrow_mut().get_or_insert(place.join("."));
+            missing.borrow_mut().get_or_insert(names.join("."));
         }
         known
     });
-    let so = match verdict {
-        Verdict::Never => "never holds",
-        Verdict::Always => "always holds",
+    let outcome = match verdict {
+        Verdict::Never => "never true",
+        Verdict::Always => "always true",
         Verdict::Open => return None,
     };
     match missing.into_inner() {
         Some(path) => {
             let rule = if path.starts_with("context.") { "unknown-context-path" } else { "unknown-fact-path" };
-            let reason = format!("nothing is ever at {path}, so the condition {so}");
+            let reason = format!("unknown path '{path}', so the condition is {outcome}");
             Some(Issue::warning(row.path(column), reason, facts.instead(&path)).of(rule))
         }
         None if verdict == Verdict::Never => {
-            let hint = "compare values of one kind: only numbers have an order, true and false stand without quotes, and a path that \
-                        ends in a function finds nothing";
-            Some(Issue::error(row.path(column), "the condition never holds", hint).of("condition-never-met"))
+            let hint = "compare values of the same type: order only numbers, write true and false without quotes, and compare the result \
+                        of a function";
+            Some(Issue::error(row.path(column), "the condition is never true", hint).of("condition-never-met"))
         }
         None => None,
     }

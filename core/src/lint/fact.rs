@@ -1,4 +1,5 @@
-//! What rules and templates can read, as far as it is fixed. (`spec/data-and-api.md` 6.4, 7.4)
+//! The session paths that rules and templates can read, as far as they are known statically. (docs/spec/data-and-api.md#6.4,
+//! docs/spec/data-and-api.md#7.4)
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 use super::ground::Ground;
 use crate::json::path::Known;
 
-/// The members of the session's view.
+/// The members of the session view.
 pub(super) const VIEW: [(&str, Known); 23] = [
     ("conversationId", Known::Text),
     ("intent", Known::Text),
@@ -34,10 +35,10 @@ pub(super) const VIEW: [(&str, Known); 23] = [
     ("lastLlmOutput", Known::Object),
 ];
 
-/// The facts that are not of the view.
+/// Facts outside the session view.
 const BESIDE: [(&str, Known); 3] = [("stepInfos", Known::Object), ("inputParams", Known::Object), ("payload", Known::Open)];
 
-/// What the engine keeps in the context.
+/// Context members that the engine writes.
 const CONTEXT: [&str; 10] = [
     "container_data",
     "mcp",
@@ -51,7 +52,7 @@ const CONTEXT: [&str; 10] = [
     "guardrail_pending",
 ];
 
-/// Parameters that the engine sets and that are often looked for beside `inputParams`.
+/// Parameters that the engine sets, often written without the `inputParams` prefix.
 const PARAMS: [&str; 16] = [
     "correction_applied",
     "correction_target_field",
@@ -71,29 +72,29 @@ const PARAMS: [&str; 16] = [
     "tool_status",
 ];
 
-/// The facts of a configuration.
+/// The known paths of a configuration.
 pub(super) struct Facts {
     /// Properties that extraction writes into the context.
     pub properties: BTreeSet<String>,
-    /// Properties that models are asked for in answers.
+    /// Properties of the JSON schemas of responses.
     answers: BTreeSet<String>,
-    /// Whether tasks can write any member into the context.
+    /// Whether tasks can write any context member.
     open: bool,
 }
 
 impl Facts {
-    /// Reads the schemas.
-    pub fn of(ground: &Ground<'_>) -> Facts {
+    /// Collects the properties of the schemas.
+    pub fn of(context: &Ground<'_>) -> Facts {
         let properties =
-            |table: &str| ground.rows(table).iter().filter_map(|it| it.text("json_schema")).flat_map(|it| members(&it)).collect();
+            |table: &str| context.rows(table).iter().filter_map(|it| it.text("json_schema")).flat_map(|it| members(&it)).collect();
         Facts {
             properties: properties("ce_output_schema"),
             answers: properties("ce_response"),
-            open: ground.has_tasks || !ground.rows("ce_pending_action").is_empty(),
+            open: context.has_tasks || !context.rows("ce_pending_action").is_empty(),
         }
     }
 
-    /// What is known of a fact.
+    /// Returns what is known of the value at a path.
     pub fn known(&self, place: &[&str]) -> Known {
         match place {
             ["context", "agent", ..] if !self.properties.contains("agent") => Known::Missing,
@@ -103,7 +104,7 @@ impl Facts {
         }
     }
 
-    /// Where a fact is that was looked for in vain.
+    /// Suggests a path in place of an unknown one.
     pub fn instead(&self, path: &str) -> String {
         let first = path.split('.').next().unwrap_or_default();
         if path.starts_with("context.agent") {
@@ -113,9 +114,9 @@ impl Facts {
         } else if PARAMS.contains(&first) {
             format!("write $.inputParams.{first}")
         } else if self.answers.contains(first) {
-            format!("write $.payload.{first} for the answer of this turn")
+            format!("write $.payload.{first} to read the answer of this turn")
         } else {
-            format!("write $.inputParams.{first} for a parameter, $.payload.{first} for a member of the answer")
+            format!("write $.inputParams.{first} for a parameter or $.payload.{first} for a member of the answer")
         }
     }
 
@@ -128,21 +129,21 @@ impl Facts {
     }
 }
 
-/// The name that differs only in case and underscores.
+/// Finds a name that differs only in case and underscores.
 pub(super) fn alike<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let fold = |it: &str| it.chars().filter(|it| *it != '_').flat_map(char::to_lowercase).collect::<String>();
     let folded = fold(name);
     names.into_iter().find(|it| *it != name && fold(it) == folded)
 }
 
-/// The properties of a schema: of JSON schemas by name; an XML definition leaves them open.
+/// Returns the property names of a JSON schema; for other definitions, such as XML, all words.
 fn members(schema: &str) -> Vec<String> {
     let Ok(schema) = serde_json::from_str::<Value>(schema) else { return words(schema) };
     let properties = schema.get("properties").or(Some(&schema)).and_then(Value::as_object);
     properties.map(|it| it.keys().cloned().collect()).unwrap_or_default()
 }
 
-/// The words of a definition that is no JSON: among them are the names of its fields.
+/// Returns the words of a non-JSON definition, which include its field names.
 fn words(text: &str) -> Vec<String> {
     text.split(|it: char| !(it.is_alphanumeric() || it == '_')).filter(|it| !it.is_empty()).map(str::to_owned).collect()
 }
@@ -160,10 +161,10 @@ mod tests {
         let pack = Pack::parse(&format!(r#"{{"name": "one", "turns": [{turn}]}}"#)).unwrap();
         let input = pack.message(0).unwrap().input(&Conversations::default(), ProgramRef::PipelineV2);
         let facts = Session::open(input, 20).facts();
-        let mut ours: Vec<&str> = VIEW.iter().chain(&BESIDE).map(|it| it.0).filter(|it| *it != "payload").collect();
-        let mut theirs: Vec<&str> = facts.as_object().unwrap().keys().map(String::as_str).collect();
-        ours.sort_unstable();
-        theirs.sort_unstable();
-        assert_eq!(ours, theirs);
+        let mut listed: Vec<&str> = VIEW.iter().chain(&BESIDE).map(|it| it.0).filter(|it| *it != "payload").collect();
+        let mut actual: Vec<&str> = facts.as_object().unwrap().keys().map(String::as_str).collect();
+        listed.sort_unstable();
+        actual.sort_unstable();
+        assert_eq!(listed, actual);
     }
 }

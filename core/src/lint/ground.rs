@@ -1,10 +1,10 @@
-//! The rows that checks work on, read once.
+//! The input of the checks: enabled, valid rows and indexes over them, built once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{ANY, Issue, Phase, Profile, Row, Tables, UNKNOWN, around, by_priority, same_code, upper};
 
-/// The tables that are looked at.
+/// The tables that are checked.
 const TABLES: [&str; 18] = [
     "ce_config",
     "ce_intent",
@@ -26,29 +26,30 @@ const TABLES: [&str; 18] = [
     "cv_extension",
 ];
 
-/// Patterns of rules that fit every message.
+/// Regex patterns that match every message.
 const EVERYTHING: [&str; 6] = [".*", ".+", "^.*$", "^.+$", "(?s).*", ".*?"];
 
-/// Enabled rows that are not left out, and what is read of them more than once.
+/// Enabled and valid rows, with indexes that several checks use.
 pub(super) struct Ground<'t> {
     rows: BTreeMap<&'static str, Vec<Row<'t>>>,
-    /// What reads them.
+    /// The profile that runs the tables.
     pub profile: &'static Profile,
-    /// Enabled intents, in upper case.
+    /// The codes of enabled intents, in upper case.
     pub intents: BTreeSet<String>,
-    /// Rules in the order in which they are tried within their scope.
+    /// Rules in evaluation order within their scope.
     pub rules: Vec<Rule<'t>>,
-    /// Scopes of responses.
+    /// The scopes (intent, state) of responses.
     answered: BTreeSet<(String, String)>,
-    /// What tasks may change: they can set intent, state and context.
+    /// Whether tasks can run, which may set intent, state and context.
     pub has_tasks: bool,
+    /// Prompt templates by their lookup key.
     pub templates: BTreeMap<Template, Vec<Row<'t>>>,
 }
 
-/// Where a prompt template is looked for: format, intent and state.
+/// The lookup key of a prompt template: format, intent and state.
 pub(super) type Template = (String, String, String);
 
-/// A rule.
+/// A rule row, parsed.
 pub(super) struct Rule<'t> {
     pub row: Row<'t>,
     pub phase: Phase,
@@ -59,18 +60,18 @@ pub(super) struct Rule<'t> {
     pub pattern: String,
     /// `action`, in upper case.
     pub action: String,
-    /// `action_value`, without white space around it.
+    /// `action_value`, trimmed.
     pub value: String,
 }
 
 impl<'t> Ground<'t> {
-    /// Reads the tables; what an issue says is left out is left out here too.
+    /// Indexes the tables, without the rows that an issue of compiling rejects.
     pub fn of(tables: &'t Tables, profile: &'static Profile, issues: &[Issue]) -> Ground<'t> {
         let out: BTreeSet<&str> =
             issues.iter().filter(|it| it.is_error()).filter_map(|it| it.path.rsplit_once('.')).map(|it| it.0).collect();
         let kept = |row: &Row<'t>| row.path("").strip_suffix('.').is_some_and(|it| !out.contains(it));
         let rows = TABLES.map(|table| (table, tables.enabled(table).into_iter().filter(kept).collect::<Vec<_>>())).into();
-        let mut ground = Ground {
+        let mut context = Ground {
             rows,
             profile,
             intents: BTreeSet::new(),
@@ -79,17 +80,17 @@ impl<'t> Ground<'t> {
             has_tasks: false,
             templates: BTreeMap::new(),
         };
-        ground.intents = ground.rows("ce_intent").iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it)).collect();
-        ground.rules = rules(ground.rows("ce_rule"));
-        ground.rules.retain(|it| profile.has_phase(it.phase));
-        ground.answered = ground.rows("ce_response").iter().map(|it| scope(it)).collect();
-        ground.has_tasks = !ground.rows("ce_task").is_empty() || ground.rules.iter().any(|it| it.action == "SET_TASK");
-        for row in ground.rows("ce_prompt_template").to_vec() {
+        context.intents = context.rows("ce_intent").iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it)).collect();
+        context.rules = rules(context.rows("ce_rule"));
+        context.rules.retain(|it| profile.has_phase(it.phase));
+        context.answered = context.rows("ce_response").iter().map(|it| scope(it)).collect();
+        context.has_tasks = !context.rows("ce_task").is_empty() || context.rules.iter().any(|it| it.action == "SET_TASK");
+        for row in context.rows("ce_prompt_template").to_vec() {
             let format = row.code("output_format").or_else(|| row.code("response_type")).unwrap_or_default();
             let (intent, state) = scope(&row);
-            ground.templates.entry((upper(&format), intent, state)).or_default().push(row);
+            context.templates.entry((upper(&format), intent, state)).or_default().push(row);
         }
-        ground
+        context
     }
 
     /// The rows of a table.
@@ -97,12 +98,12 @@ impl<'t> Ground<'t> {
         self.rows.get(table).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether a response fits an intent in a state.
+    /// Whether a response matches an intent in a state.
     pub fn answers(&self, intent: &str, state: &str) -> bool {
         around(intent, state).into_iter().any(|(intent, state)| self.answered.contains(&(intent.to_owned(), state.to_owned())))
     }
 
-    /// Whether a prompt template of a format stands for an intent in a state, when both are ANY or as given.
+    /// Whether a prompt template of a format matches an intent in a state, exactly or by ANY.
     pub fn has_template(&self, format: &str, intent: &str, state: &str) -> bool {
         let key = |(intent, state): (&str, &str)| (format.to_owned(), intent.to_owned(), state.to_owned());
         around(intent, state).into_iter().any(|it| self.templates.contains_key(&key(it)))
@@ -124,7 +125,7 @@ impl Rule<'_> {
         }
     }
 
-    /// Whether it applies only to messages with certain words.
+    /// Whether it applies only to messages with specific words.
     pub fn waits_for_words(&self) -> bool {
         matches!(self.kind.as_str(), "EXACT" | "REGEX") && !self.unconditional()
     }
@@ -134,7 +135,7 @@ impl Rule<'_> {
         (self.action == "SET_STATE").then(|| upper(&self.value))
     }
 
-    /// Whether it changes intent or state, or may.
+    /// Whether it changes, or may change, intent or state.
     pub fn moves(&self) -> bool {
         matches!(self.action.as_str(), "SET_STATE" | "SET_INTENT" | "SET_TASK")
     }
@@ -158,17 +159,17 @@ fn rule<'t>(row: &Row<'t>) -> Option<Rule<'t>> {
     })
 }
 
-/// Intent and state of a row in upper case; ANY where it names none.
+/// Returns intent and state of a row in upper case, with ANY as the default.
 pub(super) fn scope(row: &Row<'_>) -> (String, String) {
     (row.code_or_any("intent_code"), row.code_or_any("state_code"))
 }
 
-/// The state that a classifier gives.
+/// Returns the state that a classifier sets.
 pub(super) fn classifier_state(row: &Row<'_>) -> String {
     row.code("state_code").map_or_else(|| UNKNOWN.to_owned(), |it| upper(&it))
 }
 
-/// Whether something of a scope can meet something of another one.
+/// Whether two intents or states can match the same conversation.
 pub(super) fn meet(a: &str, b: &str) -> bool {
     a == b || a == ANY || b == ANY
 }

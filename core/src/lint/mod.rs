@@ -1,7 +1,7 @@
-//! What start-up does not look at: rows that work, but hardly as their author meant.
+//! Lint for control tables and flow documents: finds rows that load but probably do not work as intended.
 //!
-//! A finding is an error only when the row certainly cannot work. Nothing is reported of rows that are left out already. Checks
-//! group rows by scope before they compare them, so that they stay fast on tens of thousands of rows.
+//! A finding is an error only if the row certainly cannot work. Rows that compiling already rejected are skipped: their issues
+//! belong to [`crate::config`]. Checks group rows by scope before they compare them, so they stay fast on tens of thousands of rows.
 
 mod binding;
 mod condition;
@@ -21,12 +21,12 @@ mod verbose;
 use crate::config::{Issue, Profile, Tables};
 use ground::Ground;
 
-/// Checks control tables as a profile reads them; `issues` are those of compiling them.
+/// Lints control tables for a profile. `issues` are the issues of compiling these tables.
 pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Vec<Issue> {
     let mut tables = tables.compiled();
     tables.0.retain(|table, _| profile.unread_tables().all(|it| it != table));
-    let ground = Ground::of(&tables, profile, issues);
-    let mut found = Vec::new();
+    let context = Ground::of(&tables, profile, issues);
+    let mut findings = Vec::new();
     for check in [
         pattern::check,
         condition::check,
@@ -40,9 +40,9 @@ pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Ve
         binding::check,
         verbose::check,
     ] {
-        check(&ground, &mut found);
+        check(&context, &mut findings);
     }
-    found
+    findings
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Rules that undo, overtake or outrun each other within a pass, and rules that move on too early.
+//! Rules that loop, cascade or override each other within a pass, and rules that change the state too early.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,107 +6,107 @@ use super::condition::reads;
 use super::ground::{Ground, Rule, scope};
 use crate::config::{ANY, Issue, Phase, UNKNOWN};
 
-/// Rounds of a pass.
+/// The maximum rounds of a pass.
 const ROUNDS: usize = 5;
 
-/// Tables whose rows have something to do in a state.
+/// Tables whose rows use a state, so it must not be skipped.
 const STAYING: [&str; 5] = ["ce_response", "ce_prompt_template", "ce_pending_action", "ce_mcp_tool", "ce_mcp_planner"];
 
-/// Where conversations begin; rules may lead on from here at once.
+/// Initial states, which rules may leave immediately.
 const BEGINNINGS: [&str; 2] = [UNKNOWN, "IDLE"];
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<Issue>) {
-    let ways = Ways::of(ground);
-    loops(&ways, found);
-    cascades(ground, &ways, found);
-    overruled(ground, found);
-    for rule in &ground.rules {
-        found.extend(unknown_intent(ground, rule));
-        found.extend(on_error(rule));
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<Issue>) {
+    let transitions = Ways::of(context);
+    loops(&transitions, findings);
+    cascades(context, &transitions, findings);
+    overruled(context, findings);
+    for rule in &context.rules {
+        findings.extend(unknown_intent(context, rule));
+        findings.extend(on_error(rule));
     }
-    without_result(ground, &ways, found);
+    without_result(context, &transitions, findings);
 }
 
-/// Rules that lead from one state to another at every message.
+/// Unconditional state transitions, by phase, intent and state.
 struct Ways<'g, 't>(BTreeMap<(Phase, &'g str, &'g str), &'g Rule<'t>>);
 
 impl<'g, 't> Ways<'g, 't> {
-    fn of(ground: &'g Ground<'t>) -> Self {
-        let leads = |it: &&Rule<'t>| it.unconditional() && it.state != ANY && it.sets_state().is_some_and(|to| to != it.state);
-        // Of several in one scope the last one decides.
-        Ways(ground.rules.iter().filter(leads).map(|it| ((it.phase, it.intent.as_str(), it.state.as_str()), it)).collect())
+    fn of(context: &'g Ground<'t>) -> Self {
+        let is_transition = |it: &&Rule<'t>| it.unconditional() && it.state != ANY && it.sets_state().is_some_and(|to| to != it.state);
+        // The last rule of a scope wins.
+        Ways(context.rules.iter().filter(is_transition).map(|it| ((it.phase, it.intent.as_str(), it.state.as_str()), it)).collect())
     }
 
-    /// The rule that leads on from a state in a pass of this phase.
+    /// Returns the rule that leaves a state in a pass of this phase.
     fn from(&self, phase: Phase, intent: &str, state: &str) -> Option<&'g Rule<'t>> {
         [intent, ANY].iter().find_map(|intent| self.0.get(&(phase, *intent, state)).copied())
     }
 
-    /// The rules on a circle that begins with this one; empty when there is none.
+    /// Returns the rules of a cycle that begins with this one; empty if there is none.
     fn circle(&self, first: &'g Rule<'t>) -> Vec<&'g Rule<'t>> {
-        let mut circle = vec![first];
+        let mut cycle = vec![first];
         let mut state = first.sets_state();
-        while let Some(to) = state.filter(|_| circle.len() <= ROUNDS) {
+        while let Some(to) = state.filter(|_| cycle.len() <= ROUNDS) {
             if to == first.state {
-                return circle;
+                return cycle;
             }
             let Some(next) = self.from(first.phase, &first.intent, &to) else { break };
-            circle.push(next);
+            cycle.push(next);
             state = next.sets_state();
         }
         Vec::new()
     }
 }
 
-fn loops(ways: &Ways<'_, '_>, found: &mut Vec<Issue>) {
-    for rule in ways.0.values() {
-        let circle = ways.circle(rule);
-        // Each circle is found from each of its rules, and told once.
-        if circle.iter().map(|it| it.row.id()).min() != Some(rule.row.id()) {
+fn loops(transitions: &Ways<'_, '_>, findings: &mut Vec<Issue>) {
+    for rule in transitions.0.values() {
+        let cycle = transitions.circle(rule);
+        // Each cycle is found from each of its rules and reported once.
+        if cycle.iter().map(|it| it.row.id()).min() != Some(rule.row.id()) {
             continue;
         }
-        let states: Vec<&str> = circle.iter().chain([rule]).map(|it| it.state.as_str()).collect();
-        let reason = format!("the states go round in one pass, {}, until its rounds are used up", states.join(" to "));
-        found.push(Issue::warning(rule.path("action_value"), reason, "give one of the rules a condition").of("rule-loop"));
+        let states: Vec<&str> = cycle.iter().chain([rule]).map(|it| it.state.as_str()).collect();
+        let reason = format!("the states loop in one pass ({}) until the limit of rounds", states.join(" to "));
+        findings.push(Issue::warning(rule.path("action_value"), reason, "add a condition to one of the rules").of("rule-loop"));
     }
 }
 
-/// A rule at every message in a state that another rule has only just set; a state that nothing waits for may be passed through.
-fn cascades(ground: &Ground<'_>, ways: &Ways<'_, '_>, found: &mut Vec<Issue>) {
-    let awaited: BTreeSet<String> = STAYING.iter().flat_map(|table| ground.rows(table)).map(|it| scope(it).1).collect();
-    let mut told = BTreeSet::new();
-    for rule in &ground.rules {
-        let Some(state) = rule.sets_state().filter(|it| *it != rule.state && awaited.contains(it)) else { continue };
-        let Some(next) = ways.from(rule.phase, &rule.intent, &state) else { continue };
+/// Reports an unconditional rule that leaves a state in the same pass in which another rule sets it, if other rows use the state.
+fn cascades(context: &Ground<'_>, transitions: &Ways<'_, '_>, findings: &mut Vec<Issue>) {
+    let used: BTreeSet<String> = STAYING.iter().flat_map(|table| context.rows(table)).map(|it| scope(it).1).collect();
+    let mut reported = BTreeSet::new();
+    for rule in &context.rules {
+        let Some(state) = rule.sets_state().filter(|it| *it != rule.state && used.contains(it)) else { continue };
+        let Some(next) = transitions.from(rule.phase, &rule.intent, &state) else { continue };
         let is_beginning = rule.unconditional() && BEGINNINGS.contains(&state.as_str());
-        let goes_round = rule.state == ANY || !ways.circle(next).is_empty();
-        if is_beginning || (goes_round && rule.unconditional()) || !told.insert(next.row.id()) {
+        let loops = rule.state == ANY || !transitions.circle(next).is_empty();
+        if is_beginning || (loops && rule.unconditional()) || !reported.insert(next.row.id()) {
             continue;
         }
         let reason = format!(
-            "applies to every message, so it follows {} in the same pass: '{state}' is left before it is answered",
+            "applies to every message, so it runs after {} in the same pass and '{state}' is left before it is answered",
             rule.path("action_value")
         );
-        let hint = "test what has to happen first, such as $.inputParams.pending_action_result == 'EXECUTED'";
-        found.push(Issue::warning(next.path("match_pattern"), reason, hint).of("same-pass-cascade"));
+        let hint = "add a condition, such as $.inputParams.pending_action_result == 'EXECUTED'";
+        findings.push(Issue::warning(next.path("match_pattern"), reason, hint).of("same-pass-cascade"));
     }
 }
 
-/// Of two rules with one condition that set the same thing, the first has no effect.
-fn overruled(ground: &Ground<'_>, found: &mut Vec<Issue>) {
+/// Reports the first of two rules with the same condition and target: it has no effect.
+fn overruled(context: &Ground<'_>, findings: &mut Vec<Issue>) {
     let mut last: BTreeMap<(Phase, &str, &str, &str, &str, &str), &Rule<'_>> = BTreeMap::new();
-    for rule in ground.rules.iter().filter(|it| matches!(it.action.as_str(), "SET_STATE" | "SET_INTENT") && stays_true(it)) {
+    for rule in context.rules.iter().filter(|it| matches!(it.action.as_str(), "SET_STATE" | "SET_INTENT") && stays_true(it)) {
         let key = (rule.phase, rule.intent.as_str(), rule.state.as_str(), rule.action.as_str(), rule.kind.as_str(), rule.pattern.trim());
         if let Some(earlier) = last.insert(key, rule) {
-            let reason = format!("has no effect: {} has the same condition and runs after it", rule.path("match_pattern"));
-            found.push(
-                Issue::warning(earlier.path("action_value"), reason, "remove one of the two, or change its condition").of("shadowed-row"),
+            let reason = format!("no effect: {} has the same condition and runs later", rule.path("match_pattern"));
+            findings.push(
+                Issue::warning(earlier.path("action_value"), reason, "remove one of the rules, or change its condition").of("shadowed-row"),
             );
         }
     }
 }
 
-/// Whether the condition holds on when rules have changed the state.
+/// Whether the condition stays true after rules change the state.
 fn stays_true(rule: &Rule<'_>) -> bool {
     match rule.kind.as_str() {
         "EXACT" | "REGEX" => true,
@@ -116,15 +116,15 @@ fn stays_true(rule: &Rule<'_>) -> bool {
     }
 }
 
-fn unknown_intent(ground: &Ground<'_>, rule: &Rule<'_>) -> Option<Issue> {
+fn unknown_intent(context: &Ground<'_>, rule: &Rule<'_>) -> Option<Issue> {
     let intent = rule.value.to_uppercase();
-    (rule.action == "SET_INTENT" && intent != UNKNOWN && !ground.intents.contains(&intent)).then(|| {
-        let hint = "enable it in ce_intent or correct the code";
-        Issue::warning(rule.path("action_value"), format!("'{intent}' is no enabled intent"), hint).of("unknown-intent")
+    (rule.action == "SET_INTENT" && intent != UNKNOWN && !context.intents.contains(&intent)).then(|| {
+        let hint = "enable it in ce_intent, or correct the code";
+        Issue::warning(rule.path("action_value"), format!("unknown or disabled intent '{intent}'"), hint).of("unknown-intent")
     })
 }
 
-/// A failed tool has a final answer too.
+/// Reports conditions that do not distinguish failed from successful tool calls: both have a final answer.
 fn on_error(rule: &Rule<'_>) -> Option<Issue> {
     if rule.phase != Phase::PostAgentMcp || rule.sets_state().is_none() || !rule.kind.ends_with("JSON_PATH") {
         return None;
@@ -133,22 +133,22 @@ fn on_error(rule: &Rule<'_>) -> Option<Issue> {
     let names = |part: &str| read.iter().any(|it| it.contains(part));
     (names("mcp.finalAnswer") && !names("mcp.lifecycle") && !names("mcp.toolExecutionError")).then(|| {
         let hint = "add @.context.mcp.lifecycle.error == false";
-        Issue::warning(rule.path("match_pattern"), "holds after a failed tool too, which has a final answer as well", hint)
+        Issue::warning(rule.path("match_pattern"), "also true after a failed tool call, which has a final answer as well", hint)
             .of("completes-on-error")
     })
 }
 
-/// A rule that leaves the state of a pending action, whatever became of the action.
-fn without_result(ground: &Ground<'_>, ways: &Ways<'_, '_>, found: &mut Vec<Issue>) {
-    let pending: BTreeSet<(String, String)> = ground.rows("ce_pending_action").iter().map(scope).collect();
+/// Reports unconditional rules that leave the state of a pending action without checking its result.
+fn without_result(context: &Ground<'_>, transitions: &Ways<'_, '_>, findings: &mut Vec<Issue>) {
+    let pending: BTreeSet<(String, String)> = context.rows("ce_pending_action").iter().map(scope).collect();
     let states: BTreeSet<&str> = pending.iter().map(|it| it.1.as_str()).collect();
-    for rule in ways.0.values() {
-        let of = |intent: &str| pending.contains(&(intent.to_owned(), rule.state.clone()));
-        let waits = if rule.intent == ANY { states.contains(rule.state.as_str()) } else { of(&rule.intent) || of(ANY) };
-        if waits {
-            let reason = "leaves the state of a pending action at every message, also when the action was refused or failed";
-            let hint = "test $.inputParams.pending_action_result == 'EXECUTED'";
-            found.push(Issue::warning(rule.path("match_pattern"), reason, hint).of("confirm-without-result"));
+    for rule in transitions.0.values() {
+        let has_pending = |intent: &str| pending.contains(&(intent.to_owned(), rule.state.clone()));
+        let is_pending = if rule.intent == ANY { states.contains(rule.state.as_str()) } else { has_pending(&rule.intent) || has_pending(ANY) };
+        if is_pending {
+            let reason = "leaves the state of a pending action on every message, even if the action was rejected or failed";
+            let hint = "add the condition $.inputParams.pending_action_result == 'EXECUTED'";
+            findings.push(Issue::warning(rule.path("match_pattern"), reason, hint).of("confirm-without-result"));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! One table of rows for each check: the mistake with its finding, and the repaired row without.
+//! Tables for each check: rows with the expected findings, and fixed rows without.
 
 use serde_json::{Value, json};
 
 use super::check;
 use crate::config::{Config, Severity, Tables};
 
-/// The findings of lint as `rule path`, errors with a mark before them.
+/// Returns the findings as `rule path`, with the prefix `!` for errors.
 fn findings(tables: &Value) -> Vec<String> {
     findings_with(tables, &Value::Null)
 }
@@ -20,7 +20,7 @@ fn findings_with(tables: &Value, settings: &Value) -> Vec<String> {
     found.iter().map(|it| format!("{}{} {}", if it.severity == Severity::Error { "!" } else { "" }, it.rule, it.path)).collect()
 }
 
-/// A base that lints clean, with rows of the test over it; a table of the base is replaced.
+/// Returns base tables without findings, with tables of the test added or replaced.
 fn with(tables: Value) -> Value {
     let mut all = json!({
         "ce_intent": [{"intent_code": "LOAN", "description": "loans"}, {"intent_code": "CARD", "description": "cards"}],
@@ -64,11 +64,11 @@ fn scoped(mut row: Value, intent: &str, state: &str) -> Value {
 const ALWAYS: [&str; 2] = ["EXACT", "ANY"];
 const PRE: &str = "PRE_RESPONSE_RESOLUTION";
 
-/// The first tables have these findings and the second ones none.
+/// Asserts that the first tables have these findings and the second ones none.
 #[track_caller]
 fn told(bad: Value, expected: &[&str], good: Value) {
     assert_eq!(findings(&with(bad)), expected);
-    assert_eq!(findings(&with(good)), [""; 0], "the repaired rows");
+    assert_eq!(findings(&with(good)), [""; 0], "the fixed rows");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn conditions_on_what_is_never_there() {
     ] {
         told(condition(bad), &[&format!("{rule} {at}")], condition(good));
     }
-    // A field that is collected stands in the context.
+    // An extracted field is in the context.
     let mut collected = condition("$[?(@.confidence >= 0.6)]");
     let schema = scoped(json!({"schema_id": 1, "json_schema": {"properties": {"confidence": {}}}, "priority": 1}), "LOAN", "ANY");
     collected["ce_output_schema"] = json!([schema]);
@@ -136,7 +136,7 @@ fn rules_that_go_round_or_run_on() {
         rules(json!([to(1, "IDLE", ["EXACT", "yes"], "B"), to(2, "IDLE", ["EXACT", "no"], "C")])),
     );
     let pass_through = rules(json!([to(1, "IDLE", known, "M"), to(2, "M", ALWAYS, "C")]));
-    assert_eq!(findings(&with(pass_through)), [""; 0], "nothing waits for the state M");
+    assert_eq!(findings(&with(pass_through)), [""; 0], "no row uses the state M");
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn templates_and_schemas_that_do_not_meet() {
     };
     let at = "schema-without-extractor ce_output_schema[7].intent_code";
     told(extracted("DONE", "DONE"), &[&format!("!{at}")], extracted("ANY", "DONE"));
-    assert_eq!(findings(&with(extracted("IDLE", "DONE"))), [""; 0], "what was collected elsewhere needs no prompt");
+    assert_eq!(findings(&with(extracted("IDLE", "DONE"))), [""; 0], "fields that other states extract need no prompt");
     let everywhere = |next: &str| {
         let mut rows = extracted("IDLE", next);
         rows["ce_output_schema"][0]["state_code"] = "ANY".into();
@@ -382,10 +382,11 @@ fn a_profile_is_checked_as_it_runs() {
         "ce_pending_action": [{"pending_action_id": 1, "intent_code": "LOAN", "state_code": "NOWHERE", "action_key": "A", "bean_name": "b",
             "method_names": "m"}],
     }));
-    let told = findings(&tables);
+    let found = findings(&tables);
     for rule in ["bootstrap-phase-unreachable", "unknown-intent", "unknown-variable"] {
-        assert!(told.iter().any(|it| it.starts_with(rule)), "{rule}: {told:?}");
+        assert!(found.iter().any(|it| it.starts_with(rule)), "{rule}: {found:?}");
     }
-    // The model is always asked, the second rule never runs, the text is none that is filled in; a classifier gives no state.
+    // In v1 the model always resolves the intent, the second rule never runs, response texts are not templates, and classifiers set no
+    // state.
     assert_eq!(findings_with(&tables, &v1), ["unreachable-state ce_rule[1].state_code"]);
 }

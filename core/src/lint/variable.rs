@@ -1,4 +1,4 @@
-//! Templates that name values which are not there.
+//! Templates that use unknown variables.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::ground::Ground;
 use crate::config::{Issue, Row};
 use crate::text::template::Template;
 
-/// Names that every template has beside the session's view.
+/// Names of every template, besides the session view.
 const ALWAYS: [&str; 22] = [
     "session",
     "inputParams",
@@ -33,7 +33,7 @@ const ALWAYS: [&str; 22] = [
     "rule_execution_origin",
 ];
 
-/// Names that only prompts have, with what other texts have instead.
+/// Names that exist only in prompts, with the equivalent in other texts.
 const OF_PROMPTS: [(&str, &str); 19] = [
     ("user_input", "userText"),
     ("userInput", "userText"),
@@ -56,7 +56,7 @@ const OF_PROMPTS: [(&str, &str); 19] = [
     ("json_schema", "schema"),
 ];
 
-/// Templates by table, and whether they are prompts.
+/// Template columns by table, and whether they are prompts.
 const SURFACES: [(&str, &[&str], bool); 4] = [
     ("ce_response", &["exact_text"], false),
     ("ce_verbose", &["message", "error_message"], false),
@@ -64,25 +64,25 @@ const SURFACES: [(&str, &[&str], bool); 4] = [
     ("ce_mcp_planner", &["system_prompt", "user_prompt"], true),
 ];
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<Issue>) {
-    let facts = Facts::of(ground);
-    let own = own(ground, &facts);
-    let plain = |table: &str| ground.profile.plain_texts && table == "ce_response";
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<Issue>) {
+    let facts = Facts::of(context);
+    let own = own(context, &facts);
+    let plain = |table: &str| context.profile.plain_texts && table == "ce_response";
     for (table, columns, is_prompt) in SURFACES.into_iter().filter(|it| !plain(it.0)) {
-        for row in ground.rows(table) {
+        for row in context.rows(table) {
             for column in columns {
                 let source = row.text(column).unwrap_or_default();
                 let Ok(template) = Template::compile(&source) else { continue };
-                found.extend(template.names().filter_map(|name| judge(row, column, name, &own, is_prompt)));
+                findings.extend(template.names().filter_map(|name| judge(row, column, name, &own, is_prompt)));
             }
         }
     }
 }
 
-/// Names that the author brings along: fields that are collected, and parameters that rules set.
-fn own(ground: &Ground<'_>, facts: &Facts) -> BTreeSet<String> {
+/// Returns the names that the configuration defines: extracted fields, and parameters that rules set.
+fn own(context: &Ground<'_>, facts: &Facts) -> BTreeSet<String> {
     let mut own = facts.properties.clone();
-    for rule in ground.rules.iter().filter(|it| it.action.starts_with("SET_") || it.action.starts_with("GET_")) {
+    for rule in context.rules.iter().filter(|it| it.action.starts_with("SET_") || it.action.starts_with("GET_")) {
         let words = rule.value.split(|it: char| !(it.is_alphanumeric() || it == '_'));
         own.extend(words.filter(|it| !it.is_empty()).map(str::to_owned));
     }
@@ -93,7 +93,7 @@ fn judge(row: &Row<'_>, column: &str, name: &str, own: &BTreeSet<String>, is_pro
     let mut parts = name.split('.');
     let (first, second) = (parts.next()?, parts.next());
     let warning = |rule: &'static str, hint: String| {
-        Some(Issue::warning(row.path(column), format!("'{name}' has no value here, so it prints nothing"), hint).of(rule))
+        Some(Issue::warning(row.path(column), format!("unknown variable '{name}', which renders as empty text"), hint).of(rule))
     };
     let view = || VIEW.iter().map(|it| it.0);
     match (first, second) {
@@ -102,7 +102,7 @@ fn judge(row: &Row<'_>, column: &str, name: &str, own: &BTreeSet<String>, is_pro
         }
         ("session", Some(member)) if member != "stepInfos" && view().all(|it| it != member) => {
             let hint = alike(member, view()).map_or_else(
-                || "parameters stand under inputParams, collected values under context".to_owned(),
+                || "read parameters from inputParams and collected values from context".to_owned(),
                 |it| format!("write session.{it}"),
             );
             return warning("unknown-variable", hint);
@@ -114,10 +114,10 @@ fn judge(row: &Row<'_>, column: &str, name: &str, own: &BTreeSet<String>, is_pro
     }
     let of_prompts = OF_PROMPTS.iter().find(|it| it.0 == first);
     if let Some((_, instead)) = of_prompts.filter(|_| !is_prompt) {
-        return warning("unknown-variable", format!("only prompts have it; write {instead}"));
+        return warning("unknown-variable", format!("it exists only in prompts; write {instead}"));
     }
-    let meant = alike(first, view().chain(ALWAYS)).filter(|_| of_prompts.is_none() && !is_prompt)?;
-    warning("unknown-variable", format!("write {meant}"))
+    let similar = alike(first, view().chain(ALWAYS)).filter(|_| of_prompts.is_none() && !is_prompt)?;
+    warning("unknown-variable", format!("write {similar}"))
 }
 
 #[cfg(test)]

@@ -1,28 +1,28 @@
-//! Progress messages that are never shown, because a more general row always has the better score.
+//! Progress messages that are never shown because another row always has a better score.
 
 use std::collections::BTreeMap;
 
 use super::ground::{Ground, scope};
 use crate::config::{ANY, Issue, Row, upper};
 
-/// Names of steps that changed.
+/// Renamed steps: the old and the new name.
 const OLD_STEPS: [(&str, &str); 1] = [("AgentToolStep", "McpToolStep")];
 
-/// What a row speaks for: intent, state, determinant, step, rule and tool; ANY where it does not say.
+/// The scope of a row: intent, state, determinant, step, rule and tool, with ANY as the default.
 type Scope = [String; 6];
 
-/// The same, for looking up.
+/// A borrowed [`Scope`] for lookups.
 type Key<'k> = [&'k str; 6];
 
-/// The priority of a row that has none.
+/// The default priority.
 const NO_PRIORITY: i64 = 999_999;
 
-/// The smaller one is shown: score, priority, id.
+/// Score, priority and id; the row with the lowest rank is shown.
 type Rank = (i64, i64, i64);
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<Issue>) {
-    let rows = ground.rows("ce_verbose");
-    found.extend(rows.iter().filter_map(old_step));
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<Issue>) {
+    let rows = context.rows("ce_verbose");
+    findings.extend(rows.iter().filter_map(old_step));
     let ranked: Vec<(Scope, Rank, &Row<'_>)> = rows.iter().map(ranked).collect();
     let mut best: BTreeMap<Key<'_>, (Rank, &Row<'_>)> = BTreeMap::new();
     for (scope, rank, row) in &ranked {
@@ -32,14 +32,14 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<Issue>) {
         }
     }
     for (scope, rank, row) in &ranked {
-        found.extend(covered(&best, scope, *rank).map(|(by, same)| {
-            let (rule, why) = if same {
-                ("shadowed-row", "speaks for the same and comes first")
+        findings.extend(covered(&best, scope, *rank).map(|(by, same)| {
+            let (rule, cause) = if same {
+                ("shadowed-row", "has the same scope and precedence")
             } else {
-                ("priority-outweighs-specificity", "is more general, and its priority puts it first")
+                ("priority-outweighs-specificity", "is more general, but its priority places it first")
             };
-            let reason = format!("is never shown: {} {why}", by.path("priority"));
-            Issue::warning(row.path("priority"), reason, "give this row a smaller number, or remove it").of(rule)
+            let reason = format!("never shown: {} {cause}", by.path("priority"));
+            Issue::warning(row.path("priority"), reason, "lower the number of this row, or remove it").of(rule)
         }));
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<Issue>) {
 fn old_step(row: &Row<'_>) -> Option<Issue> {
     let value = row.code("step_value")?;
     let (old, new) = OLD_STEPS.iter().find(|it| value.contains(it.0))?;
-    Some(Issue::warning(row.path("step_value"), format!("no step is called {old}"), format!("write {new}")).of("unknown-step"))
+    Some(Issue::warning(row.path("step_value"), format!("unknown step '{old}'"), format!("write {new}")).of("unknown-step"))
 }
 
 fn ranked<'r, 't>(row: &'r Row<'t>) -> (Scope, Rank, &'r Row<'t>) {
@@ -68,17 +68,17 @@ fn key(scope: &Scope) -> Key<'_> {
     scope.each_ref().map(String::as_str)
 }
 
-/// The row that is shown wherever this one could be, and whether it speaks for the very same.
+/// Returns a row that is always shown in place of this one, and whether its scope is the same.
 fn covered<'r, 't>(best: &BTreeMap<Key<'_>, (Rank, &'r Row<'t>)>, scope: &Scope, rank: Rank) -> Option<(&'r Row<'t>, bool)> {
     let own = key(scope);
-    // Each bit makes one part of the scope general.
+    // Each bit generalizes one part of the scope to ANY.
     let general = |bits: u32| {
         let mut key = own;
         key.iter_mut().enumerate().filter(|it| bits & (1 << it.0) != 0).for_each(|it| *it.1 = ANY);
         key
     };
-    let says = own.iter().enumerate().filter(|it| *it.1 != ANY).fold(0, |bits, it| bits | (1 << it.0));
-    let wider = (0_u32..1 << own.len()).filter(|bits| bits & !says == 0);
+    let specific = own.iter().enumerate().filter(|it| *it.1 != ANY).fold(0, |bits, it| bits | (1 << it.0));
+    let wider = (0_u32..1 << own.len()).filter(|bits| bits & !specific == 0);
     let better = |bits: u32| best.get(&general(bits)).filter(|it| it.0 < rank).map(|it| (it.1, bits == 0));
     wider.into_iter().find_map(better)
 }

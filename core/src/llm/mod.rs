@@ -1,4 +1,4 @@
-//! Calls of a language model: prompts are rendered and audited, and every call leaves a row in the log.
+//! Model calls: prompts are rendered and audited, and every call is logged.
 
 mod variables;
 
@@ -20,15 +20,15 @@ pub struct Prompts {
     pub system: String,
     /// User prompt.
     pub user: String,
-    /// Appended as it stands.
+    /// Text appended to the prompt.
     pub hint: Option<String>,
 }
 
 /// Renders two prompts and audits both.
-pub fn prompts(t: &Turning<'_>, system: &Template, user: &Template, variables: &Map) -> Prompts {
+pub fn prompts(cx: &Turning<'_>, system: &Template, user: &Template, variables: &Map) -> Prompts {
     let render = |template: &Template| {
-        let text = t.session.render(template, || variables.clone()).text;
-        t.audit(Stage::PromptRendering, |_| json!({"rendered_template": text, "promptVars": texts(variables)}));
+        let text = cx.session.render(template, || variables.clone()).text;
+        cx.audit(Stage::PromptRendering, |_| json!({"rendered_template": text, "promptVars": texts(variables)}));
         text
     };
     Prompts { system: render(system), user: render(user), hint: None }
@@ -38,12 +38,12 @@ fn texts(variables: &Map) -> Map {
     variables.iter().map(|(key, value)| (key.clone(), Value::from(plain_text(value)))).collect()
 }
 
-/// Asks a model and logs the call.
+/// Calls a model and logs the call.
 ///
 /// # Errors
-/// What the host answered; the call site decides what that means.
+/// The host's error; the call site decides how to handle it.
 pub async fn ask(
-    t: &mut Turning<'_>,
+    cx: &mut Turning<'_>,
     purpose: &str,
     mode: LlmMode,
     prompts: Prompts,
@@ -56,13 +56,13 @@ pub async fn ask(
         user: prompts.user,
         hint: prompts.hint,
         schema,
-        context: Value::Object(t.session.context.clone()),
-        user_text: t.session.text().to_owned(),
+        context: Value::Object(cx.session.context.clone()),
+        user_text: cx.session.text().to_owned(),
         dialogue: None,
     };
-    let mut row = log_row(&t.session, &request);
-    let outcome = t.door.perform(request).await;
-    row.created_at = t.door.now();
+    let mut row = log_row(&cx.session, &request);
+    let outcome = cx.door.perform(request).await;
+    row.created_at = cx.door.now();
     match &outcome {
         Ok(reply) => {
             row.success = true;
@@ -75,7 +75,7 @@ pub async fn ask(
         }
         Err(error) => row.error_message = Some(error.message.clone()),
     }
-    t.session.kept.push(Write::LlmCall(row));
+    cx.session.kept.push(Write::LlmCall(row));
     outcome
 }
 
@@ -105,7 +105,7 @@ fn known(name: &str) -> String {
     if name.trim().is_empty() { crate::config::UNKNOWN.to_owned() } else { name.to_owned() }
 }
 
-/// The text within a code fence, which models like to put around JSON; without a fence, the text.
+/// Returns the content of a Markdown code fence, which models like to put around JSON; without a fence, the text.
 pub fn unfenced(reply: &str) -> &str {
     let text = reply.trim();
     let inner = text.strip_prefix("```").and_then(|it| it.strip_suffix("```"));
@@ -113,13 +113,13 @@ pub fn unfenced(reply: &str) -> &str {
     inner.map_or(text, |it| if label(it) { it.get(4..).unwrap_or_default() } else { it }.trim())
 }
 
-/// Explains which template was taken, or that none fits.
-pub fn explain_template(t: &Turning<'_>, format: &str, chosen: Option<i64>) {
-    let (intent, state) = (&t.session.intent, &t.session.state);
-    if let Some(why) = t.door.why("template") {
+/// Explains which template was chosen, or that none matches.
+pub fn explain_template(cx: &Turning<'_>, format: &str, chosen: Option<i64>) {
+    let (intent, state) = (&cx.session.intent, &cx.session.state);
+    if let Some(explanation) = cx.door.why("template") {
         let verdict = if chosen.is_some() { "the template of the closest scope is taken" } else { "no template fits" };
-        let rows = t.config.prompts.considered(format, intent, state, chosen);
-        why.about(json!({"format": format, "intent": intent, "state": state})).of(rows).decided(&t.door, verdict);
+        let rows = cx.config.prompts.considered(format, intent, state, chosen);
+        explanation.about(json!({"format": format, "intent": intent, "state": state})).of(rows).decided(&cx.door, verdict);
     }
 }
 

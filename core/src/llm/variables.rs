@@ -1,13 +1,13 @@
-//! Variables of prompts, under all the names that templates use. (`spec/data-and-api.md` 4.3)
+//! Prompt variables, under all the names that templates use. (docs/spec/data-and-api.md#4.3)
 
 use serde_json::{Value, json};
 
 use crate::turn::Map;
 use crate::turning::Turning;
 
-/// The variables that every prompt has, under all their names; the parameters stand over them.
-pub fn variables(t: &Turning<'_>, schema: &Value) -> Map {
-    let session = &t.session;
+/// The variables of every prompt under all their names; parameters override them.
+pub fn variables(cx: &Turning<'_>, schema: &Value) -> Map {
+    let session = &cx.session;
     let history: Vec<Value> = session.history.iter().rev().map(|it| json!({"user": it.user, "assistant": it.assistant})).collect();
     let schema = if schema.is_null() { session.schema.as_ref().map_or(Value::Null, |it| (*it.definition).clone()) } else { schema.clone() };
     let containers = session.containers.clone().map_or(Value::Null, Value::Object);
@@ -40,7 +40,7 @@ pub fn variables(t: &Turning<'_>, schema: &Value) -> Map {
         (&["pending_clarification", "pendingClarification"], json!(session.clarification.as_ref().map(|it| &it.question))),
         (&["container_data", "containerData"], containers),
         (&["validation", "validation_tables"], Value::Null),
-        (&["allowed_intents", "allowedIntents"], t.config.agent.intents_json.clone()),
+        (&["allowed_intents", "allowedIntents"], cx.config.agent.intents_json.clone()),
         (&["mcp_observations", "observations", "mcpObservations"], Value::Null),
         (&["conversation_history", "conversationHistory", "history"], Value::Array(history)),
     ];

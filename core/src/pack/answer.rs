@@ -1,4 +1,4 @@
-//! Answers that are bound to a turn: they must be asked for within it, in their order.
+//! Answers of a single turn: the turn must request them, in order.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,22 +8,22 @@ use crate::turn::{
     Answer, ContainerReply, EffectError, EffectErrorKind, HttpCaller, HttpReply, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
 
-/// What is asked for.
+/// The key by which a scripted answer matches a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Asked {
-    /// A model, by purpose.
+    /// A model call, by purpose.
     Llm(String),
     /// A task, as `bean:method`.
     Task(String),
-    /// A tool by code, or by group when only that is asked.
+    /// A tool, by code, or by group if the request has no code.
     Tool(String),
     /// A container, as `page/section/container`.
     Container(String),
 }
 
 impl Asked {
-    /// What a request asks for; `None` for what is never scripted.
+    /// Returns the key of a request; `None` for requests that are never scripted.
     pub fn of(request: &Request) -> Option<Asked> {
         match request {
             Request::Llm(request) => Some(Asked::Llm(request.purpose.clone())),
@@ -52,28 +52,28 @@ impl std::fmt::Display for Asked {
     }
 }
 
-/// One answer of a turn.
+/// One scripted answer of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PackAnswer {
-    /// What is asked for.
+    /// What it answers.
     #[serde(flatten)]
     pub asked: Asked,
     /// The reply.
     #[serde(default)]
     pub reply: Value,
-    /// The failure that comes in place of a reply.
+    /// The failure, in place of a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<EffectError>,
-    /// How long it takes.
+    /// The simulated latency, in milliseconds.
     #[serde(default)]
     pub delay_ms: u64,
-    /// The line of the talk.
+    /// The line in the talk; 0 in a pack.
     #[serde(default)]
     pub line: u32,
 }
 
 impl PackAnswer {
-    /// The answer as the effect gets it that asked for it.
+    /// Converts it to the answer of an effect request.
     pub(super) fn answer(&self, request: &Request) -> Answer {
         if let Some(error) = &self.error {
             return Answer::Error(error.clone());

@@ -1,4 +1,4 @@
-//! What a talk expects of a turn: parts of what happened, each with the line that says so.
+//! The expectations of a talk about a turn.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,61 +6,61 @@ use serde_json::Value;
 /// One expectation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PackCheck {
-    /// The line of the talk.
+    /// The line in the talk.
     #[serde(default)]
     pub line: u32,
-    /// What must hold.
+    /// The expectation.
     #[serde(flatten)]
     pub check: Check,
 }
 
-/// What must hold after a turn.
+/// A condition that must be true after a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// The reply is this text.
     Reply(String),
-    /// The reply has this text in it.
+    /// The reply contains this text.
     ReplyContains(String),
     /// The reply is this JSON.
     ReplyJson(Value),
     /// The turn fails with this code.
     Fails(String),
-    /// The turn ends at this intent and state.
+    /// The turn ends with this intent and state.
     Place {
         /// The intent.
         intent: String,
         /// The state.
         state: String,
     },
-    /// These stages are audited in this order; others may stand between.
+    /// These stages are audited in this order, possibly with others in between.
     Stages(Vec<String>),
     /// This stage is not audited.
     NoStage(String),
-    /// What stands at a path is this value; nothing there is null.
+    /// The value at a path equals this value; a missing value equals null.
     Equals {
-        /// Names and positions, separated by dots.
+        /// Names and indexes, separated by dots.
         path: String,
         /// The value.
         value: Value,
     },
-    /// What stands at a path is a text, or holds one, with this in it.
+    /// The value at a path is, or contains, a string with this text.
     Contains {
-        /// Names and positions, separated by dots.
+        /// Names and indexes, separated by dots.
         path: String,
         /// The text.
         text: String,
     },
-    /// Something stands at a path, and nowhere in it is this text.
+    /// There is a value at a path, and it does not contain this text.
     Lacks {
-        /// Names and positions, separated by dots.
+        /// Names and indexes, separated by dots.
         path: String,
         /// The text.
         text: String,
     },
-    /// This progress message is delivered.
+    /// This progress message is published.
     Verbose(String),
-    /// This progress message is not delivered.
+    /// This progress message is not published.
     NoVerbose(String),
     /// These calls are made, in this order, and no others.
     Calls(Vec<String>),

@@ -1,4 +1,4 @@
-//! Conversations in memory, for hosts without a database, and the hash by which runners compare turns.
+//! In-memory conversations for hosts without a database, and the hash by which runners compare turns.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use serde_json::Value;
 use crate::json::canon;
 use crate::turn::{Loaded, Outcome, Slice};
 
-/// Exchanges that are kept for each conversation, as many as the original loads.
+/// The maximum number of exchanges per conversation, the same as hosts with a database load.
 const HISTORY: usize = 500;
 
-/// What a database would hold.
+/// A store of conversations by id.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Conversations(BTreeMap<String, Loaded>);
 
 impl Conversations {
-    /// A conversation as stored.
+    /// Returns a conversation as stored; a new one if the id is unknown.
     pub fn load(&self, id: &str) -> Loaded {
         self.0.get(id).cloned().unwrap_or_default()
     }
 
-    /// Stores a conversation in the place of what is known of it.
+    /// Inserts or replaces a conversation.
     pub fn place(&mut self, id: &str, loaded: Loaded) {
         self.0.insert(id.to_lowercase(), loaded);
     }
@@ -34,7 +34,7 @@ impl Conversations {
     }
 }
 
-/// SHA-256 over the canonical JSON of every slice of a turn, its outcome included. (`decisions.md` 8a)
+/// SHA-256 over the canonical JSON of every slice of a turn, including its outcome. (docs/decisions/README.md#8a)
 #[derive(Default)]
 pub struct SliceHash(canon::Hasher);
 
@@ -44,12 +44,12 @@ impl SliceHash {
         self.0.value(slice);
     }
 
-    /// Adds the next slice, for whoever has it as JSON anyway.
+    /// Adds the next slice as JSON.
     pub fn add_value(&mut self, slice: &Value) {
         self.0.json(slice);
     }
 
-    /// The hash in hexadecimal.
+    /// Returns the hash in hexadecimal.
     pub fn finish(self) -> String {
         self.0.finish()
     }

@@ -1,4 +1,4 @@
-//! Extensions that a pack brings along: a manifest each, with the module in it. (`architecture.md` 12)
+//! WebAssembly extensions embedded in a pack: each has a manifest with the module. (docs/spec/architecture.md#12)
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,16 @@ use crate::turn::Map;
 /// The table of the manifests.
 const TABLE: &str = "cv_extension";
 
-/// Members whose values a row has as JSON text.
+/// Members that rows store as JSON text.
 const LISTS: [&str; 3] = ["requests", "hosts", "secrets"];
 
-/// Members whose values a row has as they are.
+/// Members that rows store as they are.
 const PLAIN: [&str; 4] = ["memory_mib", "timeout_ms", "enabled", "description"];
 
-/// Makes of each extension its row, as a database holds it, and lays its module aside; returns the modules by their SHA-256.
+/// Adds the row of each extension to the tables and returns the modules by their SHA-256.
+///
+/// # Errors
+/// [`PackError`] for an extension without a valid manifest or module.
 pub(super) fn take_up(pack: &mut Pack) -> Result<BTreeMap<String, Vec<u8>>, PackError> {
     let mut modules = BTreeMap::new();
     let mut manifests = Vec::new();
@@ -30,14 +33,14 @@ pub(super) fn take_up(pack: &mut Pack) -> Result<BTreeMap<String, Vec<u8>>, Pack
     }
     if !manifests.is_empty() {
         let rows = pack.tables.0.entry(TABLE.to_owned()).or_default();
-        // A pack that was read and written has both, the row and the extension.
+        // A pack that was parsed and serialized has both the row and the extension.
         rows.retain(|row| manifests.iter().all(|it| it.get("name") != row.get("name")));
         rows.append(&mut manifests);
     }
     Ok(modules)
 }
 
-/// An extension as a pack has it, of the row and the module that a database holds.
+/// Converts the row and the module of a database to an extension of a pack.
 pub fn stored_extension(row: &Map, module: &[u8]) -> Value {
     let mut extension = Map::from_iter([("wasm".to_owned(), Value::from(STANDARD.encode(module)))]);
     for name in LISTS {
@@ -49,11 +52,11 @@ pub fn stored_extension(row: &Map, module: &[u8]) -> Value {
 }
 
 fn read(name: &str, extension: &Value) -> Result<(Map, Vec<u8>), String> {
-    let members = extension.as_object().ok_or("is no object with the module as 'wasm', in Base64")?;
+    let members = extension.as_object().ok_or("must be an object with the module as 'wasm', in Base64")?;
     let known = |it: &str| ["wasm", "file"].contains(&it) || LISTS.contains(&it) || PLAIN.contains(&it);
     if let Some(other) = members.keys().find(|it| !known(it)) {
         let names = [&LISTS[..], &PLAIN[..]].concat().join(", ");
-        return Err(format!("has the unknown member '{other}'; use wasm, file, {names}"));
+        return Err(format!("unknown member '{other}'; use wasm, file, {names}"));
     }
     let bytes = module(members)?;
     let mut row: Map = [("name", json!(name)), ("module", json!(sha256(&bytes)))].map(|it| (it.0.to_owned(), it.1)).into_iter().collect();
@@ -61,7 +64,7 @@ fn read(name: &str, extension: &Value) -> Result<(Map, Vec<u8>), String> {
         let list = members.get(name).filter(|it| !it.is_null()).map_or_else(|| "[]".to_owned(), Value::to_string);
         row.insert(name.to_owned(), Value::from(list));
     }
-    // As the table has them when they are left out.
+    // The defaults of the table.
     let defaults = [json!(16), json!(1000), json!(true), Value::Null];
     for (name, default) in PLAIN.into_iter().zip(defaults) {
         let value = members.get(name).cloned().unwrap_or(default);
@@ -73,9 +76,9 @@ fn read(name: &str, extension: &Value) -> Result<(Map, Vec<u8>), String> {
 fn module(members: &Map) -> Result<Vec<u8>, String> {
     let text = |name: &str| members.get(name).and_then(Value::as_str);
     match (text("wasm"), text("file")) {
-        (Some(wasm), _) => STANDARD.decode(wasm).map_err(|_| "the module is not Base64: write the bytes of the file so".to_owned()),
-        (None, Some(file)) => Err(format!("its module is the file '{file}', which is not here: drop it onto the page")),
-        (None, None) => Err("it has no module: name its 'file', or write it in Base64 as 'wasm'".to_owned()),
+        (Some(wasm), _) => STANDARD.decode(wasm).map_err(|_| "the module is not valid Base64; encode the bytes of the file".to_owned()),
+        (None, Some(file)) => Err(format!("the module file '{file}' is missing; drop it onto the page")),
+        (None, None) => Err("there is no module; add its 'file', or its Base64 as 'wasm'".to_owned()),
     }
 }
 
@@ -109,11 +112,11 @@ mod tests {
     #[test]
     fn what_is_no_module_has_its_reason() {
         for (extension, words) in [
-            (json!({}), "extensions.fee: it has no module"),
-            (json!({"file": "fee.wasm"}), "extensions.fee: its module is the file 'fee.wasm'"),
-            (json!({"wasm": "?"}), "extensions.fee: the module is not Base64"),
-            (json!({"wasm": "", "host": []}), "extensions.fee: has the unknown member 'host'; use wasm, file, requests"),
-            (json!([]), "extensions.fee: is no object"),
+            (json!({}), "extensions.fee: there is no module"),
+            (json!({"file": "fee.wasm"}), "extensions.fee: the module file 'fee.wasm' is missing"),
+            (json!({"wasm": "?"}), "extensions.fee: the module is not valid Base64"),
+            (json!({"wasm": "", "host": []}), "extensions.fee: unknown member 'host'; use wasm, file, requests"),
+            (json!([]), "extensions.fee: must be an object"),
         ] {
             let error = parse(json!({"fee": extension})).unwrap_err();
             assert!(error.contains(words), "{words} in {error}");

@@ -1,14 +1,14 @@
-//! Turns of flow sessions in packs: the paths of the simulator's routes. (`convoship-http.md` 4)
+//! Turns of flow sessions in packs, as requests of the simulator routes. (docs/spec/flows-http.md#4)
 
 use serde_json::Value;
 
 use super::{Message, conversation_of};
 use crate::turn::{Map, Millis};
 
-/// Where sessions of an assistant's draft begin.
+/// The path prefix of the sessions of a draft.
 const SESSIONS: &str = "/v1/runtime/assistants/";
 
-/// Reads a turn of a session; nothing when the path or the event is another one.
+/// Parses a turn of a session; `None` for other paths and for events without a type.
 pub(super) fn message(path: &str, body: &Value, label: Option<&str>, at: Millis, seed: u64) -> Option<Message> {
     let (_, rest) = path.strip_prefix(SESSIONS)?.split_once('/')?;
     let event = match rest.split('/').collect::<Vec<_>>().as_slice() {

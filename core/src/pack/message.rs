@@ -1,4 +1,4 @@
-//! A user's message with everything that makes its turn repeatable.
+//! A user message with everything that its turn needs to be reproducible.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,16 +6,16 @@ use serde_json::Value;
 use super::Conversations;
 use crate::turn::{Map, Millis, ProgramRef, TurnInput, UserEvent, uuid_text};
 
-/// A message as a runner or the page sends it.
+/// A message that a runner or the page sends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// The conversation; a new one when absent.
+    /// The conversation id; `None` for a new conversation.
     #[serde(default)]
     pub conversation_id: Option<String>,
     /// The text.
     #[serde(default)]
     pub message: Option<String>,
-    /// Start over before answering.
+    /// Whether to reset the session before the turn.
     #[serde(default)]
     pub reset: bool,
     /// The client's parameters.
@@ -23,15 +23,15 @@ pub struct Message {
     pub input_params: Map,
     /// When it arrived.
     pub at: Millis,
-    /// Seed of ids.
+    /// The seed of generated ids.
     pub seed: u64,
-    /// What happens to a flow session, in place of a message.
+    /// The event of a flow session, in place of a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Value>,
 }
 
 impl Message {
-    /// Reads the body of `POST /message`; `None` when its types are not those of a plain message.
+    /// Parses the body of `POST /message`; `None` if a member has a wrong type.
     pub(super) fn of_body(body: &Value, at: Millis, seed: u64) -> Option<Message> {
         let body = body.as_object()?;
         let member = |key: &str| body.get(key).filter(|it| !it.is_null());
@@ -48,12 +48,12 @@ impl Message {
         })
     }
 
-    /// The id of its conversation; of a new one it follows from the seed.
+    /// Returns the conversation id, derived from the seed for a new conversation.
     pub fn conversation(&self) -> String {
         self.conversation_id.as_ref().map_or_else(|| uuid_text(self.seed), |it| it.to_lowercase())
     }
 
-    /// The turn's input on the conversation as stored; `program` is the configuration's.
+    /// Returns the turn input with the stored session; `program` is that of the configuration.
     pub fn input(self, conversations: &Conversations, program: ProgramRef) -> TurnInput {
         let conversation = self.conversation();
         TurnInput {

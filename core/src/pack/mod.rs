@@ -1,7 +1,7 @@
-//! Packs: configuration, scripted answers and conversation as data, shared by every runner. (`interface.md` 3)
+//! Packs: configuration, scripted answers and a conversation as data, shared by every runner. (docs/spec/interface.md#3)
 //!
-//! All that decides what a played turn looks like (clock, ids, scripted answers, stored rows) is here, so that the core,
-//! the server and the page produce the same bytes.
+//! Everything that determines the result of a played turn (clock, ids, scripted answers, stored rows) is here, so that the core, the
+//! server and the page produce identical bytes. Playing a pack is up to the hosts.
 
 mod answer;
 mod check;
@@ -35,7 +35,7 @@ use serde_json::Value;
 use crate::config::{Config, Issue, Tables};
 use crate::turn::{Map, Millis};
 
-/// The time of a pack's first turn, 2026-01-01T09:00:00Z; each further turn is a minute later.
+/// The time of the first turn of a pack, 2026-01-01T09:00:00Z; each further turn is a minute later.
 const FIRST_TURN_AT: Millis = 1_767_258_000_000;
 const BETWEEN_TURNS: Millis = 60_000;
 
@@ -44,7 +44,7 @@ const BETWEEN_TURNS: Millis = 60_000;
 pub struct Pack {
     /// Its name.
     pub name: String,
-    /// What it shows.
+    /// What it demonstrates.
     #[serde(default)]
     pub about: String,
     /// Settings below `convengine`.
@@ -56,25 +56,25 @@ pub struct Pack {
     /// Scripted model replies.
     #[serde(default)]
     pub llm: Vec<ScriptRule>,
-    /// Scripted tasks: `bean:method` to what it returns and changes, or to `{"error": text}`.
+    /// Scripted tasks: `bean:method` to its reply, or to `{"error": text}`.
     #[serde(default, deserialize_with = "null_is_empty")]
     pub tasks: Map,
     /// Scripted tools by code.
     #[serde(default, deserialize_with = "null_is_empty")]
     pub tools: Map,
-    /// Scripted data of containers: `page/section/container` to the data.
+    /// Scripted containers: `page/section/container` to the data.
     #[serde(default, deserialize_with = "null_is_empty")]
     pub containers: Map,
-    /// The service at `${STUB}`.
+    /// The fake HTTP service at `${STUB}`.
     #[serde(default)]
     pub http: Vec<HttpRule>,
-    /// Extensions by name: the module with what it may do; `parse` makes their rows of them.
+    /// Extensions by name: the module and its permissions. [`Pack::parse`] adds their rows to the tables.
     #[serde(default, deserialize_with = "null_is_empty")]
     pub extensions: Map,
     /// The modules of the extensions by their SHA-256.
     #[serde(skip)]
     pub modules: BTreeMap<String, Vec<u8>>,
-    /// Flow documents; a pack that has one and no tables plays it.
+    /// Flow documents. A pack with a flow document and no tables plays the document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<Value>,
     /// The conversation.
@@ -82,34 +82,34 @@ pub struct Pack {
     pub turns: Vec<PackTurn>,
 }
 
-/// One turn of a pack: a request with what is expected, or a change of the database.
+/// One turn of a pack: a request with expectations, or a change of the database.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PackTurn {
-    /// A label that groups turns.
+    /// The label of the conversation.
     #[serde(default)]
     pub conversation: Option<String>,
-    /// What is sent.
+    /// The request to send.
     #[serde(default)]
     pub request: Option<PackRequest>,
-    /// SQL that is run between turns.
+    /// SQL to run between turns.
     #[serde(default)]
     pub admin_sql: Option<Value>,
-    /// Whether the server reads the authors' rows again after that.
+    /// Whether the server reloads the configuration afterwards.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cache_refreshed: bool,
-    /// What is expected.
+    /// The expected response.
     #[serde(default)]
     pub expect: Option<Value>,
-    /// When it happens; absent for the pack's own clock.
+    /// When it happens; `None` for the clock of the pack.
     #[serde(default)]
     pub at: Option<Millis>,
-    /// The answers to what the turn asks, in their order; what they leave open is answered as in every turn.
+    /// The answers to the requests of the turn, in order. Other requests are answered by the rules of the pack.
     #[serde(default)]
     pub answers: Vec<PackAnswer>,
-    /// What a talk expects.
+    /// The expectations of a talk.
     #[serde(default)]
     pub checks: Vec<PackCheck>,
-    /// The line of the talk; 0 in a pack.
+    /// The line in the talk; 0 in a pack.
     #[serde(default)]
     pub line: u32,
 }
@@ -129,9 +129,9 @@ pub struct PackRequest {
     pub content_type: Option<String>,
 }
 
-/// Why a text is not a pack or a talk.
+/// The error for a text that is not a valid pack or talk.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("this is not a {form}: {reason}")]
+#[error("invalid {form}: {reason}")]
 pub struct PackError {
     form: &'static str,
     reason: String,
@@ -144,10 +144,10 @@ impl PackError {
 }
 
 impl Pack {
-    /// Reads a pack.
+    /// Parses a pack.
     ///
     /// # Errors
-    /// [`PackError`] with line and column when the text is not JSON or not of the form of a pack.
+    /// [`PackError`] with line and column if the text is not JSON or does not have the structure of a pack.
     pub fn parse(text: &str) -> Result<Pack, PackError> {
         let mut pack: Pack = serde_json::from_str(text).map_err(PackError::pack)?;
         pack.modules = extension::take_up(&mut pack)?;
@@ -158,7 +158,7 @@ impl Pack {
         Ok(pack)
     }
 
-    /// Compiles what the pack plays: its flow document, or its tables.
+    /// Compiles the flow document or the tables that the pack plays.
     pub fn compile(&self) -> (Config, Vec<Issue>) {
         #[cfg(feature = "flow")]
         if let Some(document) = self.flow() {
@@ -168,16 +168,16 @@ impl Pack {
         #[cfg(feature = "tables")]
         return Config::compile(&self.tables, &self.settings);
         #[cfg(not(feature = "tables"))]
-        (Config::default(), vec![Issue::error("documents", "there is no flow document", "add one")])
+        (Config::default(), vec![Issue::error("documents", "the pack has no flow document", "add one")])
     }
 
-    /// The flow document that the pack plays; one with rows plays those.
+    /// Returns the flow document that the pack plays; `None` if it has tables, which take precedence.
     pub fn flow(&self) -> Option<&Value> {
         let is_flow = |it: &&Value| it.get("doc").and_then(Value::as_str) == Some("conversation_flow");
         self.documents.iter().find(is_flow).filter(|_| self.tables.0.is_empty())
     }
 
-    /// The message of a turn, with the pack's clock and seed; `None` when the turn is no plain message.
+    /// Returns the message of a turn with its time and seed; `None` if the turn is not a plain message.
     pub fn message(&self, index: usize) -> Option<Message> {
         let turn = self.turns.get(index)?;
         let request = turn.request.as_ref().filter(|it| it.method.eq_ignore_ascii_case("POST"))?;
@@ -198,7 +198,7 @@ fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map, D::E
     Option::<Map>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Writes `{"$repeat": text, "$length": n}` out: the text repeated to n characters.
+/// Expands `{"$repeat": text, "$length": n}` to the text repeated to n characters.
 fn expand(value: &Value) -> Value {
     match value {
         Value::Object(members) => match (members.get("$repeat"), members.get("$length")) {

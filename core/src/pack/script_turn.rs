@@ -1,4 +1,4 @@
-//! Which of a pack's turns is being played, so that its own answers count.
+//! Tracks which turn of a pack is being played, to use its own answers.
 
 use std::collections::VecDeque;
 
@@ -12,13 +12,13 @@ use crate::turn::{Millis, TurnInput};
 struct ScriptTurn {
     conversation: Option<String>,
     text: Option<String>,
-    /// What happens to a flow session, in place of a text.
+    /// The event of a flow session, in place of a text.
     event: Option<Value>,
     at: Option<Millis>,
     answers: VecDeque<PackAnswer>,
 }
 
-/// The turns of a script that bring their own answers or time.
+/// The turns of a script with their own answers or time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ScriptTurns {
     waiting: VecDeque<ScriptTurn>,
@@ -27,13 +27,13 @@ pub(super) struct ScriptTurns {
 
 impl ScriptTurns {
     pub(super) fn new(turns: &[PackTurn]) -> ScriptTurns {
-        // A pack whose turns bring nothing needs no account of them.
+        // Without answers and times there is nothing to track.
         let used = turns.iter().any(|it| it.at.is_some() || !it.answers.is_empty());
         let waiting = turns.iter().filter(|_| used).filter_map(ScriptTurn::of).collect();
         ScriptTurns { waiting, current: VecDeque::new() }
     }
 
-    /// Goes to the next turn that sends this message; a message of nobody's leaves all as it is, without answers.
+    /// Advances to the next turn with this input and returns its time. Other inputs do not advance and get no answers.
     pub(super) fn begins(&mut self, input: &TurnInput) -> Option<Millis> {
         self.current.clear();
         let position = self.waiting.iter().position(|it| it.sends(input))?;
@@ -42,14 +42,14 @@ impl ScriptTurns {
         turn.at
     }
 
-    /// Whether the turn still has an answer to what is asked.
-    pub(super) fn knows(&self, asked: &Asked) -> bool {
-        self.current.iter().any(|it| it.asked == *asked)
+    /// Whether the turn has an unused answer.
+    pub(super) fn knows(&self, call: &Asked) -> bool {
+        self.current.iter().any(|it| it.asked == *call)
     }
 
-    /// The next answer of the turn to what is asked.
-    pub(super) fn answer(&mut self, asked: &Asked) -> Option<PackAnswer> {
-        let position = self.current.iter().position(|it| it.asked == *asked)?;
+    /// Removes and returns the next matching answer of the turn.
+    pub(super) fn answer(&mut self, call: &Asked) -> Option<PackAnswer> {
+        let position = self.current.iter().position(|it| it.asked == *call)?;
         self.current.remove(position)
     }
 }
@@ -82,12 +82,12 @@ impl ScriptTurn {
     }
 
     fn sends(&self, input: &TurnInput) -> bool {
-        let says = match (&self.event, &input.event.flow) {
-            (Some(wanted), Some(event)) => wanted.as_object().into_iter().flatten().all(|it| event.get(it.0) == Some(it.1)),
+        let is_same_event = match (&self.event, &input.event.flow) {
+            (Some(expected), Some(event)) => expected.as_object().into_iter().flatten().all(|it| event.get(it.0) == Some(it.1)),
             (None, None) => self.text == input.event.text,
             (Some(_), None) | (None, Some(_)) => false,
         };
-        says && self.conversation.as_ref().is_none_or(|it| *it == input.conversation)
+        is_same_event && self.conversation.as_ref().is_none_or(|it| *it == input.conversation)
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
 
     const TALK: &str = "config c\n> yes\n< a\n> no\n  llm policy first\n< a\n> @b no\n  llm policy second\n  llm policy third\n< a\n";
 
-    /// The answers to two calls in a turn with this message.
+    /// Returns the answers to two calls in a turn with this message.
     fn answers(turns: &mut ScriptTurns, conversation: &Value, text: &str) -> Vec<Option<Value>> {
         let message = Message::of_body(&serde_json::json!({"conversationId": conversation, "message": text}), 0, 1).unwrap();
         turns.begins(&message.input(&Conversations::default(), ProgramRef::PipelineV2));

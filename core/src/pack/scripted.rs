@@ -1,4 +1,4 @@
-//! The scripted model: the first rule that matches a call answers it. (`interface.md` 3)
+//! The scripted model: the first matching rule answers a call. (docs/spec/interface.md#3)
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,38 +11,38 @@ use crate::turn::{
     Request, TurnInput,
 };
 
-/// One rule.
+/// A rule of the scripted model. All its conditions must match.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScriptRule {
-    /// Equal to the purpose of the call.
+    /// The purpose of the call.
     pub purpose: Option<String>,
-    /// `text`, `json` or `json_strict`, as the call.
+    /// The mode of the call: `text`, `json` or `json_strict`.
     pub kind: Option<String>,
-    /// Equal to the user's message, trimmed.
+    /// The user message, trimmed.
     pub user_text: Option<String>,
-    /// Each occurs in the prompt.
+    /// Texts that the prompt must contain.
     pub contains: Vec<String>,
-    /// How often it may answer.
+    /// The maximum number of uses.
     pub times: Option<usize>,
-    /// The answer.
+    /// The reply.
     pub reply: Option<Value>,
-    /// The answers of the first, second, … use; the last repeats.
+    /// The replies of the first, second, … use; the last one repeats.
     pub replies: Vec<Value>,
-    /// The call fails with this text.
+    /// The message with which the call fails.
     pub error: Option<String>,
-    /// How long it takes.
+    /// The simulated latency, in milliseconds.
     pub delay_ms: u64,
 }
 
-/// A scripted model with the uses of its rules so far.
+/// A scripted model and the fakes of a pack, with the number of uses of each rule.
 #[derive(Debug, Clone, Default)]
 pub struct Scripted {
     rules: Vec<(ScriptRule, usize)>,
     stand_ins: StandIns,
     turns: ScriptTurns,
     breakers: Breakers,
-    /// Milliseconds that answers took. Turns follow each other at once, as over HTTP, whatever the pack's clock says.
+    /// The total latency of all answers, in milliseconds. Independent of the clock of the pack: turns run back to back, as over HTTP.
     elapsed: Millis,
 }
 
@@ -59,20 +59,20 @@ enum File {
 }
 
 impl Scripted {
-    /// A model that follows rules.
+    /// Creates a model with rules.
     pub fn new(rules: Vec<ScriptRule>) -> Scripted {
         Scripted { rules: rules.into_iter().map(|it| (it, 0)).collect(), ..Scripted::default() }
     }
 
-    /// A pack's model with its tasks, tools and containers, and before all of them the answers of its turns.
+    /// Creates the model of a pack with its fakes; answers of turns take precedence.
     pub fn of(pack: &Pack) -> Scripted {
         Scripted { stand_ins: StandIns::of(pack), turns: ScriptTurns::new(&pack.turns), ..Scripted::new(pack.llm.clone()) }
     }
 
-    /// Reads a list of rules, or a pack with one.
+    /// Parses a list of rules, or a pack with rules.
     ///
     /// # Errors
-    /// [`PackError`] when the text is neither.
+    /// [`PackError`] if the text is neither.
     pub fn parse(text: &str) -> Result<Scripted, PackError> {
         match serde_json::from_str::<Value>(text).and_then(serde_json::from_value::<File>) {
             Ok(File::Rules(llm)) => Ok(Scripted::new(llm)),
@@ -81,18 +81,18 @@ impl Scripted {
         }
     }
 
-    /// Takes up the answers of the turn that begins; returns its time when the pack sets one.
+    /// Starts a turn with its own answers. Returns its time if the pack sets one.
     pub fn begins(&mut self, input: &TurnInput) -> Option<Millis> {
         self.turns.begins(input)
     }
 
-    /// The answer that the turn itself brings, and after how many milliseconds.
+    /// Returns the next answer of the current turn and its latency in milliseconds.
     pub fn bound(&mut self, request: &Request) -> Option<(Answer, u64)> {
         let answer = self.turns.answer(&Asked::of(request)?)?;
         Some((answer.answer(request), answer.delay_ms))
     }
 
-    /// Whether an effect has an answer of its own here, be it a failure.
+    /// Whether a request has a scripted answer, which may be a failure.
     pub fn knows(&self, request: &Request) -> bool {
         if Asked::of(request).is_some_and(|it| self.turns.knows(&it)) {
             return true;
@@ -112,7 +112,7 @@ impl Scripted {
         }
     }
 
-    /// Answers an effect, and says after how many milliseconds.
+    /// Answers a request. Also returns the latency in milliseconds.
     pub fn answer(&mut self, request: &Request) -> (Answer, u64) {
         let (answer, delay_ms) = match self.bound(request) {
             Some(bound) => bound,
@@ -149,7 +149,7 @@ impl Scripted {
         answer
     }
 
-    /// Embeds each text by the first rule of the purpose `embed` that fits it; its reply is the vector.
+    /// Embeds each text with the first matching rule of the purpose `embed`, whose reply is the vector.
     pub fn embed(&mut self, request: &EmbedRequest) -> Answer {
         let mut vectors = Vec::with_capacity(request.texts.len());
         for text in &request.texts {
@@ -166,7 +166,7 @@ impl Scripted {
         Answer::Ok(Reply::Embed(EmbedReply { vectors }))
     }
 
-    /// Answers a call of the model, and says after how many milliseconds.
+    /// Answers a model call. Also returns the latency in milliseconds.
     pub fn llm(&mut self, request: &LlmRequest) -> (Answer, u64) {
         let prompt = request.prompt();
         let Some((rule, uses)) = self.rules.iter_mut().find(|(rule, uses)| rule.fits(*uses, request, &prompt)) else {
@@ -189,9 +189,9 @@ impl ScriptRule {
             LlmMode::Json => "json",
             LlmMode::JsonStrict => "json_strict",
         };
-        let same = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|it| it == found);
-        same(&self.purpose, &request.purpose)
-            && same(&self.kind, kind)
+        let is_equal = |expected: &Option<String>, actual: &str| expected.as_deref().is_none_or(|it| it == actual);
+        is_equal(&self.purpose, &request.purpose)
+            && is_equal(&self.kind, kind)
             && self.user_text.as_deref().is_none_or(|it| it.trim() == request.user_text)
             && self.contains.iter().all(|it| prompt.contains(it.as_str()))
             && self.times.is_none_or(|it| uses < it)
@@ -203,16 +203,16 @@ impl ScriptRule {
     }
 }
 
-/// A reply as the model of a purpose gives it; one of another form is no answer.
-pub(super) fn of_model(purpose: &str, said: Option<&Value>) -> Answer {
-    let reply = match said {
+/// Converts a scripted reply to the answer of a model call.
+pub(super) fn of_model(purpose: &str, scripted: Option<&Value>) -> Answer {
+    let reply = match scripted {
         None => Some(LlmReply::scripted(String::new())),
-        Some(said) if purpose == "agent" => LlmReply::scripted_agent(said),
+        Some(reply) if purpose == "agent" => LlmReply::scripted_agent(reply),
         Some(Value::String(text)) => Some(LlmReply::scripted(text.clone())),
         Some(other) => Some(LlmReply::scripted(other.to_string())),
     };
-    let formless = || EffectError::new(EffectErrorKind::Invalid, "the reply is neither a text nor a list of 'tool_calls'");
-    reply.map_or_else(|| Answer::Error(formless()), |it| Answer::Ok(Reply::Llm(it)))
+    let invalid = || EffectError::new(EffectErrorKind::Invalid, "the reply is neither a text nor a list of 'tool_calls'");
+    reply.map_or_else(|| Answer::Error(invalid()), |it| Answer::Ok(Reply::Llm(it)))
 }
 
 #[cfg(test)]
@@ -255,16 +255,16 @@ mod tests {
 
     #[test]
     fn an_agent_is_answered_with_a_text_or_with_calls() {
-        let of = |said: Value| of_model("agent", Some(&said));
+        let of = |reply: Value| of_model("agent", Some(&reply));
         assert_eq!(of(json!("hi")), reply("hi"));
         let calls = json!({"text": "One moment.", "tool_calls": [{"id": "a", "name": "t", "arguments": {"n": 1}}, {"name": "u"}]});
-        let Answer::Ok(Reply::Llm(said)) = of(calls) else { unreachable!("it has the form") };
-        assert_eq!((said.text.as_str(), said.tool_calls.len()), ("One moment.", 2));
-        assert_eq!(serde_json::to_value(&said.tool_calls).unwrap()[1], json!({"id": "", "name": "u", "arguments": {}}));
-        for formless in
+        let Answer::Ok(Reply::Llm(model_reply)) = of(calls) else { unreachable!("the reply is valid") };
+        assert_eq!((model_reply.text.as_str(), model_reply.tool_calls.len()), ("One moment.", 2));
+        assert_eq!(serde_json::to_value(&model_reply.tool_calls).unwrap()[1], json!({"id": "", "name": "u", "arguments": {}}));
+        for invalid in
             [json!({"text": "hi"}), json!([]), json!(1), json!({"tool_calls": [{"id": "a"}]}), json!({"tool_calls": [], "text": 1})]
         {
-            assert!(matches!(of(formless), Answer::Error(error) if error.kind == EffectErrorKind::Invalid));
+            assert!(matches!(of(invalid), Answer::Error(error) if error.kind == EffectErrorKind::Invalid));
         }
         assert_eq!(of_model("policy", Some(&json!({"a": 1}))), reply("{\"a\":1}"));
     }

@@ -1,4 +1,4 @@
-//! Scripted answers of what is not a model: tasks, tools, containers, an HTTP service. (`interface.md` 3)
+//! Fakes of everything but models: tasks, tools, containers and an HTTP service. (docs/spec/interface.md#3)
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,21 +12,21 @@ use crate::turn::{
     SqlReply, SqlRequest, TaskReply, TaskRequest, ToolReply, ToolRequest,
 };
 
-/// Tasks, tools, containers and an HTTP service that answer by the book.
+/// Scripted tasks, tools, containers and HTTP services.
 #[derive(Debug, Clone, Default)]
 pub struct StandIns {
-    /// `bean:method` to what it returns and changes, or to `{"error": text}`.
+    /// Tasks: `bean:method` to the reply, or to `{"error": text}`.
     pub tasks: Map,
-    /// Tools by code: `{"text": …}`, `{"texts": […]}` for the first, second, … use (the last repeats), or `{"error": text}`.
+    /// Tools by code: `{"text": …}`, `{"texts": […]}` for the first, second, … use (the last one repeats), or `{"error": text}`.
     pub tools: Map,
-    /// `page/section/container` to data.
+    /// Containers: `page/section/container` to the data.
     pub containers: Map,
-    /// The service at `${STUB}`.
+    /// The fake HTTP service at `${STUB}`.
     pub http: Vec<HttpRule>,
     uses: Uses,
 }
 
-/// How often each tool and each rule was used; turns of several conversations may use one at the same time.
+/// The number of uses of each tool and rule. Locked, because concurrent turns of several conversations share them.
 #[derive(Debug, Default)]
 struct Uses(Mutex<BTreeMap<String, usize>>);
 
@@ -37,7 +37,7 @@ impl Clone for Uses {
 }
 
 impl Uses {
-    /// The uses before this one.
+    /// Counts a use and returns the number of earlier uses.
     fn count(&self, name: &str) -> usize {
         let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = uses.entry(name.to_owned()).or_default();
@@ -47,7 +47,7 @@ impl Uses {
 }
 
 impl StandIns {
-    /// Those of a pack.
+    /// Creates the fakes of a pack.
     pub fn of(pack: &Pack) -> StandIns {
         StandIns {
             tasks: pack.tasks.clone(),
@@ -58,7 +58,7 @@ impl StandIns {
         }
     }
 
-    /// Whether a request has an answer here.
+    /// Whether a request has a scripted answer.
     pub fn knows(&self, request: &Request) -> bool {
         match request {
             Request::Task(request) => self.tasks.contains_key(&request.task),
@@ -77,7 +77,7 @@ impl StandIns {
         }
     }
 
-    /// Answers a task.
+    /// Answers a task request.
     pub fn task(&self, request: &TaskRequest) -> Answer {
         let Some(script) = self.tasks.get(&request.task) else { return missing("task", &request.task) };
         if let Some(error) = script.get("error") {
@@ -99,7 +99,7 @@ impl StandIns {
         self.tools.contains_key(code)
     }
 
-    /// Answers a tool.
+    /// Answers a tool request.
     pub fn tool(&self, request: &ToolRequest) -> Answer {
         let name = name_of(request);
         match self.text_of_tool(name) {
@@ -108,14 +108,14 @@ impl StandIns {
         }
     }
 
-    /// Answers a query in the place of a database, when its tool has a script: its text is a list of rows, or one row.
+    /// Answers an SQL request if its tool has a script, whose text is a JSON list of rows, or one row.
     pub fn sql(&self, request: &SqlRequest) -> Option<Answer> {
         let rows = |text: String| SqlReply::of(serde_json::from_str(&text).unwrap_or_default());
         let text = self.text_of_tool(&request.tool_code)?;
         Some(text.map_or_else(Answer::Error, |text| Answer::Ok(Reply::Sql(rows(text)))))
     }
 
-    /// Answers a call of a service, when its tool or task has a script, or when it goes to `${STUB}`.
+    /// Answers an HTTP request if its tool or task has a script, or if its URL begins with `${STUB}`.
     pub fn http(&self, request: &HttpRequest) -> Option<Answer> {
         let scripted = match &request.caller {
             HttpCaller::Tool(code) => self.text_of_tool(code),
@@ -132,7 +132,7 @@ impl StandIns {
         Some(self.stub(path))
     }
 
-    /// What the service at `${STUB}` answers on a path.
+    /// Returns the answer of the service at `${STUB}` for a path.
     fn stub(&self, path: &str) -> Answer {
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let Some(rule) = self.http.iter().find(|it| path.starts_with(&it.path_prefix)) else {
@@ -143,21 +143,21 @@ impl StandIns {
         Answer::Ok(Reply::Http(HttpReply { status, body, retry_after_ms: None, broken_json: false }))
     }
 
-    /// What the script of a tool says now; `None` when it has none.
+    /// Returns the current text or error of the script of a tool; `None` if it has no script.
     fn text_of_tool(&self, name: &str) -> Option<Result<String, EffectError>> {
         let script = self.tools.get(name)?;
         if let Some(reason) = script.get("error") {
             return Some(Err(error(reason)));
         }
         let texts = script.get("texts").and_then(Value::as_array);
-        let said = match texts {
+        let text = match texts {
             Some(texts) => texts.get(self.uses.count(name)).or_else(|| texts.last()),
             None => script.get("text"),
         };
-        said.map(|it| Ok(it.as_str().map_or_else(|| it.to_string(), str::to_owned)))
+        text.map(|it| Ok(it.as_str().map_or_else(|| it.to_string(), str::to_owned)))
     }
 
-    /// Answers a container.
+    /// Answers a container request.
     pub fn container(&self, request: &ContainerRequest) -> Answer {
         let name = container_name(request);
         let Some(script) = self.containers.get(&name) else { return missing("container", &name) };
@@ -172,7 +172,7 @@ fn container_name(request: &ContainerRequest) -> String {
     format!("{}/{}/{}", request.page_id, request.section_id, request.container_id)
 }
 
-/// A request that names only a group is answered by the group.
+/// Returns the script name of a tool request: its code, or its group if it has no code.
 fn name_of(request: &ToolRequest) -> &str {
     request.tool_code.as_deref().unwrap_or(&request.tool_group)
 }

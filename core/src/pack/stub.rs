@@ -1,26 +1,26 @@
-//! The stub service of a pack: what the services answer that its tools and tasks call. (`interface.md` 3)
+//! The fake HTTP service of a pack, which its tools and tasks call at `${STUB}`. (docs/spec/interface.md#3)
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Answers every path that begins so; the first rule that fits answers.
+/// A rule for all paths with a prefix. The first matching rule answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HttpRule {
-    /// The beginning of the path, query included.
+    /// The prefix of the path, including the query.
     pub path_prefix: String,
-    /// The status code, when there is no sequence.
+    /// The status code, unless there is a sequence.
     #[serde(default = "ok")]
     pub status: u16,
-    /// The body as JSON, when there is no sequence.
+    /// The body as JSON, unless there is a sequence.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub json: Value,
-    /// The body as text, when there is no sequence.
+    /// The body as text, unless there is a sequence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// What is answered to the first, second, … request.
+    /// The answers to the first, second, … request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sequence: Vec<HttpAnswer>,
-    /// Whether the sequence begins anew after its end; else its last answer stays.
+    /// Whether the sequence restarts after its end; otherwise its last answer repeats.
     #[serde(default)]
     pub repeat: bool,
 }
@@ -44,7 +44,7 @@ fn ok() -> u16 {
 }
 
 impl HttpRule {
-    /// Status and body of the answer after so many others.
+    /// Returns status and body of the answer after `uses` earlier ones.
     pub fn answer(&self, uses: usize) -> (u16, String) {
         let nth = if self.repeat && !self.sequence.is_empty() { uses % self.sequence.len() } else { uses };
         let of_sequence = self.sequence.get(nth).or_else(|| self.sequence.last());

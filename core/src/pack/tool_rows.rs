@@ -1,4 +1,4 @@
-//! Tools that a pack sets up by code become rows, so that a pack and a database made from it are one configuration.
+//! Converts tool definitions of a pack to rows, so that a pack and a database imported from it have the same configuration.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,12 @@ use crate::turn::Map;
 
 use super::Pack;
 
-/// Moves `{"request", "response"}` to `ce_http_tool` and `{"expression"}` to `cv_tool_spec`; other scripts stay, and so does what names
-/// no tool of the pack.
+/// Moves `{"request", "response"}` to `ce_http_tool` and `{"expression"}` to `cv_tool_spec`. Other scripts, and definitions of unknown
+/// tools, stay.
 pub(super) fn place(pack: &mut Pack) {
-    let (placed, scripts): (Vec<_>, Vec<_>) = std::mem::take(&mut pack.tools).into_iter().partition(|(_, script)| is_set_up(script));
+    let (definitions, scripts): (Vec<_>, Vec<_>) = std::mem::take(&mut pack.tools).into_iter().partition(|(_, script)| is_set_up(script));
     pack.tools = scripts.into_iter().collect();
-    for (code, script) in placed {
+    for (code, script) in definitions {
         let ids = ids(pack, &code);
         if ids.is_empty() {
             pack.tools.insert(code, script);
@@ -28,7 +28,7 @@ pub(super) fn place(pack: &mut Pack) {
     }
 }
 
-/// Whether a script says how a tool is carried out, and not what it answers.
+/// Whether a script defines how to run a tool, as opposed to its answer.
 fn is_set_up(script: &Value) -> bool {
     script.get("request").is_some() || script.get("expression").is_some()
 }
@@ -64,7 +64,7 @@ fn row(id: i64, script: &Value) -> (&'static str, Map) {
     ("ce_http_tool", row)
 }
 
-/// A secret that is named stays a reference; a value, which only the pack of a test may have, becomes a header.
+/// Converts `auth`: a reference to a secret stays, and a literal value, which only test packs may have, becomes a header.
 fn auth(auth: &Value) -> (Map, Option<Value>) {
     let text = |name: &str| auth.get(name).and_then(Value::as_str);
     let Some(value) = text("value") else { return (Map::new(), (!auth.is_null()).then(|| auth.clone())) };

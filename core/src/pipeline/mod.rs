@@ -1,4 +1,4 @@
-//! The table-driven pipeline: a profile's steps, one after the other.
+//! The table-driven pipeline: runs the steps of a profile in order.
 
 mod step;
 mod wrap;
@@ -7,12 +7,12 @@ use crate::config::Step;
 use crate::fault::Fault;
 use crate::turning::Turning;
 
-/// What a step says about the rest of the turn.
+/// Whether the pipeline continues after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// The next step runs.
     Continue,
-    /// The answer stands; no further step runs.
+    /// The turn has its answer; no further step runs.
     Stop,
 }
 
@@ -28,13 +28,13 @@ impl Flow {
 /// Runs the steps of the configuration's profile.
 ///
 /// # Errors
-/// The fault of the step that failed; no further step runs.
-pub async fn run(t: &mut Turning<'_>) -> Result<(), Fault> {
-    for step in t.config.settings.profile.order {
-        if *step == Step::CacheInspectAudit && !t.config.settings.audit.cache_inspector {
+/// The fault of the failed step; no further step runs.
+pub async fn run(cx: &mut Turning<'_>) -> Result<(), Fault> {
+    for step in cx.config.settings.profile.order {
+        if *step == Step::CacheInspectAudit && !cx.config.settings.audit.cache_inspector {
             continue;
         }
-        if wrap::run(t, *step).await? == Flow::Stop {
+        if wrap::run(cx, *step).await? == Flow::Stop {
             break;
         }
     }

@@ -1,4 +1,4 @@
-//! A turn of control tables.
+//! The program that runs control tables.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use crate::session::Session;
 use crate::turn::{Abandon, Door, Outcome, Program, TurnInput, Write};
 use crate::turning::Turning;
 
-/// Runs the pipeline of a configuration.
-pub(super) fn program(input: TurnInput, door: Door, config: Arc<Config>) -> Program {
+/// Creates the program that runs the configuration's pipeline.
+pub(super) fn program(input: TurnInput, effects: Door, config: Arc<Config>) -> Program {
     Box::pin(async move {
         let session = Session::open(input, config.settings.history_max_turns);
-        let mut t = Turning { config: &config, session, door };
-        let door = t.door.clone();
-        match door.unless_abandoned(run(&mut t)).await {
-            Ok(Ok(())) => succeeded(t.session),
-            Ok(Err(fault)) => failed(t, &fault),
-            Err(why) => abandoned(t, why),
+        let mut cx = Turning { config: &config, session, door: effects };
+        let effects = cx.door.clone();
+        match effects.unless_abandoned(run(&mut cx)).await {
+            Ok(Ok(())) => succeeded(cx.session),
+            Ok(Err(fault)) => failed(cx, &fault),
+            Err(reason) => abandoned(cx, reason),
         }
     })
 }
 
-async fn run(t: &mut Turning<'_>) -> Result<(), Fault> {
-    pipeline::run(t).await?;
-    extension::final_payload(t).await.map_err(|_| Fault::of_task())
+async fn run(cx: &mut Turning<'_>) -> Result<(), Fault> {
+    pipeline::run(cx).await?;
+    extension::final_payload(cx).await.map_err(|_| Fault::of_task())
 }
 
 fn succeeded(session: Session) -> Outcome {
@@ -46,38 +46,38 @@ fn succeeded(session: Session) -> Outcome {
     }
 }
 
-/// An abandoned turn has failed where it stands.
-fn abandoned(t: Turning<'_>, why: Abandon) -> Outcome {
-    t.audit(Stage::TurnCancelled, |_| json!({"reason": why.name(), "step": t.door.step(), "openEffects": t.door.open_effects()}));
-    let fault = Fault::abandoned(why, t.door.wrote());
-    failed(t, &fault)
+/// The outcome of a canceled turn: failed, with the session as it is.
+fn abandoned(cx: Turning<'_>, reason: Abandon) -> Outcome {
+    cx.audit(Stage::TurnCancelled, |_| json!({"reason": reason.name(), "step": cx.door.step(), "openEffects": cx.door.open_effects()}));
+    let fault = Fault::abandoned(reason, cx.door.wrote());
+    failed(cx, &fault)
 }
 
-/// A failed turn leaves the conversation as it was, but for what has been said to be kept.
-fn failed(mut t: Turning<'_>, fault: &Fault) -> Outcome {
-    if let Some(count) = t.session.kept_on_failure {
-        let calls = t.session.kept.split_off(count).into_iter().filter(|it| matches!(it, Write::LlmCall(_)));
-        t.session.kept.extend(calls.collect::<Vec<Write>>());
+/// The outcome of a failed turn: nothing is committed but the writes marked for failure and the model call log.
+fn failed(mut cx: Turning<'_>, fault: &Fault) -> Outcome {
+    if let Some(count) = cx.session.kept_on_failure {
+        let calls = cx.session.kept.split_off(count).into_iter().filter(|it| matches!(it, Write::LlmCall(_)));
+        cx.session.kept.extend(calls.collect::<Vec<Write>>());
     }
-    t.audit(
+    cx.audit(
         Stage::EngineKnownFailure,
         |_| json!({"errorCode": fault.code.name(), "message": fault.message, "recoverable": fault.recoverable}),
     );
     Outcome {
-        conversation_id: t.session.conversation_id.clone(),
-        intent: t.session.intent.clone(),
-        state: t.session.state.clone(),
+        conversation_id: cx.session.conversation_id.clone(),
+        intent: cx.session.intent.clone(),
+        state: cx.session.state.clone(),
         payload: None,
         context: None,
         fault: Some(fault.report()),
         flow: None,
-        session: t.session.after(),
-        writes: writes(t.session.kept),
+        session: cx.session.after(),
+        writes: writes(cx.session.kept),
     }
 }
 
-/// Of several images of the conversation's row only the last is written, and first, because other rows refer to it.
-fn writes(kept: Vec<Write>) -> Vec<Write> {
-    let (mut rows, others): (Vec<Write>, Vec<Write>) = kept.into_iter().partition(|it| matches!(it, Write::Conversation(_)));
+/// Keeps only the last version of the conversation row and puts it first, because other rows reference it.
+fn writes(writes: Vec<Write>) -> Vec<Write> {
+    let (mut rows, others): (Vec<Write>, Vec<Write>) = writes.into_iter().partition(|it| matches!(it, Write::Conversation(_)));
     rows.pop().into_iter().chain(others).collect()
 }

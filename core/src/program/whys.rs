@@ -1,4 +1,4 @@
-//! What a watched turn tells of its decisions.
+//! Tests of the explanations that an observed turn records.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::config::Config;
 use crate::pack::{Conversations, Pack, Scripted};
 use crate::turn::{Completion, ProgramRef, Turn, View};
 
-/// Plays one message of a pack; returns the explanations, which a replay of the journal repeats.
+/// Plays one message of a pack; returns the explanations and checks that a replay repeats them.
 fn play(pack: &Value) -> Vec<Value> {
     let mut pack = pack.clone();
-    pack["name"] = json!("whys");
+    pack["name"] = json!("explanations");
     let body = json!({"message": pack["say"]});
     pack["turns"] = json!([{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": body}}]);
     pack.as_object_mut().unwrap().shift_remove("say");
@@ -28,26 +28,26 @@ fn play(pack: &Value) -> Vec<Value> {
         let (outcome, _) = scripted.answer(&effect.request);
         slice = turn.resume(vec![Completion { id: effect.id, at: turn.now(), outcome }]).unwrap();
     }
-    let (again, _) = Turn::restore_watched(turn.journal().clone(), Arc::clone(&config)).unwrap();
-    assert_eq!((again.whys(), again.views(<[View]>::to_vec)), (turn.whys(), turn.views(<[View]>::to_vec)));
+    let (replayed, _) = Turn::restore_watched(turn.journal().clone(), Arc::clone(&config)).unwrap();
+    assert_eq!((replayed.whys(), replayed.views(<[View]>::to_vec)), (turn.whys(), turn.views(<[View]>::to_vec)));
     assert!(Turn::restore(turn.journal().clone(), config).unwrap().0.whys().is_empty(), "nobody watched");
-    let whys = turn.whys();
-    assert!(whys.is_sorted_by_key(|it| it.seq));
-    serde_json::from_value(serde_json::to_value(whys).unwrap()).unwrap()
+    let explanations = turn.whys();
+    assert!(explanations.is_sorted_by_key(|it| it.seq));
+    serde_json::from_value(serde_json::to_value(explanations).unwrap()).unwrap()
 }
 
-/// The first explanation of a topic for which something holds.
-fn one(whys: &[Value], topic: &str, fits: impl Fn(&Value) -> bool) -> Value {
-    let found = whys.iter().find(|it| it["topic"] == topic && fits(it));
-    found.cloned().unwrap_or_else(|| panic!("no '{topic}' in {whys:#?}"))
+/// The first explanation of a topic that satisfies a condition.
+fn one(explanations: &[Value], topic: &str, matches: impl Fn(&Value) -> bool) -> Value {
+    let found = explanations.iter().find(|it| it["topic"] == topic && matches(it));
+    found.cloned().unwrap_or_else(|| panic!("no '{topic}' in {explanations:#?}"))
 }
 
-fn row(why: &Value, id: i64) -> Value {
-    let rows = why["rows"].as_array().unwrap();
-    rows.iter().find(|it| it["id"] == id).cloned().unwrap_or_else(|| panic!("no row {id} in {why:#}"))
+fn row(explanation: &Value, id: i64) -> Value {
+    let rows = explanation["rows"].as_array().unwrap();
+    rows.iter().find(|it| it["id"] == id).cloned().unwrap_or_else(|| panic!("no row {id} in {explanation:#}"))
 }
 
-/// Columns by name, and the values of rows.
+/// Builds rows from column names and values.
 fn rows(columns: &[&str], rows: &[Value]) -> Value {
     let row = |row: &Value| columns.iter().map(|it| (*it).to_owned()).zip(row.as_array().unwrap().iter().cloned()).collect();
     rows.iter().map(|it| Value::Object(row(it))).collect()
@@ -85,8 +85,8 @@ fn orders() -> Value {
 
 #[test]
 fn every_rule_of_a_phase_is_explained_round_by_round() {
-    let whys = play(&orders());
-    let round = |number: i64| one(&whys, "rules", |it| it["about"]["phase"] == "PRE_RESPONSE_RESOLUTION" && it["about"]["round"] == number);
+    let explanations = play(&orders());
+    let round = |number: i64| one(&explanations, "rules", |it| it["about"]["phase"] == "PRE_RESPONSE_RESOLUTION" && it["about"]["round"] == number);
     let first = round(1);
     assert_eq!(
         (&first["step"], &first["about"]["state"], &first["verdict"]),
@@ -121,30 +121,30 @@ fn every_rule_of_a_phase_is_explained_round_by_round() {
 fn a_pattern_that_explodes_is_told() {
     let mut pack = orders();
     pack["say"] = json!(format!("order {}", "ab".repeat(40)));
-    let why = one(&play(&pack), "rules", |it| it["about"]["phase"] == "PRE_RESPONSE_RESOLUTION");
-    let found = row(&why, 5);
+    let explanation = one(&play(&pack), "rules", |it| it["about"]["phase"] == "PRE_RESPONSE_RESOLUTION");
+    let found = row(&explanation, 5);
     assert_eq!((&found["verdict"], &found["reason"]), (&json!("failed"), &json!("the pattern takes too many steps on this message")));
 }
 
 #[test]
 fn a_response_that_loses_says_what_would_make_it_win() {
-    let why = one(&play(&orders()), "response", |_| true);
-    assert_eq!(why["about"], json!({"intent": "ORDER", "state": "FOUND"}));
+    let explanation = one(&play(&orders()), "response", |_| true);
+    assert_eq!(explanation["about"], json!({"intent": "ORDER", "state": "FOUND"}));
     let found = |id: i64| {
-        let row = row(&why, id);
+        let row = row(&explanation, id);
         (row["verdict"].as_str().unwrap().to_owned(), row["score"].as_i64(), row["reason"].as_str().unwrap().to_owned())
     };
-    let told = |fate: &str, score: Option<i64>, reason: &str| (fate.to_owned(), score, reason.to_owned());
-    assert_eq!(found(3), told("won", Some(-800), "priority 200 - 1000 for the closeness of its state = -800"));
+    let expected = |verdict: &str, score: Option<i64>, reason: &str| (verdict.to_owned(), score, reason.to_owned());
+    assert_eq!(found(3), expected("won", Some(-800), "priority 200 - 1000 for the closeness of its state = -800"));
     let earlier = "priority 300 - 1000 for the closeness of its state = -700, and the lowest wins: priority 200 would";
-    assert_eq!(found(2), told("lost", Some(-700), earlier));
+    assert_eq!(found(2), expected("lost", Some(-700), earlier));
     assert_eq!(
         found(1),
-        told("lost", Some(-9), "priority 1 - 10 for the closeness of its state = -9, and the lowest wins: priority -790 would")
+        expected("lost", Some(-9), "priority 1 - 10 for the closeness of its state = -9, and the lowest wins: priority -790 would")
     );
     assert_eq!(found(6).2, "priority 200 - 1000 for the closeness of its state = -800, and the lowest wins: priority 199 would");
-    assert_eq!(found(4), told("lost", Some(-999), "it would win only without a row of the intent itself"));
-    assert_eq!(found(5), told("out_of_scope", None, "it is for the intent CARD, and the intent is ORDER"));
+    assert_eq!(found(4), expected("lost", Some(-999), "it would win only without a row of the intent itself"));
+    assert_eq!(found(5), expected("out_of_scope", None, "it is for the intent CARD, and the intent is ORDER"));
 }
 
 #[test]
@@ -152,12 +152,12 @@ fn what_a_reason_promises_is_so() {
     let answer = |priority: i64, id: usize| {
         let mut pack = orders();
         pack["tables"]["ce_response"][id - 1]["priority"] = json!(priority);
-        let why = one(&play(&pack), "response", |_| true);
-        why["rows"].as_array().unwrap().iter().find(|it| it["verdict"] == "won").unwrap()["id"].as_u64().unwrap()
+        let explanation = one(&play(&pack), "response", |_| true);
+        explanation["rows"].as_array().unwrap().iter().find(|it| it["verdict"] == "won").unwrap()["id"].as_u64().unwrap()
     };
     for id in [1, 2, 6] {
-        let why = one(&play(&orders()), "response", |_| true);
-        let reason = row(&why, i64::try_from(id).unwrap())["reason"].as_str().unwrap().to_owned();
+        let explanation = one(&play(&orders()), "response", |_| true);
+        let reason = row(&explanation, i64::try_from(id).unwrap())["reason"].as_str().unwrap().to_owned();
         let needed: i64 = reason.rsplit("priority ").next().unwrap().split(' ').next().unwrap().parse().unwrap();
         assert_eq!((answer(needed, id), answer(needed + 1, id)), (id as u64, 3), "{reason}");
     }
@@ -167,23 +167,23 @@ fn what_a_reason_promises_is_so() {
 fn a_missing_response_is_told() {
     let mut pack = orders();
     pack["tables"]["ce_response"] = json!([{"response_id": 9, "intent_code": "CARD", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": "x"}]);
-    let why = one(&play(&pack), "response", |_| true);
-    assert!(why["verdict"].as_str().unwrap().starts_with("no row fits"), "{why}");
-    assert_eq!(row(&why, 9)["verdict"], "out_of_scope");
+    let explanation = one(&play(&pack), "response", |_| true);
+    assert!(explanation["verdict"].as_str().unwrap().starts_with("no row fits"), "{explanation}");
+    assert_eq!(row(&explanation, 9)["verdict"], "out_of_scope");
 }
 
 #[test]
 fn classifier_rows_are_explained() {
-    let why = one(&play(&orders()), "classifier", |_| true);
-    let fates: Vec<Value> = (1..=3).map(|id| row(&why, id)["verdict"].clone()).collect();
-    assert_eq!(fates, ["not_matched", "won", "matched"]);
+    let explanation = one(&play(&orders()), "classifier", |_| true);
+    let verdicts: Vec<Value> = (1..=3).map(|id| row(&explanation, id)["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["not_matched", "won", "matched"]);
     let mut pack = orders();
     pack["say"] = json!("where is my card");
     pack["llm"] = json!([{"reply": {"intent": "CARD", "confidence": 0.1, "intentScores": {"CARD": 0.1, "ORDER": 0.9}}}]);
-    let whys = play(&pack);
-    let why = one(&whys, "classifier", |_| true);
-    assert_eq!((&why["about"]["collision"], &row(&why, 3)["verdict"]), (&json!(["CARD", "ORDER"]), &json!("matched")));
-    let agent = one(&whys, "intent_agent", |_| true);
+    let explanations = play(&pack);
+    let explanation = one(&explanations, "classifier", |_| true);
+    assert_eq!((&explanation["about"]["collision"], &row(&explanation, 3)["verdict"]), (&json!(["CARD", "ORDER"]), &json!("matched")));
+    let agent = one(&explanations, "intent_agent", |_| true);
     assert_eq!(agent["verdict"], "rejected: the confidence is below the least that is taken");
     assert_eq!((&agent["about"]["confidence"], &agent["about"]["minConfidence"]), (&json!(0.1), &json!(0.55)));
     assert_eq!(
@@ -203,10 +203,10 @@ fn policies_are_explained_up_to_the_one_that_blocks() {
             json!([3, "CONTAINS", "where", "no", 3]),
         ],
     );
-    let why = one(&play(&pack), "policy", |_| true);
-    assert_eq!((&why["verdict"], &why["step"]), (&json!("the message is blocked"), &json!("PolicyEnforcementStep")));
-    let fates: Vec<Value> = (1..=3).map(|id| row(&why, id)["verdict"].clone()).collect();
-    assert_eq!(fates, ["not_matched", "won", "not_reached"]);
+    let explanation = one(&play(&pack), "policy", |_| true);
+    assert_eq!((&explanation["verdict"], &explanation["step"]), (&json!("the message is blocked"), &json!("PolicyEnforcementStep")));
+    let verdicts: Vec<Value> = (1..=3).map(|id| row(&explanation, id)["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["not_matched", "won", "not_reached"]);
 }
 
 #[test]
@@ -214,19 +214,19 @@ fn the_guard_over_a_model_s_act_is_told() {
     let mut pack = orders();
     pack["settings"] = json!({"flow": {"dialogueAct": {"resolute": "REGEX_THEN_LLM", "llm-threshold": 0.9}}});
     pack["llm"] = json!([{"purpose": "dialogue_act", "reply": {"dialogueAct": "RESET", "confidence": 0.99}}]);
-    let why = one(&play(&pack), "dialogue_act", |_| true);
-    assert_eq!(why["verdict"], "the model alone may not start over: the words stand");
+    let explanation = one(&play(&pack), "dialogue_act", |_| true);
+    assert_eq!(explanation["verdict"], "the model alone may not start over: the words stand");
     assert_eq!(
-        (&why["about"]["candidate"], &why["about"]["model"], &why["about"]["guard"]),
+        (&explanation["about"]["candidate"], &explanation["about"]["model"], &explanation["about"]["guard"]),
         (&json!("NEW_REQUEST"), &json!({"act": "RESET", "confidence": 0.99}), &json!("REGEX_GUARD_RESET"))
     );
-    assert_eq!((&why["about"]["confidence"], why["rows"].as_array().unwrap().len()), (&json!(0.7), 5));
+    assert_eq!((&explanation["about"]["confidence"], explanation["rows"].as_array().unwrap().len()), (&json!(0.7), 5));
 }
 
 #[test]
 fn the_first_gate_that_stops_the_planner_is_told() {
-    let why = one(&play(&orders()), "planner", |_| true);
-    let gates: Vec<(String, String)> = why["rows"]
+    let explanation = one(&play(&orders()), "planner", |_| true);
+    let gates: Vec<(String, String)> = explanation["rows"]
         .as_array()
         .unwrap()
         .iter()
@@ -240,9 +240,9 @@ fn the_first_gate_that_stops_the_planner_is_told() {
     pack["say"] = json!("hello");
     pack["llm"] = json!([{"reply": {"intent": null}}]);
     pack["tables"]["ce_response"][3]["state_code"] = json!("ANY");
-    let why = one(&play(&pack), "planner", |_| true);
+    let explanation = one(&play(&pack), "planner", |_| true);
     assert_eq!(
-        (&why["rows"][3]["verdict"], &why["rows"][3]["reason"], &why["rows"][4]["verdict"]),
+        (&explanation["rows"][3]["verdict"], &explanation["rows"][3]["reason"], &explanation["rows"][4]["verdict"]),
         (&json!("won"), &json!("the message only says hello"), &json!("not_reached"))
     );
 }
@@ -262,10 +262,10 @@ fn rows_that_ask_for_tools_are_explained() {
         ],
     );
     pack["tools"] = json!({"t": {"text": "{}"}});
-    let why = one(&play(&pack), "tool", |_| true);
-    let fates: Vec<Value> = (1..=4).map(|id| row(&why, id)["verdict"].clone()).collect();
-    assert_eq!(fates, ["not_matched", "won", "not_reached", "out_of_scope"]);
-    assert_eq!((&row(&why, 1)["facts"], &row(&why, 2)["facts"]), (&json!({"context.orderNumber": null}), &json!({"intent": "ORDER"})));
+    let explanation = one(&play(&pack), "tool", |_| true);
+    let verdicts: Vec<Value> = (1..=4).map(|id| row(&explanation, id)["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["not_matched", "won", "not_reached", "out_of_scope"]);
+    assert_eq!((&row(&explanation, 1)["facts"], &row(&explanation, 2)["facts"]), (&json!({"context.orderNumber": null}), &json!({"intent": "ORDER"})));
 }
 
 #[test]
@@ -274,26 +274,26 @@ fn a_change_of_state_that_the_graph_does_not_have_is_told() {
     pack["settings"]["flow"]["state-graph"] = json!({"enabled": true});
     pack["tables"]["ce_state_graph"] =
         rows(&["state_graph_id", "intent_code", "from_state", "to_state"], &[json!([1, "ORDER", "START", "OTHER"])]);
-    let why = one(&play(&pack), "state_graph", |_| true);
-    assert_eq!(why["verdict"], "the state may not follow; it stays all the same");
-    assert_eq!(why["about"], json!({"intent": "ORDER", "from": "START", "to": "FOUND", "allowed": ["OTHER"]}));
+    let explanation = one(&play(&pack), "state_graph", |_| true);
+    assert_eq!(explanation["verdict"], "the state may not follow; it stays all the same");
+    assert_eq!(explanation["about"], json!({"intent": "ORDER", "from": "START", "to": "FOUND", "allowed": ["OTHER"]}));
 }
 
 #[test]
 fn pending_actions_are_explained() {
-    let fates = |priorities: [i64; 2]| {
+    let verdicts = |priorities: [i64; 2]| {
         let mut pack = orders();
         let columns = ["pending_action_id", "intent_code", "state_code", "action_key", "bean_name", "method_names", "priority"];
         let row_of = |id: i64, intent: &str, priority: i64| json!([id, intent, "ANY", format!("K{id}"), format!("b{id}"), "m", priority]);
         let [first, second] = priorities;
         pack["tables"]["ce_pending_action"] =
             rows(&columns, &[row_of(1, "ORDER", first), row_of(2, "ORDER", second), row_of(3, "CARD", 1)]);
-        let why = one(&play(&pack), "pending_action", |_| true);
-        assert_eq!(why["verdict"], "no action is carried out: the user has not said yes or no to one");
-        (1..=3).map(|id| row(&why, id)["verdict"].clone()).collect::<Vec<Value>>()
+        let explanation = one(&play(&pack), "pending_action", |_| true);
+        assert_eq!(explanation["verdict"], "no action is carried out: the user has not said yes or no to one");
+        (1..=3).map(|id| row(&explanation, id)["verdict"].clone()).collect::<Vec<Value>>()
     };
-    assert_eq!(fates([2, 1]), ["lost", "won", "out_of_scope"]);
-    assert_eq!(fates([1, 1]), ["matched", "matched", "out_of_scope"]);
+    assert_eq!(verdicts([2, 1]), ["lost", "won", "out_of_scope"]);
+    assert_eq!(verdicts([1, 1]), ["matched", "matched", "out_of_scope"]);
 }
 
 #[test]
@@ -301,11 +301,11 @@ fn what_the_guardrail_holds_back_is_told() {
     let mut pack = orders();
     let settings = json!({"require-approval-for-sensitive-actions": true, "sensitive-patterns": ["delete", "\\border\\b"]});
     pack["settings"]["flow"]["guardrail"] = settings;
-    let whys = play(&pack);
-    let why = one(&whys, "guardrail", |_| true);
-    assert_eq!(why["verdict"], "held back: the message is sensitive and not approved");
-    assert_eq!((&why["rows"][0]["verdict"], &why["rows"][1]["verdict"]), (&json!("not_matched"), &json!("matched")));
-    let planner = one(&whys, "planner", |_| true);
+    let explanations = play(&pack);
+    let explanation = one(&explanations, "guardrail", |_| true);
+    assert_eq!(explanation["verdict"], "held back: the message is sensitive and not approved");
+    assert_eq!((&explanation["rows"][0]["verdict"], &explanation["rows"][1]["verdict"]), (&json!("not_matched"), &json!("matched")));
+    let planner = one(&explanations, "planner", |_| true);
     assert_eq!((&planner["rows"][0]["verdict"], &planner["rows"][1]["verdict"]), (&json!("won"), &json!("not_reached")));
 }
 
@@ -323,14 +323,14 @@ fn the_template_of_an_answer_is_explained() {
         ],
     );
     pack["llm"] = json!([{"purpose": "response_text", "reply": "hello"}]);
-    let why = one(&play(&pack), "template", |_| true);
-    let fates: Vec<Value> = (1..=4).map(|id| row(&why, id)["verdict"].clone()).collect();
-    assert_eq!(fates, ["lost", "won", "not_matched", "out_of_scope"]);
-    assert_eq!(row(&why, 3)["reason"], "it is of the format JSON");
+    let explanation = one(&play(&pack), "template", |_| true);
+    let verdicts: Vec<Value> = (1..=4).map(|id| row(&explanation, id)["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["lost", "won", "not_matched", "out_of_scope"]);
+    assert_eq!(row(&explanation, 3)["reason"], "it is of the format JSON");
 }
 
 #[test]
 fn a_turn_that_nothing_corrects_says_why() {
-    let why = one(&play(&orders()), "correction", |_| true);
-    assert_eq!(why["verdict"], "nothing to correct: no schema is for this intent and state");
+    let explanation = one(&play(&orders()), "correction", |_| true);
+    assert_eq!(explanation["verdict"], "nothing to correct: no schema is for this intent and state");
 }

@@ -1,4 +1,4 @@
-//! What rules do, one function an action. (`spec/data-and-api.md` 6.6)
+//! Rule actions, one function each. (docs/spec/data-and-api.md#6.6)
 
 use serde_json::{Value, json};
 
@@ -11,41 +11,41 @@ use crate::turn::TaskUse;
 use crate::turning::Turning;
 
 /// Runs the action of a rule.
-pub(super) async fn run(t: &mut Turning<'_>, rule: &Rule) {
+pub(super) async fn run(cx: &mut Turning<'_>, rule: &Rule) {
     match &rule.action {
-        Action::SetIntent(intent) => set_intent(t, rule.id, intent),
-        Action::SetState(state) => set_state(t, rule.id, state),
-        Action::SetDialogueAct(value) => set_dialogue_act(t, rule.id, value),
-        Action::SetInputParam(values) => set_input_param(t, rule.id, values),
-        Action::SetJson { key, source, path } => set_json(t, rule.id, key, source, path),
-        Action::GetContext(key) => get(t, Stage::GetContext, key, "context", |t| Value::Object(t.session.context.clone())),
-        Action::GetSchemaJson(key) => get(t, Stage::GetSchemaJson, key, "schemaJson", |t| Value::Object(t.session.schema_json())),
-        Action::SetTask(task) => set_task(t, rule.id, task).await,
-        Action::GetSession(key) => get(t, Stage::GetSession, key, "session", |t| Value::Object(t.session.view())),
+        Action::SetIntent(intent) => set_intent(cx, rule.id, intent),
+        Action::SetState(state) => set_state(cx, rule.id, state),
+        Action::SetDialogueAct(value) => set_dialogue_act(cx, rule.id, value),
+        Action::SetInputParam(values) => set_input_param(cx, rule.id, values),
+        Action::SetJson { key, source, path } => set_json(cx, rule.id, key, source, path),
+        Action::GetContext(key) => get(cx, Stage::GetContext, key, "context", |cx| Value::Object(cx.session.context.clone())),
+        Action::GetSchemaJson(key) => get(cx, Stage::GetSchemaJson, key, "schemaJson", |cx| Value::Object(cx.session.schema_json())),
+        Action::SetTask(task) => set_task(cx, rule.id, task).await,
+        Action::GetSession(key) => get(cx, Stage::GetSession, key, "session", |cx| Value::Object(cx.session.view())),
     }
 }
 
-fn set_intent(t: &mut Turning<'_>, rule_id: i64, intent: &str) {
-    let from = t.session.intent.clone();
-    t.session.set_intent(intent);
-    t.audit(
+fn set_intent(cx: &mut Turning<'_>, rule_id: i64, intent: &str) {
+    let from = cx.session.intent.clone();
+    cx.session.set_intent(intent);
+    cx.audit(
         Stage::SetIntent,
         |session| json!({"ruleId": rule_id, "fromIntent": from, "toIntent": intent, "state": session.state, "context": session.context}),
     );
 }
 
-fn set_state(t: &mut Turning<'_>, rule_id: i64, state: &str) {
-    let from = std::mem::replace(&mut t.session.state, state.to_owned());
-    t.audit(
+fn set_state(cx: &mut Turning<'_>, rule_id: i64, state: &str) {
+    let from = std::mem::replace(&mut cx.session.state, state.to_owned());
+    cx.audit(
         Stage::SetState,
         |session| json!({"ruleId": rule_id, "fromState": from, "toState": state, "intent": session.intent, "context": session.context}),
     );
 }
 
-/// Calls the task; a failure is told and changes nothing else, because the rule has been applied.
-async fn set_task(t: &mut Turning<'_>, rule_id: i64, task: &TaskName) {
-    let outcome = extension::call(t, task, TaskUse::Rule, Some(rule_id), None).await;
-    t.audit(Stage::SetTask, |session| {
+/// Calls the task; a failure is audited and changes nothing else, because the rule has been applied.
+async fn set_task(cx: &mut Turning<'_>, rule_id: i64, task: &TaskName) {
+    let outcome = extension::call(cx, task, TaskUse::Rule, Some(rule_id), None).await;
+    cx.audit(Stage::SetTask, |session| {
         let mut payload = json!({
             "ruleId": rule_id,
             "beanName": task.bean,
@@ -62,18 +62,18 @@ async fn set_task(t: &mut Turning<'_>, rule_id: i64, task: &TaskName) {
     });
 }
 
-fn set_dialogue_act(t: &mut Turning<'_>, rule_id: i64, value: &SetDialogueAct) {
-    t.session.set_param("dialogue_act", value.act.name());
+fn set_dialogue_act(cx: &mut Turning<'_>, rule_id: i64, value: &SetDialogueAct) {
+    cx.session.set_param("dialogue_act", value.act.name());
     if let Some(confidence) = value.confidence {
-        t.session.set_param("dialogue_act_confidence", confidence);
+        cx.session.set_param("dialogue_act_confidence", confidence);
     }
     if let Some(source) = &value.source {
-        t.session.set_param("dialogue_act_source", source.clone());
+        cx.session.set_param("dialogue_act_source", source.clone());
     }
     if let Some(query) = &value.standalone_query {
-        t.session.set_standalone_query(query.clone());
+        cx.session.set_standalone_query(query.clone());
     }
-    t.audit(Stage::SetDialogueAct, |session| {
+    cx.audit(Stage::SetDialogueAct, |session| {
         json!({
             "ruleId": rule_id,
             "dialogueAct": value.act.name(),
@@ -84,11 +84,11 @@ fn set_dialogue_act(t: &mut Turning<'_>, rule_id: i64, value: &SetDialogueAct) {
     });
 }
 
-fn set_input_param(t: &mut Turning<'_>, rule_id: i64, values: &[(String, Value)]) {
+fn set_input_param(cx: &mut Turning<'_>, rule_id: i64, values: &[(String, Value)]) {
     for (key, value) in values {
-        t.session.set_param_by_rule(key, value.clone());
+        cx.session.set_param_by_rule(key, value.clone());
     }
-    t.audit(Stage::SetInputParam, |session| {
+    cx.audit(Stage::SetInputParam, |session| {
         let applied: crate::turn::Map = values.iter().cloned().collect();
         json!({
             "ruleId": rule_id,
@@ -100,10 +100,10 @@ fn set_input_param(t: &mut Turning<'_>, rule_id: i64, values: &[(String, Value)]
     });
 }
 
-fn set_json(t: &mut Turning<'_>, rule_id: i64, key: &str, source: &str, path: &JsonPath) {
-    let Some(value) = path.first(&t.session.facts()) else { return };
-    t.session.set_param_by_rule(key, value.clone());
-    t.audit(Stage::SetJson, |session| {
+fn set_json(cx: &mut Turning<'_>, rule_id: i64, key: &str, source: &str, path: &JsonPath) {
+    let Some(value) = path.first(&cx.session.facts()) else { return };
+    cx.session.set_param_by_rule(key, value.clone());
+    cx.audit(Stage::SetJson, |session| {
         json!({
             "ruleId": rule_id,
             "key": key,
@@ -116,11 +116,11 @@ fn set_json(t: &mut Turning<'_>, rule_id: i64, key: &str, source: &str, path: &J
     });
 }
 
-/// Copies a view of the session to a parameter.
-fn get(t: &mut Turning<'_>, stage: Stage, key: &str, name: &str, view: impl Fn(&Turning<'_>) -> Value) {
-    let value = view(t);
-    t.session.set_param_by_rule(key, value.clone());
-    t.audit(stage, |session| {
+/// Copies a view of the session into a parameter.
+fn get(cx: &mut Turning<'_>, stage: Stage, key: &str, name: &str, view: impl Fn(&Turning<'_>) -> Value) {
+    let value = view(cx);
+    cx.session.set_param_by_rule(key, value.clone());
+    cx.audit(stage, |session| {
         let mut payload = json!({"key": key});
         if let Some(payload) = payload.as_object_mut() {
             if stage != Stage::GetSession {

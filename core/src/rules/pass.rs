@@ -1,4 +1,4 @@
-//! A rule pass: up to five rounds over the rules of a phase. (`spec/pipeline.md` 2.22, `spec/data-and-api.md` 6.3)
+//! A rule pass: up to five rounds over the rules of a phase. (docs/spec/pipeline.md#2.22, docs/spec/data-and-api.md#6.3)
 
 use serde_json::{Value, json};
 
@@ -10,10 +10,10 @@ use crate::turn::{Considered, Fate, Map, TOO_MANY_STEPS, Why};
 use crate::turning::Turning;
 use crate::verbose::{Progress, publish};
 
-/// Rounds after which a pass ends although intent or state still change.
+/// Maximum rounds of a pass, even if intent or state still changes.
 const ROUNDS: u32 = 5;
 
-/// What every audit row of a pass says about it.
+/// Facts that every audit row of a pass contains.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pass {
     pub phase: Phase,
@@ -21,49 +21,49 @@ pub(super) struct Pass {
     origin: &'static str,
 }
 
-/// Runs the rules of a phase, where the profile has it.
-pub async fn pass(t: &mut Turning<'_>, phase: Phase, source: &'static str) {
-    if !t.config.settings.profile.has_phase(phase) {
+/// Runs the rules of a phase, if the profile has it.
+pub async fn pass(cx: &mut Turning<'_>, phase: Phase, source: &'static str) {
+    if !cx.config.settings.profile.has_phase(phase) {
         return;
     }
     let origin = if source.to_lowercase().contains("agentintentresolver") { "AGENT_INTENT_RESOLVER" } else { "RULES_STEP" };
     let pass = Pass { phase, source, origin };
-    announce(t, pass);
+    announce(cx, pass);
     let mut evaluated = false;
     let mut facts = Facts::default();
     for round in 1..=ROUNDS {
-        let (intent, state) = (t.session.intent.clone(), t.session.state.clone());
-        let config = t.config;
-        let mut why = t.door.why("rules");
+        let (intent, state) = (cx.session.intent.clone(), cx.session.state.clone());
+        let config = cx.config;
+        let mut explanation = cx.door.why("rules");
         for rule in config.rules.eligible(phase, &intent, &state) {
             evaluated = true;
-            let considered = evaluate(t, pass, rule, &state, &mut facts, why.is_some()).await;
-            if let Some(why) = &mut why {
-                why.rows.extend(considered);
+            let considered = evaluate(cx, pass, rule, &state, &mut facts, explanation.is_some()).await;
+            if let Some(explanation) = &mut explanation {
+                explanation.rows.extend(considered);
             }
         }
-        if let Some(why) = why {
-            explain(t, pass, why, json!({"phase": phase.name(), "round": round, "intent": intent, "state": state, "source": source}));
+        if let Some(explanation) = explanation {
+            explain(cx, pass, explanation, json!({"phase": phase.name(), "round": round, "intent": intent, "state": state, "source": source}));
         }
-        if t.session.intent == intent && t.session.state == state {
+        if cx.session.intent == intent && cx.session.state == state {
             break;
         }
     }
     if !evaluated {
-        t.audit(Stage::RuleNoMatch(source), |session| {
+        cx.audit(Stage::RuleNoMatch(source), |session| {
             let mut payload = Map::new();
             payload.insert("intent".to_owned(), json!(session.intent));
             payload.insert("state".to_owned(), json!(session.state));
             payload.extend(pass.metadata());
             Value::Object(payload)
         });
-        publish(t, Progress::new("RulesStep", "RULE_NO_MATCH"), || pass.metadata());
+        publish(cx, Progress::new("RulesStep", "RULE_NO_MATCH"), || pass.metadata());
     }
 }
 
-fn announce(t: &mut Turning<'_>, pass: Pass) {
+fn announce(cx: &mut Turning<'_>, pass: Pass) {
     let post_intent = pass.is(Phase::PostAgentIntent);
-    t.session.rule_run = Some(RuleRun { post_intent, source: pass.source, origin: pass.origin });
+    cx.session.rule_run = Some(RuleRun { post_intent, source: pass.source, origin: pass.origin });
     for (key, value) in [
         ("post_intent_rule", json!(post_intent)),
         ("rule_execution_source", json!(pass.source)),
@@ -73,25 +73,26 @@ fn announce(t: &mut Turning<'_>, pass: Pass) {
         ("rule_agent_post_mcp", json!(pass.is(Phase::PostAgentMcp))),
         ("rule_tool_post_execution", json!(pass.is(Phase::PostToolExecution))),
     ] {
-        t.session.set_param(key, value);
+        cx.session.set_param(key, value);
     }
 }
 
-/// `facts` are what paths are asked of: built when a rule first needs them, and again after a rule has done something.
+/// Evaluates one rule and runs its action. `facts` is the document for paths: built when a rule first needs it, and discarded after an
+/// action.
 ///
-/// Returns what became of the rule when `watched`.
+/// Returns the rule's explanation when `is_observed`.
 async fn evaluate(
-    t: &mut Turning<'_>,
+    cx: &mut Turning<'_>,
     pass: Pass,
     rule: &Rule,
     state_of_round: &str,
     facts: &mut Facts,
-    watched: bool,
+    is_observed: bool,
 ) -> Option<Considered> {
-    let applies = applies(t, rule, facts);
-    let considered = watched.then(|| considered(&t.session, rule, applies, facts));
+    let applies = applies(cx, rule, facts);
+    let considered = is_observed.then(|| considered(&cx.session, rule, applies, facts));
     if !applies {
-        t.audit(Stage::RuleNoMatch(pass.source), |session| {
+        cx.audit(Stage::RuleNoMatch(pass.source), |session| {
             json!({
                 "ruleId": rule.id, "type": rule.rule_type, "ruleStateCode": rule.state_code, "pattern": rule.pattern,
                 "action": rule.action_name, "intent": session.intent, "state": session.state, "evaluatedState": state_of_round,
@@ -102,7 +103,7 @@ async fn evaluate(
         });
         return considered;
     }
-    t.audit(Stage::RuleMatch(pass.source), |session| {
+    cx.audit(Stage::RuleMatch(pass.source), |session| {
         json!({
             "ruleId": rule.id, "action": rule.action_name, "ruleType": rule.rule_type, "ruleStateCode": rule.state_code,
             "intent": session.intent, "state": session.state, "ruleExecutionSource": pass.source, "ruleExecutionOrigin": pass.origin,
@@ -111,11 +112,11 @@ async fn evaluate(
             "context": session.context, "schemaJson": session.schema_json(),
         })
     });
-    publish(t, Progress::new("RulesStep", "RULE_MATCH").of_rule(rule.id), || pass.metadata());
-    publish(t, Progress::new("RuleActionResolverFactory", "RULE_ACTION_RESOLVER_SELECTED").of_rule(rule.id), || pass.metadata());
-    act::run(t, rule).await;
+    publish(cx, Progress::new("RulesStep", "RULE_MATCH").of_rule(rule.id), || pass.metadata());
+    publish(cx, Progress::new("RuleActionResolverFactory", "RULE_ACTION_RESOLVER_SELECTED").of_rule(rule.id), || pass.metadata());
+    act::run(cx, rule).await;
     *facts = Facts::default();
-    t.audit(Stage::RuleApplied(pass.source), |session| {
+    cx.audit(Stage::RuleApplied(pass.source), |session| {
         let parsed = rule.action_value.as_deref().and_then(|it| serde_json::from_str::<Value>(it).ok());
         json!({
             "ruleId": rule.id, "intent": session.intent, "type": rule.rule_type, "ruleStateCode": rule.state_code,
@@ -125,26 +126,26 @@ async fn evaluate(
             "ruleToolPostExecution": pass.is(Phase::PostToolExecution), "actionValue": parsed,
         })
     });
-    publish(t, Progress::new("RulesStep", "RULE_APPLIED").of_rule(rule.id), || pass.metadata());
+    publish(cx, Progress::new("RulesStep", "RULE_APPLIED").of_rule(rule.id), || pass.metadata());
     considered
 }
 
-/// Whether the rule's condition is met; a pattern that takes too many steps is not.
-fn applies(t: &Turning<'_>, rule: &Rule, facts: &mut Facts) -> bool {
-    let text = t.session.user_text.as_deref();
+/// Whether the rule's condition is met; a pattern that exceeds its step limit does not match.
+fn applies(cx: &Turning<'_>, rule: &Rule, facts: &mut Facts) -> bool {
+    let text = cx.session.user_text.as_deref();
     match &rule.condition {
         Condition::Always => text.is_some(),
         Condition::Exact(pattern) => text.is_some_and(|it| it.trim().to_lowercase() == *pattern),
         Condition::Regex(regex) => text.is_some_and(|it| regex.find(it) == Ok(true)),
-        Condition::JsonPath(path) => facts.hold(&t.session, path),
-        Condition::ContextJsonPath(path) => facts.in_context(&t.session, path),
+        Condition::JsonPath(path) => facts.hold(&cx.session, path),
+        Condition::ContextJsonPath(path) => facts.in_context(&cx.session, path),
     }
 }
 
-/// What became of a rule, with what its condition read.
+/// Explains the verdict on a rule, with the values that its condition read.
 fn considered(session: &Session, rule: &Rule, applies: bool, facts: &Facts) -> Considered {
     let text = session.user_text.as_deref();
-    let (reason, read) = match &rule.condition {
+    let (reason, values) = match &rule.condition {
         Condition::Always => ("there is no message", Map::new()),
         Condition::Exact(_) => ("the message is another one", message(text)),
         Condition::Regex(regex) if text.is_some_and(|it| regex.find(it).is_err()) => {
@@ -155,27 +156,27 @@ fn considered(session: &Session, rule: &Rule, applies: bool, facts: &Facts) -> C
         Condition::ContextJsonPath(path) => ("the path finds nothing in the context", facts.read(path, true)),
     };
     let considered = if applies {
-        let done = format!("{} {}", rule.action_name, rule.action_value.as_deref().unwrap_or_default());
-        rule.considered(Fate::Matched).because(done.trim_end())
+        let action = format!("{} {}", rule.action_name, rule.action_value.as_deref().unwrap_or_default());
+        rule.considered(Fate::Matched).because(action.trim_end())
     } else {
         rule.considered(Fate::NotMatched).because(reason)
     };
-    Considered { facts: read, ..considered }
+    Considered { facts: values, ..considered }
 }
 
 fn message(text: Option<&str>) -> Map {
     Map::from_iter([("userText".to_owned(), json!(text))])
 }
 
-/// A phase without rules explains nothing.
-fn explain(t: &Turning<'_>, pass: Pass, mut why: Why, about: Value) {
+/// Records the explanation of a phase; skipped for a phase without rules.
+fn explain(cx: &Turning<'_>, pass: Pass, mut explanation: Why, about: Value) {
     let of = |key: &str| about.get(key).and_then(Value::as_str).unwrap_or_default();
-    let outside = t.config.rules.outside(pass.phase, of("intent"), of("state"));
-    why.rows.extend(outside);
-    if !why.rows.is_empty() {
-        let matched = why.rows.iter().filter(|it| it.verdict == Fate::Matched).count();
-        let verdict = format!("{matched} of {} rules apply", why.rows.len());
-        why.about(about).decided(&t.door, verdict);
+    let outside = cx.config.rules.outside(pass.phase, of("intent"), of("state"));
+    explanation.rows.extend(outside);
+    if !explanation.rows.is_empty() {
+        let matched = explanation.rows.iter().filter(|it| it.verdict == Fate::Matched).count();
+        let verdict = format!("{matched} of {} rules apply", explanation.rows.len());
+        explanation.about(about).decided(&cx.door, verdict);
     }
 }
 
@@ -184,7 +185,7 @@ impl Pass {
         self.phase == phase
     }
 
-    /// What every event of a pass says about it.
+    /// Facts that every event of a pass contains.
     fn metadata(self) -> Map {
         let members = [
             ("ruleExecutionSource", json!(self.source)),

@@ -1,28 +1,28 @@
-//! A value in the user's words as the kind that a schema declares.
+//! Converts the user's words to the type that a schema declares.
 
 use serde_json::{Number, Value};
 
 use crate::config::{Kind, Shape};
 use crate::text::plain_text;
 
-/// Words that multiply a number; a number before one of them is not the value.
+/// Multiplier words; a number before one of them is not the value.
 const MULTIPLIERS: [&str; 8] = ["k", "m", "mn", "bn", "hundred", "thousand", "million", "billion"];
 
-/// The value that a text means; nothing when it cannot be told.
+/// Converts a text to a value; `None` when it is unclear.
 pub(super) fn coerce(shape: &Shape, text: &str) -> Option<Value> {
     let text = text.trim_start_matches([' ', '=', ':', ',']).trim_end_matches(['.', '?', '!', ' ']).trim();
     let value = if shape.options.is_empty() { of_kind(shape, text) } else { option(shape, text) };
-    // ConvEngine: a value can be taken back by its name in JSON. (Q-14, talk `correction_of_a_value`)
+    // Writing `null` clears a value. (docs/decisions/README.md#Q-14, talk `correction_of_a_value`)
     value.or_else(|| text.eq_ignore_ascii_case("null").then_some(Value::Null))
 }
 
 fn option(shape: &Shape, text: &str) -> Option<Value> {
-    let said = of_kind(shape, text);
-    let same = |it: &&Value| {
-        let number = it.as_f64().is_some() && it.as_f64() == said.as_ref().and_then(Value::as_f64);
+    let value = of_kind(shape, text);
+    let is_same = |it: &&Value| {
+        let number = it.as_f64().is_some() && it.as_f64() == value.as_ref().and_then(Value::as_f64);
         number || plain_text(it).to_lowercase() == text.to_lowercase()
     };
-    shape.options.iter().find(same).cloned()
+    shape.options.iter().find(is_same).cloned()
 }
 
 fn of_kind(shape: &Shape, text: &str) -> Option<Value> {
@@ -39,7 +39,7 @@ fn of_kind(shape: &Shape, text: &str) -> Option<Value> {
     }
 }
 
-/// The one number in a text, without the marks between its thousands.
+/// The only number in a text, without thousands separators.
 fn number(text: &str) -> Option<String> {
     let start = text.find(|c: char| c.is_ascii_digit())?;
     let (before, rest) = text.split_at(start);
@@ -58,18 +58,18 @@ fn number(text: &str) -> Option<String> {
         rest = take(fraction, &mut digits);
     }
     let unit = rest.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_lowercase();
-    let only = !rest.contains(|c: char| c.is_ascii_digit()) && !MULTIPLIERS.contains(&unit.as_str());
-    only.then_some(digits)
+    let is_only_number = !rest.contains(|c: char| c.is_ascii_digit()) && !MULTIPLIERS.contains(&unit.as_str());
+    is_only_number.then_some(digits)
 }
 
-/// How many digits a text begins with.
+/// The number of leading digits.
 fn run(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
 fn take<'t>(text: &'t str, digits: &mut String) -> &'t str {
-    let (taken, rest) = text.split_at(run(text));
-    digits.push_str(taken);
+    let (leading, rest) = text.split_at(run(text));
+    digits.push_str(leading);
     rest
 }
 

@@ -1,8 +1,7 @@
-//! How far the collection of a schema's values has come. (`spec/pipeline.md` 2.17, computation)
+//! Completeness of a schema's values. (docs/spec/pipeline.md#2.17, computation)
 //!
-//! One notion decides everything: a required value that is not there as declared is missing, and a schema is complete when
-//! nothing is missing. Whatever holds the intent is therefore asked for. ConvEngine: a value of the wrong type, a gap within an
-//! object and an empty list made a schema incomplete or missing, but not both, and nobody was asked. (talk `schema_wrong_type`)
+//! One definition for all decisions: a required value that is absent or not as declared is missing, and a schema is complete when
+//! nothing is missing. Everything that keeps the intent locked is therefore asked for. (talk `schema_wrong_type`)
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use crate::json::has_content;
 use crate::session::SchemaFacts;
 use crate::turn::Map;
 
-/// What a context has of a schema's values.
+/// Computes which of a schema's values a context has.
 pub fn facts(schema: &OutputSchema, context: &Map) -> SchemaFacts {
     let missing = missing(schema, context);
     let options = |it: &String| {
@@ -33,7 +32,7 @@ pub fn facts(schema: &OutputSchema, context: &Map) -> SchemaFacts {
     }
 }
 
-/// Whether nothing is missing.
+/// Whether no required value is missing.
 pub fn complete(schema: &OutputSchema, context: &Map) -> bool {
     schema.fields.iter().all(|it| is_there(it, context))
 }
@@ -48,14 +47,14 @@ fn is_there(field: &Field, members: &Map) -> bool {
     field.required.is_none() || members.get(&field.name).is_some_and(|it| is_as_declared(&field.shape, it))
 }
 
-/// Formats, patterns, bounds and the items of lists are not looked at.
+/// Whether a value is as declared. Formats, patterns, bounds and list items are not checked.
 fn is_as_declared(shape: &Shape, value: &Value) -> bool {
-    let chosen = shape.options.is_empty() || shape.options.iter().any(|it| same(it, value));
-    let gap = |members: &Map| shape.fields.iter().any(|it| !is_there(it, members));
+    let is_option = shape.options.is_empty() || shape.options.iter().any(|it| same(it, value));
+    let has_gap = |members: &Map| shape.fields.iter().any(|it| !is_there(it, members));
     has_content(value)
-        && chosen
+        && is_option
         && (shape.kinds.is_empty() || shape.kinds.iter().any(|it| is(*it, value)))
-        && !value.as_object().is_some_and(gap)
+        && !value.as_object().is_some_and(has_gap)
         && value.as_array().is_none_or(|it| it.len() >= shape.min_items)
 }
 
@@ -71,7 +70,7 @@ fn is(kind: Kind, value: &Value) -> bool {
     }
 }
 
-/// Whether two values are the same; 1 and 1.0 are.
+/// Whether two values are equal; 1 equals 1.0.
 fn same(a: &Value, b: &Value) -> bool {
     a == b || (a.is_number() && b.is_number() && a.as_f64() == b.as_f64())
 }
@@ -93,7 +92,7 @@ mod tests {
         config
     }
 
-    /// Property schemas, each with a value that satisfies it.
+    /// Property schemas, each with a valid value.
     fn shapes() -> Vec<(Value, Value)> {
         vec![
             (json!({}), json!("x")),

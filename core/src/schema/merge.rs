@@ -1,4 +1,4 @@
-//! What a model found becomes part of the context. (`spec/pipeline.md` 2.17 steps 7 and 8)
+//! Merges extracted values into the context. (docs/spec/pipeline.md#2.17 steps 7 and 8)
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::config::OutputSchema;
 use crate::json::has_content;
 use crate::turn::Map;
 
-/// Takes the schema's own values from a reply; returns whether there were any.
+/// Merges the schema's own values from a reply (docs/decisions/README.md#Q-22); returns whether there were any.
 pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
     let mut fresh = false;
     for field in &schema.fields {
@@ -17,22 +17,22 @@ pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
     fresh
 }
 
-/// Takes values that the parameters have and the context lacks.
+/// Copies values from the parameters that the context lacks.
 pub fn seed(schema: &OutputSchema, context: &mut Map, params: &Map) {
     for field in &schema.fields {
-        let lacks = !context.get(&field.name).is_some_and(has_content);
-        if let Some(value) = params.get(&field.name).filter(|it| lacks && has_content(it)) {
+        let is_missing = !context.get(&field.name).is_some_and(has_content);
+        if let Some(value) = params.get(&field.name).filter(|it| is_missing && has_content(it)) {
             context.insert(field.name.clone(), value.clone());
         }
     }
 }
 
-/// ConvEngine: nulls, blank texts and empty lists are dropped, an empty object is stored. (recording `s28_schema_types`)
+/// Whether a value is merged: nulls, blank strings and empty lists are not, an empty object is. (recording `s28_schema_types`)
 fn says_something(value: &Value) -> bool {
     has_content(value) || value.is_object()
 }
 
-/// Objects are merged member by member, anything else replaces what was there; null says nothing.
+/// Merges objects member by member and replaces any other value; null is ignored.
 fn into(members: &mut Map, name: &str, value: &Value) {
     match value {
         Value::Null => {}

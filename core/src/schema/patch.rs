@@ -1,23 +1,23 @@
-//! A correction of one value in the user's own words, without a model. (`spec/pipeline.md` 2.9, single-field patch)
+//! Parses a correction of one value from the user's words, without a model. (docs/spec/pipeline.md#2.9, single-field patch)
 //!
-//! Whatever is not clear is no correction, because a model reads it then: two fields that fit, two commands, a value that names
-//! another field.
+//! Anything ambiguous is not a correction and is left to the model: two matching fields, two commands, a value that names another
+//! field.
 
 use serde_json::Value;
 
 use super::coerce::coerce;
 use crate::config::{Field, OutputSchema};
 
-/// Words that begin a command.
+/// Verbs that begin a command.
 const COMMANDS: [&str; 4] = ["change", "set", "update", "make"];
 
-/// A description of more words is a sentence and not a name.
+/// Maximum words of a field name; a longer description is a sentence.
 const LABEL_WORDS: usize = 4;
 
-/// Shorter words, such as "it" and "in", do not tell one field from another.
+/// Minimum characters of a significant word; shorter ones, such as "it", do not identify a field.
 const TELLING: usize = 3;
 
-/// What may stand between the name of a field and its value.
+/// Words allowed between a field name and its value.
 const LINKS: [&str; 6] = ["should be", "must be", "is", "are", "to", "as"];
 
 /// A name of a field, in lower case.
@@ -27,14 +27,14 @@ struct Alias<'s> {
     joined: String,
 }
 
-/// A name found in a text, with the bytes where it stands.
+/// A field name found in a text, with its byte range.
 struct Mention<'s> {
     field: &'s Field,
     start: usize,
     end: usize,
 }
 
-/// The field that a message corrects, and its new value; nothing when the message does not say that plainly.
+/// Returns the corrected field and its new value; `None` when the message is ambiguous.
 pub fn patch<'s>(schema: &'s OutputSchema, text: &str) -> Option<(&'s str, Value)> {
     let aliases: Vec<Alias<'s>> = schema.fields.iter().flat_map(names).collect();
     let text = text.trim();
@@ -57,7 +57,7 @@ fn names(field: &Field) -> impl Iterator<Item = Alias<'_>> {
     })
 }
 
-/// `toAccount` as `to Account`.
+/// Splits camel case: `toAccount` becomes `to Account`.
 fn apart(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     let mut small = false;
@@ -71,7 +71,7 @@ fn apart(name: &str) -> String {
     out
 }
 
-/// The words of a text in lower case, with the bytes where each begins and ends.
+/// The words of a text in lower case, with their byte ranges.
 fn words(text: &str) -> Vec<(String, usize, usize)> {
     let mut found: Vec<(String, usize, usize)> = Vec::new();
     for (at, c) in text.char_indices().filter(|it| it.1.is_alphanumeric()) {
@@ -86,7 +86,7 @@ fn words(text: &str) -> Vec<(String, usize, usize)> {
     found
 }
 
-/// A sentence ends where white space or nothing follows its mark.
+/// Splits sentences; one ends where white space or nothing follows its mark.
 fn sentences(text: &str) -> Vec<&str> {
     let ends = |after: &str| after.chars().next().is_none_or(char::is_whitespace);
     let mut found = Vec::new();
@@ -102,7 +102,7 @@ fn sentences(text: &str) -> Vec<&str> {
     found.into_iter().map(str::trim).filter(|it| !it.is_empty()).collect()
 }
 
-/// Reads `change [the] FIELD [from OLD] to VALUE`.
+/// Parses `change [the] FIELD [from OLD] to VALUE`.
 fn command(text: &str) -> Option<(&str, &str)> {
     let (verb, rest) = text.trim().split_once(char::is_whitespace)?;
     if !COMMANDS.iter().any(|it| it.eq_ignore_ascii_case(verb)) {
@@ -121,7 +121,7 @@ fn stands_alone(text: &str, word: &(String, usize, usize)) -> bool {
     space(text.get(..word.1).and_then(|it| it.chars().next_back())) && space(text.get(word.2..).and_then(|it| it.chars().next()))
 }
 
-/// The text after a word that it begins with.
+/// The text after a leading word.
 fn without<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let (begin, rest) = text.split_at_checked(word.len())?;
     (begin.eq_ignore_ascii_case(word) && rest.starts_with(char::is_whitespace)).then(|| rest.trim_start())
@@ -135,7 +135,7 @@ fn commanded<'s>(aliases: &[Alias<'s>], (name, value): (&str, &str)) -> Option<(
     Some((field, coerce(&field.shape, value)?))
 }
 
-/// The field that a name fits best; nothing when two fit equally well.
+/// The best matching field; `None` for a tie.
 fn target<'s>(aliases: &[Alias<'s>], name: &str) -> Option<&'s Field> {
     let name: Vec<String> = words(&apart(name)).into_iter().map(|it| it.0).collect();
     let mut best: Option<(usize, &'s Field)> = None;
@@ -155,23 +155,23 @@ fn target<'s>(aliases: &[Alias<'s>], name: &str) -> Option<&'s Field> {
     best.filter(|it| it.0 > 0 && !tied).map(|it| it.1)
 }
 
-/// The same name, else the words that both have where all telling words of one are among those of the other.
+/// How well a name matches: exactly, else by shared words if all significant words of one occur in the other.
 fn fit(alias: &Alias<'_>, name: &[String]) -> usize {
     if alias.joined == name.concat() {
         return usize::MAX;
     }
-    let telling = |words: &[String]| words.iter().filter(|it| it.chars().count() >= TELLING).cloned().collect::<Vec<String>>();
-    let (own, said) = (telling(&alias.words), telling(name));
-    let both = own.iter().filter(|it| said.contains(it)).count();
-    if both == own.len() || both == said.len() { both } else { 0 }
+    let significant = |words: &[String]| words.iter().filter(|it| it.chars().count() >= TELLING).cloned().collect::<Vec<String>>();
+    let (own_words, text_words) = (significant(&alias.words), significant(name));
+    let shared = own_words.iter().filter(|it| text_words.contains(it)).count();
+    if shared == own_words.len() || shared == text_words.len() { shared } else { 0 }
 }
 
-/// Reads `FIELD [is] VALUE` anywhere in a text.
+/// Parses `FIELD [is] VALUE` anywhere in a text.
 fn mentioned<'s>(aliases: &[Alias<'s>], text: &str) -> Option<(&'s Field, Value)> {
     let mentions = mentions(aliases, text);
     let best = mentions.iter().max_by_key(|it| it.end - it.start)?;
-    let belongs = |it: &Mention<'_>| it.field.name == best.field.name || (it.start >= best.start && it.end <= best.end);
-    if !mentions.iter().all(belongs) {
+    let is_covered = |it: &Mention<'_>| it.field.name == best.field.name || (it.start >= best.start && it.end <= best.end);
+    if !mentions.iter().all(is_covered) {
         return None;
     }
     let value = text.get(best.end..)?.trim_start();
@@ -179,7 +179,7 @@ fn mentioned<'s>(aliases: &[Alias<'s>], text: &str) -> Option<(&'s Field, Value)
     Some((best.field, coerce(&best.field.shape, value)?))
 }
 
-/// Where the names of fields stand in a text as whole words, written together or apart.
+/// Finds field names in a text as whole words, written together or apart.
 fn mentions<'s>(aliases: &[Alias<'s>], text: &str) -> Vec<Mention<'s>> {
     let words = words(text);
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Templates of a call, filled so that no value can become more than a value.
+//! Fills the templates of a service call; values are encoded and cannot change the structure of the request.
 
 use std::cell::OnceCell;
 
@@ -10,28 +10,28 @@ use crate::session::Session;
 use crate::text::template::Template;
 use crate::turn::Map;
 
-/// What templates can name: values of their own, and the session.
+/// The scope of templates: their own values and the session.
 pub struct Filled<'f> {
     /// The session.
     pub session: &'f Session,
-    /// Values that win over those of the session.
+    /// Values that override those of the session.
     pub values: &'f Map,
 }
 
 impl Filled<'_> {
-    /// A filled text.
+    /// Renders a text.
     pub fn text(&self, template: &Template) -> String {
         self.session.render(template, || self.values.clone()).text
     }
 
-    /// Filled arguments: texts are templates, other values are taken from what a template can name.
+    /// Renders arguments: texts are templates, other values are read from the scope.
     pub fn args(&self, args: &Args) -> Map {
         let document = OnceCell::new();
         let take = |it: &JsonPath| it.value(document.get_or_init(|| self.named()));
         args.render(&|it| self.text(it), &take)
     }
 
-    /// Everything that can be named, as one document.
+    /// The whole scope as one document.
     pub fn named(&self) -> Value {
         let mut document = self.session.context.clone();
         document.extend(self.session.safe_params());
@@ -42,7 +42,7 @@ impl Filled<'_> {
     }
 }
 
-/// A path of filled parts. A value that is blank or that names another folder is refused, not sent.
+/// Renders a URL path. A part that is blank or a dot segment is an error.
 pub(super) fn path(parts: &[Template], filled: &Filled<'_>) -> Result<String, String> {
     let mut path = String::new();
     for part in parts {
@@ -61,7 +61,7 @@ pub(super) fn path(parts: &[Template], filled: &Filled<'_>) -> Result<String, St
     Ok(path)
 }
 
-/// A query of names and values, with its question mark; nothing when there are none.
+/// Encodes a query string with its question mark; empty without pairs.
 pub(super) fn query(pairs: &[(String, String)]) -> String {
     let mut query = String::new();
     for (name, value) in pairs {
@@ -73,7 +73,7 @@ pub(super) fn query(pairs: &[(String, String)]) -> String {
     query
 }
 
-/// As forms write it: a space is a plus.
+/// Encodes as HTML forms do: a space becomes a plus.
 fn form(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(' ') {

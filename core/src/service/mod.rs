@@ -1,4 +1,4 @@
-//! Calls of services, for tools and tasks: the call is rendered, tried as often as its policy says, and mapped. (D7 of the design)
+//! Service calls for tools and tasks: rendering, retries and response mapping. (docs/decisions/README.md#D7)
 
 mod fill;
 
@@ -11,27 +11,27 @@ use crate::json::path::JsonPath;
 use crate::turn::{Breaker, Class, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Millis, Retries, SleepRequest};
 use crate::turning::Turning;
 
-/// The longest wait between two attempts, in milliseconds; a service that asks for a longer one is not tried again.
+/// Maximum wait between two attempts, in milliseconds; a service that asks for a longer one is not retried.
 const LONGEST_WAIT_MS: u64 = 10_000;
 
-/// Characters of a refusal that are passed on, so that a planner can do better.
+/// Characters of an error body that are passed on to the planner.
 const EXCERPT: usize = 300;
 
-/// What a service answered in the end.
+/// The final answer of a service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answered {
-    /// The envelope that tools give: `{status, attempt, latencyMs, mapped}`.
+    /// The envelope for tools: `{status, attempt, latencyMs, mapped}`.
     pub envelope: Value,
-    /// The mapped answer alone.
+    /// The mapped answer only.
     pub mapped: Value,
 }
 
-/// Calls a service.
+/// Calls a service, with retries.
 ///
 /// # Errors
-/// Why the call cannot be made, what the host said of the last attempt, or the status with which the service refused.
-pub async fn call(t: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, arguments: &Map) -> Result<Answered, EffectError> {
-    let mut request = request(t, caller, call, values, arguments)?;
+/// The request cannot be rendered, the host's error of the last attempt, or the error status of the service.
+pub async fn call(cx: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, arguments: &Map) -> Result<Answered, EffectError> {
+    let mut request = request(cx, caller, call, values, arguments)?;
     let policy = &call.policy;
     let mut backoff = u64::from(policy.initial_backoff_ms);
     let mut attempt = 1;
@@ -40,12 +40,12 @@ pub async fn call(t: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: 
         if let Some(breaker) = request.breaker.as_mut().filter(|_| is_last) {
             breaker.retries = Retries::default();
         }
-        let asked_at = t.door.now();
-        let key = t.door.next_key();
-        let outcome = t.door.perform(request.clone()).await;
+        let requested_at = cx.door.now();
+        let key = cx.door.next_key();
+        let outcome = cx.door.perform(request.clone()).await;
         let (failure, status) = match outcome {
             Ok(reply) if (200..300).contains(&reply.status) => {
-                return answered(call, &reply, attempt, t.door.now().saturating_sub(asked_at));
+                return answered(call, &reply, attempt, cx.door.now().saturating_sub(requested_at));
             }
             Ok(reply) => (refused(&reply, attempt), Some(reply.status)),
             Err(error) => (error, None),
@@ -54,8 +54,8 @@ pub async fn call(t: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: 
         if is_last || !may_retry(call, status, &failure) || wait > LONGEST_WAIT_MS {
             return Err(failure);
         }
-        // A wait that fails is a wait that is over.
-        let _ = t.door.perform(SleepRequest::of(u32::try_from(wait).unwrap_or(u32::MAX))).await;
+        // A failed sleep counts as elapsed.
+        let _ = cx.door.perform(SleepRequest::of(u32::try_from(wait).unwrap_or(u32::MAX))).await;
         backoff = longer(backoff, policy.backoff_multiplier).min(policy.max_backoff_ms.into());
         request.key.get_or_insert(key);
         attempt += 1;
@@ -67,8 +67,8 @@ fn longer(backoff: u64, multiplier: f64) -> u64 {
     ((backoff as f64 * multiplier).round() as u64).max(1)
 }
 
-fn request(t: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, arguments: &Map) -> Result<HttpRequest, EffectError> {
-    let filled = Filled { session: &t.session, values };
+fn request(cx: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, arguments: &Map) -> Result<HttpRequest, EffectError> {
+    let filled = Filled { session: &cx.session, values };
     let invalid = |reason: String| EffectError::new(EffectErrorKind::Invalid, reason);
     let mut headers = pairs(&filled.args(&call.headers));
     let body = match &call.body {
@@ -112,17 +112,17 @@ fn request(t: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, a
     })
 }
 
-/// Names and texts; what is null has none.
+/// Names and texts; nulls are skipped.
 fn pairs(values: &Map) -> Vec<(String, String)> {
     let pair = |(name, value): (&String, &Value)| (name.clone(), crate::text::plain_text(value));
     values.iter().filter(|(name, value)| !name.trim().is_empty() && !value.is_null()).map(pair).collect()
 }
 
-/// Whether another attempt may do better without doing something twice.
+/// Whether another attempt may succeed without executing anything twice.
 fn may_retry(call: &HttpCall, status: Option<u16>, failure: &EffectError) -> bool {
     let policy = &call.policy;
     match status {
-        // A service that answers so has done nothing; others may have, and only a call that may be repeated is.
+        // 429 and 503 mean that nothing was executed; after other statuses only an idempotent call is retried.
         Some(status @ (429 | 503)) => policy.retry_status_codes.contains(&status),
         Some(status) => call.idempotent && policy.retry_status_codes.contains(&status),
         None => {
@@ -141,8 +141,8 @@ fn refused(reply: &HttpReply, attempt: u32) -> EffectError {
         _ => EffectErrorKind::Refused,
     };
     let excerpt: String = reply.body.trim().chars().take(EXCERPT).collect();
-    let said = if (400..500).contains(&reply.status) && !excerpt.is_empty() { format!(": {excerpt}") } else { String::new() };
-    let message = format!("the service answered with status {} in attempt {attempt}{said}", reply.status);
+    let suffix = if (400..500).contains(&reply.status) && !excerpt.is_empty() { format!(": {excerpt}") } else { String::new() };
+    let message = format!("the service answered with status {} in attempt {attempt}{suffix}", reply.status);
     EffectError { status: Some(reply.status), retry_after_ms: reply.retry_after_ms, ..EffectError::new(kind, message) }
 }
 
@@ -152,7 +152,7 @@ fn answered(call: &HttpCall, reply: &HttpReply, attempt: u32, latency_ms: Millis
     Ok(Answered { envelope, mapped })
 }
 
-/// What a body becomes. (`spec/mcp-and-semantic.md` 3.3)
+/// Maps a response body. (docs/spec/tools.md#3.3)
 fn map(mapping: &Mapping, body: &str) -> Result<Value, String> {
     let raw = || match body.trim() {
         "" => json!({}),

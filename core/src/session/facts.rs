@@ -1,4 +1,4 @@
-//! The document that rules ask, built as far as they ask for it.
+//! The document for rule conditions, built lazily.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::Session;
 use crate::json::path::JsonPath;
 use crate::turn::Map;
 
-/// The facts that were asked for so far; they have to be forgotten when the session changes.
+/// The facts requested so far; discard them when the session changes.
 #[derive(Debug)]
 pub struct Facts {
     document: Value,
@@ -20,7 +20,7 @@ impl Default for Facts {
 }
 
 impl Facts {
-    /// Whether a path holds for the session.
+    /// Whether a path matches the session.
     pub fn hold(&mut self, session: &Session, path: &JsonPath) -> bool {
         match path.members() {
             Some(members) => members.iter().for_each(|it| self.add(session, it)),
@@ -36,9 +36,9 @@ impl Facts {
         self.document.get("context").is_some_and(|context| path.present(context))
     }
 
-    /// What a path read of the facts, or of the context among them.
-    pub fn read(&self, path: &JsonPath, of_context: bool) -> Map {
-        let document = if of_context { self.document.get("context").unwrap_or(&Value::Null) } else { &self.document };
+    /// The values that a path read from the facts, or from the context.
+    pub fn read(&self, path: &JsonPath, in_context: bool) -> Map {
+        let document = if in_context { self.document.get("context").unwrap_or(&Value::Null) } else { &self.document };
         path.reads(document)
     }
 

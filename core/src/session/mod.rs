@@ -1,4 +1,4 @@
-//! The mutable conversation state of a turn.
+//! The mutable state of a conversation during a turn.
 
 mod facts;
 mod params;
@@ -21,33 +21,33 @@ pub use params::truthy;
 pub use schema_facts::SchemaFacts;
 pub use step_info::{StepInfo, StepLeft};
 
-/// What the user is told when nobody knows whether a call was carried out, and no row has words for it.
+/// The answer when the outcome of a call is unknown and no row covers it.
 pub const UNCONFIRMED: &str = "I could not confirm whether that was done. Please check before you ask for it again.";
 
-/// A question that the engine asked and that is still open.
+/// An open question to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clarification {
-    /// What was asked.
+    /// The question.
     pub question: String,
-    /// Why.
+    /// The reason for it.
     pub reason: Option<String>,
-    /// What may be chosen, where the question is a choice.
+    /// The options of a multiple-choice question.
     pub options: Vec<ClarificationOption>,
-    /// Whether it was asked a second time.
+    /// Whether it was repeated.
     pub asked_again: bool,
 }
 
-/// Something that the user may choose.
+/// An option that the user can choose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClarificationOption {
-    /// What is remembered of the choice.
+    /// The key of the option.
     pub key: String,
-    /// What it is called for people.
+    /// The display text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// Who runs rules at the moment, as rules and templates see it.
+/// The current rule pass, as rules and templates see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleRun {
     /// Whether it is the pass after the model chose the intent.
@@ -58,18 +58,18 @@ pub struct RuleRun {
     pub origin: &'static str,
 }
 
-/// Everything that steps read and write.
+/// The state that steps read and write.
 #[derive(Debug, Clone)]
 pub struct Session {
     /// The conversation.
     pub conversation_id: String,
-    /// The row as it was loaded, or as it is created.
+    /// The row as loaded, or as created.
     pub stored: ConversationRow,
     /// Whether this turn creates the conversation.
     pub created: bool,
-    /// The message, as it was typed.
+    /// The message, unchanged.
     pub user_text: Option<String>,
-    /// The message as it reads without its history.
+    /// The message rewritten to stand without its history.
     pub standalone_query: Option<String>,
     /// The intent; `UNKNOWN` while nothing is resolved.
     pub intent: String,
@@ -79,51 +79,51 @@ pub struct Session {
     pub context: Map,
     /// `inputParams`.
     pub params: Map,
-    /// Reserved keys that the client sent and that were dropped.
+    /// Reserved keys sent by the client, which were dropped.
     pub ignored_params: Vec<String>,
     /// Earlier exchanges, newest first.
     pub history: Vec<Exchange>,
     /// The open question.
     pub clarification: Option<Clarification>,
-    /// Why the intent may not change; absent when it may.
+    /// The reason why the intent is locked; absent when it is not.
     pub lock: Option<String>,
     /// The answer.
     pub payload: Option<Payload>,
     /// The answer as stored, JSON text.
     pub last_assistant: Option<String>,
-    /// The latest text of a model or response, with where it came from.
+    /// The latest model output or response text, with its source.
     pub last_output: Option<(&'static str, String)>,
-    /// Who runs rules.
+    /// The current rule pass.
     pub rule_run: Option<RuleRun>,
-    /// What each step did, in the order in which they were entered.
+    /// The steps in the order in which they were entered.
     pub step_infos: Vec<StepInfo>,
-    /// Whether the conversation was started over in this turn.
+    /// Whether the conversation was reset in this turn.
     pub was_reset: bool,
-    /// The number of this turn since the conversation began or was started over, from 1.
+    /// The number of this turn since the conversation began or was reset, from 1.
     pub turn_number: u32,
-    /// What was remembered of the conversation when the turn began.
+    /// The stored memory at the start of the turn.
     pub memory: Option<MemoryRow>,
-    /// The schema whose values are collected, with how far that has come.
+    /// The facts of the schema whose values are collected.
     pub schema: Option<SchemaFacts>,
-    /// Data of the containers of this turn, by parameter.
+    /// Data of this turn's containers, by parameter.
     pub containers: Option<Map>,
     /// Data of the last container.
     pub container_data: Option<Value>,
-    /// Whether the open question was asked in this turn, so that it is the answer.
+    /// Whether the open question was asked in this turn, which makes it the answer.
     pub asked: bool,
-    /// Whether the rest of the turn only says the question: no model, tool or task, and intent and state stay.
+    /// Whether the turn only asks a question: no model, tool or task runs, and intent and state stay.
     pub stalled: bool,
-    /// The state when the turn's last rule pass began; a change is compared with it.
+    /// The state when the turn's last rule pass began, for the transition check.
     pub state_at_rules: Option<String>,
-    /// Intent and state at which a call that changes the world was left without an answer: nobody knows whether it was carried out.
+    /// Intent and state at which a write call got no answer: its outcome is unknown.
     pub unconfirmed: Option<(String, String)>,
-    /// An earlier message that was approved in this turn: the turn works on it.
+    /// An earlier message that was approved in this turn; the turn works on it.
     pub approved_text: Option<String>,
-    /// What is to be remembered when the turn comes to its end.
+    /// The memory to store when the turn succeeds.
     pub remembered: Option<MemoryRow>,
     /// Rows to commit.
     pub kept: Vec<Write>,
-    /// How many of them are committed even when the turn fails; all, until the turn writes what it came to.
+    /// How many of them are committed even when the turn fails; all when absent.
     pub kept_on_failure: Option<usize>,
     sent: Map,
     set_by_rule: Vec<String>,
@@ -132,7 +132,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// The session at the start of a turn. (`spec/pipeline.md` 1.2)
+    /// Opens the session at the start of a turn. (docs/spec/pipeline.md#1.2)
     pub fn open(input: TurnInput, history_max_turns: usize) -> Session {
         let created = input.session.conversation.is_none();
         let stored = input.session.conversation.unwrap_or_else(|| new_row(&input.conversation, input.at));
@@ -181,36 +181,36 @@ impl Session {
         session
     }
 
-    /// The message without white space around it; empty when there is none.
+    /// The trimmed message; empty when there is none.
     pub fn text(&self) -> &str {
         self.user_text.as_deref().unwrap_or_default().trim()
     }
 
-    /// The message that the turn works on: one that was approved just now, else the message itself.
+    /// The message that the turn works on: one approved in this turn, else the user's message.
     pub fn working_text(&self) -> Option<&str> {
         self.approved_text.as_deref().or(self.user_text.as_deref())
     }
 
-    /// Asks the user something; it is what the user gets in this turn.
+    /// Asks the user a question, which is the turn's answer.
     pub fn ask(&mut self, question: impl Into<String>, reason: &str) {
         let reason = Some(reason.to_owned());
         self.clarification = Some(Clarification { question: question.into(), reason, options: Vec::new(), asked_again: false });
         self.asked = true;
     }
 
-    /// Notes that a call that changes the world failed, for the answer when nobody knows whether it was carried out.
+    /// Records a failed write call, for the answer when its outcome is unknown.
     pub fn failed_to_write(&mut self, error: &EffectError) {
         if error.kind == EffectErrorKind::Interrupted {
             self.unconfirmed = Some((self.intent.clone(), self.state.clone()));
         }
     }
 
-    /// The standalone query when there is one, else the message.
+    /// The standalone query if there is one, else the message.
     pub fn resolved_input(&self) -> Option<&str> {
         self.standalone_query.as_deref().filter(|it| !it.trim().is_empty()).or(self.working_text())
     }
 
-    /// The dialogue act that stands at the moment.
+    /// The current dialogue act.
     pub fn act(&self) -> Act {
         self.params.get("dialogue_act").and_then(Value::as_str).and_then(Act::parse).unwrap_or(Act::NewRequest)
     }
@@ -221,7 +221,7 @@ impl Session {
         resolved(&self.intent) && resolved(&self.state)
     }
 
-    /// Changes the intent; what belonged to the old one goes. (`decisions.md` 3, per-turn keys)
+    /// Changes the intent and removes what belonged to the old one. (docs/decisions/README.md#3, per-turn keys)
     pub fn set_intent(&mut self, intent: &str) {
         if !same_code(&self.intent, intent) {
             if let Some(id) = self.params.get_mut("schema_id") {
@@ -236,13 +236,13 @@ impl Session {
         intent.clone_into(&mut self.intent);
     }
 
-    /// Writes the open question and the lock into the context, where the next turn finds them.
+    /// Writes the open question and the lock into the context, for the next turn.
     pub fn write_context(&mut self) {
-        let open = self.clarification.as_ref();
+        let question = self.clarification.as_ref();
         let mut written = Map::new();
-        written.insert("question".to_owned(), json!(open.map(|it| &it.question)));
-        written.insert("reason".to_owned(), json!(open.and_then(|it| it.reason.as_ref())));
-        if let Some(choice) = open.filter(|it| !it.options.is_empty()) {
+        written.insert("question".to_owned(), json!(question.map(|it| &it.question)));
+        written.insert("reason".to_owned(), json!(question.and_then(|it| it.reason.as_ref())));
+        if let Some(choice) = question.filter(|it| !it.options.is_empty()) {
             written.insert("options".to_owned(), json!(choice.options));
             written.insert("asked_again".to_owned(), json!(choice.asked_again));
         }
@@ -250,16 +250,16 @@ impl Session {
         self.context.insert("intent_lock".to_owned(), json!({"locked": self.lock.is_some(), "reason": self.lock}));
     }
 
-    /// The row as it stands in the database, or as a reset of this turn leaves it.
+    /// The row as stored, or as reset in this turn.
     pub fn row_so_far(&self) -> ConversationRow {
-        let kept = self.kept.iter().rev().find_map(|it| match it {
+        let written = self.kept.iter().rev().find_map(|it| match it {
             Write::Conversation(row) => Some(row),
             Write::History(_) | Write::LlmCall(_) | Write::Memory(_) | Write::Flow { .. } | Write::Reset => None,
         });
-        kept.unwrap_or(&self.stored).clone()
+        written.unwrap_or(&self.stored).clone()
     }
 
-    /// The row of a turn that has come to its end.
+    /// The row of a completed turn.
     pub fn row_after(&self, now: Millis) -> ConversationRow {
         ConversationRow {
             conversation_id: self.stored.conversation_id.clone(),
@@ -275,7 +275,7 @@ impl Session {
         }
     }
 
-    /// What carries over to the next turn: what stands in the row, also when the turn failed or was blocked.
+    /// The session as stored after the turn, even when it failed or was blocked.
     pub fn after(&self) -> SessionAfter {
         let row = self.row_so_far();
         SessionAfter { intent: row.intent_code, state: row.state_code, context: row.context, params: row.params }
@@ -283,12 +283,12 @@ impl Session {
 
     fn read_context(&mut self) {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).filter(|it| !it.trim().is_empty()).map(str::to_owned);
-        let open = self.context.get("pending_clarification");
-        self.clarification = text(open.and_then(|it| it.get("question"))).map(|question| Clarification {
+        let stored = self.context.get("pending_clarification");
+        self.clarification = text(stored.and_then(|it| it.get("question"))).map(|question| Clarification {
             question,
-            reason: text(open.and_then(|it| it.get("reason"))),
-            options: open.and_then(|it| serde_json::from_value(it.get("options")?.clone()).ok()).unwrap_or_default(),
-            asked_again: open.and_then(|it| it.get("asked_again")?.as_bool()).unwrap_or_default(),
+            reason: text(stored.and_then(|it| it.get("reason"))),
+            options: stored.and_then(|it| serde_json::from_value(it.get("options")?.clone()).ok()).unwrap_or_default(),
+            asked_again: stored.and_then(|it| it.get("asked_again")?.as_bool()).unwrap_or_default(),
         });
         let lock = self.context.get("intent_lock");
         let locked = lock.and_then(|it| it.get("locked")).and_then(Value::as_bool) == Some(true);

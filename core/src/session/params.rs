@@ -1,11 +1,11 @@
-//! `inputParams`: what the client may send, what persists and what lives for one turn. (`decisions.md` 3, per-turn keys)
+//! `inputParams`: which keys a client may send, which are stored, and which live for one turn. (docs/decisions/README.md#3, per-turn keys)
 
 use serde_json::Value;
 
 use super::Session;
 use crate::turn::Map;
 
-/// Engine keys that a client may not set; a `*` stands for any ending.
+/// Engine keys that a client may not set; a trailing `*` matches any suffix.
 const RESERVED: [&str; 62] = [
     "standalone_query",
     "resolved_user_input",
@@ -71,7 +71,7 @@ const RESERVED: [&str; 62] = [
     "memory_*",
 ];
 
-/// Engine keys that are dropped when the next turn loads them, and the signals by which a client leaves an intent.
+/// Engine keys that are dropped at the start of the next turn, and the flags by which a client leaves an intent.
 const PER_TURN: [&str; 15] = [
     "tool_request",
     "skip_*",
@@ -90,18 +90,18 @@ const PER_TURN: [&str; 15] = [
     "switch_mode",
 ];
 
-/// Per-turn keys that live on when a rule or a task has set them.
+/// Per-turn keys that persist when a rule or a task has set them.
 const UNTIL_DONE: [&str; 2] = ["pending_action_key", "pending_action_task"];
 
-/// Keys that ask for a new start.
+/// Keys that request a reset.
 pub(super) const RESET_KEYS: [&str; 4] = ["reset", "restart", "conversation_reset", "_reset"];
 
-/// Keys that are never stored, because they are copies of the session.
+/// Keys that are never stored, because they are copies of session state.
 const NOT_STORED: [&str; 6] = ["session", "context", "schema_json", "schema_field_details", "missing_field_options", "mcp_observations"];
 
 impl Session {
-    pub(super) fn take_params(&mut self, sent: Map, reset: bool) {
-        for (key, value) in sent {
+    pub(super) fn take_params(&mut self, client_params: Map, reset: bool) {
+        for (key, value) in client_params {
             let key = key.trim();
             if key.is_empty() {
                 continue;
@@ -117,11 +117,11 @@ impl Session {
         }
         self.params = self.sent.clone();
         for (key, value) in self.stored.params.clone() {
-            let lives = UNTIL_DONE.contains(&key.as_str());
-            if among(&key, &PER_TURN) && !lives {
+            let persists = UNTIL_DONE.contains(&key.as_str());
+            if among(&key, &PER_TURN) && !persists {
                 continue;
             }
-            if lives {
+            if persists {
                 self.loaded_pending.push((key.clone(), value.clone()));
             }
             self.params.entry(key).or_insert(value);
@@ -129,12 +129,12 @@ impl Session {
         self.derive_params();
     }
 
-    /// Writes a parameter.
+    /// Sets a parameter.
     pub fn set_param(&mut self, key: &str, value: impl Into<Value>) {
         self.params.insert(key.to_owned(), value.into());
     }
 
-    /// Writes a parameter for a rule or a task: a pending action that it names outlives the turn.
+    /// Sets a parameter on behalf of a rule or a task; a pending action set this way outlives the turn.
     pub fn set_param_by_rule(&mut self, key: &str, value: Value) {
         if !self.was_set_by_rule(key) {
             self.set_by_rule.push(key.to_owned());
@@ -142,12 +142,12 @@ impl Session {
         self.set_param(key, value);
     }
 
-    /// Whether a rule or a task wrote a parameter in this turn.
+    /// Whether a rule or a task set a parameter in this turn.
     pub fn was_set_by_rule(&self, key: &str) -> bool {
         self.set_by_rule.iter().any(|it| it == key)
     }
 
-    /// Copies what prompts may name to the parameters: the schema's facts, its values, context and session.
+    /// Copies the schema facts and values, the context and the session into the parameters, for prompts.
     pub fn share_view(&mut self) {
         self.share_schema();
         self.set_param("schema_json", self.schema_json());
@@ -155,7 +155,7 @@ impl Session {
         self.set_param("session", self.view());
     }
 
-    /// Copies the schema's facts to the parameters.
+    /// Copies the schema facts into the parameters.
     pub fn share_schema(&mut self) {
         let schema = self.schema.as_ref();
         let shared = [
@@ -176,7 +176,7 @@ impl Session {
         UNTIL_DONE.iter().any(|key| named(key) && self.params.contains_key(*key))
     }
 
-    /// Ends a pending action after its task: the keys that named it go, those by which the task has named another one stay.
+    /// Ends a pending action after its task: removes the keys that named it, but keeps those by which the task named another one.
     pub fn finish_pending(&mut self, before: &Map) {
         let named_now = |key: &&str| self.params.get(*key).filter(|it| before.get(*key) != Some(it)).cloned();
         let next: Vec<(&str, Value)> = UNTIL_DONE.iter().filter_map(|key| Some((*key, named_now(key)?))).collect();
@@ -186,12 +186,12 @@ impl Session {
         }
     }
 
-    /// The parameters that the client sent with this message.
+    /// The parameters sent by the client with this message.
     pub fn sent_params(&self) -> &Map {
         &self.sent
     }
 
-    /// Ends a pending action: the keys that named it go.
+    /// Ends a pending action: removes the keys that named it.
     pub fn drop_pending(&mut self) {
         self.loaded_pending.clear();
         self.set_by_rule.retain(|it| !UNTIL_DONE.contains(&it.as_str()));
@@ -200,13 +200,13 @@ impl Session {
         }
     }
 
-    /// Replaces the standalone query and what is derived from it.
+    /// Sets the standalone query and its derived parameters.
     pub fn set_standalone_query(&mut self, query: Option<String>) {
         self.standalone_query = query.filter(|it| !it.trim().is_empty());
         self.derive_params();
     }
 
-    /// Puts the client's own parameters back, without those that asked for the new start.
+    /// Restores the client's parameters without those that requested the reset.
     pub(super) fn restore_sent_params(&mut self) {
         self.params = self.sent.clone();
         self.params.retain(|key, _| !RESET_KEYS.contains(&key.trim().to_lowercase().as_str()));
@@ -214,7 +214,7 @@ impl Session {
         self.derive_params();
     }
 
-    /// The parameters that are stored and that rules and templates see.
+    /// The parameters that are stored and visible to rules and templates.
     pub fn safe_params(&self) -> Map {
         self.params
             .iter()
@@ -223,10 +223,10 @@ impl Session {
             .collect()
     }
 
-    /// `input_params_json` after the turn: a pending action that only the client named is not kept, one that a rule had named is.
+    /// `input_params_json` after the turn: a pending action named only by the client is not stored, one named by a rule is.
     pub(super) fn stored_params(&self) -> Map {
         let mut params = self.safe_params();
-        // Read from `ce_memory` at every load.
+        // Loaded from `ce_memory` every time.
         params.shift_remove("memory_recall");
         for key in UNTIL_DONE.into_iter().filter(|key| !self.was_set_by_rule(key)) {
             params.shift_remove(key);
@@ -248,7 +248,7 @@ fn among(key: &str, patterns: &[&str]) -> bool {
     patterns.iter().any(|pattern| pattern.strip_suffix('*').map_or(key == *pattern, |prefix| key.starts_with(prefix)))
 }
 
-/// Whether a parameter means yes: true, the number 1, or one of `true`, `1`, `yes`, `on`.
+/// Whether a parameter is set as a flag: true, the number 1, or one of `true`, `1`, `yes`, `on`.
 pub fn truthy(value: Option<&Value>) -> bool {
     match value {
         Some(Value::Bool(on)) => *on,

@@ -1,4 +1,4 @@
-//! Starting a conversation over. (`spec/pipeline.md` 1.9, `decisions.md` 9)
+//! Resets a conversation. (docs/spec/pipeline.md#1.9, docs/decisions/README.md#9)
 
 use serde_json::Value;
 
@@ -7,11 +7,11 @@ use super::params::{RESET_KEYS, truthy};
 use crate::config::UNKNOWN;
 use crate::turn::{ConversationRow, Map, Millis, Write};
 
-/// Messages that start over by themselves.
+/// Messages that reset the conversation.
 const COMMANDS: [&str; 4] = ["reset", "restart", "/reset", "/restart"];
 
 impl Session {
-    /// Why the conversation has to start over, when a parameter or the message asks for it.
+    /// The reason for a reset, if a parameter or the message requests one.
     pub fn reset_reason(&self) -> Option<String> {
         if let Some(key) = RESET_KEYS.iter().find(|key| says_reset(self.params.get(**key))) {
             let name = if *key == "_reset" { "reset" } else { key };
@@ -21,7 +21,7 @@ impl Session {
         command.then(|| "USER_TEXT_COMMAND".to_owned())
     }
 
-    /// Wipes the session; the message and what the client sent with it stay, and the turn goes on.
+    /// Resets the session; the message and the client's parameters stay, and the turn continues.
     pub fn reset(&mut self, now: Millis) {
         self.intent = UNKNOWN.to_owned();
         self.state = UNKNOWN.to_owned();
@@ -41,7 +41,7 @@ impl Session {
         self.last_assistant = None;
         self.last_output = None;
         self.rule_run = None;
-        // The step that resets goes on; the timings of those before it are still needed.
+        // The resetting step continues; the timings of the steps before it are still needed.
         self.step_infos_from = self.step_infos.len().saturating_sub(1);
         self.set_by_rule.clear();
         self.restore_sent_params();
@@ -60,7 +60,7 @@ impl Session {
     }
 }
 
-/// True, the number 1, or one of `true`, `1`, `yes`: narrower than other flags, because much is lost.
+/// True, the number 1, or one of `true`, `1`, `yes`: narrower than other flags, because a reset loses much.
 fn says_reset(value: Option<&Value>) -> bool {
     let on = matches!(value, Some(Value::String(text)) if text.trim().eq_ignore_ascii_case("on"));
     truthy(value) && !on

@@ -1,4 +1,4 @@
-//! How far the collection of a schema's values has come.
+//! Facts about the collected values of a schema.
 
 use std::sync::Arc;
 
@@ -6,25 +6,25 @@ use serde_json::Value;
 
 use crate::turn::Map;
 
-/// A schema and what the context has of it.
+/// A schema and the completeness of its values in the context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SchemaFacts {
     /// `schema_id`.
     pub id: i64,
-    /// Its definition: a JSON Schema, or a text of another form.
+    /// Its definition: a JSON Schema, or a text in another form.
     pub definition: Arc<Value>,
     /// Its description; empty when it has none.
     pub description: Arc<str>,
-    /// What is known of each property: description, type and what may be chosen.
+    /// Details of each property: description, type and options.
     pub details: Arc<Map>,
-    /// The names of its properties, in their order; empty when it has none, and then the whole context counts.
+    /// The names of its properties, in order; if empty, the whole context counts.
     pub properties: Arc<[String]>,
-    /// Whether nothing is missing.
+    /// Whether no required value is missing.
     pub complete: bool,
-    /// Whether there is any value.
+    /// Whether any value is present.
     pub has_any: bool,
     /// Required properties without a value, in the order of the schema.
     pub missing: Vec<String>,
-    /// What may be chosen for a missing property, where that is a list.
+    /// The options of missing properties that have some.
     pub options: Map,
 }

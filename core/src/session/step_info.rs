@@ -1,23 +1,23 @@
-//! What each step of the turn did, kept small until somebody asks for it as JSON.
+//! The record of each step of the turn, converted to JSON only when requested.
 
 use serde_json::{Value, json};
 
 use crate::turn::{Map, Millis};
 
-/// A step that was entered.
+/// The record of an entered step.
 #[derive(Debug, Clone)]
 pub struct StepInfo {
     /// The step's name.
     pub name: &'static str,
     /// When it was entered.
     pub started: Millis,
-    /// Intent and state: at first on entering, then on leaving.
+    /// Intent and state, updated when the step exits.
     pub place: (String, String),
-    /// How it was left; absent while it runs.
+    /// How it exited; absent while it runs.
     pub left: Option<StepLeft>,
 }
 
-/// How a step was left.
+/// How a step exited.
 #[derive(Debug, Clone)]
 pub struct StepLeft {
     /// When.
@@ -27,7 +27,7 @@ pub struct StepLeft {
 }
 
 impl StepInfo {
-    /// The step's entry in `stepInfos`. (`spec/pipeline.md` 1.11)
+    /// The step's entry in `stepInfos`. (docs/spec/pipeline.md#1.11)
     pub fn json(&self) -> Value {
         let mut info = json!({
             "stepName": self.name,

@@ -1,4 +1,4 @@
-//! What templates can name. (`spec/data-and-api.md` 4.3)
+//! Template variables of the session. (docs/spec/data-and-api.md#4.3)
 
 use std::cell::OnceCell;
 
@@ -9,9 +9,9 @@ use super::view::VIEW;
 use crate::text::template::{Rendered, Template};
 use crate::turn::Map;
 
-/// Variables of one rendering: its own first, then the fixed names, then the members of session, parameters and context.
+/// Variables of one rendering. Lookup order: its own, the fixed names, the members of session, parameters and context.
 ///
-/// Each view of the session is built when a template first names it; most name one.
+/// Each view of the session is built on first use; most templates use one.
 struct Variables<'s> {
     of: &'s Session,
     own: Map,
@@ -23,7 +23,7 @@ struct Variables<'s> {
 }
 
 impl Session {
-    /// Fills a template; `own` are the variables of this rendering alone.
+    /// Renders a template; `own` are the variables of this rendering only.
     pub fn render(&self, template: &Template, own: impl FnOnce() -> Map) -> Rendered {
         if let Some(text) = template.literal() {
             return Rendered { text: text.to_owned(), error: None };
@@ -53,7 +53,7 @@ impl Variables<'_> {
             "context" => Some(self.context()),
             "schema" | "schemaJson" | "schema_json" => Some(self.schema.get_or_init(|| Value::Object(self.of.schema_json()))),
             _ if VIEW.contains(&name) => self.session().get(name),
-            // Copies of the session, such as missing_field_options, are no stored parameters, but can be named.
+            // Copies of session state, such as missing_field_options, are not stored but can be named.
             _ => self.params().get(name).or_else(|| self.context().get(name)).or_else(|| self.of.params.get(name)),
         }
     }

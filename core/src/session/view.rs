@@ -1,11 +1,11 @@
-//! The session as rules, templates and people see it. (`spec/pipeline.md` 1.7)
+//! Views of the session for rules, templates and observers. (docs/spec/pipeline.md#1.7)
 
 use serde_json::{Value, json};
 
 use super::Session;
 use crate::turn::{Map, PayloadKind};
 
-/// Names of the facts, in the order in which people read them.
+/// Names of the facts, in display order.
 pub(super) const VIEW: [&str; 24] = [
     "conversationId",
     "intent",
@@ -45,7 +45,7 @@ impl Session {
         VIEW.iter().filter_map(|name| Some(((*name).to_owned(), self.named_fact(name)?))).collect()
     }
 
-    /// The document that JSON paths of rules are asked of.
+    /// The document for JSON paths of rules.
     pub fn facts(&self) -> Value {
         let mut facts = self.context.clone();
         facts.extend(self.view());
@@ -103,7 +103,7 @@ impl Session {
         Value::Object(self.step_infos.iter().skip(self.step_infos_from).map(|it| (it.name.to_owned(), it.json())).collect())
     }
 
-    /// What a task sees: the view without the steps, with the parameters.
+    /// The view for tasks: without step infos, with the parameters.
     pub fn task_view(&self) -> Map {
         let mut view = self.view();
         view.shift_remove("stepInfos");
@@ -111,8 +111,8 @@ impl Session {
         view
     }
 
-    /// What the original stored beside each audit: intent and state where there are some, parameters, context and the view.
-    /// (`spec/data-and-api.md` 7.2)
+    /// The metadata stored with each audit: intent and state if present, parameters, context and the view.
+    /// (docs/spec/data-and-api.md#7.2)
     pub fn meta(&self) -> Map {
         let mut meta = Map::new();
         for (name, text) in [("intent", &self.intent), ("state", &self.state)] {
@@ -128,7 +128,7 @@ impl Session {
         meta
     }
 
-    /// The view with the parameters, for people who look at a turn.
+    /// The view with all parameters and the payload, for observers.
     pub fn full_view(&self) -> Map {
         let mut view = self.view();
         view.shift_remove("stepInfos");

@@ -1,8 +1,8 @@
-//! Dates of the calendar, in UTC.
+//! Calendar dates and times in UTC, without a time-zone database.
 
 const DAY_MS: i64 = 86_400_000;
 
-/// A moment in the calendar.
+/// A point in time as a UTC calendar date with the time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Date {
     /// The year.
@@ -16,12 +16,12 @@ pub struct Date {
 }
 
 impl Date {
-    /// The moment so many milliseconds after 1970-01-01T00:00:00Z.
+    /// Converts milliseconds since 1970-01-01T00:00:00Z.
     pub fn of_millis(millis: i64) -> Date {
         let days = millis.div_euclid(DAY_MS);
         let second = millis.rem_euclid(DAY_MS) / 1000;
         let millisecond = millis.rem_euclid(1000);
-        // Years are counted from March, so that the leap day is the last of its year; 719,468 days lie between 0000-03-01 and 1970.
+        // Years start in March here, so that the leap day is the last day of its year; 0000-03-01 is 719,468 days before 1970.
         let days = days + 719_468;
         let era = days.div_euclid(146_097);
         let day_of_era = days.rem_euclid(146_097);
@@ -34,14 +34,14 @@ impl Date {
         Date { year, month, day, second, millisecond }
     }
 
-    /// Reads a day as `2026-01-31`, with or without a time as RFC 3339 writes it. The date and the time are those that are written,
-    /// whatever their offset.
+    /// Parses a date such as `2026-01-31`, with an optional RFC 3339 time. The offset is checked but ignored: date and time are
+    /// taken as written.
     pub fn read(text: &str) -> Option<Date> {
         let text = text.trim();
         let (day, time) = text.split_at_checked(10).unwrap_or((text, ""));
         let [year, month, day] = numbers(day, '-', ["....", "..", ".."])?;
         let date = Date { year, month, day, second: 0, millisecond: 0 };
-        // A day that is not in the calendar comes back as another one.
+        // A day that is not in the calendar converts back to a different one.
         if Date::of_millis(date.days() * DAY_MS) != date {
             return None;
         }
@@ -66,7 +66,7 @@ impl Date {
         Some(Date { second: hour * 3600 + minute * 60 + second.min(59), millisecond, ..date })
     }
 
-    /// The days from 1970-01-01 to its day.
+    /// Returns the number of days since 1970-01-01.
     pub fn days(self) -> i64 {
         let (year, month) = if self.month > 2 { (self.year, self.month - 3) } else { (self.year - 1, self.month + 9) };
         let era = year.div_euclid(400);
@@ -75,7 +75,7 @@ impl Date {
         era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
     }
 
-    /// In a pattern of `YYYY`, `MM`, `DD`, `HH`, `mm` and `ss`; everything else stands for itself.
+    /// Formats the date with a pattern of `YYYY`, `MM`, `DD`, `HH`, `mm` and `ss`; all other characters are copied.
     pub fn written(self, pattern: &str) -> String {
         let mut out = String::new();
         let mut rest = pattern;
@@ -105,24 +105,24 @@ impl Date {
         out
     }
 
-    /// The day, as `2026-01-31`.
+    /// Formats the day, such as `2026-01-31`.
     pub fn day(self) -> String {
         format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)
     }
 
-    /// Day and time to the millisecond, as `2026-01-31T09:00:00.000Z`.
+    /// Formats day and time with milliseconds, such as `2026-01-31T09:00:00.000Z`.
     pub fn exact(self) -> String {
         let seconds = self.day_and_time();
         format!("{}.{:03}Z", seconds.trim_end_matches('Z'), self.millisecond)
     }
 
-    /// Day and time, as `2026-01-31T09:00:00Z`.
+    /// Formats day and time, such as `2026-01-31T09:00:00Z`.
     pub fn day_and_time(self) -> String {
         format!("{}T{:02}:{:02}:{:02}Z", self.day(), self.second / 3600, self.second / 60 % 60, self.second % 60)
     }
 }
 
-/// Numbers of fixed widths between marks.
+/// Parses `N` numbers of fixed widths, separated by `mark`.
 fn numbers<const N: usize>(text: &str, mark: char, widths: [&str; N]) -> Option<[i64; N]> {
     let mut numbers = [0; N];
     let mut parts = text.split(mark);
@@ -133,7 +133,7 @@ fn numbers<const N: usize>(text: &str, mark: char, widths: [&str; N]) -> Option<
     parts.next().is_none().then_some(numbers)
 }
 
-/// The length of an ISO 8601 duration; a month is 30 days and a year 365.
+/// Returns the length of an ISO 8601 duration in seconds; a month counts as 30 days and a year as 365.
 pub fn seconds(text: &str) -> Option<f64> {
     let rest = text.strip_prefix('P')?;
     let (days, time) = rest.split_once('T').unwrap_or((rest, ""));

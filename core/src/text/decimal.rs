@@ -1,11 +1,11 @@
-//! Numbers as flow documents print, read and round them: by their shortest decimal text, without the noise of doubles.
+//! Parsing, printing and rounding of numbers in flow documents, based on their shortest decimal text to avoid floating-point noise.
 
 use serde_json::{Number, Value};
 
-/// Digits that a double tells apart in every number.
+/// Decimal digits that every double represents exactly.
 const EXACT_DIGITS: usize = 15;
 
-/// The shortest text that reads back as the number; whole numbers have no fraction.
+/// Returns the shortest text that parses back to the number; whole numbers have no fraction.
 pub fn printed(number: &Number) -> String {
     let mut text = number.to_string();
     if text.ends_with(".0") {
@@ -14,7 +14,8 @@ pub fn printed(number: &Number) -> String {
     text
 }
 
-/// The number that a text looks like: a sign, digits and a fraction. A text of more digits than a number tells apart is no number.
+/// Parses a text of an optional sign, digits and a fraction as a number. Returns `None` for other texts and for more digits than a
+/// number represents exactly.
 pub fn looks_like(text: &str) -> Option<Number> {
     let text = text.trim();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -30,7 +31,7 @@ pub fn looks_like(text: &str) -> Option<Number> {
     }
 }
 
-/// The number of a value: its own, or the one that its text looks like.
+/// Returns the number of a value: the number itself, or the one that its text parses to.
 pub fn number_of(value: &Value) -> Option<Number> {
     match value {
         Value::Number(number) => Some(number.clone()),
@@ -39,7 +40,7 @@ pub fn number_of(value: &Value) -> Option<Number> {
     }
 }
 
-/// A number; nothing for infinity. What is whole is made a whole number where a double is exact.
+/// Converts a double to a number, to a whole one where that is exact. Returns `None` for infinity and NaN.
 pub fn tidy(number: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= EXACT {
@@ -48,18 +49,18 @@ pub fn tidy(number: f64) -> Option<Number> {
     Number::from_f64(number)
 }
 
-/// A number in decimal digits.
+/// A number as decimal digits.
 pub struct Decimal {
     /// Whether it is below zero.
     pub negative: bool,
     /// The digits before the point; at least one.
     pub whole: String,
-    /// The digits behind the point.
+    /// The digits after the point.
     pub fraction: String,
 }
 
 impl Decimal {
-    /// The number times ten to some power.
+    /// Creates the decimal digits of `number` times ten to the given power.
     pub fn new(number: &Number, power: i32) -> Decimal {
         let text = number.to_string();
         let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
@@ -85,7 +86,7 @@ impl Decimal {
         }
     }
 
-    /// With so many digits behind the point at most; a half goes away from zero.
+    /// Rounds to at most `places` digits after the point; halves round away from zero.
     pub fn rounded(mut self, places: usize) -> Decimal {
         let up = self.fraction.as_bytes().get(places).is_some_and(|it| *it >= b'5');
         self.fraction.truncate(places);
@@ -109,7 +110,7 @@ impl Decimal {
         self
     }
 
-    /// The number that it is.
+    /// Converts the digits back to a number.
     pub fn number(&self) -> Option<Number> {
         let mut text = String::from(if self.negative { "-" } else { "" });
         text.push_str(&self.whole);
@@ -169,10 +170,10 @@ mod tests {
             (json!(12), 3, "12"),
             (json!(1e300), 0, "1"),
         ] {
-            let made = Decimal::new(&number(value.clone()), 0).rounded(places);
-            let sign = if made.negative { "-" } else { "" };
-            let point = if made.fraction.is_empty() { "" } else { "." };
-            let printed = format!("{sign}{}{point}{}", made.whole, made.fraction);
+            let decimal = Decimal::new(&number(value.clone()), 0).rounded(places);
+            let sign = if decimal.negative { "-" } else { "" };
+            let point = if decimal.fraction.is_empty() { "" } else { "." };
+            let printed = format!("{sign}{}{point}{}", decimal.whole, decimal.fraction);
             assert!(printed == text || value == json!(1e300) && printed.len() == 301, "{value}: {printed}");
         }
         assert_eq!(Decimal::new(&number(json!(0.125)), 2).rounded(0).whole, "13");

@@ -1,18 +1,18 @@
-//! What a text must contain for a pattern to occur in it, so that an index can leave patterns out.
+//! Finds the literals that a text must contain for a pattern to match, so that an index can skip patterns.
 
 use fancy_regex::{Expr, LookAround};
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
-/// Spellings up to which a part of a pattern is written out.
+/// The most spellings to which a part of a pattern is expanded.
 const MOST_SPELLINGS: usize = 16;
 
-/// Pieces up to which a demand is kept.
+/// The most alternatives for which a requirement is kept.
 const MOST_PIECES: usize = 64;
 
-/// Pieces of which a text has to contain at least one, folded.
+/// Case-folded literals of which a text must contain at least one.
 pub type Demand = Vec<String>;
 
-/// The text with one character for all that a pattern without case takes for the same.
+/// Maps all characters that a case-insensitive pattern treats as equal to one character.
 pub fn folded(text: &str) -> String {
     text.chars().map(fold).collect()
 }
@@ -22,28 +22,28 @@ fn fold(character: char) -> char {
         return character.to_ascii_lowercase();
     }
     let mut same = ClassUnicode::new([ClassUnicodeRange::new(character, character)]);
-    // It fails where the tables of Unicode are left out; the pattern then knows no such characters either.
+    // Fails when the Unicode tables are not compiled in; the pattern does not fold such characters then either.
     let _ = same.try_case_fold_simple();
     same.iter().next().map_or(character, |it| it.start().to_ascii_lowercase())
 }
 
-/// What a folded text must contain for the pattern to occur in it; each demand has to be met. Empty for a pattern that may occur
-/// anywhere and for one that is not understood.
+/// Returns what a folded text must contain for the pattern to occur in it; every requirement must be met. Empty when the pattern
+/// may match anywhere or is not understood.
 pub fn demands(pattern: &str) -> Vec<Demand> {
     let tree = Expr::parse_tree(pattern).ok();
     tree.and_then(|it| read(&it.expr)).map(Part::demands).unwrap_or_default()
 }
 
-/// How good a demand tells texts apart: the length of its shortest piece.
+/// Returns how selective a requirement is: the length of its shortest literal.
 pub fn sharpness(demand: &Demand) -> usize {
     demand.iter().map(String::len).min().unwrap_or_default()
 }
 
 /// A part of a pattern.
 struct Part {
-    /// All texts that it matches; absent when they are too many.
+    /// All texts that the part matches; absent when there are too many.
     spellings: Option<Vec<String>>,
-    /// What it demands besides.
+    /// Further requirements.
     besides: Vec<Demand>,
 }
 
@@ -52,7 +52,7 @@ impl Part {
         Part { spellings: Some(spellings), besides: Vec::new() }
     }
 
-    /// A part without width.
+    /// Creates a zero-width part.
     fn nothing() -> Part {
         Part::spelled(vec![String::new()])
     }
@@ -72,7 +72,7 @@ impl Part {
     }
 }
 
-/// `None` when the pattern holds something that acts beyond its place.
+/// Analyses a part of a pattern; `None` when it contains a construct that affects the match elsewhere.
 fn read(expression: &Expr) -> Option<Part> {
     match expression {
         Expr::Literal { val, casei: _ } => Some(Part::spelled(vec![folded(val)])),
@@ -114,8 +114,8 @@ fn sequence(parts: &[Expr]) -> Option<Part> {
             }
             next => {
                 whole.spellings = None;
-                let ended = std::mem::replace(&mut run, next.unwrap_or_else(|| vec![String::new()]));
-                whole.besides.extend(Part::spelled(ended).demands());
+                let finished = std::mem::replace(&mut run, next.unwrap_or_else(|| vec![String::new()]));
+                whole.besides.extend(Part::spelled(finished).demands());
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Text: patterns, templates and expressions.
+//! Owns text processing: variable paths, dates, numbers, patterns, expressions and the two template languages.
 
 pub mod braces;
 pub mod date;
@@ -15,7 +15,7 @@ pub mod template;
 
 use serde_json::Value;
 
-/// The text of a value as templates print it: strings as they are, nothing for null, JSON for the rest.
+/// Returns the text of a value as templates print it: strings verbatim, an empty text for null, JSON for everything else.
 pub fn plain_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -24,12 +24,12 @@ pub fn plain_text(value: &Value) -> String {
     }
 }
 
-/// The text on one line, without spare white space.
+/// Collapses every run of white space, including line breaks, into one space.
 pub fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The beginning of a text, of at most so many characters; an ellipsis says that there was more.
+/// Truncates a text to at most `most` characters and appends an ellipsis when something was cut off.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! What templates and expressions of flow documents can name.
+//! The values that templates and expressions of flow documents can read by name.
 
 use std::borrow::Cow;
 
@@ -6,19 +6,19 @@ use serde_json::Value;
 
 use super::path::Path;
 
-/// The values behind names.
+/// Resolves the names that an expression or template reads.
 pub trait Names {
-    /// What a path names; nothing when it is not defined. A path that does not begin with a root means a session variable.
+    /// Returns the value of a path, or `None` when it is not defined. A path without a root name resolves to a session variable.
     fn value(&self, path: &Path) -> Option<Cow<'_, Value>>;
     /// The user's last message.
     fn said(&self) -> &str;
     /// The turn's clock, in milliseconds since 1970.
     fn now(&self) -> i64;
-    /// The session's locale, as `en-US`.
+    /// The session's locale, such as `en-US`.
     fn locale(&self) -> &str;
 }
 
-/// Names of a document, for tests. Its members `session`, `event`, `system`, `strings` and `item` are roots.
+/// Resolves names in a fixed document, for tests. Its members `session`, `event`, `system`, `strings` and `item` are roots.
 #[cfg(test)]
 #[derive(Debug, Clone)]
 pub(crate) struct Fixed {
@@ -30,7 +30,7 @@ pub(crate) struct Fixed {
 #[cfg(test)]
 impl Fixed {
     pub fn new(document: Value) -> Fixed {
-        let Value::Object(document) = document else { panic!("names are an object") };
+        let Value::Object(document) = document else { panic!("the document must be an object") };
         Fixed { document, said: "I want my REFUND now", locale: "en-US" }
     }
 }
@@ -39,8 +39,8 @@ impl Fixed {
 impl Names for Fixed {
     fn value(&self, path: &Path) -> Option<Cow<'_, Value>> {
         let Some(Value::Object(session)) = self.document.get("session") else { return None };
-        let rooted = ["session", "event", "system", "strings", "item"].contains(&path.first());
-        path.find(if rooted { &self.document } else { session }).map(Cow::Borrowed)
+        let is_rooted = ["session", "event", "system", "strings", "item"].contains(&path.first());
+        path.find(if is_rooted { &self.document } else { session }).map(Cow::Borrowed)
     }
 
     fn said(&self) -> &str {
@@ -56,7 +56,7 @@ impl Names for Fixed {
     }
 }
 
-/// Texts of random pieces, for tests.
+/// Calls `check` with texts of random pieces, for tests.
 #[cfg(test)]
 pub(crate) fn garbage(rounds: u64, pieces: &[&str], mut check: impl FnMut(&str)) {
     let mut state = 7_u64;

@@ -1,11 +1,11 @@
-//! Paths of names and positions in flow documents: `account.kind`, `items[0].title`.
+//! Variable paths of flow documents: names and list indexes, such as `account.kind` or `items[0].title`.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Map, Value};
 
-/// A path; it has one part at least, and its first part is a name.
+/// A variable path with at least one part; the first part is always a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path(Vec<Part>);
 
@@ -14,49 +14,49 @@ pub struct Path(Vec<Part>);
 pub enum Part {
     /// A member of an object.
     Name(String),
-    /// An element of a list; below zero it is counted from the end.
+    /// An element of a list; negative indexes count from the end.
     Index(i64),
 }
 
 impl Path {
-    /// Reads a path.
+    /// Parses a path.
     ///
     /// # Errors
-    /// What is not expected.
+    /// A message that quotes the source when it is not a valid path.
     pub fn parse(source: &str) -> Result<Path, String> {
-        let wrong = || format!("'{source}' is no path; write names separated by dots, as 'account.kind' or 'items[0].title'");
+        let invalid = || format!("'{source}' is not a valid path; use names separated by dots, such as 'account.kind' or 'items[0].title'");
         let mut parts = Vec::new();
         for segment in source.split('.') {
             let (name, indexes) = segment.split_at(segment.find('[').unwrap_or(segment.len()));
-            let named = name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
-            if name.is_empty() || !named {
-                return Err(wrong());
+            let is_name = name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
+            if name.is_empty() || !is_name {
+                return Err(invalid());
             }
             parts.push(Part::Name(name.to_owned()));
             for index in indexes.split_inclusive(']') {
-                let index = index.strip_prefix('[').and_then(|it| it.strip_suffix(']')).ok_or_else(wrong)?;
-                parts.push(Part::Index(index.trim().parse().map_err(|_| wrong())?));
+                let index = index.strip_prefix('[').and_then(|it| it.strip_suffix(']')).ok_or_else(invalid)?;
+                parts.push(Part::Index(index.trim().parse().map_err(|_| invalid())?));
             }
         }
         Ok(Path(parts))
     }
 
-    /// A path of one name.
+    /// Creates a path of one name.
     pub fn name(name: impl Into<String>) -> Path {
         Path(vec![Part::Name(name.into())])
     }
 
-    /// Its parts.
+    /// Returns the parts of the path.
     pub fn parts(&self) -> &[Part] {
         &self.0
     }
 
-    /// The name with which it begins.
+    /// Returns the first name of the path.
     pub fn first(&self) -> &str {
         if let Some(Part::Name(name)) = self.0.first() { name } else { "" }
     }
 
-    /// What is left behind its first name; nothing when that is all.
+    /// Returns the path after the first name, or `None` when nothing follows or an index follows.
     pub fn rest(&self) -> Option<Path> {
         match self.0.get(1..) {
             Some(rest @ [Part::Name(_), ..]) => Some(Path(rest.to_vec())),
@@ -64,26 +64,26 @@ impl Path {
         }
     }
 
-    /// Whether it begins with all parts of another one.
+    /// Returns whether the path starts with all parts of `other`.
     pub fn within(&self, other: &Path) -> bool {
         self.0.starts_with(&other.0)
     }
 
-    /// What stands there in an object.
+    /// Returns the value at the path in an object.
     pub fn find<'v>(&self, object: &'v Map<String, Value>) -> Option<&'v Value> {
         let (first, rest) = self.0.split_first()?;
         let Part::Name(name) = first else { return None };
         follow(object.get(name)?, rest)
     }
 
-    /// Puts a value there; objects on the way are made, and what is no object gives way to one.
+    /// Sets the value at the path, creating missing objects and replacing values that are not objects along the way.
     ///
     /// # Errors
-    /// Which element of a list is not there.
+    /// Names the list element that does not exist.
     pub fn put(&self, object: &mut Map<String, Value>, value: Value) -> Result<(), String> {
-        let Some((last, way)) = self.0.split_last() else { return Ok(()) };
+        let Some((last, parents)) = self.0.split_last() else { return Ok(()) };
         let mut whole = Value::Object(std::mem::take(object));
-        let done = place(&mut whole, way).and_then(|node| {
+        let result = place(&mut whole, parents).and_then(|node| {
             match last {
                 Part::Name(name) => {
                     write_name(node, name, value);
@@ -96,14 +96,14 @@ impl Path {
         if let Value::Object(members) = whole {
             *object = members;
         }
-        done
+        result
     }
 
-    /// Takes what stands there away; behind an element of a list the others move up.
+    /// Removes the value at the path; removing a list element shifts the following ones.
     pub fn remove(&self, object: &mut Map<String, Value>) {
-        let Some((last, way)) = self.0.split_last() else { return };
+        let Some((last, parents)) = self.0.split_last() else { return };
         let mut whole = Value::Object(std::mem::take(object));
-        let found = way.iter().try_fold(&mut whole, |node, part| match part {
+        let found = parents.iter().try_fold(&mut whole, |node, part| match part {
             Part::Name(name) => node.get_mut(name),
             Part::Index(at) => element(node, *at).ok(),
         });
@@ -121,7 +121,7 @@ impl Path {
     }
 }
 
-/// What stands at the end of parts below a value.
+/// Returns the value that the parts lead to, starting at `value`.
 pub fn follow<'v>(value: &'v Value, parts: &[Part]) -> Option<&'v Value> {
     parts.iter().try_fold(value, |node, part| match part {
         Part::Name(name) => node.as_object()?.get(name),
@@ -132,8 +132,8 @@ pub fn follow<'v>(value: &'v Value, parts: &[Part]) -> Option<&'v Value> {
     })
 }
 
-fn place<'v>(value: &'v mut Value, way: &[Part]) -> Result<&'v mut Value, String> {
-    way.iter().try_fold(value, |node, part| match part {
+fn place<'v>(value: &'v mut Value, parts: &[Part]) -> Result<&'v mut Value, String> {
+    parts.iter().try_fold(value, |node, part| match part {
         Part::Name(name) => {
             if node.get(name).is_none() {
                 write_name(node, name, Value::Null);
@@ -160,7 +160,7 @@ fn element(node: &mut Value, at: i64) -> Result<&mut Value, String> {
     items.get_mut(index).ok_or_else(missing)
 }
 
-/// A position from the start of a list; one below zero is counted from its end.
+/// Converts an index to a position from the start of a list; negative indexes count from its end.
 fn position(at: i64, length: usize) -> Option<usize> {
     let back = usize::try_from(at.unsigned_abs()).ok()?;
     if at < 0 { length.checked_sub(back) } else { Some(back) }
@@ -215,12 +215,12 @@ mod tests {
         Path::parse("items[0]").unwrap().put(&mut vars, json!(5)).unwrap();
         assert!(Path::parse("items[7]").unwrap().put(&mut vars, json!(6)).is_err());
         Path::parse("a.b").unwrap().remove(&mut vars);
-        for nothing in ["nope.b", "a.b", "items[2]", "items[-3]", "items.t", "text[0]", "items[0].t"] {
-            Path::parse(nothing).unwrap().remove(&mut vars);
+        for missing in ["nope.b", "a.b", "items[2]", "items[-3]", "items.t", "text[0]", "items[0].t"] {
+            Path::parse(missing).unwrap().remove(&mut vars);
         }
         assert_eq!(Value::Object(vars.clone()), json!({"a": {"c": {"d": 3}}, "items": [5, {"t": 2}], "text": {"in": 4}}));
-        for something in ["items[1].t", "items[-2]", "text"] {
-            Path::parse(something).unwrap().remove(&mut vars);
+        for present in ["items[1].t", "items[-2]", "text"] {
+            Path::parse(present).unwrap().remove(&mut vars);
         }
         assert_eq!(Value::Object(vars), json!({"a": {"c": {"d": 3}}, "items": [{}]}));
     }

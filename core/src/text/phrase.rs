@@ -1,15 +1,15 @@
-//! What users say, normalised to be compared with phrases and patterns. (`convoship.md` 5.3)
+//! Normalises user messages to tokens and compares them with training phrases and small-talk patterns. (docs/spec/flows.md#5.3)
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::canonical_combining_class;
 
-/// Languages in which a letter with an accent is a letter of its own, so that it keeps it; in all others accents are left out.
+/// Languages in which an accented letter is a letter of its own; in all other languages accents are removed.
 const ACCENTS_KEPT: [&str; 25] = [
     "az", "be", "bg", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lt", "lv", "nb", "nn", "no", "pl", "ro", "ru", "sk", "sl", "sr",
     "sv", "tr", "uk",
 ];
 
-/// Where symbols begin and where other characters begin, by turns; letters and digits between them are none.
+/// Alternating start points of symbol and non-symbol ranges; letters and digits within a symbol range are not symbols.
 const SYMBOLS: &str = "$%+,<?^_`a|}~\u{7f}\u{a2}\u{a7}\u{a9}\u{aa}\u{ac}\u{ad}\u{ae}\u{b2}\u{d7}\u{300}\u{370}\u{483}\u{58d}\u{590}\u{606}\u{609}\
      \u{60b}\u{60c}\u{60e}\u{610}\u{6de}\u{6ff}\u{7f6}\u{7f7}\u{7fe}\u{800}\u{888}\u{889}\u{9f2}\u{9fc}\u{af1}\u{bfb}\
      \u{c7f}\u{c80}\u{d4f}\u{d7a}\u{e3f}\u{e40}\u{f01}\u{f04}\u{f13}\u{f14}\u{f15}\u{f39}\u{fbe}\u{fd0}\u{fd5}\u{fd9}\
@@ -21,32 +21,32 @@ const SYMBOLS: &str = "$%+,<?^_`a|}~\u{7f}\u{a2}\u{a7}\u{a9}\u{aa}\u{ac}\u{ad}\u
      \u{10d8e}\u{10d90}\u{1173f}\u{11740}\u{11fd5}\u{11ff2}\u{16b3c}\u{16b40}\u{16b45}\u{16b46}\u{1bc9c}\u{1bc9d}\
      \u{1cc00}\u{1d16d}\u{1d183}\u{1da87}\u{1e14f}\u{1e300}\u{1ecac}\u{1fffe}";
 
-/// Tokens by which an utterance may be longer than a small-talk pattern.
+/// How many tokens an utterance may have beyond those of a small-talk pattern.
 const SPARE_TOKENS: usize = 3;
 
-/// The tokens of a text.
+/// The normalised tokens of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase(Vec<String>);
 
 impl Phrase {
-    /// Normalises a text as its locale says.
+    /// Normalises a text for the language of a locale.
     pub fn of(text: &str, locale: &str) -> Phrase {
         let language = locale.split(['-', '_']).next().unwrap_or_default();
         Phrase::with_accents(text, ACCENTS_KEPT.iter().any(|it| it.eq_ignore_ascii_case(language)))
     }
 
-    /// Normalises a text without accents, whatever its language.
+    /// Normalises a text and removes accents, whatever its language.
     pub fn plain(text: &str) -> Phrase {
         Phrase::with_accents(text, false)
     }
 
-    fn with_accents(text: &str, kept: bool) -> Phrase {
+    fn with_accents(text: &str, keeps_accents: bool) -> Phrase {
         let mut tokens: Vec<String> = Vec::new();
         let mut token = String::new();
         for character in text.nfkd() {
-            // To Unicode it is a letter.
+            // Unicode classifies this apostrophe as a letter.
             let character = if character == 'ʼ' { '’' } else { character };
-            if !kept && is_accent(character) {
+            if !keeps_accents && is_accent(character) {
                 continue;
             }
             if is_mark(character) {
@@ -71,40 +71,40 @@ impl Phrase {
         Phrase(tokens)
     }
 
-    /// Its tokens.
+    /// Returns the tokens.
     pub fn tokens(&self) -> &[String] {
         &self.0
     }
 
-    /// How much an utterance is like a small-talk pattern, from 0 to 1; 0 when it is too long for it.
+    /// Returns the similarity of an utterance and a small-talk pattern, from 0 to 1; 0 when the utterance is too long.
     pub fn likeness(&self, pattern: &Phrase) -> f64 {
-        let (said, wanted) = (self.0.len(), pattern.0.len());
-        if said == 0 || wanted == 0 || said > wanted + SPARE_TOKENS {
+        let (length, pattern_length) = (self.0.len(), pattern.0.len());
+        if length == 0 || pattern_length == 0 || length > pattern_length + SPARE_TOKENS {
             return 0.0;
         }
-        2.0 * in_common(&self.0, &pattern.0) as f64 / (said + wanted) as f64
+        2.0 * in_common(&self.0, &pattern.0) as f64 / (length + pattern_length) as f64
     }
 
-    /// Whether an utterance hits a training phrase: the number of tokens that match, and the score.
+    /// Matches an utterance with a training phrase; returns the number of matching tokens and the score.
     pub fn hit(&self, phrase: &Phrase) -> Option<(usize, f64)> {
-        let (said, wanted) = (self.0.len(), phrase.0.len());
+        let (length, phrase_length) = (self.0.len(), phrase.0.len());
         let matched = if holds(&self.0, &phrase.0) {
-            wanted
-        } else if said >= 2 && said * 10 >= wanted * 6 && holds(&phrase.0, &self.0) {
-            said
+            phrase_length
+        } else if length >= 2 && length * 10 >= phrase_length * 6 && holds(&phrase.0, &self.0) {
+            length
         } else {
             return None;
         };
-        Some((matched, matched as f64 / said.max(wanted) as f64))
+        Some((matched, matched as f64 / length.max(phrase_length) as f64))
     }
 }
 
-/// Whether one run of tokens is part of another.
+/// Returns whether `whole` contains `part` as consecutive tokens.
 fn holds(whole: &[String], part: &[String]) -> bool {
     !part.is_empty() && whole.windows(part.len()).any(|it| it == part)
 }
 
-/// The length of the longest common subsequence.
+/// Returns the length of the longest common subsequence.
 fn in_common(left: &[String], right: &[String]) -> usize {
     let mut row = vec![0; right.len()];
     for one in left {
@@ -118,7 +118,7 @@ fn in_common(left: &[String], right: &[String]) -> usize {
     row.last().copied().unwrap_or_default()
 }
 
-/// A text without case, accents and spare white space, as values of lists are compared.
+/// Folds case, removes accents and collapses white space, for comparing the values of lists.
 pub fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.nfkd() {
@@ -134,7 +134,7 @@ pub fn folded(text: &str) -> String {
     out
 }
 
-/// Whether two neighbours belong to one word.
+/// Returns whether two adjacent characters belong to the same word.
 pub fn is_one_word(left: char, right: char) -> bool {
     let joins = |it: char| it.is_alphanumeric() && !is_unspaced(it);
     joins(left) && joins(right) || is_mark(right)
@@ -148,7 +148,7 @@ fn fold(character: char, out: &mut String) {
     }
 }
 
-/// The accents of Latin, Greek and Cyrillic letters, and the points of Hebrew and Arabic; other marks make other letters.
+/// The accents of Latin, Greek and Cyrillic letters, and Hebrew and Arabic points. Other combining marks form distinct letters.
 fn is_accent(character: char) -> bool {
     matches!(character, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5bd}' | '\u{64b}'..='\u{652}' | '\u{1ab0}'..='\u{1aff}'
         | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
@@ -158,8 +158,7 @@ fn is_mark(character: char) -> bool {
     canonical_combining_class(character) != 0
 }
 
-/// Emoji, the signs of currencies and of mathematics and the like (S* of Unicode) have a meaning, so that each counts as a word;
-/// punctuation has none.
+/// Emoji, currency and mathematical signs (Unicode category S*) carry meaning, so each counts as a word; punctuation does not.
 fn is_symbol(character: char) -> bool {
     !character.is_alphanumeric() && SYMBOLS.chars().take_while(|it| *it <= character).count() % 2 == 1
 }
@@ -229,7 +228,7 @@ mod tests {
 
     #[test]
     fn small_talk_is_scored_by_common_tokens() {
-        let like = |said: &str, pattern: &str| Phrase::of(said, "en").likeness(&Phrase::of(pattern, "en"));
+        let like = |text: &str, pattern: &str| Phrase::of(text, "en").likeness(&Phrase::of(pattern, "en"));
         assert_eq!(like("How are you?", "how are you"), 1.0);
         assert_eq!(like("how are you today", "how are you"), 6.0 / 7.0);
         assert_eq!(like("you are how", "how are you"), 1.0 / 3.0);
@@ -242,7 +241,7 @@ mod tests {
 
     #[test]
     fn phrases_are_hit_as_whole_words() {
-        let hit = |said: &str, phrase: &str| Phrase::of(said, "en").hit(&Phrase::of(phrase, "en"));
+        let hit = |text: &str, phrase: &str| Phrase::of(text, "en").hit(&Phrase::of(phrase, "en"));
         assert_eq!(hit("please check my balance now", "check my balance"), Some((3, 0.6)));
         assert_eq!(hit("Check my balance", "check my balance"), Some((3, 1.0)));
         assert_eq!(hit("check my balances", "check my balance"), None);

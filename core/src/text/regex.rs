@@ -1,28 +1,28 @@
-//! Java-flavoured patterns: look-around and back-references work, and a step limit bounds them.
+//! Java-flavoured regular expressions with look-around and back-references, bounded by a step limit.
 //!
-//! The library runs a linear engine where the pattern allows it; only the other patterns count steps.
+//! The library uses its linear engine where the pattern allows it; only backtracking patterns count steps.
 
 use fancy_regex::{Assertion, Expr, RegexBuilder};
 
 use super::on_one_line;
 
-/// Steps that a pattern with look-around or back-references may take on one text.
+/// Steps that a backtracking pattern may take on one text.
 const STEP_LIMIT: usize = 200_000;
 
-/// A compiled pattern that ignores case.
+/// A compiled pattern; case-insensitive unless compiled with [`Regex::linear`].
 #[derive(Debug, Clone)]
 pub struct Regex(fancy_regex::Regex);
 
-/// The pattern took too many steps on this text.
+/// The pattern exceeded its step limit on a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the pattern takes too many steps")]
 pub struct StepLimit;
 
 impl Regex {
-    /// Compiles a pattern.
+    /// Compiles a case-insensitive pattern.
     ///
     /// # Errors
-    /// What is wrong with the pattern, in one line.
+    /// The syntax error, in one line.
     pub fn new(pattern: &str) -> Result<Regex, String> {
         RegexBuilder::new(&java(pattern))
             .case_insensitive(true)
@@ -32,47 +32,47 @@ impl Regex {
             .map_err(|error| on_one_line(&error.to_string()))
     }
 
-    /// Compiles a pattern that has to match a whole text.
+    /// Compiles a case-insensitive pattern that must match a whole text.
     ///
     /// # Errors
-    /// What is wrong with the pattern, in one line.
+    /// The syntax error, in one line.
     pub fn whole(pattern: &str) -> Result<Regex, String> {
-        // Compiled alone first, so that an unbalanced group is not closed by ours.
+        // Compiled on its own first, so that the added group cannot close an unbalanced one.
         Regex::new(pattern)?;
         Regex::new(&format!("^(?:{pattern})$"))
     }
 
-    /// Compiles a pattern that minds case and whose search takes a time in proportion to the text.
+    /// Compiles a case-sensitive pattern that is searched in linear time.
     ///
     /// # Errors
-    /// What is wrong with the pattern, in one line; look-around, back-references and what else needs a search that turns back.
+    /// The syntax error, in one line, or that the pattern needs backtracking (look-around, back-references and the like).
     pub fn linear(pattern: &str) -> Result<Regex, String> {
         let pattern = java(pattern);
-        let wrong = |error: fancy_regex::Error| on_one_line(&error.to_string());
-        let tree = Expr::parse_tree(&pattern).map_err(wrong)?;
+        let message = |error: fancy_regex::Error| on_one_line(&error.to_string());
+        let tree = Expr::parse_tree(&pattern).map_err(message)?;
         if turns_back(&tree.expr) || tree.expr.has_descendant(turns_back) {
-            return Err("look-around, back-references and possessive repeats are not possible here; say it without them".to_owned());
+            return Err("look-around, back-references and possessive quantifiers are not supported; rewrite the pattern".to_owned());
         }
-        RegexBuilder::new(&pattern).backtrack_limit(STEP_LIMIT).build().map(Regex).map_err(wrong)
+        RegexBuilder::new(&pattern).backtrack_limit(STEP_LIMIT).build().map(Regex).map_err(message)
     }
 
-    /// The pattern in the library's own spelling.
+    /// Returns the pattern in the syntax of the library.
     pub fn pattern(&self) -> &str {
         self.0.as_str()
     }
 
-    /// Whether the pattern occurs in a text.
+    /// Returns whether the pattern occurs in a text.
     ///
     /// # Errors
-    /// [`StepLimit`] when that cannot be said within the bound.
+    /// [`StepLimit`] when the search exceeds the limit.
     pub fn find(&self, text: &str) -> Result<bool, StepLimit> {
         self.0.is_match(text).map_err(|_| StepLimit)
     }
 
-    /// The text with another one wherever the pattern occurs; nothing when it does not.
+    /// Replaces every occurrence of the pattern; returns `None` when there is none.
     ///
     /// # Errors
-    /// [`StepLimit`] when that cannot be said within the bound.
+    /// [`StepLimit`] when the search exceeds the limit.
     pub fn replace(&self, text: &str, with: &str) -> Result<Option<String>, StepLimit> {
         let mut replaced = String::new();
         let mut end = 0;
@@ -90,7 +90,7 @@ impl Regex {
     }
 }
 
-/// Whether a part of a pattern needs a search that turns back.
+/// Returns whether a part of a pattern needs backtracking.
 fn turns_back(part: &Expr) -> bool {
     match part {
         Expr::Assertion(assertion) => matches!(
@@ -123,7 +123,7 @@ fn turns_back(part: &Expr) -> bool {
     }
 }
 
-/// Writes out what Java has and the library reads otherwise: quotations `\Q…\E`, horizontal white space `\h` and vertical `\v`.
+/// Translates Java syntax that the library reads differently: quotations `\Q…\E`, horizontal white space `\h` and vertical `\v`.
 fn java(pattern: &str) -> String {
     const HORIZONTAL: &str = r" \t\x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}";
     const VERTICAL: &str = r"\n\x0B\f\r\x{85}\x{2028}\x{2029}";

@@ -1,54 +1,54 @@
-//! A place in a source text that moves forward, for the words of flow documents.
+//! A forward-only scanner over source text, for the expressions and templates of flow documents.
 
 use serde_json::Value;
 
 use super::path::Path;
 
-/// A source text and what is left of it.
+/// A source text and the part that is not consumed yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scan<'s> {
     source: &'s str,
-    /// What is left.
+    /// The text that is not consumed yet.
     pub rest: &'s str,
 }
 
 impl<'s> Scan<'s> {
-    /// At the beginning of a text.
+    /// Creates a scanner at the start of a text.
     pub fn new(source: &'s str) -> Scan<'s> {
         Scan { source, rest: source }
     }
 
-    /// The number of the next character; the first is 1.
+    /// Returns the position of the next character; the first is 1.
     pub fn at(&self) -> usize {
         let read = self.source.len() - self.rest.len();
         self.source.char_indices().take_while(|it| it.0 < read).count() + 1
     }
 
-    /// What is wrong at the next character.
+    /// Builds an error message with the position of the next character.
     pub fn wrong(&self, message: &str) -> String {
         format!("{message} at character {}", self.at())
     }
 
-    /// That something else was expected at the next character.
+    /// Builds an error message for unexpected input at the next character.
     pub fn expected(&self, what: &str) -> String {
         let found: String = self.rest.chars().take(12).collect();
-        let found = if found.is_empty() { "the end".to_owned() } else { format!("'{found}'") };
-        format!("{found} at character {} was not expected; write {what}", self.at())
+        let found = if found.is_empty() { "end".to_owned() } else { format!("'{found}'") };
+        format!("unexpected {found} at character {}; expected {what}", self.at())
     }
 
-    /// Goes behind white space.
+    /// Skips white space.
     pub fn space(&mut self) {
         self.rest = self.rest.trim_start();
     }
 
-    /// Takes a text when the rest begins with it.
+    /// Consumes `text` if the rest starts with it.
     pub fn eat(&mut self, text: &str) -> bool {
         let Some(rest) = self.rest.strip_prefix(text) else { return false };
         self.rest = rest;
         true
     }
 
-    /// Takes the characters that belong together.
+    /// Consumes characters while `belongs` is true.
     pub fn take_while(&mut self, belongs: fn(char) -> bool) -> &'s str {
         let end = self.rest.find(|c| !belongs(c)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(end);
@@ -56,12 +56,12 @@ impl<'s> Scan<'s> {
         taken
     }
 
-    /// Takes a name, which may be empty.
+    /// Consumes a name, which may be empty.
     pub fn name(&mut self) -> &'s str {
         self.take_while(name_character)
     }
 
-    /// Takes a path as it is written.
+    /// Consumes a variable path.
     pub fn path(&mut self) -> Result<Path, String> {
         let start = *self;
         loop {
@@ -75,10 +75,10 @@ impl<'s> Scan<'s> {
             }
         }
         let length = start.rest.len() - self.rest.len();
-        Path::parse(start.rest.get(..length).unwrap_or_default()).map_err(|wrong| start.wrong(&wrong))
+        Path::parse(start.rest.get(..length).unwrap_or_default()).map_err(|reason| start.wrong(&reason))
     }
 
-    /// Takes a text between quotes, a number, or one of the words `true`, `false` and `null`; nothing where none begins.
+    /// Consumes a quoted string, a number, `true`, `false` or `null`; returns `None` when no literal starts here.
     pub fn literal(&mut self) -> Result<Option<Value>, String> {
         match self.rest.chars().next() {
             Some(quote @ ('\'' | '"')) => self.quoted(quote).map(|it| Some(Value::String(it))),
@@ -118,7 +118,7 @@ impl<'s> Scan<'s> {
         let text = start.rest.get(..start.rest.len() - self.rest.len()).unwrap_or_default();
         match serde_json::from_str(text) {
             Ok(number) if !self.rest.starts_with(name_character) => Ok(number),
-            Ok(_) | Err(_) => Err(start.expected("a number as 12 or 0.5, or a text between quotes")),
+            Ok(_) | Err(_) => Err(start.expected("a number such as 12 or 0.5, or a quoted string")),
         }
     }
 
@@ -132,18 +132,18 @@ impl<'s> Scan<'s> {
             let next = characters.next();
             self.rest = characters.as_str();
             match next {
-                None => return Err(start.wrong("the quote is not closed that opens")),
+                None => return Err(start.wrong("unterminated string")),
                 Some(c) if c == quote => return Ok(text),
                 Some('\\') => match self.escaped() {
                     Some(c) => text.push(c),
-                    None => return Err(here.expected("'\\\\' for a backslash, or an escape of JSON")),
+                    None => return Err(here.expected("'\\\\' for a backslash, or a JSON escape")),
                 },
                 Some(c) => text.push(c),
             }
         }
     }
 
-    /// What an escape of JSON stands for, behind its backslash; both quotes can be escaped.
+    /// Consumes a JSON escape after its backslash and returns its character; both quotes can be escaped.
     fn escaped(&mut self) -> Option<char> {
         let mut characters = self.rest.chars();
         let c = characters.next()?;

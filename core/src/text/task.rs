@@ -1,16 +1,16 @@
-//! Names of tasks.
+//! Task names: a bean and its methods.
 
-/// A bean with its methods, as pending actions and rules name them.
+/// A bean and its methods, as named by pending actions and rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskName {
-    /// The bean.
+    /// The name of the bean.
     pub bean: String,
-    /// Its methods, in the order in which they are called.
+    /// The methods, in call order.
     pub methods: Vec<String>,
 }
 
 impl TaskName {
-    /// Reads `bean:method,method`; without a colon, bean and method are the same word. `None` when a part is blank.
+    /// Parses `bean:method,method`; without a colon, the word is both bean and method. `None` when a part is blank.
     pub fn parse(text: &str) -> Option<TaskName> {
         let (bean, methods) = text.split_once(':').unwrap_or((text, text));
         let methods: Vec<String> = methods.split(',').map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! Tools: how they are asked for, called and told about, for both steps that use them.
+//! Tool calls: requests, execution and results, for both steps that use tools.
 
 mod by_table;
 mod request;
@@ -19,59 +19,58 @@ use crate::text::template::Formula;
 use crate::turn::{EffectError, EffectErrorKind, HttpCaller, Map, TaskUse, ToolRequest};
 use crate::turning::Turning;
 
-/// Whether tools are held back in this turn. After a call of which nobody knows whether it was carried out they are, because another
-/// one may do the same again.
+/// Whether tools are blocked in this turn. They are after a call with an unknown outcome, because another tool may do the same again.
 pub fn held_back(session: &Session) -> bool {
     session.stalled
         || session.unconfirmed.is_some()
         || ["skip_tool_execution", "guardrail_blocked"].iter().any(|it| truthy(session.params.get(*it)))
 }
 
-/// Calls a tool; its answer comes back as JSON text.
+/// Calls a tool; returns its answer as JSON text.
 ///
 /// # Errors
-/// Arguments that do not fit, or why nobody could answer.
-pub async fn call(t: &mut Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
-    let config = t.config;
-    // A request that names only a group goes to the group's one tool.
-    let tool = tool.or_else(|| config.tools.only_of_group(group, &t.session.intent, &t.session.state));
+/// The arguments do not match the tool's schema, or the call failed.
+pub async fn call(cx: &mut Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
+    let config = cx.config;
+    // A request that names only a group goes to the group's only tool.
+    let tool = tool.or_else(|| config.tools.only_of_group(group, &cx.session.intent, &cx.session.state));
     if let Some(breach) = tool.and_then(|it| it.arguments.as_ref()?.schema.check(&Value::Object(args.clone()))) {
         return Err(EffectError::new(EffectErrorKind::Invalid, format!("the arguments do not fit the tool: {breach}")));
     }
-    let answered = carry_out(t, tool, group, args).await;
-    if let Err(error) = &answered
+    let outcome = carry_out(cx, tool, group, args).await;
+    if let Err(error) = &outcome
         && !tool.is_some_and(|it| it.executor.repeatable())
     {
-        t.session.failed_to_write(error);
+        cx.session.failed_to_write(error);
     }
-    answered
+    outcome
 }
 
-async fn carry_out(t: &mut Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
-    let Some(tool) = tool else { return of_host(t, None, group, args, None).await };
+async fn carry_out(cx: &mut Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
+    let Some(tool) = tool else { return of_host(cx, None, group, args, None).await };
     match &tool.executor {
-        Executor::Host => of_host(t, Some(tool), group, args, None).await,
-        Executor::Spec(spec) => of_host(t, Some(tool), group, args, Some(Arc::clone(spec))).await,
+        Executor::Host => of_host(cx, Some(tool), group, args, None).await,
+        Executor::Spec(spec) => of_host(cx, Some(tool), group, args, Some(Arc::clone(spec))).await,
         Executor::Http(call) => {
-            let answered = service::call(t, HttpCaller::Tool(tool.code.clone()), call, &of_args(args), args).await?;
+            let answered = service::call(cx, HttpCaller::Tool(tool.code.clone()), call, &of_args(args), args).await?;
             Ok(answered.envelope.to_string())
         }
-        Executor::Sql(template) => sql::call(t, tool, template, args).await.map(|it| it.to_string()),
-        Executor::Calculator(formulas) => calculate(&t.session, formulas, args).map(|it| it.to_string()),
+        Executor::Sql(template) => sql::call(cx, tool, template, args).await.map(|it| it.to_string()),
+        Executor::Calculator(formulas) => calculate(&cx.session, formulas, args).map(|it| it.to_string()),
         Executor::Task(task) => {
-            let result = extension::call(t, task, TaskUse::Tool, None, Some(Value::Object(args.clone()))).await?;
+            let result = extension::call(cx, task, TaskUse::Tool, None, Some(Value::Object(args.clone()))).await?;
             Ok(result.as_str().map_or_else(|| result.to_string(), as_json))
         }
         Executor::Nobody(reason) => Err(EffectError::new(EffectErrorKind::Invalid, format!("the tool is not set up: {reason}"))),
     }
 }
 
-/// Whether a call that failed may have changed something all the same, so that the same call could do it twice.
+/// Whether a failed call may have had side effects, so that repeating it could execute it twice.
 pub fn may_have_acted(tool: &Tool, error: &EffectError) -> bool {
     let acts = match &tool.executor {
         Executor::Host | Executor::Task(_) => true,
         Executor::Http(call) => !["GET", "HEAD"].contains(&call.method.as_str()),
-        // They read files and documents, or the database; what is not set up does nothing.
+        // Specs read files and documents, SQL reads the database; a tool that is not set up does nothing.
         Executor::Spec(_) | Executor::Sql(_) | Executor::Calculator(_) | Executor::Nobody(_) => false,
     };
     acts && error.status != Some(503)
@@ -91,34 +90,34 @@ pub fn may_have_acted(tool: &Tool, error: &EffectError) -> bool {
         }
 }
 
-async fn of_host(t: &Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map, spec: Option<Arc<Value>>) -> Result<String, EffectError> {
+async fn of_host(cx: &Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map, spec: Option<Arc<Value>>) -> Result<String, EffectError> {
     let request = ToolRequest { tool_code: tool.map(|it| it.code.clone()), tool_group: group.to_owned(), args: args.clone(), spec };
-    t.door.perform(request).await.map(|it| as_json(&it.text))
+    cx.door.perform(request).await.map(|it| as_json(&it.text))
 }
 
-/// The values that the templates of a tool can name: each argument, and all of them as `args`.
+/// Template values of a tool: each argument, and all of them as `args`.
 fn of_args(args: &Map) -> Map {
     let mut values = args.clone();
     values.insert("args".to_owned(), Value::Object(args.clone()));
     values
 }
 
-/// The values of formulas; of a single one without a name, its value alone.
+/// Evaluates formulas; for a single unnamed one, returns its value alone.
 fn calculate(session: &Session, formulas: &[(String, Formula)], args: &Map) -> Result<Value, EffectError> {
     let values = of_args(args);
     let document = Filled { session, values: &values }.named();
     let value = |(name, formula): &(String, Formula)| match formula.value(&|it| document.get(it)) {
         Ok(value) => Ok((name.clone(), value)),
         Err(reason) => {
-            let of = if name.is_empty() { String::new() } else { format!(" '{name}'") };
-            Err(EffectError::new(EffectErrorKind::Invalid, format!("the formula{of} has no value: {reason}")))
+            let label = if name.is_empty() { String::new() } else { format!(" '{name}'") };
+            Err(EffectError::new(EffectErrorKind::Invalid, format!("the formula{label} has no value: {reason}")))
         }
     };
     let mut values = formulas.iter().map(value).collect::<Result<Map, _>>()?;
     Ok(values.shift_remove("").unwrap_or(Value::Object(values)))
 }
 
-/// An answer as JSON: what is none becomes `{"text": …}`, nothing becomes `{}`. (`spec/mcp-and-semantic.md` 1.4)
+/// Converts an answer to JSON text: other text becomes `{"text": …}`, an empty answer `{}`. (docs/spec/tools.md#1.4)
 fn as_json(text: &str) -> String {
     match text.trim() {
         "" => "{}".to_owned(),
@@ -127,7 +126,7 @@ fn as_json(text: &str) -> String {
     }
 }
 
-/// Changes `context.mcp`, where rules and templates find what tools did; it is made when there is none, and removed when it is empty.
+/// Edits `context.mcp`, where rules and templates find tool results; creates it if absent and removes it if empty.
 pub fn change(session: &mut Session, edit: impl FnOnce(&mut Map)) {
     let node = session.context.get_mut("mcp").map(Value::take);
     let mut node = if let Some(Value::Object(node)) = node { node } else { Map::new() };

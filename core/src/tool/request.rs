@@ -1,23 +1,23 @@
-//! A request for one tool, as a parameter holds it.
+//! A tool request, as stored in a parameter.
 
 use serde_json::{Value, json};
 
 use crate::config::tool_group;
 use crate::turn::Map;
 
-/// What is asked for; without a code, the group decides who answers.
+/// A requested tool call; without a code, the group selects the tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
     /// The tool.
     pub code: Option<String>,
-    /// The group, as executors know it.
+    /// The group, normalized.
     pub group: Option<String>,
     /// The arguments.
     pub args: Map,
 }
 
 impl ToolCall {
-    /// Reads an object, or a text that holds one; nothing for anything else.
+    /// Parses an object, or a string that contains one; `None` for anything else.
     pub fn parse(value: &Value) -> Option<ToolCall> {
         let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
         let members = of_text.as_ref().unwrap_or(value).as_object()?;

@@ -1,5 +1,5 @@
-//! Tools that query a database: identifiers are checked, values are bound, and a model may mend a query that fails.
-//! (`spec/mcp-and-semantic.md` 4.1)
+//! Tools that query a database: identifiers are checked, values are bound, and a model may repair a failed query.
+//! (docs/spec/tools.md#4.1)
 
 use serde_json::{Value, json};
 
@@ -13,20 +13,20 @@ use crate::verbose::{Progress, tell};
 /// The name in progress messages.
 const NAME: &str = "McpDbExecutor";
 
-/// Milliseconds that a query may take.
+/// Query timeout in milliseconds.
 const TIMEOUT_MS: u32 = 10_000;
 
-/// Rows that an audit shows; all of them stand in the tool's result.
+/// Rows included in an audit; the tool's result has all of them.
 const AUDITED_ROWS: usize = 20;
 
-/// Runs the query of a tool; its answer is a list of rows.
+/// Runs the query of a tool; returns a list of rows.
 ///
 /// # Errors
-/// An identifier that is not allowed, or what the host said of the last query.
-pub async fn call(t: &mut Turning<'_>, tool: &Tool, template: &SqlTemplate, args: &Map) -> Result<Value, EffectError> {
+/// An identifier that is not allowed, or the host's error for the last query.
+pub async fn call(cx: &mut Turning<'_>, tool: &Tool, template: &SqlTemplate, args: &Map) -> Result<Value, EffectError> {
     let mut sql = expand(template, args).map_err(|it| EffectError::new(EffectErrorKind::Invalid, it))?;
     let params = params(template, args);
-    let mut repairs = t.config.settings.tools.sql_repairs;
+    let mut repairs = cx.config.settings.tools.sql_repairs;
     loop {
         let request = SqlRequest {
             tool_code: tool.code.clone(),
@@ -36,25 +36,25 @@ pub async fn call(t: &mut Turning<'_>, tool: &Tool, template: &SqlTemplate, args
             timeout_ms: TIMEOUT_MS,
             safe: template.safe,
         };
-        let outcome = t.door.perform(request).await;
-        told(t, tool, &sql, &params, &outcome);
+        let outcome = cx.door.perform(request).await;
+        told(cx, tool, &sql, &params, &outcome);
         let error = match outcome {
             Ok(reply) => return Ok(Value::Array(reply.rows.into_iter().map(Value::Object).collect())),
             Err(error) => error,
         };
-        // What is refused stays refused; only a query that the database does not understand can be mended.
+        // Only a query that the database does not understand can be repaired; a refusal is final.
         if error.kind != EffectErrorKind::Invalid || repairs == 0 {
             return Err(error);
         }
         repairs -= 1;
-        match repair(t, &sql, &params, &error).await {
-            Some(mended) if mended != sql => sql = mended,
+        match repair(cx, &sql, &params, &error).await {
+            Some(repaired) if repaired != sql => sql = repaired,
             Some(_) | None => return Err(error),
         }
     }
 }
 
-/// Puts identifiers into the template: `name` or `name.name`, and only those that the row allows.
+/// Substitutes identifiers: `name` or `name.name`, and only those that the row allows.
 fn expand(template: &SqlTemplate, args: &Map) -> Result<String, String> {
     let mut sql = template.sql.clone();
     for (name, value) in args {
@@ -86,16 +86,16 @@ fn is_identifier(text: &str) -> bool {
     parts.len() <= 2 && parts.iter().all(|it| word(it))
 }
 
-/// The arguments with a limit that is never above the row's. (D-13)
+/// The arguments, with a limit that never exceeds the row's. (docs/decisions/README.md#D-13)
 fn params(template: &SqlTemplate, args: &Map) -> Map {
-    let most = u64::from(template.max_rows);
-    let asked = args.get("limit").and_then(|it| it.as_u64().or_else(|| it.as_str()?.trim().parse().ok()));
+    let max = u64::from(template.max_rows);
+    let requested = args.get("limit").and_then(|it| it.as_u64().or_else(|| it.as_str()?.trim().parse().ok()));
     let mut params = args.clone();
-    params.insert("limit".to_owned(), json!(asked.map_or(most, |it| it.min(most))));
+    params.insert("limit".to_owned(), json!(requested.map_or(max, |it| it.min(max))));
     params
 }
 
-fn told(t: &Turning<'_>, tool: &Tool, sql: &str, params: &Map, outcome: &Result<SqlReply, EffectError>) {
+fn told(cx: &Turning<'_>, tool: &Tool, sql: &str, params: &Map, outcome: &Result<SqlReply, EffectError>) {
     let error = outcome.as_ref().err().map(|it| &it.message);
     let rows = outcome.as_ref().map(|it| it.rows.as_slice()).unwrap_or_default();
     let payload = json!({
@@ -105,30 +105,30 @@ fn told(t: &Turning<'_>, tool: &Tool, sql: &str, params: &Map, outcome: &Result<
         "rows": rows.iter().take(AUDITED_ROWS).collect::<Vec<_>>(),
     });
     let progress = Progress { tool_code: Some(&tool.code), error: error.is_some(), ..Progress::new(NAME, "MCP_DB_SQL_EXECUTION") };
-    tell(t, Stage::McpDbSqlExecution, progress, payload);
+    tell(cx, Stage::McpDbSqlExecution, progress, payload);
 }
 
-/// Asks a model to mend a query; nothing when it cannot.
-async fn repair(t: &mut Turning<'_>, sql: &str, params: &Map, error: &EffectError) -> Option<String> {
-    let config = t.config;
+/// Asks a model to repair a query; `None` when it cannot.
+async fn repair(cx: &mut Turning<'_>, sql: &str, params: &Map, error: &EffectError) -> Option<String> {
+    let config = cx.config;
     let facts = [
         ("sql_before", json!(sql)),
         ("params_json", json!(params)),
         ("error_message", json!(error.message)),
         ("schema_json", json!({})),
         ("semantic_json", json!({})),
-        ("context_json", Value::Object(t.session.context.clone())),
+        ("context_json", Value::Object(cx.session.context.clone())),
     ];
     let variables = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let prompts: Prompts = llm::prompts(t, &config.sql_repair.system, &config.sql_repair.user, &variables);
+    let prompts: Prompts = llm::prompts(cx, &config.sql_repair.system, &config.sql_repair.user, &variables);
     let schema = json!({
         "type": "object", "additionalProperties": false, "required": ["sql"], "properties": {"sql": {"type": "string"}},
     });
-    let reply = llm::ask(t, "sql_repair", LlmMode::JsonStrict, prompts, Some(schema)).await;
-    let mended = reply.as_ref().ok().and_then(|it| serde_json::from_str::<Value>(llm::unfenced(&it.text)).ok());
-    let mended = mended.and_then(|it| it.get("sql")?.as_str().map(|it| it.trim().to_owned())).filter(|it| !it.is_empty());
-    t.audit(Stage::McpDbPreflightRepair, |_| json!({"failed_sql": sql, "repaired_sql": mended, "error": reply.err().map(|it| it.message)}));
-    mended
+    let reply = llm::ask(cx, "sql_repair", LlmMode::JsonStrict, prompts, Some(schema)).await;
+    let repaired = reply.as_ref().ok().and_then(|it| serde_json::from_str::<Value>(llm::unfenced(&it.text)).ok());
+    let repaired = repaired.and_then(|it| it.get("sql")?.as_str().map(|it| it.trim().to_owned())).filter(|it| !it.is_empty());
+    cx.audit(Stage::McpDbPreflightRepair, |_| json!({"failed_sql": sql, "repaired_sql": repaired, "error": reply.err().map(|it| it.message)}));
+    repaired
 }
 
 #[cfg(test)]

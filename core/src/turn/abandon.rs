@@ -1,16 +1,16 @@
-//! A turn that is given up before its end.
+//! Cancellation of a turn before its end.
 
 use serde::{Deserialize, Serialize};
 
 use super::Millis;
 
-/// Why a turn is given up. Variants are only ever added.
+/// Why a turn is canceled. Variants are only ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Abandon {
     /// It took longer than `convengine.turn.max-duration`.
     Timeout,
-    /// It cannot go on after a crash: its journal does not fit this build or this configuration.
+    /// It cannot continue after a crash: its journal does not match this build or this configuration.
     Lost,
 }
 
@@ -24,10 +24,10 @@ impl Abandon {
     }
 }
 
-/// The end of an abandoned turn, as it stands in a journal.
+/// The cancellation of a turn, as stored in a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abandoned {
-    /// Why it was given up.
+    /// The reason.
     pub why: Abandon,
     /// The turn's clock from then on.
     pub at: Millis,

@@ -1,4 +1,5 @@
-//! Circuit breakers: their state is the host's, their rules are the same in every host. (D7 of the design, D-12)
+//! Circuit breakers: the host keeps their state; the rules are the same in every host.
+//! (docs/decisions/README.md#D7, docs/decisions/README.md#D-12)
 
 use std::collections::BTreeMap;
 
@@ -7,33 +8,33 @@ use super::effect::Answer;
 use super::error::{EffectError, EffectErrorKind};
 use super::request::{Breaker, HttpCaller, HttpRequest, Reply};
 
-/// The breakers of a host, by caller.
+/// The circuit breakers of a host, by caller.
 #[derive(Debug, Clone, Default)]
 pub struct Breakers(BTreeMap<String, State>);
 
 #[derive(Debug, Clone, Default)]
 struct State {
-    /// Failures in a row.
+    /// Consecutive failures.
     failures: u32,
-    /// When it may be tried again; absent while it is closed.
+    /// When a probe is allowed; absent while closed.
     open_until: Option<Millis>,
-    /// Whether a call is finding out if the service is back.
+    /// Whether a probe is in progress.
     probing: bool,
 }
 
-/// The permission for one call.
+/// The permit for one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "how the call ended has to be noted"]
 pub struct Admission {
-    /// Whether the call finds out if the service is back.
+    /// Whether the call probes an open circuit.
     probe: bool,
 }
 
 impl Breakers {
-    /// Lets a call pass, or says that it fails anyway. Of several calls after the wait, one may try.
+    /// Acquires a permit for a call. Once an open circuit's wait is over, one call at a time may probe.
     ///
     /// # Errors
-    /// `CircuitOpen`, with the time after which a call may try.
+    /// `CircuitOpen`, with the time until the next probe.
     pub fn enter(&mut self, request: &HttpRequest, now: Millis) -> Result<Admission, EffectError> {
         let name = name(&request.caller);
         let Some(state) = self.0.get_mut(&name).filter(|_| request.breaker.is_some()) else { return Ok(Admission { probe: false }) };
@@ -47,18 +48,18 @@ impl Breakers {
         Err(EffectError { retry_after_ms, ..EffectError::new(EffectErrorKind::CircuitOpen, message) })
     }
 
-    /// Notes how a call ended; without an answer it was given up, which says nothing. A failure that is retried does not count either:
-    /// the last attempt counts, once.
+    /// Records the outcome of a call; no answer means that it was aborted, which does not count. A failure that is retried does not
+    /// count either: only the last attempt does.
     pub fn leave(&mut self, admission: Admission, request: &HttpRequest, answer: Option<&Answer>, now: Millis) {
         let Some(breaker) = &request.breaker else { return };
         let name = name(&request.caller);
         match answer.map_or(Ended::Unknown, |it| ended(breaker, it)) {
             Ended::Success => drop(self.0.remove(&name)),
-            // An open circuit stays open for the next one to try.
+            // An open circuit stays open for the next probe.
             Ended::Unknown => self.0.get_mut(&name).filter(|_| admission.probe).into_iter().for_each(|it| it.probing = false),
             Ended::Failure => {
                 let state = self.0.entry(name).or_default();
-                // A call that began before the circuit opened says nothing new.
+                // A call that began before the circuit opened does not count.
                 if state.open_until.is_some() && !admission.probe {
                     return;
                 }
@@ -71,7 +72,7 @@ impl Breakers {
     }
 }
 
-/// The caller's name; the breakers of a tool and of a task of one name are two.
+/// The breaker's name; a tool and a task of the same name have separate breakers.
 fn name(caller: &HttpCaller) -> String {
     let (kind, name) = match caller {
         HttpCaller::Tool(code) => ("tool", code),
@@ -95,7 +96,7 @@ fn ended(breaker: &Breaker, answer: &Answer) -> Ended {
         Answer::Ok(_) => Ended::Unknown,
         Answer::Error(error) => match error.kind {
             EffectErrorKind::Timeout | EffectErrorKind::Unavailable | EffectErrorKind::Interrupted => failed(breaker.retries.io),
-            // What the host refuses, or cannot do, is no failure of the service.
+            // What the host refuses or cannot do is not a failure of the service.
             EffectErrorKind::Refused
             | EffectErrorKind::Invalid
             | EffectErrorKind::NotFound
@@ -139,7 +140,7 @@ mod tests {
         Answer::Ok(Reply::Http(HttpReply { status, body: String::new(), retry_after_ms: None, broken_json: false }))
     }
 
-    /// Makes a call at a time; whether it was let pass.
+    /// Makes a call at a time; returns whether it was admitted.
     fn call(breakers: &mut Breakers, request: &HttpRequest, answer: &Answer, now: Millis) -> bool {
         let admission = breakers.enter(request, now);
         if let Ok(admission) = admission {

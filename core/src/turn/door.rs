@@ -1,4 +1,4 @@
-//! The door: the only way out of core code.
+//! The effect context: the only access of core code to the outside.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
@@ -17,7 +17,7 @@ use super::rng::Rng;
 use super::why::Why;
 use super::{Map, Millis, Watch};
 
-/// The session at the edge of a step, for people who look at how a turn came about.
+/// The session at the edge of a step, for observers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct View {
     /// The step's name.
@@ -30,13 +30,13 @@ pub struct View {
     pub session: Map,
 }
 
-/// A handle to the outside, shared between the driver and the code of one turn.
+/// A handle to the outside, shared by the driver and the program of one turn.
 ///
-/// The mutex is never contended: the driver and the program take turns. It makes a turn `Send`.
+/// The mutex is never contended, because the driver and the program run alternately. It makes a turn `Send`.
 #[derive(Debug, Clone)]
 pub struct Door {
     port: Arc<Mutex<Port>>,
-    /// Beside the port, so that a turn which nobody watches does not even lock it.
+    /// Outside the mutex, so that a turn without observers does not lock it.
     pub(super) watch: Watch,
 }
 
@@ -54,7 +54,7 @@ struct Port {
     views: Vec<View>,
     whys: Vec<Why>,
     metas: BTreeMap<u32, Map>,
-    /// Whether anything was asked for that changes the world.
+    /// Whether any write effect was requested.
     wrote: bool,
     held: bool,
     abandoned: Option<Abandon>,
@@ -62,7 +62,7 @@ struct Port {
 
 impl Door {
     pub(super) fn new(turn: String, now: Millis, seed: u64, watch: Watch) -> Self {
-        let port = Port {
+        let inner = Port {
             turn,
             now,
             rng: Rng::new(seed),
@@ -79,10 +79,10 @@ impl Door {
             held: false,
             abandoned: None,
         };
-        Door { port: Arc::new(Mutex::new(port)), watch }
+        Door { port: Arc::new(Mutex::new(inner)), watch }
     }
 
-    /// The host's time of the latest completion; it never goes back.
+    /// The host's time of the latest completion; it never decreases.
     pub fn now(&self) -> Millis {
         self.port().now
     }
@@ -94,63 +94,63 @@ impl Door {
 
     /// Publishes a notice.
     pub fn notice(&self, body: NoticeBody) {
-        let mut port = self.port();
-        let notice = Notice { seq: port.next_seq, at: port.now, body };
-        port.next_seq += 1;
-        port.notices.push(notice);
+        let mut inner = self.port();
+        let notice = Notice { seq: inner.next_seq, at: inner.now, body };
+        inner.next_seq += 1;
+        inner.notices.push(notice);
     }
 
-    /// Says which step runs, for the people who read a divergence.
+    /// Sets the current step, for reports of a divergence.
     pub fn at_step(&self, step: &'static str) {
         self.port().step = step;
     }
 
-    /// The step that runs, or that ran last.
+    /// The current step, or the last one.
     pub fn step(&self) -> &'static str {
         self.port().step
     }
 
-    /// How many effects wait for their answer.
+    /// The number of effects without an answer.
     pub fn open_effects(&self) -> usize {
         self.port().open.values().filter(|it| it.is_none()).count()
     }
 
-    /// Whether the turn has asked for anything that changes the world.
+    /// Whether the turn has requested any write effect.
     pub fn wrote(&self) -> bool {
         self.port().wrote
     }
 
-    /// Records the session at the edge of a step; the closure runs only when somebody watches.
+    /// Records the session at the edge of a step; the closure runs only for an observed turn.
     pub fn view(&self, step: &str, edge: &str, session: impl FnOnce() -> Map) {
         if self.watch != Watch::Steps {
             return;
         }
         let session = session();
-        let mut port = self.port();
-        let seq = port.next_seq;
-        port.views.push(View { step: step.to_owned(), edge: edge.to_owned(), seq, session });
+        let mut inner = self.port();
+        let seq = inner.next_seq;
+        inner.views.push(View { step: step.to_owned(), edge: edge.to_owned(), seq, session });
     }
 
-    /// Records the session at the audit that is published next; the closure runs only when somebody traces the turn.
+    /// Records the session at the next audit; the closure runs only when audits are recorded.
     pub fn meta(&self, session: impl FnOnce() -> Map) {
         if self.watch != Watch::Audits {
             return;
         }
         let session = session();
-        let mut port = self.port();
-        let seq = port.next_seq;
-        port.metas.insert(seq, session);
+        let mut inner = self.port();
+        let seq = inner.next_seq;
+        inner.metas.insert(seq, session);
     }
 
-    /// The key that the next effect gets, unless it brings its own.
+    /// The idempotency key of the next effect, unless it brings its own.
     pub fn next_key(&self) -> String {
         self.port().next_key()
     }
 
-    /// Asks for an effect and waits for its answer.
+    /// Requests an effect and waits for its answer.
     ///
     /// # Errors
-    /// What the host answered, or `Mismatch` when the reply is of another kind than the request.
+    /// The host's error, or `Mismatch` when the reply does not belong to the request.
     pub async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, EffectError> {
         let id = self.request(operation);
         let reply = poll_fn(|_| match self.port().take(id) {
@@ -161,28 +161,28 @@ impl Door {
         O::output(reply).ok_or_else(EffectError::mismatch)
     }
 
-    /// Runs the code of a turn to its end, or up to where the host abandons it.
+    /// Runs the code of a turn to its end, or until the host cancels it.
     ///
     /// # Errors
-    /// Why it was abandoned; what the code borrowed is free again.
+    /// The reason of the cancellation; the code's borrows are released.
     pub async fn unless_abandoned<F: Future>(&self, code: F) -> Result<F::Output, Abandon> {
         let mut code = pin!(code);
-        let mut done = None;
+        let mut finished = None;
         poll_fn(|context| {
-            // One guard: a second one in the same statement would wait for the first for ever.
-            let (abandoned, held) = {
-                let port = self.port();
-                (port.abandoned, port.held)
+            // One guard: a second one in the same statement would deadlock.
+            let (canceled, end_deferred) = {
+                let inner = self.port();
+                (inner.abandoned, inner.held)
             };
-            if let Some(why) = abandoned {
-                return Poll::Ready(Err(why));
+            if let Some(reason) = canceled {
+                return Poll::Ready(Err(reason));
             }
-            if done.is_none()
+            if finished.is_none()
                 && let Poll::Ready(output) = code.as_mut().poll(context)
             {
-                done = Some(output);
+                finished = Some(output);
             }
-            match done.take_if(|_| !held) {
+            match finished.take_if(|_| !end_deferred) {
                 Some(output) => Poll::Ready(Ok(output)),
                 None => Poll::Pending,
             }
@@ -190,17 +190,17 @@ impl Door {
         .await
     }
 
-    /// Gives the turn up; returns the time that it sees from now on.
-    pub(super) fn abandon(&self, why: Abandon, at: Millis) -> Millis {
-        let mut port = self.port();
-        port.abandoned = Some(why);
-        port.now = port.now.max(at);
-        port.now
+    /// Cancels the turn; returns its clock from then on.
+    pub(super) fn abandon(&self, reason: Abandon, at: Millis) -> Millis {
+        let mut inner = self.port();
+        inner.abandoned = Some(reason);
+        inner.now = inner.now.max(at);
+        inner.now
     }
 
-    /// Keeps the turn from its end, or lets it go.
-    pub(super) fn hold(&self, held: bool) {
-        self.port().held = held;
+    /// Defers the end of the turn, or allows it again.
+    pub(super) fn hold(&self, deferred: bool) {
+        self.port().held = deferred;
     }
 
     pub(super) fn is_held(&self) -> bool {
@@ -210,30 +210,30 @@ impl Door {
     fn request<O: Operation>(&self, operation: O) -> EffectId {
         let (class, deadline_ms, stream) = (operation.class(), operation.deadline_ms(), operation.streams());
         let repeatable = operation.repeatable();
-        let mut port = self.port();
-        let id = EffectId(port.next_effect);
-        let key = operation.key().unwrap_or_else(|| port.next_key());
-        port.next_effect += 1;
-        port.open.insert(id, None);
-        port.wrote |= matches!(class, Class::Write | Class::Irreversible);
-        port.effects.push(Effect { id, key, class, deadline_ms, stream, repeatable, request: operation.into() });
+        let mut inner = self.port();
+        let id = EffectId(inner.next_effect);
+        let key = operation.key().unwrap_or_else(|| inner.next_key());
+        inner.next_effect += 1;
+        inner.open.insert(id, None);
+        inner.wrote |= matches!(class, Class::Write | Class::Irreversible);
+        inner.effects.push(Effect { id, key, class, deadline_ms, stream, repeatable, request: operation.into() });
         id
     }
 
-    /// Whether each completion answers an effect that is open, and none twice.
+    /// Checks that each completion answers an open effect, and none twice.
     pub(super) fn expects(&self, completions: &[Completion]) -> Result<(), TurnError> {
-        let port = self.port();
+        let inner = self.port();
         let mut seen = BTreeSet::new();
-        let wrong = completions.iter().find(|it| !matches!(port.open.get(&it.id), Some(None)) || !seen.insert(it.id));
-        wrong.map_or(Ok(()), |it| Err(TurnError::UnknownEffect { id: it.id }))
+        let invalid = completions.iter().find(|it| !matches!(inner.open.get(&it.id), Some(None)) || !seen.insert(it.id));
+        invalid.map_or(Ok(()), |it| Err(TurnError::UnknownEffect { id: it.id }))
     }
 
-    /// Hands an answer in; returns the time that the turn sees from now on.
+    /// Completes an effect; returns the turn's clock from then on.
     pub(super) fn answer(&self, completion: &Completion) -> Result<Millis, TurnError> {
-        let mut port = self.port();
-        port.now = port.now.max(completion.at);
-        let now = port.now;
-        match port.open.get_mut(&completion.id) {
+        let mut inner = self.port();
+        inner.now = inner.now.max(completion.at);
+        let now = inner.now;
+        match inner.open.get_mut(&completion.id) {
             Some(slot @ None) => *slot = Some(completion.outcome.clone().into()),
             Some(Some(_)) | None => return Err(TurnError::UnknownEffect { id: completion.id }),
         }
@@ -241,8 +241,8 @@ impl Door {
     }
 
     pub(super) fn drain(&self) -> (Vec<Effect>, Vec<Notice>) {
-        let mut port = self.port();
-        (std::mem::take(&mut port.effects), std::mem::take(&mut port.notices))
+        let mut inner = self.port();
+        (std::mem::take(&mut inner.effects), std::mem::take(&mut inner.notices))
     }
 
     pub(super) fn waits(&self) -> bool {
@@ -253,21 +253,21 @@ impl Door {
         read(&self.port().views)
     }
 
-    /// In the order in which the decisions began.
+    /// The explanations in the order in which the decisions began.
     pub(super) fn whys(&self) -> Vec<Why> {
-        let mut whys = self.port().whys.clone();
-        whys.sort_by_key(|it| it.seq);
-        whys
+        let mut explanations = self.port().whys.clone();
+        explanations.sort_by_key(|it| it.seq);
+        explanations
     }
 
-    pub(super) fn explain(&self, why: Why) {
-        self.port().whys.push(why);
+    pub(super) fn explain(&self, explanation: Why) {
+        self.port().whys.push(explanation);
     }
 
-    /// The number of the next notice, and the step that runs.
+    /// The number of the next notice, and the current step.
     pub(super) fn place(&self) -> (u32, &'static str) {
-        let port = self.port();
-        (port.next_seq, port.step)
+        let inner = self.port();
+        (inner.next_seq, inner.step)
     }
 
     pub(super) fn metas(&self) -> BTreeMap<u32, Map> {
@@ -308,29 +308,29 @@ mod tests {
 
     #[test]
     fn abandoned_code_stops_where_it_stands() {
-        let door = door();
+        let effects = door();
         let mut steps = Vec::new();
         {
-            let mut code = Box::pin(door.unless_abandoned(async {
+            let mut code = Box::pin(effects.unless_abandoned(async {
                 steps.push("asked");
-                let _ = door.perform(super::super::SleepRequest::of(1)).await;
+                let _ = effects.perform(super::super::SleepRequest::of(1)).await;
                 steps.push("answered");
             }));
-            assert_eq!((poll(&mut code), door.open_effects()), (Poll::Pending, 1));
-            assert_eq!(door.abandon(Abandon::Lost, 7), 10);
+            assert_eq!((poll(&mut code), effects.open_effects()), (Poll::Pending, 1));
+            assert_eq!(effects.abandon(Abandon::Lost, 7), 10);
             assert_eq!(poll(&mut code), Poll::Ready(Err(Abandon::Lost)));
         }
-        assert_eq!((steps, door.open_effects()), (vec!["asked"], 1));
+        assert_eq!((steps, effects.open_effects()), (vec!["asked"], 1));
     }
 
     #[test]
     fn code_that_is_held_ends_once_it_is_let_go() {
-        let door = door();
-        door.hold(true);
+        let effects = door();
+        effects.hold(true);
         let mut runs = 0;
-        let mut code = Box::pin(door.unless_abandoned(async { runs += 1 }));
+        let mut code = Box::pin(effects.unless_abandoned(async { runs += 1 }));
         assert_eq!((poll(&mut code), poll(&mut code)), (Poll::Pending, Poll::Pending));
-        door.hold(false);
+        effects.hold(false);
         assert_eq!(poll(&mut code), Poll::Ready(Ok(())));
         drop(code);
         assert_eq!(runs, 1);

@@ -1,4 +1,4 @@
-//! Effects: numbered requests that are answered exactly once.
+//! Effects: numbered requests to the host that are answered exactly once.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,17 +11,17 @@ use super::request::{Reply, Request};
 #[serde(transparent)]
 pub struct EffectId(pub u32);
 
-/// What repeating an effect does to the world.
+/// What repeating an effect does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// Depends on its request alone.
+    /// Depends on its request only.
     Pure,
-    /// Reads the world; may be asked again. A model call is a read that is paid.
+    /// Reads; may be repeated. A model call is a read that costs money.
     Read,
-    /// Changes the world; the key makes a repetition harmless where the other side honours it.
+    /// Writes; the idempotency key makes a repetition harmless where the other side honours it.
     Write,
-    /// Changes the world and cannot be taken back; needs an approval.
+    /// Writes and cannot be undone; needs an approval.
     Irreversible,
 }
 
@@ -36,13 +36,13 @@ pub struct Effect {
     pub class: Class,
     /// Milliseconds after which the host answers with `Timeout`.
     pub deadline_ms: u32,
-    /// Whether listeners may be shown the answer while it is made; the core sees the whole of it alone.
+    /// Whether the answer may be streamed to subscribers; the core gets the whole answer only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stream: bool,
-    /// Whether it may be asked again, with the same key, after a crash that leaves open whether it was carried out.
+    /// Whether it may be repeated, with the same key, when a crash leaves its outcome unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeatable: bool,
-    /// What is asked.
+    /// The request.
     pub request: Request,
 }
 
@@ -57,11 +57,11 @@ pub struct Completion {
     pub outcome: Answer,
 }
 
-/// A reply or an error, as it stands in a journal.
+/// A reply or an error, as stored in a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// The effect was fulfilled.
+    /// The effect succeeded.
     Ok(Reply),
     /// The effect failed.
     Error(EffectError),
@@ -87,24 +87,24 @@ impl From<Result<Reply, EffectError>> for Answer {
 
 /// Links a request to the type of its reply.
 pub trait Operation: Into<Request> {
-    /// What the caller gets.
+    /// The reply as the caller gets it.
     type Output;
     /// What repeating it does.
     fn class(&self) -> Class;
-    /// The idempotency key of the first attempt, when this is a later one.
+    /// The idempotency key of the first attempt, if this is a later one.
     fn key(&self) -> Option<String> {
         None
     }
-    /// Milliseconds after which the host gives up.
+    /// Milliseconds after which the host times out.
     fn deadline_ms(&self) -> u32;
-    /// Whether listeners may be shown the answer while it is made.
+    /// Whether the answer may be streamed to subscribers.
     fn streams(&self) -> bool {
         false
     }
-    /// Whether it may be asked again when nobody knows whether it was carried out.
+    /// Whether it may be repeated when its outcome is unknown.
     fn repeatable(&self) -> bool {
         matches!(self.class(), Class::Pure | Class::Read)
     }
-    /// Picks the output out of a reply; `None` when the reply is of another kind.
+    /// Extracts the output from a reply; `None` when the reply is of another kind.
     fn output(reply: Reply) -> Option<Self::Output>;
 }

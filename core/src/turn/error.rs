@@ -1,4 +1,4 @@
-//! What can go wrong between host and core, as data.
+//! Errors between host and core, as data.
 
 use std::borrow::Cow;
 
@@ -15,11 +15,11 @@ pub enum EffectErrorKind {
     Timeout,
     /// The other side could not be reached or is out of service.
     Unavailable,
-    /// The other side said no.
+    /// The other side refused.
     Refused,
-    /// The answer could not be understood.
+    /// The answer could not be parsed.
     Invalid,
-    /// The thing asked for does not exist.
+    /// The requested thing does not exist.
     NotFound,
     /// The host does not allow it.
     Denied,
@@ -27,13 +27,13 @@ pub enum EffectErrorKind {
     CircuitOpen,
     /// A rate or spend limit was hit.
     Limited,
-    /// This host cannot do it.
+    /// This host does not support it.
     Unsupported,
     /// The process ended before the answer was known.
     Interrupted,
-    /// The host gave the effect up.
+    /// The host cancelled the effect.
     Cancelled,
-    /// The reply is of another kind than the request.
+    /// The reply does not belong to the request.
     Mismatch,
 }
 
@@ -45,33 +45,32 @@ pub struct EffectError {
     pub kind: EffectErrorKind,
     /// For the audit; never shown to the user.
     pub message: String,
-    /// The status code, of a service that answered with one.
+    /// The HTTP status code, if the service answered with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Milliseconds that the other side asks to wait before the next attempt.
+    /// Milliseconds to wait before the next attempt, if the other side asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// What it was more exactly, where the host knows.
+    /// A more specific code, if the host knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<EffectErrorDetail>,
 }
 
-/// What a failure was, for those who have a word for it: the code of `convoship.md` 4.6. It is a text on its way, which keeps the engine
-/// of the browser small.
+/// A more specific failure code. (docs/spec/flows.md#4.6) It is serialized as a string, which keeps the browser engine small.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EffectErrorDetail(Cow<'static, str>);
 
 impl EffectErrorDetail {
-    /// The name of the other side is not known.
+    /// The host name could not be resolved.
     pub const DNS: Self = Self(Cow::Borrowed("dns"));
-    /// There was no agreement about the encryption.
+    /// The TLS handshake failed.
     pub const TLS: Self = Self(Cow::Borrowed("tls"));
-    /// The address is none that may be called.
+    /// The address may not be called.
     pub const TARGET: Self = Self(Cow::Borrowed("blocked_target"));
-    /// The answer is longer than it may be.
+    /// The response exceeds the size limit.
     pub const TOO_LARGE: Self = Self(Cow::Borrowed("response_too_large"));
-    /// What may be spent is spent.
+    /// The spend budget is used up.
     pub const BUDGET: Self = Self(Cow::Borrowed("budget"));
 
     /// The code.
@@ -86,7 +85,7 @@ impl EffectError {
         EffectError { kind, message: message.into(), status: None, retry_after_ms: None, detail: None }
     }
 
-    /// The same, said more exactly.
+    /// Returns the error with a more specific code.
     #[must_use]
     pub fn detailed(self, detail: EffectErrorDetail) -> Self {
         EffectError { detail: Some(detail), ..self }
@@ -97,49 +96,49 @@ impl EffectError {
     }
 }
 
-/// A misuse of the protocol or a journal that no longer fits.
+/// A misuse of the protocol, or a journal that does not match.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnError {
-    /// The program waits for something that is not an effect: a defect of the core.
-    #[error("the turn waits for something that is not an effect")]
+    /// The program waits for something other than an effect: a bug in the core.
+    #[error("the turn waits for something other than an effect")]
     Stalled,
-    /// Nobody asked, or it was answered already.
+    /// The effect was not requested, or is answered already.
     #[error("effect {} is not open: answer each effect of a slice once", id.0)]
     UnknownEffect {
-        /// Which effect.
+        /// The effect.
         id: EffectId,
     },
-    /// The journal was written by a protocol that this build does not know.
-    #[error("the journal has protocol {found}, this build knows {known}")]
+    /// The journal has a protocol that this build does not support.
+    #[error("unsupported journal protocol {found}; this build supports {known}")]
     Protocol {
-        /// What the journal says.
+        /// The protocol of the journal.
         found: u16,
-        /// What this build speaks.
+        /// The protocol of this build.
         known: u16,
     },
-    /// The configuration runs something else than was asked for.
-    #[error("the turn asks for {asked:?}, and the configuration runs {runs:?}")]
+    /// The configuration runs another program than requested.
+    #[error("the turn requires program {asked:?}, but the configuration runs {runs:?}")]
     Program {
-        /// What the input or the journal says.
+        /// The program of the input or the journal.
         asked: ProgramRef,
-        /// What the configuration runs.
+        /// The program of the configuration.
         runs: ProgramRef,
     },
-    /// The replay asked for something else than the recorded turn.
+    /// The replay requested another effect than the recorded turn.
     #[error(transparent)]
     Diverged(Box<Diverged>),
 }
 
 /// The first point at which a replay differs from its journal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("effect {} of the journal (number {index}) differs in {step}: {difference}", effect.0)]
+#[error("replay diverged at effect {} (journal entry {index}) in step {step}: {difference}", effect.0)]
 pub struct Diverged {
     /// Position in the journal, from 0.
     pub index: usize,
-    /// Which effect.
+    /// The effect.
     pub effect: EffectId,
-    /// The step in which the replay stands.
+    /// The replay's current step.
     pub step: String,
-    /// Which fields differ and how, one a line.
+    /// The fields that differ, one per line.
     pub difference: String,
 }

@@ -1,4 +1,4 @@
-//! What a turn starts from.
+//! The input of a turn.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::rows::{ConversationRow, Exchange, MemoryRow, Write};
 use super::{Map, Millis};
 
-/// What a turn runs.
+/// The program that a turn runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProgramRef {
@@ -18,31 +18,31 @@ pub enum ProgramRef {
     Flow,
 }
 
-/// Something that a user did.
+/// A user event.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct UserEvent {
     /// The message; absent when the client sent none.
     pub text: Option<String>,
-    /// Start the conversation over before answering.
+    /// Whether to reset the conversation before answering.
     #[serde(default)]
     pub reset: bool,
     /// The client's `inputParams`.
     #[serde(default)]
     pub params: Map,
-    /// What happens to a flow session, as its program reads it, in place of all that.
+    /// The event of a flow session, which replaces all of the above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Box<Value>>,
 }
 
 impl UserEvent {
-    /// What happens to a flow session: the event, and the `version` on which it runs when that is published.
+    /// A flow event; its `version` is the published version to run on, if any.
     pub fn of_flow(event: Value) -> UserEvent {
         let text = event.get("text").and_then(Value::as_str).map(str::to_owned);
         UserEvent { text, reset: false, params: Map::new(), flow: Some(Box::new(event)) }
     }
 }
 
-/// What the host loaded for a conversation.
+/// The stored state of a conversation, loaded by the host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Loaded {
     /// The stored row; absent for a new conversation.
@@ -53,10 +53,10 @@ pub struct Loaded {
     /// Turns of the conversation so far.
     #[serde(default)]
     pub turns: u32,
-    /// Turns since the last reset, the one that reset included; all of them when there was none.
+    /// Turns since the last reset, including the one that reset; all of them when there was none.
     #[serde(default)]
     pub turns_since_reset: u32,
-    /// What is remembered of the conversation.
+    /// The conversation's memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryRow>,
     /// The flow session; absent for a new one and for conversations of the pipeline.
@@ -65,7 +65,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// What the next turn will load when these rows have been committed.
+    /// Returns what the next turn will load once these rows are committed.
     pub fn after(mut self, writes: &[Write]) -> Loaded {
         self.turns += 1;
         self.turns_since_reset += 1;
@@ -87,7 +87,7 @@ impl Loaded {
     }
 }
 
-/// All that a turn cannot derive, part one; part two is the results of its effects.
+/// The input of a turn: together with the results of its effects, it determines everything else.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnInput {
     /// The turn's id, a UUID.
@@ -96,11 +96,11 @@ pub struct TurnInput {
     pub conversation: String,
     /// The host's time when the message arrived.
     pub at: Millis,
-    /// Seed of everything random in the turn.
+    /// Seed of the turn's random generator.
     pub seed: u64,
-    /// What to run.
+    /// The program to run.
     pub program: ProgramRef,
-    /// What the user did.
+    /// The user event.
     pub event: UserEvent,
     /// The conversation as stored.
     pub session: Loaded,

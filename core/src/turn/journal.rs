@@ -1,4 +1,4 @@
-//! The journal: the input and the results of effects, from which everything else follows.
+//! The journal: a turn's input and the results of its effects, from which everything else follows.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use super::error::{Diverged, TurnError};
 use super::input::TurnInput;
 use crate::json::{canon, diff};
 
-/// The shape of journals that this build writes and reads.
+/// The journal format that this build writes and reads.
 pub const PROTOCOL: u16 = 1;
 
-/// What a journal was made with.
+/// The environment that a journal was written in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Shape of the journal.
+    /// The journal format.
     pub protocol: u16,
     /// The build that wrote it.
     pub engine: String,
@@ -29,20 +29,20 @@ pub struct Header {
 /// One answered effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Which effect.
+    /// The effect.
     pub effect: EffectId,
     /// The turn's clock after the answer.
     pub at: Millis,
     /// 64-bit hash of the request, in hexadecimal.
     pub fingerprint: String,
-    /// The request itself, so that a difference can be shown. Nothing else reads it, so it stays JSON.
+    /// The request, kept to show differences. It is not parsed, so it stays JSON.
     pub request: Option<Value>,
     /// The reply or the error.
     pub outcome: Answer,
 }
 
 impl Entry {
-    /// The entry without its request, which a replay asks anew.
+    /// Returns the entry without its request, which a replay rebuilds.
     #[must_use]
     pub fn lean(&self) -> Entry {
         let Entry { effect, at, fingerprint, request: _, outcome } = self;
@@ -54,19 +54,19 @@ impl Entry {
     }
 }
 
-/// Everything that a turn cannot derive again.
+/// Everything about a turn that cannot be derived.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Journal {
-    /// What it was made with.
+    /// The environment that it was written in.
     pub header: Header,
-    /// What the turn started from.
+    /// The turn's input.
     pub input: TurnInput,
     /// Answered effects, in the order of their answers.
     pub entries: Vec<Entry>,
-    /// That it was given up, and why; it then has no further entries.
+    /// The cancellation, if any; it then has no further entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abandoned: Option<Abandoned>,
-    /// Requests that were asked, answered or not.
+    /// The requests so far, answered or not.
     #[serde(skip)]
     pub(super) requests: BTreeMap<EffectId, Value>,
 }
@@ -77,7 +77,7 @@ impl Journal {
         Journal { header, input, entries: Vec::new(), abandoned: None, requests: BTreeMap::new() }
     }
 
-    /// Says whether this build can read the journal.
+    /// Checks that this build can read the journal.
     ///
     /// # Errors
     /// [`TurnError::Protocol`] when it cannot.
@@ -88,7 +88,7 @@ impl Journal {
         Err(TurnError::Protocol { found: self.header.protocol, known: PROTOCOL })
     }
 
-    /// The journal as short as it can be: a replay is the same, but cannot print how a request differs.
+    /// Returns the journal without requests: it replays the same, but a divergence cannot show how a request differs.
     #[must_use]
     pub fn lean(&self) -> Journal {
         Journal {
@@ -117,19 +117,19 @@ fn fingerprint(request: &Value) -> String {
     hash.finish().chars().take(16).collect()
 }
 
-/// Compares what a replay asks with what was recorded.
-pub(super) fn same_request(index: usize, entry: &Entry, asked: Option<&Value>, step: &str) -> Result<(), TurnError> {
+/// Compares a replayed request with the recorded one.
+pub(super) fn same_request(index: usize, entry: &Entry, replayed: Option<&Value>, step: &str) -> Result<(), TurnError> {
     let diverged =
         |difference: String| TurnError::Diverged(Box::new(Diverged { index, effect: entry.effect, step: step.to_owned(), difference }));
-    let Some(asked) = asked else {
-        return Err(diverged("the recorded turn asked for it, the replay does not".to_owned()));
+    let Some(replayed) = replayed else {
+        return Err(diverged("requested by the recorded turn, but not by the replay".to_owned()));
     };
-    if fingerprint(asked) == entry.fingerprint {
+    if fingerprint(replayed) == entry.fingerprint {
         return Ok(());
     }
     let Some(recorded) = &entry.request else {
-        return Err(diverged("the request has another fingerprint; the recorded one was not kept".to_owned()));
+        return Err(diverged("the request fingerprint differs; the recorded request was not kept".to_owned()));
     };
-    let lines: Vec<String> = diff::leaves(recorded, asked).iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = diff::leaves(recorded, replayed).iter().map(ToString::to_string).collect();
     Err(diverged(lines.join("\n")))
 }

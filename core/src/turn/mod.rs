@@ -1,7 +1,7 @@
-//! The turn protocol: what a host gives to the core, what it gets back, and how a turn is saved.
+//! The turn protocol: what a host passes to the core, what it gets back, and how a turn is journaled.
 //!
-//! This layer knows nothing of pipelines or configuration content. A [`Turn`] is one future, polled by hand;
-//! the only thing it can wait for is an effect asked through the [`Door`].
+//! This layer does not know pipelines or configuration content. A [`Turn`] is one future, polled by hand; the only thing it can wait
+//! for is an effect requested through the [`Door`].
 
 mod abandon;
 mod breaker;
@@ -57,7 +57,7 @@ pub type Map = serde_json::Map<String, serde_json::Value>;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[must_use = "notices must be published and effects answered"]
 pub struct Slice {
-    /// Requests to fulfil, each to be answered exactly once.
+    /// Requested effects, each to be answered exactly once.
     pub effects: Vec<Effect>,
     /// Numbered output that is never answered.
     pub notices: Vec<Notice>,
@@ -73,30 +73,30 @@ impl Slice {
     }
 }
 
-/// The code of a turn: it talks to the outside through the door alone.
+/// The code of a turn; it accesses the outside through the [`Door`] only.
 pub type Program = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// How a turn is started.
+/// How a turn is launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mode {
-    /// To follow a journal: it does not end of itself before the journal does.
+    /// For a replay: defers the end of the turn until its journal ends.
     pub held: bool,
-    /// What is recorded of its session.
+    /// What is recorded of the session.
     pub watch: Watch,
 }
 
-/// What is recorded of a turn's session, for people who look at how it came about.
+/// What is recorded of a turn's session, for observers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watch {
-    /// Nothing: messages are answered like this.
+    /// Nothing; used for ordinary messages.
     Nothing,
-    /// How it is at the edges of its steps.
+    /// The session before and after each step, and explanations.
     Steps,
-    /// How it is at each audit.
+    /// The session at each audit.
     Audits,
 }
 
-/// One user event being processed.
+/// The processing of one user event.
 pub struct Turn {
     door: Door,
     program: Program,
@@ -104,15 +104,15 @@ pub struct Turn {
     ended: bool,
 }
 
-/// A recorded turn that was run again as far as its journal fits.
+/// A recorded turn that was replayed for as long as its journal matches.
 #[derive(Debug)]
 #[must_use = "a turn that diverged has to be abandoned"]
 pub struct Rescued {
-    /// The turn, where its journal ends or where it diverged.
+    /// The turn at the end of its journal, or where it diverged.
     pub turn: Turn,
-    /// All notices up to there, and the effects that are open.
+    /// All notices up to there, and the open effects.
     pub slice: Slice,
-    /// How the turn differs from its journal; nothing when it fits.
+    /// The divergence from the journal, if any.
     pub diverged: Option<TurnError>,
 }
 
@@ -123,58 +123,57 @@ impl std::fmt::Debug for Turn {
 }
 
 impl Turn {
-    /// Runs a program up to its first wait. Called by `Turn::start`, which chooses the program.
+    /// Runs a program to its first wait. Called by `Turn::start`, which selects the program.
     pub(crate) fn launch(
         input: TurnInput,
         config: String,
         mode: Mode,
         program: impl FnOnce(TurnInput, Door) -> Program,
     ) -> Result<(Turn, Slice), TurnError> {
-        let door = Door::new(input.turn.clone(), input.at, input.seed, mode.watch);
-        door.hold(mode.held);
+        let effects = Door::new(input.turn.clone(), input.at, input.seed, mode.watch);
+        effects.hold(mode.held);
         let journal = Journal::new(config, input.clone());
-        let program = program(input, door.clone());
-        let mut turn = Turn { door, program, journal, ended: false };
+        let program = program(input, effects.clone());
+        let mut turn = Turn { door: effects, program, journal, ended: false };
         let slice = turn.poll()?;
         Ok((turn, slice))
     }
 
-    /// Continues with answers to effects, in the order given.
+    /// Continues with answers to effects, in the order given. Answers after the end are ignored.
     ///
     /// # Errors
-    /// [`TurnError::UnknownEffect`] for an answer that nobody asked for or that came twice, [`TurnError::Stalled`] when the
-    /// program waits for something that is not an effect. Answers after the end are ignored.
+    /// [`TurnError::UnknownEffect`] for an effect that was not requested or is answered already; [`TurnError::Stalled`] when the program
+    /// waits for something other than an effect.
     pub fn resume(&mut self, completions: Vec<Completion>) -> Result<Slice, TurnError> {
         if self.ended {
             return Ok(Slice::default());
         }
-        // Checked as a whole first: a slice that an earlier answer brought must not be lost to the error of a later one.
+        // All are checked first: the slice of an earlier answer must not be lost to the error of a later one.
         self.door.expects(&completions)?;
         let mut slice = Slice::default();
         for completion in completions {
-            // A batch is a sequence: polling after each answer lets a replay see the same clock and the same order.
+            // A batch is a sequence: polling after each answer gives a replay the same clock and the same order.
             slice.absorb(self.complete(completion)?);
         }
         Ok(slice)
     }
 
-    /// Ends the turn where it stands; the slice has its last notices and its end, which is that of a failed turn.
+    /// Cancels the turn; the slice has its last notices and its end, which is that of a failed turn.
     ///
-    /// Open effects are given up: the host drops them, and answers that come later are ignored. Nothing is returned for a turn that
-    /// has ended already.
+    /// Open effects are dropped by the host, and their later answers are ignored. The slice is empty for a turn that has ended.
     ///
     /// # Errors
-    /// [`TurnError::Stalled`] is a defect of the core.
-    pub fn abandon(&mut self, why: Abandon, at: Millis) -> Result<Slice, TurnError> {
+    /// [`TurnError::Stalled`] is a bug in the core.
+    pub fn abandon(&mut self, reason: Abandon, at: Millis) -> Result<Slice, TurnError> {
         if self.ended {
             return Ok(Slice::default());
         }
-        let abandoned = Abandoned { why, at: self.door.abandon(why, at) };
+        let abandoned = Abandoned { why: reason, at: self.door.abandon(reason, at) };
         self.journal.abandoned = Some(abandoned);
         self.poll()
     }
 
-    /// Everything that the turn cannot derive again.
+    /// The turn's journal so far.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
@@ -189,37 +188,37 @@ impl Turn {
         self.ended
     }
 
-    /// Reads the session before and after each step so far; there is none unless the turn is watched.
+    /// Reads the session views before and after each step so far; there are none unless the turn is observed.
     pub fn views<T>(&self, read: impl FnOnce(&[View]) -> T) -> T {
         self.door.views(read)
     }
 
-    /// Why the decisions so far fell as they did; empty unless the turn is watched.
+    /// The explanations of the decisions so far; empty unless the turn is observed.
     pub fn whys(&self) -> Vec<Why> {
         self.door.whys()
     }
 
-    /// The session at each audit so far, by the number of the notice; empty unless the turn is traced.
+    /// The session at each audit so far, by notice number; empty unless audits are recorded.
     pub fn metas(&self) -> BTreeMap<u32, Map> {
         self.door.metas()
     }
 
-    /// Answers the effects of a fresh turn, which is held, from a journal, for as long as it asks for what was recorded; then ends it
-    /// as it was abandoned, if it was. `slice` gets what the turn says; a divergence is returned.
+    /// Replays a journal on a fresh turn whose end is deferred, for as long as the requests match; then cancels it if the recorded turn
+    /// was canceled. Adds its output to `slice` and returns a divergence.
     pub(crate) fn rerun(&mut self, recorded: &Journal, slice: &mut Slice) -> Result<Option<TurnError>, TurnError> {
         let diverged = match self.follow(recorded, slice) {
             Err(stalled @ TurnError::Stalled) => return Err(stalled),
             other => other.err(),
         };
         if diverged.is_some() {
-            // Nothing that was paid for is forgotten, and who reads the journal finds the divergence again.
+            // No paid result is lost, and the next replay finds the same divergence.
             self.journal.header = recorded.header.clone();
             self.journal.entries.clone_from(&recorded.entries);
             self.door.hold(true);
         }
-        if let Some(Abandoned { why, at }) = recorded.abandoned {
-            slice.absorb(self.abandon(why, at)?);
-            // They were given up.
+        if let Some(Abandoned { why: reason, at }) = recorded.abandoned {
+            slice.absorb(self.abandon(reason, at)?);
+            // The cancellation dropped them.
             slice.effects.clear();
         }
         Ok(diverged)
@@ -227,9 +226,9 @@ impl Turn {
 
     fn follow(&mut self, recorded: &Journal, slice: &mut Slice) -> Result<(), TurnError> {
         for (index, entry) in recorded.entries.iter().enumerate() {
-            let asked = self.journal.requests.get(&entry.effect);
-            journal::same_request(index, entry, asked, self.door.step())?;
-            // The recorded turn went on for as long as there are answers, and to the moment at which it was abandoned.
+            let replayed = self.journal.requests.get(&entry.effect);
+            journal::same_request(index, entry, replayed, self.door.step())?;
+            // The recorded turn continued for as long as there are answers, and until it was canceled.
             self.door.hold(index + 1 < recorded.entries.len() || recorded.abandoned.is_some());
             slice.effects.retain(|it| it.id != entry.effect);
             slice.absorb(self.complete(entry.completion())?);

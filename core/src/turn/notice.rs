@@ -12,12 +12,12 @@ pub struct Notice {
     pub seq: u32,
     /// The turn's clock when it was published.
     pub at: Millis,
-    /// What is said.
+    /// The content.
     #[serde(flatten)]
     pub body: NoticeBody,
 }
 
-/// What a notice says. Variants are only ever added.
+/// The content of a notice. Variants are only ever added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoticeBody {
@@ -28,16 +28,16 @@ pub enum NoticeBody {
         /// The payload without `_meta`.
         payload: Value,
     },
-    /// A progress message for the user, chosen from `ce_verbose`.
+    /// A progress message for the user, from `ce_verbose`.
     Verbose(Box<VerboseNotice>),
-    /// A message of a flow for the user.
+    /// A message of a flow to the user.
     Message {
         /// The message.
         message: Value,
     },
 }
 
-/// How serious a progress message is.
+/// The severity of a progress message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Level {
@@ -47,26 +47,26 @@ pub enum Level {
     Error,
 }
 
-/// A progress message. (`spec/data-and-api.md` 8.2)
+/// A progress message. (docs/spec/data-and-api.md#8.2)
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VerboseNotice {
-    /// The row; absent for the fallback text of an error.
+    /// The row; absent for the default text of an error.
     pub verbose_id: Option<i64>,
-    /// The step or resolver that speaks.
+    /// The step or resolver that published it.
     pub step: String,
     /// What happened.
     pub determinant: String,
-    /// The intent at that moment.
+    /// The intent at the time.
     pub intent: String,
-    /// The state at that moment.
+    /// The state at the time.
     pub state: String,
-    /// The rule, where one is meant.
+    /// The rule, if it is about one.
     pub rule_id: Option<i64>,
-    /// The tool, where one is meant.
+    /// The tool, if it is about one.
     pub tool_code: Option<String>,
-    /// How serious it is.
+    /// The severity.
     pub level: Level,
-    /// What to show.
+    /// The text to show.
     pub text: String,
     /// The row's rendered message.
     pub message: Option<String>,

@@ -8,7 +8,7 @@ use super::notice::{Notice, NoticeBody};
 use super::rows::Write;
 use crate::json::canon;
 
-/// What the user gets and what is to be committed.
+/// The answer to the user and the rows to commit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The conversation.
@@ -21,18 +21,18 @@ pub struct Outcome {
     pub payload: Option<Payload>,
     /// The context after the turn; absent when the turn failed.
     pub context: Option<Map>,
-    /// Why the turn failed.
+    /// The fault of a failed turn.
     pub fault: Option<FaultReport>,
     /// Rows for one transaction, in this order.
     pub writes: Vec<Write>,
     /// The session after the turn.
     pub session: SessionAfter,
-    /// What a flow session answers.
+    /// The response of a flow session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Box<Value>>,
 }
 
-/// What carries over to the next turn.
+/// The session as stored after a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionAfter {
     /// The intent.
@@ -45,7 +45,7 @@ pub struct SessionAfter {
     pub params: Map,
 }
 
-/// The form of an answer.
+/// The format of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum PayloadKind {
@@ -58,26 +58,26 @@ pub enum PayloadKind {
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payload {
-    /// Its form.
+    /// The format.
     #[serde(rename = "type")]
     pub kind: PayloadKind,
-    /// Text, also for JSON.
+    /// The text, also for JSON.
     pub value: String,
 }
 
-/// A failure as clients see it.
+/// A fault as reported to clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultReport {
-    /// One of the original's error codes, or one of ours.
+    /// The error code. (docs/spec/pipeline.md#1.13)
     pub code: String,
-    /// What to say; names no classes, templates or SQL.
+    /// The message; names no classes, templates or SQL.
     pub message: String,
     /// Whether sending the message again may help.
     pub recoverable: bool,
 }
 
 impl Outcome {
-    /// The body of the answer to `POST /api/v1/conversation/message`. (`spec/data-and-api.md` 9.1)
+    /// The response body of `POST /api/v1/conversation/message`. (docs/spec/data-and-api.md#9.1)
     pub fn response(&self) -> Value {
         if let Some(flow) = &self.flow {
             return flow.as_ref().clone();
@@ -110,9 +110,9 @@ impl Outcome {
     }
 }
 
-/// The hash by which a replay is judged: session after, writes, and notices without their times.
+/// The hash that a replay is compared by: session after the turn, writes, and notices without their times.
 ///
-/// `PIPELINE_TIMING` is left out because the host completes it with its own measurement.
+/// `PIPELINE_TIMING` is omitted because the host adds its own measurement to it.
 pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
     let mut hash = canon::Hasher::default();
     let SessionAfter { intent, state, context, params } = &outcome.session;
@@ -121,7 +121,7 @@ pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
     hash.map(params);
     for write in &outcome.writes {
         if let Write::Conversation(row) = write {
-            // Its two maps are large: they are hashed as they stand, not copied first.
+            // Its two maps are large: they are hashed in place, not copied.
             hash.value(&(&row.conversation_id, &row.status, &row.intent_code, &row.state_code));
             hash.value(&(&row.last_user_text, &row.last_assistant, row.created_at, row.updated_at));
             hash.map(&row.context);

@@ -1,11 +1,11 @@
-//! The turn's seeded generator (SplitMix64) and ids made from it.
+//! The turn's seeded random generator (SplitMix64) and ids derived from it.
 
-/// A small generator: the same seed gives the same numbers on every platform.
+/// A small generator; the same seed gives the same numbers on every platform.
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// Starts at a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Self {
         Rng(seed)
     }
@@ -20,7 +20,7 @@ impl Rng {
     }
 }
 
-/// A version 4 UUID in lower case from a seed.
+/// Returns a version 4 UUID in lower case for a seed.
 pub fn uuid_text(seed: u64) -> String {
     let mut rng = Rng::new(seed);
     let high = (rng.next_u64() & 0xffff_ffff_ffff_0fff) | 0x4000;

@@ -29,7 +29,7 @@ pub struct ConversationRow {
     pub updated_at: Millis,
 }
 
-/// What the user said and what was answered.
+/// A user message and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// The user's text.
@@ -50,15 +50,15 @@ pub struct HistoryRow {
 }
 
 impl HistoryRow {
-    /// The row as prompts see it. (`spec/data-and-api.md` 7.7)
+    /// The row as shown in prompts. (docs/spec/data-and-api.md#7.7)
     pub fn exchange(&self) -> Exchange {
         Exchange { user: self.user_input.clone(), assistant: assistant_text(&self.assistant_output) }
     }
 }
 
-/// Reads the text out of a stored answer: the first of the known members, else the raw text.
+/// Extracts the text of a stored answer: the first known member, else the raw text.
 ///
-/// A member that holds an object or array has no text, and its exchange is left out of the history.
+/// A member that is an object or array has no text, and its exchange is omitted from the history.
 pub fn assistant_text(stored: &str) -> String {
     let Ok(value) = serde_json::from_str::<serde_json::Value>(stored) else {
         return stored.to_owned();
@@ -74,54 +74,54 @@ pub fn assistant_text(stored: &str) -> String {
     }
 }
 
-/// A row of `ce_llm_call_log`: one for each model call, also for those that failed.
+/// A row of `ce_llm_call_log`: one per model call, including failed ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LlmCallRow {
     /// The intent when the call was made.
     pub intent_code: String,
     /// The state when the call was made.
     pub state_code: String,
-    /// Who answered; `UNKNOWN` when nobody did.
+    /// The provider that answered; `UNKNOWN` when none did.
     pub provider: String,
-    /// Which model answered; `UNKNOWN` when none did.
+    /// The model that answered; `UNKNOWN` when none did.
     pub model: String,
     /// The prompt in blocks, `[role] text`.
     pub prompt_text: String,
-    /// The context that went with it, JSON text.
+    /// The context sent with it, JSON text.
     pub user_context: String,
-    /// What the model answered.
+    /// The model's answer.
     pub response_text: Option<String>,
-    /// Whether there was an answer.
+    /// Whether the call succeeded.
     pub success: bool,
-    /// Why there was none.
+    /// The error of a failed call.
     pub error_message: Option<String>,
     /// When the answer arrived.
     pub created_at: Millis,
-    /// Tokens of the prompt, where the provider says so.
+    /// Tokens of the prompt, if the provider reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Tokens of the answer, where the provider says so.
+    /// Tokens of the answer, if the provider reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// The cost in millionths of the currency of the price list, where the price is known.
+    /// The cost in millionths of the price list's currency, if the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
 }
 
-/// A row of `ce_memory`: what is remembered of a conversation beyond its history.
+/// A row of `ce_memory`: the memory of a conversation beyond its history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryRow {
-    /// Which memory; `session` is the rolling summary.
+    /// The kind of memory; `session` is the rolling summary.
     pub store: String,
-    /// What is remembered.
+    /// The summary.
     pub summary: String,
-    /// Turns of the conversation when it was made.
+    /// Number of turns when it was written.
     pub turns: u32,
-    /// When it was made.
+    /// When it was written.
     pub updated_at: Millis,
 }
 
-/// One row operation that waits for the commit at the end of the turn.
+/// One row operation of the commit at the end of the turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "table", rename_all = "snake_case")]
 pub enum Write {
@@ -131,13 +131,13 @@ pub enum Write {
     History(HistoryRow),
     /// A new row of the call log.
     LlmCall(LlmCallRow),
-    /// What is remembered, in the place of what was remembered before.
+    /// The new memory, which replaces the old one.
     Memory(MemoryRow),
     /// The whole state of a flow session.
     Flow {
-        /// The state, as its program reads it.
+        /// The state in the flow program's format.
         state: Box<serde_json::Value>,
     },
-    /// Earlier history is not loaded any more, though its rows stay, and what was remembered goes.
+    /// Hides earlier history from later turns, though its rows stay, and deletes the memory.
     Reset,
 }

@@ -1,27 +1,27 @@
-//! Several pieces of a turn's code that wait at the same time.
+//! Runs several futures of one turn concurrently.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 
-/// Code that ends with an output.
+/// A boxed future.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Runs all to their ends; what each comes to, in the order in which they are given.
+/// Runs all futures to completion; returns their outputs in the order given.
 ///
-/// A turn is polled after each answer, so that what the next effects are follows from the order of the answers, which is recorded.
-pub async fn together<T>(pieces: Vec<Pending<'_, T>>) -> Vec<T> {
-    let mut pieces: Vec<(Pending<'_, T>, Option<T>)> = pieces.into_iter().map(|it| (it, None)).collect();
+/// A turn is polled after each answer, so the next effects follow from the order of the answers, which is journaled.
+pub async fn together<T>(futures: Vec<Pending<'_, T>>) -> Vec<T> {
+    let mut futures: Vec<(Pending<'_, T>, Option<T>)> = futures.into_iter().map(|it| (it, None)).collect();
     poll_fn(|context| {
-        for (piece, output) in pieces.iter_mut().filter(|it| it.1.is_none()) {
-            if let Poll::Ready(done) = piece.as_mut().poll(context) {
-                *output = Some(done);
+        for (future, output) in futures.iter_mut().filter(|it| it.1.is_none()) {
+            if let Poll::Ready(value) = future.as_mut().poll(context) {
+                *output = Some(value);
             }
         }
-        if pieces.iter().all(|it| it.1.is_some()) { Poll::Ready(()) } else { Poll::Pending }
+        if futures.iter().all(|it| it.1.is_some()) { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
-    pieces.into_iter().filter_map(|it| it.1).collect()
+    futures.into_iter().filter_map(|it| it.1).collect()
 }
 
 #[cfg(test)]
@@ -30,12 +30,12 @@ mod tests {
 
     use super::*;
 
-    /// Code that is polled so many times before it ends.
+    /// A future that is polled a number of times before it is ready.
     fn after(polls: u32) -> Pending<'static, u32> {
-        let mut left = polls;
+        let mut remaining = polls;
         Box::pin(poll_fn(move |_| {
-            left = left.checked_sub(1).unwrap_or_else(|| unreachable!("code that has ended is not polled"));
-            if left == 0 { Poll::Ready(polls) } else { Poll::Pending }
+            remaining = remaining.checked_sub(1).unwrap_or_else(|| unreachable!("code that has ended is not polled"));
+            if remaining == 0 { Poll::Ready(polls) } else { Poll::Pending }
         }))
     }
 

@@ -1,6 +1,6 @@
-//! Why decisions fell as they did, for people who look at how a turn came about.
+//! Explanations of decisions, for observers.
 //!
-//! The code that decides writes these down while it decides; nothing is concluded afterwards. A turn that nobody watches has none.
+//! The deciding code records them as it decides; nothing is inferred afterwards. A turn without observers has none.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,123 +8,123 @@ use serde_json::Value;
 use super::{Door, Map, Watch};
 use crate::text;
 
-/// Characters of a row's name that are shown.
+/// Maximum characters of a row's name.
 const NAME: usize = 80;
 
-/// Why a pattern could not be judged.
+/// The reason when a pattern could not be evaluated.
 pub const TOO_MANY_STEPS: &str = "the pattern takes too many steps on this message";
 
-/// A decision and what spoke for and against each choice.
+/// A decision and its candidates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Why {
-    /// The number of the notice that came next.
+    /// The number of the next notice at the time.
     pub seq: u32,
     /// The step that decided.
     pub step: &'static str,
-    /// What kind of decision it is.
+    /// The kind of decision.
     pub topic: &'static str,
-    /// What it was about.
+    /// The facts that it was about.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub about: Map,
-    /// What was decided, in one sentence.
+    /// The decision, in one sentence.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub verdict: String,
-    /// The choices, in the order in which they were looked at.
+    /// The candidates, in evaluation order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Considered>,
 }
 
-/// A row, or another choice, that a decision looked at.
+/// A row, or another option, that a decision considered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Considered {
-    /// The table; empty for what is no row.
+    /// The table; empty if it is not a row.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub table: &'static str,
     /// The row's key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<i64>,
-    /// Its pattern or code in short.
+    /// Its pattern or code, shortened.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// What became of it.
+    /// The verdict on it.
     pub verdict: Fate,
-    /// Why; of one that lost, what would make it win.
+    /// The reason; for a candidate that lost, what would make it win.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// By what it was compared with the others.
+    /// The score that it was ranked by.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub score: Value,
-    /// The values that it was judged by.
+    /// The values that it was evaluated with.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub facts: Map,
 }
 
-/// What became of a choice.
+/// The verdict on a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It was chosen.
+    /// Chosen.
     Won,
-    /// It fitted, and another one was chosen.
+    /// Matched, but another one was chosen.
     Lost,
-    /// It fitted; it is not alone in that.
+    /// Matched, along with others.
     Matched,
-    /// It did not fit.
+    /// Did not match.
     NotMatched,
-    /// It is for another intent or state.
+    /// Belongs to another intent or state.
     OutOfScope,
-    /// The decision fell before it.
+    /// Not evaluated, because the decision was made before.
     NotReached,
-    /// It could not be judged.
+    /// Could not be evaluated.
     Failed,
 }
 
 impl Considered {
-    /// A row of a table.
+    /// A table row.
     pub fn row(table: &'static str, id: i64, name: &str, verdict: Fate) -> Considered {
         Considered { id: Some(id), ..Considered::choice(table, name, verdict) }
     }
 
-    /// A choice that is no row; of a table that has no keys, with its name.
+    /// A candidate that is not a row, or a row of a table without keys, by name.
     pub fn choice(table: &'static str, name: &str, verdict: Fate) -> Considered {
         let (reason, score, facts) = (String::new(), Value::Null, Map::new());
         Considered { table, id: None, name: text::shortened(name, NAME), verdict, reason, score, facts }
     }
 
-    /// The same, with the reason.
+    /// Returns the candidate with a reason.
     pub fn because(self, reason: impl Into<String>) -> Considered {
         Considered { reason: reason.into(), ..self }
     }
 }
 
 impl Why {
-    /// The same, with what the decision is about: the members of an object.
+    /// Returns the explanation with the facts that it is about: the members of an object.
     pub fn about(self, about: Value) -> Why {
         let about = if let Value::Object(about) = about { about } else { self.about };
         Why { about, ..self }
     }
 
-    /// The same, with the choices.
+    /// Returns the explanation with its candidates.
     pub fn of(self, rows: Vec<Considered>) -> Why {
         Why { rows, ..self }
     }
 
-    /// Says which row was chosen.
+    /// Marks the chosen row.
     pub fn wins(&mut self, id: i64) {
         if let Some(row) = self.rows.iter_mut().find(|it| it.id == Some(id)) {
             row.verdict = Fate::Won;
         }
     }
 
-    /// Notes what was decided, and with that the whole.
-    pub fn decided(mut self, door: &Door, verdict: impl Into<String>) {
+    /// Sets the verdict and records the explanation.
+    pub fn decided(mut self, effects: &Door, verdict: impl Into<String>) {
         self.verdict = verdict.into();
-        door.explain(self);
+        effects.explain(self);
     }
 }
 
 impl Door {
-    /// Begins to explain a decision; nothing unless somebody watches.
+    /// Begins the explanation of a decision; `None` unless the turn is observed.
     pub fn why(&self, topic: &'static str) -> Option<Why> {
         if self.watch != Watch::Steps {
             return None;

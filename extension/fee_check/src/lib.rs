@@ -1,29 +1,29 @@
-//! Two tasks for a loan desk: `feeTask:quote` asks a service for a rate and computes the fee of a loan, `feeTask:decorate` shows
-//! the fee with the final answer.
+//! An example extension for loans: `feeTask:quote` requests a rate from a service and computes the fee, `feeTask:decorate` adds the fee to
+//! the final answer.
 
 use convengine_extension::json::{Value, json};
 use convengine_extension::{Ext, Fault, HttpCall, Patch, View, export};
 use serde::Deserialize;
 
-/// Where rates come from; `ratesUrl` among the parameters names another place.
+/// The default URL of the rate service; the parameter `ratesUrl` overrides it.
 const RATES: &str = "https://rates.example/fees";
 
-/// No fee is smaller.
+/// The minimum fee.
 const LEAST: f64 = 25.0;
 
-/// What the service answers.
+/// The response of the service.
 #[derive(Deserialize)]
 struct Rate {
-    /// Percent of the amount and year.
+    /// Percent of the amount per year.
     percent: f64,
-    /// ISO 4217.
+    /// ISO 4217 code.
     currency: String,
 }
 
-/// Reads `requestedAmount` and `tenureMonths`; writes the parameter `feeQuote`. Asks the rate service once.
+/// Reads `requestedAmount` and `tenureMonths`, calls the rate service once, and sets the parameter `feeQuote`.
 ///
 /// # Errors
-/// A value that is missing or wrong, or a service that does not answer.
+/// `MISSING_VALUE` or `WRONG_VALUE` for the inputs, or the failure of the service.
 pub async fn quote(x: Ext, view: View) -> Result<Patch, Fault> {
     let amount = number(&view, "requestedAmount")?;
     let months = number(&view, "tenureMonths")?;
@@ -36,10 +36,10 @@ pub async fn quote(x: Ext, view: View) -> Result<Patch, Fault> {
     Ok(Patch::default().param("feeQuote", json!({"fee": fee, "currency": rate.currency})).value(fee))
 }
 
-/// Adds the quoted fee to an answer; without one the answer stays.
+/// Adds the quoted fee to the answer; without a quote the answer is unchanged.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub async fn decorate(x: Ext, view: View) -> Result<Patch, Fault> {
     let input = x.input();
     let (Some(quote), Some(text)) = (view.param("feeQuote"), input.get("value").and_then(Value::as_str)) else {
@@ -53,8 +53,8 @@ pub async fn decorate(x: Ext, view: View) -> Result<Patch, Fault> {
 fn number(view: &View, name: &str) -> Result<f64, Fault> {
     let value = view.value(name).ok_or_else(|| Fault::new("MISSING_VALUE", format!("the value '{name}' is missing")))?;
     let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
-    let wrong = || Fault::new("WRONG_VALUE", format!("the value '{name}' is no number above 0"));
-    number.filter(|it| it.is_finite() && *it > 0.0).ok_or_else(wrong)
+    let invalid = || Fault::new("WRONG_VALUE", format!("the value '{name}' is no number above 0"));
+    number.filter(|it| it.is_finite() && *it > 0.0).ok_or_else(invalid)
 }
 
 export! {
@@ -68,27 +68,27 @@ mod tests {
 
     fn start(message: &Value) -> (convengine_extension::Extension, Value) {
         let mut extension = conv_extension();
-        let said = serde_json::from_slice(&extension.start(message.to_string().as_bytes())).unwrap();
-        (extension, said)
+        let output = serde_json::from_slice(&extension.start(message.to_string().as_bytes())).unwrap();
+        (extension, output)
     }
 
     #[test]
     fn a_fee_is_quoted_from_one_request() {
         let view = json!({"context": {"requestedAmount": "10000", "tenureMonths": 24}});
-        let (mut extension, said) = start(&json!({"abi": 1, "call": {"task": "feeTask:quote"}, "view": view}));
-        assert_eq!(said["effects"][0]["request"]["url"], "https://rates.example/fees?months=24");
-        assert_eq!(said["effects"][0]["request"]["secret"], "rates");
+        let (mut extension, output) = start(&json!({"abi": 1, "call": {"task": "feeTask:quote"}, "view": view}));
+        assert_eq!(output["effects"][0]["request"]["url"], "https://rates.example/fees?months=24");
+        assert_eq!(output["effects"][0]["request"]["secret"], "rates");
         let ok = json!({"kind": "http", "status": 200, "body": r#"{"percent": 0.5, "currency": "EUR"}"#});
         let message = json!({"completions": [{"id": 0, "at": 0, "outcome": {"ok": ok}}]});
-        let said: Value = serde_json::from_slice(&extension.resume(message.to_string().as_bytes())).unwrap();
-        assert_eq!(said["end"]["patch"]["params"], json!({"feeQuote": {"fee": 100.0, "currency": "EUR"}}));
+        let output: Value = serde_json::from_slice(&extension.resume(message.to_string().as_bytes())).unwrap();
+        assert_eq!(output["end"]["patch"]["params"], json!({"feeQuote": {"fee": 100.0, "currency": "EUR"}}));
     }
 
     #[test]
     fn a_value_that_is_missing_or_wrong_is_a_fault() {
         for (params, code) in [(json!({}), "MISSING_VALUE"), (json!({"requestedAmount": "much", "tenureMonths": 1}), "WRONG_VALUE")] {
-            let (_, said) = start(&json!({"abi": 1, "call": {"task": "feeTask:quote"}, "view": {"inputParams": params}}));
-            assert_eq!(said["end"]["fault"]["code"], code);
+            let (_, output) = start(&json!({"abi": 1, "call": {"task": "feeTask:quote"}, "view": {"inputParams": params}}));
+            assert_eq!(output["end"]["fault"]["code"], code);
         }
     }
 

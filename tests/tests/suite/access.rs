@@ -134,7 +134,7 @@ fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
                 assert!(![401, 403].contains(&answer.status), "{method} {path} with {scope}: {answer:?}");
             } else {
                 assert_eq!(answer.status, 403, "{method} {path} with {scope}: {answer:?}");
-                let wanted = format!("needs the scope {}", needs.join(" or "));
+                let wanted = format!("requires scope {}", needs.join(" or "));
                 assert!(said(&answer).contains(&wanted), "{answer:?}");
                 assert!(answer.header("www-authenticate").contains("insufficient_scope"), "{answer:?}");
             }
@@ -224,8 +224,8 @@ fn an_address_that_others_reach_needs_a_decision() {
     for (set, words) in [
         ("mode=oauth", "use none, keys, jwt or keys,jwt"),
         ("rate.per-key=often", "60/m"),
-        ("cors.allowed-origins=localhost", "'localhost' is no origin"),
-        ("keys.recheck=never", "is no duration"),
+        ("cors.allowed-origins=localhost", "invalid origin 'localhost'"),
+        ("keys.recheck=never", "is not a duration"),
     ] {
         one_line(&place.run(&[&ANYWHERE[..], &["--set", &format!("convengine.security.{set}")]].concat()), 2, &[words]);
     }

@@ -107,7 +107,7 @@ fn what_cannot_be_stored_is_refused_line_by_line_and_changes_nothing() {
         ),
         (
             pack(json!({"ce_intent": [intent, intent], "ce_response": [response]})),
-            vec!["ce_intent[2]: has the same key", "ce_response[1].output_format: is missing", "ce_response[1].response_id: "],
+            vec!["ce_intent[2]: has the same key", "ce_response[1].output_format: missing value", "ce_response[1].response_id: "],
         ),
     ] {
         let ran = place.run(&["import", &place.write("bad.json", &text)]);
@@ -169,7 +169,7 @@ fn lint_answers_by_its_exit_code() {
     assert_eq!(place.run(&["lint"]).code, 1);
     let mistyped = place.run(&["lint", &good, "--set", "convengine.flow.dialogue-act.resolut=REGEX_ONLY"]);
     assert_eq!(mistyped.code, 0, "a warning is no error: {mistyped:?}");
-    assert!(mistyped.out.starts_with("warning convengine.flow.dialogue-act.resolut: is no known setting"), "{mistyped:?}");
+    assert!(mistyped.out.starts_with("warning convengine.flow.dialogue-act.resolut: is not a known setting"), "{mistyped:?}");
     one_line(&place.run(&["lint", "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
     one_line(&place.run(&["lint", &place.write("text.json", "{")]), 1, &["text.json"]);
 }

@@ -187,7 +187,7 @@ fn the_document_tells_of_keys_scopes_and_refusals_sqlite() {
         for (method, operation) in item.as_object().unwrap() {
             let guarded = !["/healthz", "/readyz", "/openapi.json"].contains(&path.as_str());
             assert_eq!(operation["security"].is_array(), guarded, "{method} {path}");
-            let words = if path.starts_with("/v1/public/") { "deployment" } else { "Scope: " };
+            let words = if path.starts_with("/v1/public/") { "deployment" } else { "Requires scope " };
             assert_eq!(operation["description"].as_str().is_some_and(|it| it.contains(words)), guarded, "{method} {path}");
             for (status, response) in operation["responses"].as_object().unwrap() {
                 let form = if path.starts_with("/v1/") { "AssistantRefusal" } else { "Refusal" };

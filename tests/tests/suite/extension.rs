@@ -165,7 +165,7 @@ fn a_module_survives_the_way_through_a_database() {
     let manifest = json!({"file": "answers.wasm", "requests": ["http"], "hosts": ["a.example:443"], "memory_mib": 2, "description": "d"});
     let file = place.pack("pack.json", &json!({"name": "n", "extensions": {"answers": manifest}}));
     let imported = place.run(&["import", &file]);
-    assert_eq!((imported.code, imported.out.as_str()), (0, "imported 1 rows into 1 tables\n"), "{imported:?}");
+    assert_eq!((imported.code, imported.out.as_str()), (0, "imported 1 row into 1 table\n"), "{imported:?}");
     let exported = place.run(&["export"]).out;
     let pack: Value = serde_json::from_str(&exported).unwrap();
     assert!(pack["tables"].get("cv_extension").is_none(), "{pack}");
@@ -202,8 +202,8 @@ fn a_module_that_cannot_be_called_is_refused_and_changes_nothing() {
     refused(of_file(&guest(&place, "no_resume")), &["extensions.bad: the module does not export 'conv_resume'"]);
     refused(of_file(&place.write("text.wasm", "hello")), &["extensions.bad: the module is no WebAssembly module"]);
     refused(of_file("gone.wasm"), &["cannot read ", "gone.wasm"]);
-    refused(json!({"name": "n", "extensions": {"bad": {}}}), &["extensions.bad: it has no module"]);
+    refused(json!({"name": "n", "extensions": {"bad": {}}}), &["extensions.bad: there is no module"]);
     let row = json!({"name": "bare", "module": "0".repeat(64)});
-    refused(json!({"name": "n", "tables": {"cv_extension": [row]}}), &["cv_extension.bare: its module is not there"]);
+    refused(json!({"name": "n", "tables": {"cv_extension": [row]}}), &["cv_extension.bare: missing module"]);
     assert_eq!(place.sql().everything(), before);
 }

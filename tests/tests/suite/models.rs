@@ -202,5 +202,5 @@ fn models_that_cannot_be_used_are_named_at_the_start() {
     one_line(&ran(&["--settings", &file], &[]), 2, &["'sibyl'"]);
     one_line(&ran(&["--settings", &file], &[("CONVENGINE_LLM", "oracle")]), 2, &["'oracle'"]);
     let file = place.write("settings.toml", "llm = [5]\n");
-    one_line(&ran(&["--settings", &file], &[]), 2, &["list of texts"]);
+    one_line(&ran(&["--settings", &file], &[]), 2, &["list of strings"]);
 }

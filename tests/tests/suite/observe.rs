@@ -201,7 +201,7 @@ fn a_collector_that_is_gone_holds_nobody() {
     }
     let dropped = "convengine_trace_spans_dropped_total{reason=\"failed\"}";
     assert!(within(|| numbers(&server).get(dropped) == Some(&6.0)), "{:?}", numbers(&server));
-    assert_eq!(server.log().matches("the collector does not take spans").count(), 1, "{}", server.log());
+    assert_eq!(server.log().matches("the collector rejects spans").count(), 1, "{}", server.log());
     drop(server);
     // Without a collector nobody is told of traces.
     let server = neighbours.serve(&place, false, &[]);
@@ -300,7 +300,7 @@ fn the_log_is_lines_of_json_with_whose_turn_it_is() {
     let log = server.log();
     let lines: Vec<Value> = log.lines().map(|it| serde_json::from_str(it).unwrap_or_else(|error| panic!("{error}: {it}"))).collect();
     assert!(lines.iter().all(|it| ["timestamp", "level", "target", "message"].iter().all(|name| it[*name].is_string())), "{log}");
-    let ended: Vec<&Value> = lines.iter().filter(|it| it["message"] == "a turn has ended").collect();
+    let ended: Vec<&Value> = lines.iter().filter(|it| it["message"] == "turn completed").collect();
     assert_eq!(ended.len(), 1, "{log}");
     for (name, value) in [
         ("level", json!("INFO")),
@@ -324,7 +324,7 @@ fn settings_that_cannot_be_used_are_named_at_the_start_sqlite() {
     let place = Place::new();
     for (set, words) in [
         ("convengine.logging.format=xml", ["convengine.logging.format", "text or json"]),
-        ("convengine.logging.level=a=b=c", ["convengine.logging.level", "write info"]),
+        ("convengine.logging.level=a=b=c", ["convengine.logging.level", "use a value such as info"]),
         ("convengine.telemetry.otlp.endpoint=collector", ["convengine.telemetry.otlp.endpoint", "http://HOST:4318"]),
     ] {
         one_line(&place.run(&[&ANYWHERE[..], &["--set", set]].concat()), 2, &words);

@@ -273,7 +273,7 @@ fn what_is_old_goes() {
     let count = |table: &str| place.sql().texts(&format!("select cast(count(*) as text) from {table}")).remove(0);
     one_line(&place.run(&["retention"]), 2, &["convengine.retention"]);
     let ran = place.run(&["retention", "--set", "convengine.retention.conversations=50", "--set", "convengine.retention.audit=30"]);
-    assert!(ran.code == 0 && ran.out.starts_with("0 conversations, ") && !ran.out.contains(", 0 audit rows"), "{ran:?}");
+    assert!(ran.code == 0 && ran.out.starts_with("deleted 0 conversations, ") && !ran.out.contains(", 0 audit rows"), "{ran:?}");
     let left = place.sql().texts(&format!("select stage from ce_audit where conversation_id = '{THIRD}'"));
     assert_eq!(left, [""; 0]);
     assert_eq!((count("ce_conversation"), count("ce_mcp_user_feedback")), ("3".to_owned(), "3".to_owned()));
@@ -285,7 +285,7 @@ fn what_is_old_goes() {
     let words = ["--set", "convengine.retention.conversations=30", "--set", "convengine.retention.feedback=30"];
     let server = place.serve(&[&WORDS_ALONE[..], &words].concat());
     assert!(within(|| count("ce_conversation") == "1" && count("ce_mcp_user_feedback") == "0"), "{}", server.log());
-    assert!(within(|| server.log().contains("what was too old is forgotten")), "{}", server.log());
+    assert!(within(|| server.log().contains("deleted old data")), "{}", server.log());
     let left = place.sql().everything().join("\n");
     assert!(!left.contains(ID) && !left.contains(OTHER) && left.contains(THIRD));
     assert_eq!(place.run(&["replay", "--conversation", THIRD]).code, 0);

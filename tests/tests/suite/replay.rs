@@ -209,10 +209,10 @@ fn changes(sql: &Sql) -> Vec<(String, [&'static str; 3])> {
         (
             "insert into ce_audit (conversation_id, stage, payload_json, created_at)
              select conversation_id, 'MADE_UP', '{}', created_at from ce_audit where LAST",
-            ["audit row", "MADE_UP", "no turn"],
+            ["audit row", "MADE_UP", "any turn"],
         ),
         ("update ce_turn set state_hash = 'other' where number = 1", ["turn 1 ", "sha256", "other"]),
-        (&journal, ["turn 1", "journal", "cannot be read"]),
+        (&journal, ["turn 1", "journal", "cannot read"]),
         (
             "update ce_config_snapshot set hash = 'other' where hash in (select config_hash from ce_turn)",
             ["turn 1", "configuration", "not in the database"],

@@ -316,7 +316,7 @@ fn a_locked_sqlite_database_refuses_the_turn_whole_and_is_used_again() {
     thread::scope(|scope| {
         let other = scope.spawn(|| place.run(&["serve", "--listen", "127.0.0.1:0"]));
         let answer = server.post(body(ID, "my order"));
-        assert!(refused(&answer, 503, MESSAGE).contains("did not take the turn"), "{answer:?}");
+        assert!(refused(&answer, 503, MESSAGE).contains("did not store the turn"), "{answer:?}");
         assert!(answer.header("retry-after").parse::<u32>().unwrap() > 0);
         let ran = other.join().unwrap();
         assert_eq!((ran.code, ran.err.lines().count()), (3, 1), "{ran:?}");

@@ -110,7 +110,7 @@ fn a_key_is_one_in_either_spelling_and_an_unknown_one_warns() {
     let (other, log) = hash(&["--set", &set("flow.dialogue-act.llm-treshold=0.5")]);
     assert_eq!(camel, kebab);
     assert_ne!(camel, other);
-    assert!(log.starts_with("warning convengine.flow.dialogue-act.llm-treshold: is no known setting"), "{log}");
+    assert!(log.starts_with("warning convengine.flow.dialogue-act.llm-treshold: is not a known setting"), "{log}");
     assert_eq!(log.lines().count(), 1, "{log}");
 }
 
@@ -131,9 +131,9 @@ fn every_bad_setting_has_its_line() {
         assert_eq!(ran.err.lines().filter(|it| it.contains(words)).count(), 1, "{words} in {}", ran.err);
     }
     for (text, words) in [
-        ("listen = 5\n", "listen: 5 is not a text"),
+        ("listen = 5\n", "listen: 5 is not a string"),
         ("convengine = 5\n", "convengine: 5 is not a table"),
-        ("colour = \"red\"\n", "colour: is no known key"),
+        ("colour = \"red\"\n", "colour: unknown key"),
         ("listen = \n", "settings.toml"),
     ] {
         let file = place.write("settings.toml", text);

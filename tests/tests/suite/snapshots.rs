@@ -145,11 +145,11 @@ fn rows_come_back_as_they_were() {
     assert!(![&first, &second].contains(&&edited) && ![&first, &second, &edited].contains(&&third));
     assert_eq!((rollback(), rollback()), (second.clone(), first));
     assert_eq!(plain(tables(&place)), plain(first_rows));
-    one_line(&place.run(&["snapshot", "rollback"]), 1, &["no other rows were there before"]);
+    one_line(&place.run(&["snapshot", "rollback"]), 1, &["no earlier rows to roll back to"]);
     let pack = place.write("shown.json", &place.run(&["snapshot", "show", &second]).out);
     assert_eq!((place.run(&["import", &pack]).code, active(&place)), (0, second.clone()));
     one_line(&place.run(&["snapshot", "activate", &second[..7]]), 1, &["at least 8 digits"]);
-    one_line(&place.run(&["snapshot", "activate", "00000000"]), 1, &["there is no snapshot 00000000"]);
+    one_line(&place.run(&["snapshot", "activate", "00000000"]), 1, &["no snapshot begins with '00000000'"]);
 }
 
 #[test]

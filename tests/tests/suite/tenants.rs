@@ -342,13 +342,13 @@ fn commands_are_about_one_tenant() {
     let run = |more: &[&str]| two.a.run(&[more, &arguments[..]].concat());
     one_line(&run(&["export"]), 2, &["--tenant", "a, b"]);
     one_line(&run(&["export", "--tenant", "c"]), 2, &["--tenant c", "a, b"]);
-    one_line(&run(&["serve", "--listen", "127.0.0.1:0", "--tenant", "a"]), 2, &["serves all its tenants"]);
+    one_line(&run(&["serve", "--listen", "127.0.0.1:0", "--tenant", "a"]), 2, &["serves all tenants"]);
     two.b.sql().run("update ce_response set exact_text = 'Only B says this.'");
     let exported = |tenant: &str| run(&["export", "--tenant", tenant]).out.contains("Only B says this.");
     assert_eq!((exported("a"), exported("b")), (false, true));
     for (set, words) in [
         ("a.security.mode=none", "set convengine.security.mode"),
-        ("B.database=sqlite:x.db", "small letters"),
+        ("B.database=sqlite:x.db", "lower-case letters"),
         ("c.input.max-chars=5", "convengine.tenants.c.database"),
     ] {
         let set = format!("convengine.tenants.{set}");

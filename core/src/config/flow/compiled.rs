@@ -1,4 +1,4 @@
-//! A document ready to walk: what it names is found by its name.
+//! A compiled flow document, with its graphs, nodes, edges and entities indexed by id.
 
 use std::collections::BTreeMap;
 
@@ -11,41 +11,41 @@ use crate::text::expr::Expr;
 use crate::text::path::Path;
 use crate::text::phrase::Phrase;
 
-/// What refuses a draft: what has it cannot be read. (`convoship-http.md` 2)
+/// Codes of issues that make a document unreadable, so that even a draft is rejected. (docs/spec/flows-http.md#2)
 pub const REFUSED: [&str; 5] = ["D001", "D002", "D004", "D005", "D006"];
 
-/// A compiled document.
+/// A compiled flow document.
 #[derive(Debug, Clone)]
 pub struct Flow {
     /// The document.
     pub document: Document,
-    /// Graphs by their id.
+    /// Graphs by id.
     graphs: BTreeMap<String, Graph>,
-    /// Entities by their id.
+    /// Entities by id; `None` for one that does not compile.
     entities: BTreeMap<String, Option<Entity>>,
-    /// Phrases of the intents, in their order.
+    /// Phrases of each intent, in document order.
     pub phrases: Vec<IntentPhrases>,
-    /// Patterns of small talk, in their order.
+    /// Patterns of each small talk entry, in document order.
     pub talk: Vec<Vec<Phrase>>,
-    /// Variables that stay out of logs.
+    /// Variables whose values are redacted in logs.
     redacted: Vec<Path>,
 }
 
-/// A compiled graph.
+/// The index of a graph.
 #[derive(Debug, Clone)]
 pub struct Graph {
     at: usize,
     nodes: BTreeMap<String, usize>,
-    /// Edges by node and port, in the order in which they are looked at.
+    /// Edges by node and port, in evaluation order.
     edges: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
 }
 
-/// What an intent is recognised by.
+/// The compiled phrases of an intent.
 #[derive(Debug, Clone)]
 pub struct IntentPhrases {
-    /// What users say.
+    /// Phrases that match the intent.
     pub said: Vec<Phrase>,
-    /// What they say when they do not want it.
+    /// Phrases that rule the intent out.
     pub not: Vec<Phrase>,
 }
 
@@ -58,10 +58,10 @@ pub struct GraphRef<'f> {
 }
 
 impl Flow {
-    /// Compiles a document. What is wrong within it is left to publishing, as long as it can be read at all.
+    /// Compiles a document. Only issues that make it unreadable are errors; publishing reports the others.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The first issue that makes the document unreadable.
     pub fn compile(source: &Value) -> Result<Flow, String> {
         let refused = super::form(source).into_iter().find(|it| REFUSED.contains(&it.code));
         if let Some(issue) = refused {
@@ -82,57 +82,57 @@ impl Flow {
         })
     }
 
-    /// The variables that stay out of logs.
+    /// Returns the variables whose values are redacted in logs.
     pub fn redacted(&self) -> &[Path] {
         &self.redacted
     }
 
-    /// A graph by its id.
+    /// Returns a graph by id.
     pub fn graph(&self, id: &str) -> Option<GraphRef<'_>> {
         let index = self.graphs.get(id)?;
         Some(GraphRef { form: self.document.graphs.get(index.at)?, index })
     }
 
-    /// A node by its graph and id.
+    /// Returns a node by graph and id.
     pub fn node(&self, graph: &str, id: &str) -> Option<&Node> {
         self.graph(graph)?.node(id)
     }
 
-    /// An intent by its id.
+    /// Returns an intent by id.
     pub fn intent(&self, id: &str) -> Option<&IntentForm> {
         self.document.intents.iter().find(|it| it.id == id)
     }
 
-    /// A system type, or an entity of the document that can be used.
+    /// Returns a system entity, or an entity of the document that compiles.
     pub fn entity(&self, name: &str) -> Option<Entity> {
         Entity::system(name).or_else(|| self.entities.get(name).cloned().flatten())
     }
 
-    /// A tool of the document.
+    /// Returns a tool by id.
     pub fn tool(&self, id: &str) -> Option<&FlowTool> {
         self.document.tools.iter().find(|it| it.id == id)
     }
 }
 
 impl<'f> GraphRef<'f> {
-    /// A node by its id.
+    /// Returns a node by id.
     pub fn node(&self, id: &str) -> Option<&'f Node> {
         self.form.nodes.get(*self.index.nodes.get(id)?)
     }
 
-    /// The edges that leave a port, in the order in which they are looked at: by priority, and those that are default last.
+    /// Iterates over the edges that leave a port, in evaluation order: by priority, with default edges last.
     pub fn edges(&self, node: &str, port: &str) -> impl Iterator<Item = &'f EdgeForm> + use<'f> {
         let (form, index) = (self.form, self.index);
         let at = index.edges.get(node).and_then(|ports| ports.get(port));
         at.into_iter().flatten().filter_map(move |it| form.edges.get(*it))
     }
 
-    /// Whether an edge leaves a port.
+    /// Whether any edge leaves a port.
     pub fn wired(&self, node: &str, port: &str) -> bool {
         self.edges(node, port).next().is_some()
     }
 
-    /// The ports of a node that edges leave.
+    /// Iterates over the ports of a node that have edges.
     pub fn ports(&self, node: &str) -> impl Iterator<Item = &'f str> + use<'f> {
         let index = self.index;
         index.edges.get(node).into_iter().flat_map(|it| it.keys().map(String::as_str))
@@ -152,7 +152,7 @@ impl Graph {
 }
 
 impl EdgeForm {
-    /// Whether it is taken when no other is.
+    /// Whether it is the default, taken when no other edge is.
     pub fn is_default(&self) -> bool {
         let always = |it: &EdgeCondition| it.expr.compiled.as_ref().is_ok_and(Expr::is_default);
         self.condition.as_ref().is_none_or(always)
@@ -167,7 +167,7 @@ fn entity(form: &EntityForm) -> Option<Entity> {
     Entity::patterns(&form.patterns, form.group.as_deref()).ok()
 }
 
-/// Decisions may have ports `yes` and `no`: they are edges of `out` with the condition and its negation.
+/// Rewrites the ports `yes` and `no` of decisions as edges of `out` with the condition and its negation.
 fn two_ways(graph: &mut GraphForm) {
     for node in graph.nodes.iter().filter(|it| matches!(it.kind, NodeKind::Decision)) {
         let of_port = |edge: &EdgeForm, port: &str| edge.source == node.id && edge.source_port == port;
@@ -181,7 +181,7 @@ fn two_ways(graph: &mut GraphForm) {
                 if edge.condition.is_none() {
                     let negated =
                         other.as_ref().map(|it| format!("!({it})")).map(|source| Condition { compiled: Expr::parse(&source), source });
-                    // What cannot be negated is what is left.
+                    // Without a condition that can be negated, the edge is the default.
                     edge.condition = negated.filter(|it| it.compiled.is_ok()).map(|expr| EdgeCondition { expr });
                 }
             }

@@ -1,8 +1,8 @@
-//! Takes in what canvases export. (`convoship.md` 2.1)
+//! Imports flow documents exported by canvas editors. (docs/spec/flows.md#2.1)
 
 use serde_json::{Map, Value};
 
-/// The members by which a canvas says how it shows a node.
+/// Display members of nodes in canvas exports.
 const OF_NODES: [&str; 26] = [
     "width",
     "height",
@@ -32,7 +32,7 @@ const OF_NODES: [&str; 26] = [
     "origin",
 ];
 
-/// The members by which a canvas says how it shows an edge.
+/// Display members of edges in canvas exports.
 const OF_EDGES: [&str; 20] = [
     "type",
     "animated",
@@ -56,11 +56,11 @@ const OF_EDGES: [&str; 20] = [
     "ariaLabel",
 ];
 
-/// Canvas names of members of edges.
+/// Canvas names of edge members.
 const ALIASES: [(&str, &str); 2] = [("sourceHandle", "source_port"), ("targetHandle", "target_port")];
 
-/// A document in our own words: ports and names of nodes where a canvas has them elsewhere, and without what is only about
-/// how the canvas looks. A member of our own wins over its alias; what is unknown stays.
+/// Converts a canvas export: moves ports and node names to the members of this format and removes what is only about display.
+/// A member of this format wins over its alias; unknown members stay.
 pub fn imported(mut source: Value) -> Value {
     let graphs = source.get_mut("graphs").and_then(Value::as_array_mut).into_iter().flatten();
     for graph in graphs {

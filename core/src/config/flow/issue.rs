@@ -1,16 +1,16 @@
-//! What publishing a flow document reports. (`convoship.md` 11)
+//! Issues of a flow document, as reported by validation and publishing. (docs/spec/flows.md#11)
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How bad an issue of a document is.
+/// The severity of a document issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weight {
-    /// Good to know.
+    /// For information.
     Info,
-    /// Works, but probably not as meant.
+    /// Works, but probably not as intended.
     Warning,
     /// Blocks publishing.
     Error,
@@ -19,17 +19,17 @@ pub enum Weight {
 /// One problem of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DocumentIssue {
-    /// The code, as `G008`; it is stable.
+    /// The stable code, such as `G008`.
     pub code: &'static str,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Weight,
-    /// JSON pointer to the place.
+    /// JSON Pointer to the location.
     pub path: String,
-    /// The graph, where it is within one.
+    /// The id of the enclosing graph.
     pub graph: Option<String>,
-    /// The node, where it is within one.
+    /// The id of the enclosing node.
     pub node: Option<String>,
-    /// The name of the node, or of what else it is about.
+    /// The name of the node or other item that it is about.
     pub name: Option<String>,
     /// What is wrong.
     pub message: String,
@@ -39,23 +39,23 @@ pub struct DocumentIssue {
 }
 
 impl DocumentIssue {
-    /// An error at a place.
+    /// Creates an error.
     pub fn error(code: &'static str, path: impl Into<String>, message: impl Into<String>) -> DocumentIssue {
         let (path, message) = (path.into(), message.into());
         DocumentIssue { code, severity: Weight::Error, path, graph: None, node: None, name: None, message, fix: None }
     }
 
-    /// A warning at a place.
+    /// Creates a warning.
     pub fn warning(code: &'static str, path: impl Into<String>, message: impl Into<String>) -> DocumentIssue {
         DocumentIssue { severity: Weight::Warning, ..DocumentIssue::error(code, path, message) }
     }
 
-    /// A hint at a place.
+    /// Creates an informational issue.
     pub fn info(code: &'static str, path: impl Into<String>, message: impl Into<String>) -> DocumentIssue {
         DocumentIssue { severity: Weight::Info, ..DocumentIssue::error(code, path, message) }
     }
 
-    /// The same, with what to do.
+    /// Sets what to do.
     #[must_use]
     pub fn fix(self, fix: impl Into<String>) -> DocumentIssue {
         DocumentIssue { fix: Some(fix.into()), ..self }

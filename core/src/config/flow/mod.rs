@@ -1,4 +1,4 @@
-//! Flow documents: their form, and what they are compiled to. (`convoship.md` 2, 3)
+//! Flow documents: the check of their structure, their JSON Schema, and their compiled form. (docs/spec/flows.md#2, docs/spec/flows.md#3)
 
 mod compiled;
 pub mod document;

@@ -1,9 +1,9 @@
-//! Which variables stay out of logs. (`convoship.md` 3, 4.4)
+//! Collects the variables whose values are redacted in logs. (docs/spec/flows.md#3, docs/spec/flows.md#4.4)
 
 use super::document::{Document, EntityData, NodeKind};
 use crate::text::path::Path;
 
-/// The variables that stay out of logs: by their declaration, by the node that asks for them, or by their type.
+/// Returns the variables to redact: by their declaration, by the node that collects them, or by their entity.
 pub(super) fn of(document: &Document) -> Vec<Path> {
     let of_entity = |id: &str| document.entities.iter().any(|it| it.id == id && it.redact);
     let declared = document.variables.iter().filter(|it| it.redact).map(|it| &it.name);

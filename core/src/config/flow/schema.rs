@@ -1,14 +1,14 @@
-//! The JSON Schema of flow documents, for editors and for whoever writes documents by a program.
+//! The published JSON Schema of flow documents, for editors and generators.
 
 use serde_json::{Map, Value, json};
 
 use super::shape::{ANY_LENGTH, DOCUMENT, Definition, Field, LEAST, MOST, Shape, Tagged, WHOLE};
 use crate::json::members;
 
-/// The JSON Schema (2020-12) of flow documents. It takes what [`form`](super::form()) finds no error in, but for what a schema
-/// cannot say: ids that are there twice, keys of texts that are no locale, and the size of the whole.
+/// Returns the JSON Schema (2020-12) of flow documents. It accepts what the structure check accepts, except for what a schema cannot
+/// express: unique ids, locale keys of texts, and the size of the document.
 ///
-/// Members that it does not name are allowed, because readers keep them.
+/// Unknown members are allowed, because readers keep them.
 pub fn schema() -> Value {
     let mut definitions = Map::new();
     reference(&DOCUMENT, &mut definitions);
@@ -22,10 +22,10 @@ pub fn schema() -> Value {
     Value::Object(schema)
 }
 
-/// Refers to a definition, which is added when it is not there yet.
+/// Returns a reference to a definition, and adds the definition on first use.
 fn reference(definition: &Definition, definitions: &mut Map<String, Value>) -> Value {
     if !definitions.contains_key(definition.name) {
-        // Its place is taken before those of its parts.
+        // Inserted first, so that definitions are in order of first use.
         definitions.insert(definition.name.to_owned(), Value::Null);
         let schema = of(&definition.shape, definitions);
         definitions.insert(definition.name.to_owned(), schema);
@@ -69,7 +69,7 @@ fn of(shape: &Shape, definitions: &mut Map<String, Value>) -> Value {
     }
 }
 
-/// A schema with a keyword more.
+/// Adds a keyword to a schema.
 fn with(schema: Value, keyword: &str, value: Value) -> Value {
     let mut schema = members(schema);
     schema.insert(keyword.to_owned(), value);
@@ -81,7 +81,7 @@ fn lengths(schema: Value, [least, most]: [&str; 2], min: u32, max: u32) -> Value
     if max == ANY_LENGTH { schema } else { with(schema, most, json!(max)) }
 }
 
-/// An object of fields, and of a tag with its schema.
+/// Returns the schema of an object with fields, and optionally a tag.
 fn object(tag: Option<(&str, Value)>, fields: &[Field], definitions: &mut Map<String, Value>) -> Value {
     let required = fields.iter().filter(|it| it.is_required).map(|it| it.name);
     let required: Vec<&str> = tag.as_ref().map(|it| it.0).into_iter().chain(required).collect();
@@ -101,7 +101,7 @@ fn member(field: &Field, definitions: &mut Map<String, Value>) -> Value {
     }
 }
 
-/// What all kinds have, and beside it what each has.
+/// Returns the schema of a tagged union: the common members, then one alternative for each kind.
 fn kinds(tagged: &Tagged, definitions: &mut Map<String, Value>) -> Value {
     let names: Vec<&str> = tagged.kinds.iter().map(|it| it.0).collect();
     let common = object(Some((tagged.tag, json!({"enum": names}))), tagged.common, definitions);

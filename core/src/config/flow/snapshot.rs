@@ -1,11 +1,11 @@
-//! The hash by which a version of a document is known. (`convoship.md` 2.1)
+//! The hash that identifies a version of a flow document. (docs/spec/flows.md#2.1)
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::json::jcs;
 
-/// The hash of what a document does: neither its `meta` nor the places of its nodes on the canvas are part of it.
+/// Returns the hash of a document without its `meta` and the canvas positions of its nodes, which do not affect behaviour.
 pub fn snapshot(source: &Value) -> String {
     let mut document = source.clone();
     if let Some(members) = document.as_object_mut() {
@@ -42,7 +42,7 @@ mod tests {
         assert_eq!(snapshot(&moved), snapshot(&document));
         moved["graphs"][1]["nodes"][2]["name"] = json!("Which one");
         assert_ne!(snapshot(&moved), snapshot(&document));
-        // Only places of nodes are left out.
+        // Only `position` of nodes and `meta` of the document are excluded.
         let (mut one, mut other) = (document.clone(), document);
         one["graphs"][0]["nodes"][0]["data"] = json!({"init": {"position": 1, "meta": 1}});
         other["graphs"][0]["nodes"][0]["data"] = json!({"init": {"position": 2, "meta": 1}});

@@ -1,4 +1,4 @@
-//! What a rule does, read from `action` and `action_value`. (`spec/data-and-api.md` 6.6)
+//! Rule actions, parsed from `action` and `action_value`. (docs/spec/data-and-api.md#6.6)
 
 use serde_json::Value;
 
@@ -14,30 +14,30 @@ use crate::turn::Map;
 /// A compiled action.
 #[derive(Debug, Clone)]
 pub enum Action {
-    /// Changes the intent.
+    /// Sets the intent.
     SetIntent(String),
-    /// Changes the state.
+    /// Sets the state.
     SetState(String),
-    /// Changes the dialogue act.
+    /// Sets the dialogue act.
     SetDialogueAct(SetDialogueAct),
-    /// Writes parameters.
+    /// Sets parameters.
     SetInputParam(Vec<(String, Value)>),
-    /// Copies the first value of a path to a parameter.
+    /// Copies the first value at a path to a parameter.
     SetJson {
         /// The parameter.
         key: String,
-        /// The path's text, for the audit.
+        /// The path as written, for the audit.
         source: String,
         /// The compiled path.
         path: JsonPath,
     },
     /// Copies the context to a parameter.
     GetContext(String),
-    /// Copies the values of the schema to a parameter.
+    /// Copies the collected schema values to a parameter.
     GetSchemaJson(String),
-    /// Copies the session's view to a parameter.
+    /// Copies the session view to a parameter.
     GetSession(String),
-    /// Calls a task of the host.
+    /// Calls a task.
     SetTask(TaskName),
 }
 
@@ -50,25 +50,25 @@ pub struct SetDialogueAct {
     pub confidence: Option<f64>,
     /// Its source, when given.
     pub source: Option<String>,
-    /// The rewritten query; inner nothing clears it.
+    /// The rewritten query, when given; an inner `None` clears it.
     pub standalone_query: Option<Option<String>>,
 }
 
 impl Action {
     pub(super) fn compile(row: &Row<'_>, name: &str, value: Option<&str>) -> Result<Action, Issue> {
-        let bad = |reason: String| row.error("action_value", reason, "the value is corrected");
+        let invalid = |reason: String| row.error("action_value", reason, "the value is corrected");
         let text = value.unwrap_or_default();
         match upper(name).as_str() {
-            "SET_INTENT" => code(text).map(Action::SetIntent).map_err(bad),
-            "SET_STATE" => code(text).map(Action::SetState).map_err(bad),
-            "SET_DIALOGUE_ACT" => set_dialogue_act(text).map(Action::SetDialogueAct).map_err(bad),
-            "SET_INPUT_PARAM" => assignments(text).map(Action::SetInputParam).map_err(bad),
-            "SET_JSON" => set_json(text).map_err(bad),
+            "SET_INTENT" => code(text).map(Action::SetIntent).map_err(invalid),
+            "SET_STATE" => code(text).map(Action::SetState).map_err(invalid),
+            "SET_DIALOGUE_ACT" => set_dialogue_act(text).map(Action::SetDialogueAct).map_err(invalid),
+            "SET_INPUT_PARAM" => assignments(text).map(Action::SetInputParam).map_err(invalid),
+            "SET_JSON" => set_json(text).map_err(invalid),
             "GET_CONTEXT" => Ok(Action::GetContext(key_or(text, "context"))),
             "GET_SCHEMA_JSON" => Ok(Action::GetSchemaJson(key_or(text, "schema_json"))),
             "GET_SESSION" => Ok(Action::GetSession(key_or(text, "session"))),
-            "SET_TASK" => TaskName::parse(text).map(Action::SetTask).ok_or_else(|| bad(format!("'{text}' is not bean:method"))),
-            _ => Err(row.error("action", format!("'{name}' is no action"), "it names one, such as SET_STATE")),
+            "SET_TASK" => TaskName::parse(text).map(Action::SetTask).ok_or_else(|| invalid(format!("'{text}' is not bean:method"))),
+            _ => Err(row.error("action", format!("'{name}' is not an action"), "it names one, such as SET_STATE")),
         }
     }
 }
@@ -86,7 +86,7 @@ fn set_dialogue_act(text: &str) -> Result<SetDialogueAct, String> {
     let member = |names: [&str; 2]| names.iter().find_map(|name| object.as_ref()?.get(*name).cloned());
     let name = if object.is_some() { member(["dialogueAct", "dialogue_act"]) } else { Some(Value::from(text)) };
     let name = name.as_ref().and_then(Value::as_str).unwrap_or_default().trim().to_owned();
-    let Some(act) = Act::parse(&name) else { return Err(format!("'{name}' is no dialogue act")) };
+    let Some(act) = Act::parse(&name) else { return Err(format!("'{name}' is not a dialogue act")) };
     let words = |value: Value| trimmed(Some(&value));
     Ok(SetDialogueAct {
         act,
@@ -96,7 +96,7 @@ fn set_dialogue_act(text: &str) -> Result<SetDialogueAct, String> {
     })
 }
 
-/// JSON `{key, value}`, a list of these, or a plain object; else `key:value`, or `key` alone for true.
+/// Parses JSON `{key, value}`, a list of these, or a plain object; else `key:value`, or `key` alone for true.
 fn assignments(text: &str) -> Result<Vec<(String, Value)>, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -108,7 +108,7 @@ fn assignments(text: &str) -> Result<Vec<(String, Value)>, String> {
             let each = |item: Value| match item {
                 Value::Object(object) => of_object(object),
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                    Err("the list has a member that is no object".to_owned())
+                    Err("the list has an item that is not an object".to_owned())
                 }
             };
             items.into_iter().map(each).collect::<Result<Vec<_>, _>>().map(|it| it.into_iter().flatten().collect())
@@ -119,7 +119,7 @@ fn assignments(text: &str) -> Result<Vec<(String, Value)>, String> {
 
 fn of_object(object: Map) -> Result<Vec<(String, Value)>, String> {
     if let Some(key) = object.get("key") {
-        let key = trimmed(Some(key)).ok_or("the member 'key' is no name")?;
+        let key = trimmed(Some(key)).ok_or("the member 'key' is not a name")?;
         return Ok(vec![(key, object.get("value").cloned().unwrap_or(Value::Null))]);
     }
     Ok(object.into_iter().filter(|it| !it.0.trim().is_empty()).map(|(key, value)| (key.trim().to_owned(), value)).collect())
@@ -130,7 +130,7 @@ fn of_text(text: &str) -> Result<Vec<(String, Value)>, String> {
         return Ok(vec![(text.to_owned(), Value::Bool(true))]);
     };
     if key.trim().is_empty() {
-        return Err("names no parameter before ':'".to_owned());
+        return Err("has no parameter name before ':'".to_owned());
     }
     Ok(vec![(key.trim().to_owned(), scalar(value.trim()))])
 }
@@ -150,7 +150,7 @@ fn set_json(text: &str) -> Result<Action, String> {
     let (key, source) = text.split_once(':').unwrap_or((text, text));
     let (key, source) = (key.trim(), source.trim());
     if source.is_empty() {
-        return Err("names no path; write target:$.path".to_owned());
+        return Err("has no path; write target:$.path".to_owned());
     }
     let key = if key.is_empty() { "llm_json" } else { key };
     let path = JsonPath::compile(source)?;

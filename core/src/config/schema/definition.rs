@@ -1,4 +1,4 @@
-//! Definitions in JSON Schema: type, required, enum and minItems count, everything else is for the model that reads them.
+//! Definitions in JSON Schema: only `type`, `required`, `enum` and `minItems` are checked; the rest is for the model that reads them.
 
 use serde_json::{Value, json};
 
@@ -6,33 +6,33 @@ use super::{Field, Kind, Shape};
 use crate::text::plain_text;
 use crate::turn::Map;
 
-/// Reads a definition: the schema, its values and what prompts are told of them.
+/// Parses a definition into the schema, its values and their details for prompts.
 ///
 /// # Errors
-/// What is wrong with the definition.
+/// The reason why the definition is invalid.
 pub(super) fn read(text: &str) -> Result<(Value, Vec<Field>, Map), String> {
     if text.is_empty() {
         return Err("is blank".to_owned());
     }
-    let definition: Value = serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"))?;
-    let Some(root) = definition.as_object() else { return Err("is no JSON object".to_owned()) };
+    let definition: Value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
+    let Some(root) = definition.as_object() else { return Err("is not a JSON object".to_owned()) };
     let kinds = kinds(root.get("type"));
     if !kinds.is_empty() && !kinds.contains(&Kind::Object) {
         return Err("'type' is not object".to_owned());
     }
     if root.get("properties").is_some_and(|it| !it.is_object()) {
-        return Err("'properties' is no object".to_owned());
+        return Err("'properties' is not an object".to_owned());
     }
     let name = |it: &Value| it.as_str().is_some_and(|it| !it.is_empty());
     if root.get("required").is_some_and(|it| !it.as_array().is_some_and(|it| it.iter().all(name))) {
-        return Err("'required' is no list of names".to_owned());
+        return Err("'required' is not a list of names".to_owned());
     }
     let fields = fields(root);
     let details = fields.iter().map(|it| (it.name.clone(), detail(root.get("properties").and_then(|of| of.get(&it.name))))).collect();
     Ok((definition, fields, details))
 }
 
-/// The declared members, then those that are required without being declared: they could never be collected otherwise.
+/// The declared members, then required ones without a declaration, which could never be collected otherwise.
 fn fields(schema: &Map) -> Vec<Field> {
     let required: Vec<&str> = list(schema.get("required")).iter().filter_map(Value::as_str).collect();
     let declared = schema.get("properties").and_then(Value::as_object);
@@ -61,7 +61,7 @@ fn shape(schema: &Value) -> Shape {
     }
 }
 
-/// The kinds of a type or list of types; a type that is not known leaves the value unchecked.
+/// The kinds of a type or list of types; an unknown type leaves the value unchecked.
 fn kinds(declared: Option<&Value>) -> Vec<Kind> {
     let names = match declared {
         Some(Value::Array(names)) => names.as_slice(),

@@ -1,4 +1,4 @@
-//! Definitions in the manner of XML Schema: each element with a name is a value, unless it only holds other elements.
+//! Definitions in the style of XML Schema: each named element is a value, unless it contains other elements.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ struct Tag<'t> {
     empty: bool,
 }
 
-/// An element that was read so far.
+/// A parsed element.
 struct Element<'t> {
     name: &'t str,
     type_name: Option<&'t str>,
@@ -24,14 +24,14 @@ struct Element<'t> {
     holds_others: bool,
 }
 
-/// Reads a definition: its values and what prompts are told of them.
+/// Parses a definition into its values and their details for prompts.
 ///
 /// # Errors
-/// What is wrong with the definition.
+/// The reason why the definition is invalid.
 pub(super) fn read(text: &str) -> Result<(Vec<Field>, Map), String> {
     let elements: Vec<Element<'_>> = elements(text)?.into_iter().filter(|it| !it.holds_others).collect();
     if elements.is_empty() {
-        return Err("has no element with a name".to_owned());
+        return Err("has no named element".to_owned());
     }
     let mut fields: Vec<Field> = Vec::new();
     let mut details = Map::new();
@@ -57,10 +57,10 @@ fn elements(text: &str) -> Result<Vec<Element<'_>>, String> {
     let mut rest = text;
     while let Some((_, tail)) = rest.split_once('<') {
         if let Some(comment) = tail.strip_prefix("!--") {
-            rest = comment.split_once("-->").map(|it| it.1).ok_or("a comment is not closed by '-->'")?;
+            rest = comment.split_once("-->").map(|it| it.1).ok_or("has a comment that is not closed by '-->'")?;
             continue;
         }
-        let (inside, after) = tail.split_once('>').ok_or("a tag is not closed by '>'")?;
+        let (inside, after) = tail.split_once('>').ok_or("has a tag that is not closed by '>'")?;
         rest = after;
         let tag = tag(inside);
         match tag.name {
@@ -127,7 +127,7 @@ impl<'t> Tag<'t> {
 }
 
 impl Element<'_> {
-    /// A type of the definition's own leaves the value unchecked.
+    /// The kinds of its type; a type defined elsewhere in the definition leaves the value unchecked.
     fn kinds(&self) -> Vec<Kind> {
         if self.repeats {
             return vec![Kind::Array];

@@ -1,11 +1,11 @@
-//! Settings that are one of a few words.
+//! Enumerated settings.
 
-/// When a model is asked for the dialogue act.
+/// When a model classifies the dialogue act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DialogueActMode {
     /// Never.
     RegexOnly,
-    /// When the words alone are not sure.
+    /// When the patterns are not confident enough.
     RegexThenLlm,
     /// Always.
     LlmOnly,
@@ -15,22 +15,22 @@ pub(super) const MODES: [(&str, DialogueActMode); 3] =
     [("REGEX_ONLY", DialogueActMode::RegexOnly), ("REGEX_THEN_LLM", DialogueActMode::RegexThenLlm), ("LLM_ONLY", DialogueActMode::LlmOnly)];
 
 impl DialogueActMode {
-    /// The spelling in settings and audits.
+    /// The name in settings and audits.
     pub fn name(self) -> &'static str {
         MODES.iter().find(|it| it.1 == self).map_or("", |it| it.0)
     }
 }
 
-/// What the interaction policy decides.
+/// The decision of the interaction policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// The intent is resolved from the message.
+    /// Resolve the intent from the message.
     ReclassifyIntent,
-    /// The pending action is carried out.
+    /// Run the pending action.
     ExecutePendingAction,
-    /// The pending action is dropped.
+    /// Drop the pending action.
     RejectPendingAction,
-    /// The message answers an open question.
+    /// Take the message as the answer to an open question.
     FillPendingSlot,
 }
 
@@ -42,25 +42,25 @@ pub(super) const DECISIONS: [(&str, Decision); 4] = [
 ];
 
 impl Decision {
-    /// Reads a decision's name, ignoring case.
+    /// Parses the name of a decision, ignoring case.
     pub fn parse(name: &str) -> Option<Decision> {
         DECISIONS.iter().find(|it| it.0.eq_ignore_ascii_case(name.trim())).map(|it| it.1)
     }
 
-    /// The spelling in settings, parameters and audits.
+    /// The name in settings, parameters and audits.
     pub fn name(self) -> &'static str {
         DECISIONS.iter().find(|it| it.1 == self).map_or("", |it| it.0)
     }
 }
 
-/// How much is audited.
+/// Which audit events are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditLevel {
     /// Everything.
     All,
-    /// Everything but the entering and leaving of steps.
+    /// Everything except step entry and exit.
     Standard,
-    /// Stages that speak of an error, failure or rejection.
+    /// Stages of errors, failures and rejections.
     ErrorOnly,
     /// Nothing.
     None,
@@ -69,12 +69,12 @@ pub enum AuditLevel {
 pub(super) const LEVELS: [(&str, AuditLevel); 4] =
     [("ALL", AuditLevel::All), ("STANDARD", AuditLevel::Standard), ("ERROR_ONLY", AuditLevel::ErrorOnly), ("NONE", AuditLevel::None)];
 
-/// Who writes the summary of a conversation.
+/// How the summary of a conversation is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Summarizer {
-    /// A fixed formula.
+    /// From the session, without a model.
     Deterministic,
-    /// A language model.
+    /// By a language model.
     Llm,
 }
 

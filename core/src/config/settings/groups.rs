@@ -1,4 +1,4 @@
-//! The settings of each step.
+//! Setting groups of the pipeline steps.
 
 use std::collections::BTreeMap;
 
@@ -39,9 +39,9 @@ impl Interaction {
 pub struct ActionLifecycle {
     /// `enabled`
     pub enabled: bool,
-    /// `ttl-turns`: turns that an open action lives; no limit when not positive.
+    /// `ttl-turns`: lifetime of an open action in turns; unlimited when not positive.
     pub ttl_turns: i64,
-    /// `ttl-minutes`: minutes that an open action lives; no limit when not positive.
+    /// `ttl-minutes`: lifetime of an open action in minutes; unlimited when not positive.
     pub ttl_minutes: i64,
 }
 
@@ -61,7 +61,7 @@ impl ActionLifecycle {
 pub struct Disambiguation {
     /// `enabled`
     pub enabled: bool,
-    /// `max-options`: options that a question names.
+    /// `max-options`: maximum options of a question.
     pub max_options: usize,
 }
 
@@ -84,9 +84,9 @@ pub struct Guardrail {
     pub sanitize_input: bool,
     /// `require-approval-for-sensitive-actions`
     pub require_approval: bool,
-    /// `approval-gate-fail-closed`: what cannot be decided counts as sensitive and not approved.
+    /// `approval-gate-fail-closed`: an undecidable message counts as sensitive and not approved.
     pub fail_closed: bool,
-    /// `affirm-approves`: a yes on the next turn approves.
+    /// `affirm-approves`: a confirmation on the next turn approves.
     pub affirm_approves: bool,
     /// `sensitive-patterns`
     pub sensitive_patterns: Vec<String>,
@@ -113,9 +113,9 @@ pub struct StateGraph {
     pub enabled: bool,
     /// `soft-block-on-violation`
     pub soft_block: bool,
-    /// `revert-on-violation`: the state goes back to what it was.
+    /// `revert-on-violation`: restores the previous state.
     pub revert: bool,
-    /// `allowed-transitions`: states by the state before, in upper case.
+    /// `allowed-transitions`: target states by source state, in upper case.
     pub allowed: BTreeMap<String, Vec<String>>,
 }
 
@@ -136,7 +136,7 @@ impl StateGraph {
 pub struct Memory {
     /// `enabled`
     pub enabled: bool,
-    /// `summary-max-chars`: UTF-16 units of a summary.
+    /// `summary-max-chars`: maximum length of a summary, in UTF-16 code units.
     pub summary_max_chars: usize,
     /// `recent-turns-for-summary`
     pub recent_turns: usize,
@@ -156,39 +156,39 @@ impl Memory {
     }
 }
 
-/// `mcp.guardrail.*`: which tool may follow which.
+/// `mcp.guardrail.*`: the allowed sequences of tools.
 #[derive(Debug, Clone)]
 pub struct NextTool {
     /// `enabled`
     pub enabled: bool,
-    /// `fail-closed`: a tool that the map does not name has no successor.
+    /// `fail-closed`: a tool missing from the map has no successor.
     pub fail_closed: bool,
-    /// `allowed-next-by-current-tool`, in upper case; `__START__` stands before the first tool.
+    /// `allowed-next-by-current-tool`, in upper case; `__START__` precedes the first tool.
     pub allowed: BTreeMap<String, Vec<String>>,
 }
 
 /// `flow.tool-orchestration.enabled`, `mcp.*`
 #[derive(Debug, Clone)]
 pub struct Tools {
-    /// Whether tools can be asked for directly.
+    /// Whether tools can be requested directly.
     pub orchestration: bool,
-    /// `tool-max-loops`: plans of a turn.
+    /// `tool-max-loops`: maximum planner rounds of a turn.
     pub max_loops: usize,
-    /// `tool-call-delay-ms`: milliseconds before each call.
+    /// `tool-call-delay-ms`: delay before each call, in milliseconds.
     pub delay_ms: usize,
-    /// `tool-call-delay-after-calls`: calls after which more time passes.
+    /// `tool-call-delay-after-calls`: number of calls after which an extra delay applies.
     pub delay_after_calls: usize,
-    /// `tool-call-delay-after-ms`: that time, in milliseconds.
+    /// `tool-call-delay-after-ms`: the extra delay, in milliseconds.
     pub delay_after_ms: usize,
-    /// Observations that the planner sees, the newest; 0 for all.
+    /// Number of newest observations that the planner sees; 0 for all.
     pub max_observations: usize,
-    /// Characters of an observation that the planner sees.
+    /// Maximum characters of an observation that the planner sees.
     pub max_observation_chars: usize,
     /// `guardrail.*`
     pub next: NextTool,
     /// `http-api.defaults.*`
     pub http: HttpPolicy,
-    /// `db.preflight.sql-auto-repair-max-retries`: how often a model may mend a query that fails; 0 when it may not.
+    /// `db.preflight.sql-auto-repair-max-retries`: how often a model may repair a failing query; 0 when disabled.
     pub sql_repairs: usize,
 }
 
@@ -221,22 +221,22 @@ impl Tools {
     }
 }
 
-/// `audit.*`: which audit events are kept.
+/// `audit.*`: filters of audit events.
 #[derive(Debug, Clone)]
 pub struct AuditSettings {
-    /// Off keeps nothing.
+    /// `enabled`: whether any event is kept.
     pub enabled: bool,
-    /// How much is kept.
+    /// `level`
     pub level: AuditLevel,
-    /// Stages to keep, in upper case, with `*` for anything; empty keeps all.
+    /// `include-stages`: stages to keep, in upper case, with `*` as the wildcard; empty keeps all.
     pub include_stages: Vec<String>,
-    /// Stages to drop.
+    /// `exclude-stages`: stages to drop.
     pub exclude_stages: Vec<String>,
-    /// Intents to keep; empty keeps all.
+    /// `include-intents`: intents to keep; empty keeps all.
     pub include_intents: Vec<String>,
-    /// Intents to drop.
+    /// `exclude-intents`: intents to drop.
     pub exclude_intents: Vec<String>,
-    /// Whether `CacheInspectAuditStep` shows the row as it was loaded.
+    /// `cache-inspector`: whether `CacheInspectAuditStep` audits the row as loaded.
     pub cache_inspector: bool,
 }
 

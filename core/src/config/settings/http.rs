@@ -1,21 +1,21 @@
-//! `mcp.http-api.defaults.*`: how services are called, unless a row says otherwise. (`spec/mcp-and-semantic.md` 3.2)
+//! `mcp.http-api.defaults.*`: the default policy of HTTP calls, which a row may override. (docs/spec/tools.md#3.2)
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::reader::Reader;
 
-/// How a service is called.
+/// Timeouts, retries and circuit breaker of an HTTP call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HttpPolicy {
     /// `connect-timeout-ms`
     pub connect_timeout_ms: u32,
-    /// `read-timeout-ms`: for a whole attempt.
+    /// `read-timeout-ms`: timeout of a whole attempt.
     pub read_timeout_ms: u32,
     /// `max-attempts`
     pub max_attempts: u32,
-    /// `initial-backoff-ms`: before the second attempt.
+    /// `initial-backoff-ms`: delay before the second attempt.
     pub initial_backoff_ms: u32,
     /// `max-backoff-ms`
     pub max_backoff_ms: u32,
@@ -58,18 +58,18 @@ impl HttpPolicy {
         policy.clamped()
     }
 
-    /// The policy with what a row says otherwise, in either spelling of the keys.
+    /// Returns the policy with the overrides of a row, whose keys may be in camel case or kebab case.
     ///
     /// # Errors
-    /// Which key is not known or has a value that it cannot have.
+    /// The unknown key or the invalid value.
     pub fn with(&self, row: &Value) -> Result<HttpPolicy, String> {
-        let Value::Object(said) = super::normalise(row) else { return Err("is no JSON object".to_owned()) };
+        let Value::Object(overrides) = super::normalise(row) else { return Err("is no JSON object".to_owned()) };
         let mut policy = serde_json::to_value(self).unwrap_or_default();
-        policy.as_object_mut().into_iter().for_each(|it| it.extend(said.clone()));
+        policy.as_object_mut().into_iter().for_each(|it| it.extend(overrides.clone()));
         serde_json::from_value::<HttpPolicy>(policy).map(HttpPolicy::clamped).map_err(|it| it.to_string())
     }
 
-    /// Values that make no sense give way to the nearest that do.
+    /// Clamps each value to its valid range.
     fn clamped(self) -> HttpPolicy {
         HttpPolicy {
             connect_timeout_ms: self.connect_timeout_ms.max(100),

@@ -1,6 +1,6 @@
-//! `convengine.*` settings: keys, defaults and reading. (`spec/pipeline.md` 1.14, `spec/data-and-api.md` 2.2)
+//! `convengine.*` settings: keys, defaults and reading. (docs/spec/pipeline.md#1.14, docs/spec/data-and-api.md#2.2)
 //!
-//! `camelCase` and `kebab-case` name the same key. A row of `ce_config` wins over the tree for a step's settings.
+//! `camelCase` and `kebab-case` name the same key. For the settings of a step, a row of `ce_config` overrides the settings tree.
 
 mod choice;
 mod groups;
@@ -26,7 +26,7 @@ pub struct Settings {
     pub profile: &'static Profile,
     /// `flow.dialogue-act.resolute`
     pub dialogue_act_mode: DialogueActMode,
-    /// `flow.dialogue-act.llm-threshold`: from this confidence on, words alone decide.
+    /// `flow.dialogue-act.llm-threshold`: minimum confidence at which the patterns decide without a model.
     pub llm_threshold: f64,
     /// `flow.query-rewrite.enabled`
     pub query_rewrite: bool,
@@ -48,14 +48,14 @@ pub struct Settings {
     pub tools: Tools,
     /// `audit.*`
     pub audit: AuditSettings,
-    /// `input.max-chars`: characters of a message.
+    /// `input.max-chars`: maximum characters of a message.
     pub input_max_chars: usize,
-    /// `config.strict`: an error in the configuration ends the start.
+    /// `config.strict`: whether a configuration error aborts start-up.
     pub strict: bool,
 }
 
 impl Default for Settings {
-    /// Everything as it is when nothing is said.
+    /// The settings of an empty tree.
     fn default() -> Settings {
         Settings::read(&Value::Null, &super::Tables::default().config_rows(), &mut Vec::new())
     }
@@ -92,7 +92,7 @@ impl Settings {
     }
 }
 
-/// The tree with every key in kebab-case; keys in capitals are data and stay.
+/// Converts every key of a tree to kebab-case; keys in capitals are data and stay.
 pub fn normalise(tree: &Value) -> Value {
     match tree {
         Value::Object(members) => Value::Object(members.iter().map(|(key, value)| member(key, value)).collect()),
@@ -100,7 +100,7 @@ pub fn normalise(tree: &Value) -> Value {
     }
 }
 
-/// Settings whose keys are names of the configuration.
+/// Settings whose member names are data.
 const MAPS: [&str; 6] = ["matrix", "allowed-transitions", "allowed-next-by-current-tool", "secrets", "roots", "prices"];
 
 fn member(key: &str, value: &Value) -> (String, Value) {
@@ -109,7 +109,7 @@ fn member(key: &str, value: &Value) -> (String, Value) {
     (key, value)
 }
 
-/// A key in kebab-case; one in capitals stays.
+/// Converts a key to kebab-case; one that starts with a capital stays.
 pub fn kebab(key: &str) -> String {
     if !key.starts_with(|c: char| c.is_ascii_lowercase()) {
         return key.to_owned();
@@ -123,7 +123,7 @@ pub fn kebab(key: &str) -> String {
     })
 }
 
-/// True or false, also as a word or a digit.
+/// Parses a boolean, also from words such as `yes`, `off` or `1`.
 pub fn boolean(value: &Value) -> Option<bool> {
     match value.as_str().map(|it| it.trim().to_ascii_lowercase()).as_deref() {
         Some("true" | "1" | "yes" | "on") => Some(true),
@@ -132,7 +132,7 @@ pub fn boolean(value: &Value) -> Option<bool> {
     }
 }
 
-/// The groups of a tree that change what a turn does.
+/// The groups of a tree that affect turns, and so the hash of the configuration.
 pub(super) fn of_the_core(tree: &Value) -> Value {
     let groups = ["flow", "audit", "mcp", "pipeline"].into_iter().filter_map(|it| Some((it.to_owned(), tree.get(it)?.clone())));
     Value::Object(groups.collect::<Map>())
@@ -162,7 +162,7 @@ mod tests {
         assert!(!config.settings.query_rewrite);
         let lines: Vec<String> = issues.iter().map(ToString::to_string).collect();
         assert_eq!(lines.len(), 2, "{lines:?}");
-        assert!(lines[0].contains("convengine.flow.typo: is no known setting"), "{lines:?}");
+        assert!(lines[0].contains("convengine.flow.typo: is not a known setting"), "{lines:?}");
         assert!(lines[1].contains("convengine.mcp.db.query.mode: has no effect"), "{lines:?}");
     }
 }

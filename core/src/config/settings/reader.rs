@@ -1,4 +1,4 @@
-//! Reading one setting after the other, and what is left over.
+//! Reads individual settings and warns about those that nothing reads.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::config::issue::Issue;
 use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
-/// Keys that the server reads by itself.
+/// Keys that the server reads itself.
 const HOST_KEYS: [&str; 21] = [
     "audit.persistence.mode",
     "audit.persist-meta",
@@ -35,7 +35,7 @@ const HOST_KEYS: [&str; 21] = [
     "telemetry",
 ];
 
-/// Keys of ConvEngine that this version accepts without effect.
+/// Keys of the original ConvEngine that are accepted without effect.
 const WITHOUT_EFFECT: [&str; 13] = [
     "audit.rate-limit",
     "audit.dispatch",
@@ -52,20 +52,20 @@ const WITHOUT_EFFECT: [&str; 13] = [
     "demo",
 ];
 
-/// Reads settings; a row of `ce_config` wins over the tree.
+/// Reads settings; a row of `ce_config` overrides the tree.
 pub(super) struct Reader<'r> {
-    /// What stands under `convengine`.
+    /// The value under `convengine`.
     pub tree: &'r Value,
     /// Rows of `ce_config`.
     pub rows: &'r ConfigRows,
-    /// What is wrong.
+    /// Receives an issue for each invalid value.
     pub issues: &'r mut Vec<Issue>,
-    /// Keys that were read.
+    /// Keys read so far.
     pub known: Vec<&'static str>,
 }
 
 impl<'r> Reader<'r> {
-    /// The value of the row of `ce_config` when there is one that can be read, else of the tree.
+    /// Returns the value of the `ce_config` row if it is valid, else of the tree.
     fn read<T>(&mut self, key: &'static str, step: &str, expected: &str, parse: impl Fn(&Value) -> Option<T>) -> Option<T> {
         self.known.push(key);
         if let Some((path, row)) = self.of_row(key, step) {
@@ -73,7 +73,7 @@ impl<'r> Reader<'r> {
             if parsed.is_some() {
                 return parsed;
             }
-            self.bad(path, &row, expected, "the settings count until it is corrected");
+            self.bad(path, &row, expected, "the settings apply until the row is corrected");
         }
         let value = self.of_tree(key)?;
         let parsed = parse(value);
@@ -83,7 +83,7 @@ impl<'r> Reader<'r> {
         parsed
     }
 
-    /// The row's path and its value.
+    /// The issue path and value of the `ce_config` row.
     fn of_row(&self, key: &str, step: &str) -> Option<(String, Value)> {
         let name = key.rsplit('.').next().unwrap_or(key).replace('-', "_").to_uppercase();
         let value = self.rows.value(step, &name)?;
@@ -98,7 +98,7 @@ impl<'r> Reader<'r> {
         self.issues.push(Issue::error(path, format!("{value} is not {expected}"), hint));
     }
 
-    /// One of a few words.
+    /// Reads one of several names, ignoring case.
     pub fn choice<T: Copy>(&mut self, key: &'static str, step: &str, names: &[(&str, T)], default: T) -> T {
         let words: Vec<&str> = names.iter().map(|it| it.0).collect();
         let parse = |value: &Value| {
@@ -108,53 +108,53 @@ impl<'r> Reader<'r> {
         self.read(key, step, &format!("one of {}", words.join(", ")), parse).unwrap_or(default)
     }
 
-    /// True or false.
+    /// Reads a boolean.
     pub fn boolean(&mut self, key: &'static str, step: &str, default: bool) -> bool {
         self.read(key, step, "true or false", super::boolean).unwrap_or(default)
     }
 
-    /// A number.
+    /// Reads a number.
     pub fn number(&mut self, key: &'static str, step: &str, default: f64) -> f64 {
         let parse = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|it| it.is_finite());
         self.read(key, step, "a number", parse).unwrap_or(default)
     }
 
-    /// A whole number from 0.
+    /// Reads a non-negative integer.
     pub fn count(&mut self, key: &'static str, step: &str, default: usize) -> usize {
         let whole = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
         let parse = |value: &Value| whole(value).and_then(|it| usize::try_from(it).ok());
-        self.read(key, step, "a whole number from 0", parse).unwrap_or(default)
+        self.read(key, step, "a non-negative integer", parse).unwrap_or(default)
     }
 
-    /// A whole number that may stand below zero, where it means that there is no limit.
+    /// Reads an integer; callers treat a negative one as no limit.
     pub fn limit(&mut self, key: &'static str, step: &str, default: i64) -> i64 {
         let parse = |value: &Value| value.as_i64().or_else(|| value.as_str()?.trim().parse().ok());
-        self.read(key, step, "a whole number", parse).unwrap_or(default)
+        self.read(key, step, "an integer", parse).unwrap_or(default)
     }
 
-    /// The value of a row of `ce_config` that has another name than the setting.
+    /// Reads a non-negative integer from a `ce_config` row whose name differs from that of the setting.
     pub fn row(&mut self, step: &str, name: &str, default: usize) -> usize {
         let Some(text) = self.rows.value(step, name) else { return default };
         let path = format!("ce_config[{step}/{name}].config_value");
-        let hint = "the settings count until it is corrected";
+        let hint = "the settings apply until the row is corrected";
         text.trim().parse().unwrap_or_else(|_| {
-            self.issues.push(Issue::error(path, format!("\"{text}\" is not a whole number from 0"), hint));
+            self.issues.push(Issue::error(path, format!("\"{text}\" is not a non-negative integer"), hint));
             default
         })
     }
 
-    /// Names in upper case.
+    /// Reads a list of names, in upper case.
     pub fn names(&mut self, key: &'static str) -> Vec<String> {
         self.texts(key, "").into_iter().map(|it| it.to_uppercase()).collect()
     }
 
-    /// A list, or texts separated by commas; of a row of `ce_config` also a JSON list.
+    /// Reads a list, or a comma-separated string; a `ce_config` row may also hold a JSON array.
     pub fn texts(&mut self, key: &'static str, step: &str) -> Vec<String> {
-        let texts = self.read(key, step, "a list of texts", texts).unwrap_or_default();
+        let texts = self.read(key, step, "a list of strings", texts).unwrap_or_default();
         texts.into_iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
     }
 
-    /// Lists by name, both in upper case.
+    /// Reads lists by name, both in upper case.
     pub fn lists(&mut self, key: &'static str, step: &str) -> BTreeMap<String, Vec<String>> {
         let parse = |value: &Value| -> Option<BTreeMap<String, Vec<String>>> {
             let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
@@ -169,7 +169,7 @@ impl<'r> Reader<'r> {
         self.read(key, step, "a map of lists such as {\"DRAFT\": [\"SENT\"]}", parse).unwrap_or_default()
     }
 
-    /// The matrix of the interaction policy.
+    /// Reads the matrix of the interaction policy.
     pub fn matrix(&mut self, key: &'static str, step: &str) -> BTreeMap<String, Decision> {
         let parse = |value: &Value| -> Option<BTreeMap<String, Decision>> {
             let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
@@ -185,7 +185,7 @@ impl<'r> Reader<'r> {
         self.read(key, step, expected, parse).unwrap_or_default()
     }
 
-    /// Warns of settings that nobody reads, or no step of this profile.
+    /// Warns about settings that nothing reads, or no step of the profile.
     pub fn unknown(&mut self, profile: &Profile) {
         let mut leaves = Vec::new();
         collect(self.tree, String::new(), &mut leaves);
@@ -193,7 +193,7 @@ impl<'r> Reader<'r> {
         for leaf in leaves {
             let path = format!("convengine.{leaf}");
             if profile.unread_settings().any(|it| within(&leaf, it)) {
-                let reason = format!("has no effect: the profile {} has no step that reads it", profile.name);
+                let reason = format!("has no effect: no step of the profile '{}' reads it", profile.name);
                 self.issues.push(Issue::warning(path, reason, profile.hint("remove it")));
                 continue;
             }
@@ -201,9 +201,9 @@ impl<'r> Reader<'r> {
                 continue;
             }
             if WITHOUT_EFFECT.iter().any(|it| within(&leaf, it)) {
-                self.issues.push(Issue::warning(path, "has no effect in this version", "remove it or leave it for later"));
+                self.issues.push(Issue::warning(path, "has no effect in this version", "remove it"));
             } else {
-                self.issues.push(Issue::warning(path, "is no known setting", "correct its name or remove it"));
+                self.issues.push(Issue::warning(path, "is not a known setting", "correct its name or remove it"));
             }
         }
     }
@@ -215,13 +215,13 @@ fn texts(value: &Value) -> Option<Vec<String>> {
         Value::Array(items) => items.iter().map(text).collect(),
         Value::String(text) if text.trim_start().starts_with('[') => serde_json::from_str(text).ok(),
         Value::String(text) => Some(text.split(',').map(str::to_owned).collect()),
-        // Lists of the older properties format come as a map from position to text.
+        // Lists of the older properties format arrive as a map from position to value.
         Value::Object(members) if members.keys().all(|it| it.parse::<usize>().is_ok()) => members.values().map(text).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }
 
-/// One cell of the matrix: `SUBJECT:ACT`, with or without brackets, and a decision.
+/// Parses a cell of the matrix: `SUBJECT:ACT`, with or without brackets, and a decision.
 fn cell(name: &str, decision: &Value) -> Option<(String, Decision)> {
     let name = name.trim_matches(['[', ']']).trim().to_uppercase();
     let (subject, act) = name.split_once(':')?;

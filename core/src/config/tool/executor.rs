@@ -1,4 +1,4 @@
-//! How a tool is carried out: what its group needs, from `ce_http_tool`, `ce_mcp_db_tool` and `cv_tool_spec`.
+//! Tool executors and argument schemas, compiled from `ce_http_tool`, `ce_mcp_db_tool` and `cv_tool_spec`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,30 +15,30 @@ use crate::text::task::TaskName;
 use crate::text::template::Formula;
 use crate::turn::Map;
 
-/// Rows that a query returns, when its own row does not say.
+/// The default of `max_rows`.
 const ROWS: u32 = 200;
 
-/// Who carries a tool out.
+/// How a tool is executed.
 #[derive(Debug, Clone)]
 pub enum Executor {
-    /// The host, by group and code.
+    /// By the host, which identifies it by group and code.
     Host,
-    /// The host, set up by this `spec`.
+    /// By the host, configured by this `spec`.
     Spec(Arc<Value>),
-    /// A service.
+    /// By an HTTP call.
     Http(Arc<HttpCall>),
-    /// A database.
+    /// By a SQL query.
     Sql(Arc<SqlTemplate>),
-    /// Formulas, by the name of their result; a single one has a blank name.
+    /// By formulas, each with the name of its result; a single formula has a blank name.
     Calculator(Arc<[(String, Formula)]>),
-    /// A task.
+    /// By a task.
     Task(TaskName),
-    /// Nobody: a row that sets the tool up is left out, for this reason.
+    /// Not at all: a row that configures the tool was skipped, for this reason.
     Nobody(Arc<str>),
 }
 
 impl Executor {
-    /// Whether a call may be repeated when nobody knows whether it was carried out.
+    /// Whether a call may be repeated when its outcome is unknown.
     pub fn repeatable(&self) -> bool {
         match self {
             Executor::Http(call) => call.idempotent,
@@ -51,44 +51,44 @@ impl Executor {
 /// A row of `ce_mcp_db_tool`.
 #[derive(Debug, Clone)]
 pub struct SqlTemplate {
-    /// `sql_template`: values as `:name`, identifiers as `${name}`.
+    /// `sql_template`: the query, with values as `:name` and identifiers as `${name}`.
     pub sql: String,
-    /// `max_rows`: no call gets more.
+    /// `max_rows`: the maximum rows of a result.
     pub max_rows: u32,
     /// `safe_mode`
     pub safe: bool,
-    /// `allowed_identifiers`: what each identifier may be; absent when any will do.
+    /// `allowed_identifiers`: the allowed values of each identifier; `None` for any.
     pub identifiers: Option<BTreeMap<String, Vec<String>>>,
 }
 
-/// Executors and demands on arguments, by `tool_id`.
+/// Executors and argument schemas by `tool_id`.
 #[derive(Debug, Default)]
 pub(super) struct Set {
     http: BTreeMap<i64, Arc<HttpCall>>,
     sql: BTreeMap<i64, Arc<SqlTemplate>>,
     specs: BTreeMap<i64, Arc<Value>>,
     arguments: BTreeMap<i64, Arguments>,
-    /// Why a row was left out. Without what it demands its tool is not called at all.
+    /// Why a row was skipped. Its tool is not called at all, because its configuration is incomplete.
     left_out: BTreeMap<i64, Arc<str>>,
 }
 
-/// What the arguments of a tool have to be.
+/// The schema of the arguments of a tool.
 #[derive(Debug, Clone)]
 pub struct Arguments {
-    /// As planners are told it.
+    /// As written, for planner prompts.
     pub source: Arc<Value>,
     /// Compiled.
     pub schema: Arc<JsonSchema>,
 }
 
 impl Set {
-    /// Compiles the rows; `defaults` are how services are called.
+    /// Compiles the rows; `defaults` is the default policy of HTTP calls.
     pub fn compile(tables: &Tables, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> Set {
         let mut set = Set::default();
         for row in tables.enabled("ce_http_tool") {
             match HttpCall::compile(&source(&row), defaults) {
                 Ok(call) => drop(set.http.insert(row.id(), Arc::new(call))),
-                Err((column, reason)) => set.leave_out(&row, column, &reason, "it is corrected", issues),
+                Err((column, reason)) => set.leave_out(&row, column, &reason, "the column is corrected", issues),
             }
         }
         for row in tables.enabled("ce_mcp_db_tool") {
@@ -100,10 +100,10 @@ impl Set {
         set
     }
 
-    /// Who carries out a tool of a group.
+    /// Returns the executor of a tool.
     ///
     /// # Errors
-    /// Why its `spec` does not fit the group.
+    /// Why its `spec` does not match the group.
     pub fn executor(&self, id: i64, group: &str) -> Result<Executor, String> {
         if let Some(reason) = self.left_out.get(&id) {
             return Ok(Executor::Nobody(Arc::clone(reason)));
@@ -122,7 +122,7 @@ impl Set {
         }
     }
 
-    /// What the arguments of a tool have to be.
+    /// Returns the argument schema of a tool.
     pub fn arguments(&self, id: i64) -> Option<Arguments> {
         self.arguments.get(&id).cloned()
     }
@@ -141,8 +141,8 @@ impl Set {
         if let Some(text) = row.code("param_schema")
             && let Err(reason) = self.demand(row.id(), &text)
         {
-            // The original never read the column, so what stands there may be anything.
-            let hint = "arguments are not checked until it is a JSON Schema of an object";
+            // The original never read the column, so it may contain anything.
+            let hint = "arguments are not validated until the column is a JSON Schema of an object";
             issues.push(Issue::warning(row.path("param_schema"), reason, hint));
         }
     }
@@ -155,7 +155,7 @@ impl Set {
         }
         match row.code("spec").map(|it| serde_json::from_str::<Map>(&it)) {
             Some(Ok(spec)) => drop(self.specs.insert(row.id(), Arc::new(Value::Object(spec)))),
-            Some(Err(error)) => self.leave_out(row, "spec", &format!("is no JSON object: {error}"), "it is one", issues),
+            Some(Err(error)) => self.leave_out(row, "spec", &format!("is no JSON object: {error}"), "it is a JSON object", issues),
             None => {}
         }
     }

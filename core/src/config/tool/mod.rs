@@ -1,4 +1,4 @@
-//! `ce_mcp_tool`: tools by scope, and how groups are spelled. (`spec/mcp-and-semantic.md` 1.1–1.3)
+//! `ce_mcp_tool`: tools by scope and by code, and the spellings of tool groups. (docs/spec/tools.md#1.1, docs/spec/tools.md#1.3)
 
 mod executor;
 
@@ -13,7 +13,7 @@ use super::tables::Tables;
 
 pub use executor::{Arguments, Executor, SqlTemplate};
 
-/// Spellings of groups, with the name by which executors know them.
+/// Spellings of tool groups with their canonical names.
 const GROUPS: [(&str, &str); 21] = [
     ("DB", "DB"),
     ("MCP_DB", "DB"),
@@ -38,7 +38,7 @@ const GROUPS: [(&str, &str); 21] = [
     ("FILE", "FILES"),
 ];
 
-/// The name by which executors know a group; one that is not ours stays, in upper case.
+/// Returns the canonical name of a tool group; an unknown one is only converted to upper case.
 pub fn tool_group(text: &str) -> String {
     let upper = upper(text);
     GROUPS.iter().find(|it| it.0 == upper).map_or(upper, |it| it.1.to_owned())
@@ -51,7 +51,7 @@ pub struct Tool {
     pub id: i64,
     /// `tool_code`.
     pub code: String,
-    /// `tool_group`, as executors know it.
+    /// `tool_group`, in canonical spelling.
     pub group: String,
     /// `intent_code`.
     pub intent: String,
@@ -59,16 +59,16 @@ pub struct Tool {
     pub state: String,
     /// `description`.
     pub description: Option<String>,
-    /// Who carries it out.
+    /// How it is executed.
     pub executor: Executor,
-    /// What its arguments have to be.
+    /// The schema of its arguments, if any.
     pub arguments: Option<Arguments>,
 }
 
 /// Tool rows by scope and by code.
 #[derive(Debug, Clone, Default)]
 pub struct Tools {
-    /// In the order of the table.
+    /// In table order.
     rows: Vec<Tool>,
     by_scope: ByScope<usize>,
     by_code: BTreeMap<String, Vec<usize>>,
@@ -99,7 +99,7 @@ impl Tools {
         self.by_scope.fitting(intent, state).next().is_some()
     }
 
-    /// The tools for an intent and a state, in the order of the table; of several rows with one code, the narrowest.
+    /// Returns the tools for an intent and a state, in table order; of several rows with one code, the narrowest.
     pub fn of(&self, intent: &str, state: &str) -> Vec<&Tool> {
         let mut positions: Vec<usize> = self.by_scope.fitting(intent, state).copied().collect();
         positions.sort_unstable();
@@ -118,14 +118,14 @@ impl Tools {
         found
     }
 
-    /// The one tool of a group for an intent and a state; nothing when there are none or several.
+    /// Returns the only tool of a group for an intent and a state; `None` when there are none or several.
     pub fn only_of_group(&self, group: &str, intent: &str, state: &str) -> Option<&Tool> {
         let mut of_group = self.of(intent, state).into_iter().filter(|it| it.group == group);
         let first = of_group.next()?;
         of_group.next().is_none().then_some(first)
     }
 
-    /// The tool with a code for an intent and a state; the narrowest row, the last of equals.
+    /// Returns the tool with a code for an intent and a state: the narrowest row, on a tie the last.
     pub fn find(&self, code: &str, intent: &str, state: &str) -> Option<&Tool> {
         let fits = |row: &str, of_turn: &str| same_code(row, ANY) || same_code(row, of_turn);
         let rows = self.by_code.get(&code.trim().to_lowercase())?.iter().filter_map(|it| self.rows.get(*it));
@@ -134,7 +134,7 @@ impl Tools {
 }
 
 impl Tool {
-    /// How narrow the scope is; the intent counts for more than the state.
+    /// How narrow the scope is; the intent outweighs the state.
     fn closeness(&self) -> u8 {
         2 * u8::from(!same_code(&self.intent, ANY)) + u8::from(!same_code(&self.state, ANY))
     }
@@ -148,9 +148,9 @@ fn compile(row: &Row<'_>, executors: &executor::Set, issues: &mut Vec<Issue>) ->
     let group = row.code("tool_group").map_or_else(|| "DB".to_owned(), |it| tool_group(&it));
     let executor = executors.executor(row.id(), &group).unwrap_or_else(|reason| {
         let path = format!("cv_tool_spec[{}].spec", row.id());
-        let nobody = Executor::Nobody(format!("{path} {reason}").into());
+        let unavailable = Executor::Nobody(format!("{path} {reason}").into());
         issues.push(Issue::error(path, reason, "the tool is not called until it is corrected"));
-        nobody
+        unavailable
     });
     Ok(Tool {
         id: row.id(),

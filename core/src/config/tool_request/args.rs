@@ -1,7 +1,7 @@
-//! Arguments as a template: a JSON object in whose texts values are filled in.
+//! Arguments as a template: a JSON object whose strings contain placeholders.
 //!
-//! `"to {{context.city}}"` fills a text; `{{context.amount}}` outside a text takes the value as it is, a number as a number. Values are
-//! put into the parsed object, so no value can add or change an argument beside its own.
+//! `"to {{context.city}}"` fills a string; `{{context.amount}}` outside a string keeps the type of the value. Values are inserted
+//! into the parsed object, so no value can add or change another argument.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use crate::json::path::JsonPath;
 use crate::text::template::Template;
 use crate::turn::Map;
 
-/// Stands before the name of a value that is taken as it is.
+/// Prefixes the path of a value that keeps its type.
 const AS_IT_IS: char = '\u{1}';
 
-/// Expressions that may stand outside a text.
+/// Delimiters of placeholders outside a string.
 const FORMS: [(&str, &str); 5] = [("{{", "}}"), ("[[${", "}]]"), ("[(${", "})]"), ("[${", "}]"), ("#{", "}")];
 
 /// Compiled arguments.
@@ -29,10 +29,10 @@ enum Arg {
 }
 
 impl Args {
-    /// Compiles arguments; a blank text has none.
+    /// Compiles arguments; a blank source has none.
     ///
     /// # Errors
-    /// Why it is no JSON object, or what is wrong with a template in it.
+    /// Why the source is not a JSON object, or the invalid template in it.
     pub fn compile(source: &str) -> Result<Args, String> {
         if source.trim().is_empty() {
             return Ok(Args::default());
@@ -44,13 +44,13 @@ impl Args {
         }
     }
 
-    /// The arguments, with texts filled by `fill` and other values found by `take`.
+    /// Returns the arguments, with strings rendered by `fill` and typed values looked up by `take`.
     pub fn render(&self, fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Map {
         members(&self.0, fill, take)
     }
 }
 
-/// Makes a text of each expression outside a text, so that the whole is JSON.
+/// Turns each placeholder outside a string into a marked string, so that the whole is JSON.
 fn quote(source: &str) -> Result<String, String> {
     let mut out = String::with_capacity(source.len());
     let (mut rest, mut in_text) = (source, false);
@@ -62,7 +62,7 @@ fn quote(source: &str) -> Result<String, String> {
             rest = after;
             continue;
         }
-        // In a text, the character after a back-slash never ends it.
+        // In a string, the character after a backslash never ends it.
         let taken = if in_text && c == '\\' { rest.chars().take(2).map(char::len_utf8).sum() } else { c.len_utf8() };
         in_text ^= c == '"';
         let (head, tail) = rest.split_at(taken);

@@ -1,4 +1,4 @@
-//! Calls of services as often as their policy says, for service nodes and for the tools of agents. (`convoship.md` 4.6)
+//! HTTP calls with retries, for service nodes and agent tools (docs/spec/flows.md#4.6).
 
 use serde_json::{Value, json};
 
@@ -10,22 +10,22 @@ use crate::config::flow::document::{Filling, OutputMap};
 use crate::json::query::Query;
 use crate::turn::{Door, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody, SleepRequest};
 
-/// The longest wait that a service may ask for, in milliseconds.
+/// Maximum `Retry-After` that is honored, in milliseconds; a longer one ends the retries.
 const LONGEST_WAIT_MS: u64 = 10_000;
 
-/// Failures that the host tells apart.
+/// Failure codes that the host reports as error details.
 const CODES: [&str; 5] = ["dns", "tls", "blocked_target", "response_too_large", "budget"];
 
-/// Effects that a turn may have.
+/// Maximum effects per turn.
 pub(super) const MOST_EFFECTS: usize = 128;
 
-/// What became of a call.
+/// The result of a call with its attempts.
 pub(super) struct Tried {
-    /// The answer to the last attempt, whatever its status.
+    /// The reply to the last attempt, with any status.
     pub outcome: Result<HttpReply, EffectError>,
-    /// Whether each attempt brought an answer that is no error.
+    /// Whether each attempt succeeded.
     pub attempts: Vec<bool>,
-    /// Whether there would have been another attempt, had the turn not asked for as much as it may.
+    /// Whether the effect limit of the turn prevented another attempt.
     limited: bool,
 }
 
@@ -35,7 +35,10 @@ impl Tried {
         u32::try_from(self.attempts.len()).unwrap_or(u32::MAX)
     }
 
-    /// The answer.
+    /// Returns the reply.
+    ///
+    /// # Errors
+    /// Returns the failure of the last attempt, or of the effect limit.
     pub fn reply(&self) -> Result<&HttpReply, Failure> {
         if self.limited {
             let reason = format!("a turn has {MOST_EFFECTS} effects at most");
@@ -45,9 +48,9 @@ impl Tried {
     }
 }
 
-/// Tries a call as often as its policy says. It needs nothing of the walk, so that several may be tried at the same time; `place` is
-/// what its trace says beside the attempt, and `most` how many attempts the turn has left.
-pub(super) async fn tries(door: &Door, call: &Call<'_>, place: &Map, most: usize) -> Tried {
+/// Makes a call and retries it by its policy. It does not use the walker, so that several calls can run concurrently. `place` is added to
+/// its trace, and `most` is the number of effects left in the turn.
+pub(super) async fn tries(effects: &Door, call: &Call<'_>, place: &Map, most: usize) -> Tried {
     let mut request = call.request.clone();
     let retry = &call.retry;
     let mut wait = retry.initial_ms.min(retry.max_ms);
@@ -57,66 +60,69 @@ pub(super) async fn tries(door: &Door, call: &Call<'_>, place: &Map, most: usize
             let outcome = Err(EffectError::new(EffectErrorKind::Limited, EFFECT_LIMIT));
             return Tried { outcome, attempts, limited: true };
         }
-        let key = door.next_key();
-        let outcome = door.perform(request.clone()).await;
+        let key = effects.next_key();
+        let outcome = effects.perform(request.clone()).await;
         let code = match &outcome {
             Ok(reply) if call.succeeds(reply.status) => "ok",
             Ok(reply) => status_code(reply.status),
             Err(error) => error_code(error),
         };
         attempts.push(code == "ok");
-        let mut told = json!({"attempt": attempts.len(), "code": code, "status": outcome.as_ref().ok().map(|it| it.status)});
-        if let Some(told) = told.as_object_mut() {
-            told.extend(place.clone());
+        let mut trace = json!({"attempt": attempts.len(), "code": code, "status": outcome.as_ref().ok().map(|it| it.status)});
+        if let Some(trace) = trace.as_object_mut() {
+            trace.extend(place.clone());
         }
-        door.notice(NoticeBody::Audit { stage: "service.answer".to_owned(), payload: told });
-        let asked = match &outcome {
+        effects.notice(NoticeBody::Audit { stage: "service.answer".to_owned(), payload: trace });
+        let retry_after = match &outcome {
             Ok(reply) => reply.retry_after_ms,
             Err(error) => error.retry_after_ms,
         };
-        let tried = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
-        let may = code != "ok" && tried < call.attempts && wire::retries(retry, &outcome);
-        let pause = asked.unwrap_or(0).max(wait);
-        if !may || asked.is_some_and(|it| it > LONGEST_WAIT_MS) {
+        let tries_made = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
+        let may = code != "ok" && tries_made < call.attempts && wire::retries(retry, &outcome);
+        let pause = retry_after.unwrap_or(0).max(wait);
+        if !may || retry_after.is_some_and(|it| it > LONGEST_WAIT_MS) {
             return Tried { outcome, attempts, limited: false };
         }
-        // A wait that fails is a wait that is over.
-        let _ = door.perform(SleepRequest::of(u32::try_from(pause).unwrap_or(u32::MAX))).await;
+        // A sleep that fails counts as completed.
+        let _ = effects.perform(SleepRequest::of(u32::try_from(pause).unwrap_or(u32::MAX))).await;
         wait = wire::longer(wait, retry.multiplier).min(retry.max_ms);
         request.key.get_or_insert(key);
     }
 }
 
 impl Walk<'_> {
-    /// Counts and notes the attempts of a call.
-    pub(super) fn note_attempts(&mut self, kind: &str, tried: &Tried) {
-        for (attempt, ok) in (1..).zip(&tried.attempts) {
+    /// Counts and records the attempts of a call.
+    pub(super) fn note_attempts(&mut self, kind: &str, call_attempts: &Tried) {
+        for (attempt, ok) in (1..).zip(&call_attempts.attempts) {
             self.state.usage.tool_calls += 1;
             self.note_effect(kind, None, if *ok { "ok" } else { "error" }, attempt);
         }
     }
 
-    /// How many effects the turn may still have.
+    /// The number of effects left in the turn.
     pub(super) fn effects_left(&self) -> usize {
         MOST_EFFECTS.saturating_sub(self.debug.effects.len())
     }
 
-    /// What a trace of a call says of its place.
+    /// The current graph and node, for traces.
     pub(super) fn here(&self) -> Map {
         let place = self.frame().map(|it| json!({"graph": it.graph, "node": it.node}));
         crate::json::members(place.unwrap_or_default())
     }
 
-    /// Takes values out of an answer, all of them or none; templates of their defaults know what the call's know.
+    /// Writes the outputs of a response, all of them or none. Templates of defaults can read the extra roots of the call.
+    ///
+    /// # Errors
+    /// Returns `output_missing` or `type_mismatch`.
     pub(super) fn take_outputs<'o>(
         &mut self,
         outputs: impl Iterator<Item = &'o OutputMap>,
         body: &Value,
-        here: &Map,
+        extra: &Map,
     ) -> Result<(), Failure> {
         let mut taken = Vec::new();
         for output in outputs {
-            taken.extend(self.output(output, body, here)?.map(|it| (&output.variable, it)));
+            taken.extend(self.output(output, body, extra)?.map(|it| (&output.variable, it)));
         }
         let before = self.before();
         for (variable, value) in taken {
@@ -128,13 +134,13 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The value of an output; nothing when it is not there and nobody says that it has to be.
-    fn output(&mut self, output: &OutputMap, body: &Value, here: &Map) -> Result<Option<Value>, Failure> {
+    /// Reads an output; `None` when it is absent and not required.
+    fn output(&mut self, output: &OutputMap, body: &Value, extra: &Map) -> Result<Option<Value>, Failure> {
         let path = Query::compile(&output.path)
             .map_err(|reason| Failure::new("output_missing", format!("the path '{}' cannot be read: {reason}", output.path)))?;
         let value = match (path.value(body), &output.default) {
             (Some(value), _) => value,
-            (None, Some(default)) => self.filled(&Filling::from(default.clone()), here.clone()),
+            (None, Some(default)) => self.filled(&Filling::from(default.clone()), extra.clone()),
             (None, None) if output.required => {
                 return Err(Failure::new("output_missing", format!("the answer has nothing at '{}'", output.path)));
             }
@@ -146,10 +152,10 @@ impl Walk<'_> {
     }
 }
 
-/// What an answer says: JSON, or a text.
+/// Parses a response body: JSON, or else text.
 ///
 /// # Errors
-/// It says that it is JSON, and is none.
+/// Returns `parse` when the content type is JSON and the body is not.
 pub(super) fn parsed(reply: &HttpReply) -> Result<Value, Failure> {
     if reply.broken_json {
         return Err(Failure::new("parse", "the answer says that it is JSON, and it is none"));
@@ -157,7 +163,7 @@ pub(super) fn parsed(reply: &HttpReply) -> Result<Value, Failure> {
     Ok(serde_json::from_str(&reply.body).unwrap_or_else(|_| json!(reply.body)))
 }
 
-/// The failure code of a status that is no success; there is none of its own for those below 400.
+/// The failure code of an unsuccessful status; statuses below 400 share the code of 4xx.
 pub(super) fn status_code(status: u16) -> &'static str {
     if status >= 500 { "status_5xx" } else { "status_4xx" }
 }
@@ -183,7 +189,7 @@ pub(super) fn error_code(error: &EffectError) -> &'static str {
     }
 }
 
-/// What may be said of it: what a provider said is not.
+/// The failure message; it omits the provider's text.
 fn message_of(error: &EffectError) -> String {
     format!("the service could not be asked ({})", error_code(error))
 }

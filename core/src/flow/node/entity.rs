@@ -1,4 +1,4 @@
-//! `entity`: asks for a value until there is one. (`convoship.md` 4.4)
+//! `entity` nodes: fill a slot by prompting for its value (docs/spec/flows.md#4.4).
 
 use serde_json::{Value, json};
 
@@ -12,23 +12,23 @@ use crate::entity::{Entity, Found, Said};
 use crate::flow::state::{Awaiting, AwaitingKind, FlowEvent};
 use crate::turn::Map;
 
-/// What became of a slot.
+/// The result of filling a slot.
 #[derive(Debug)]
 pub(super) enum Filled {
-    /// It has its value.
+    /// The slot has a value.
     Done,
-    /// The user has to say something.
+    /// The user has been prompted.
     Asked(Awaiting),
-    /// It was given up.
+    /// The slot could not be filled.
     Failed(Failure),
-    /// Something else comes first.
+    /// The question was interrupted.
     Elsewhere(Next),
 }
 
-/// Types that every message is one of: the one that began the intent says nothing of them.
+/// Entities that accept every message; they are not prefilled from the message that triggered the intent.
 const TAKES_ALL: [&str; 2] = ["@string", "@list"];
 
-/// A value that the user has to confirm stands here.
+/// The variable with a value that the user has to confirm.
 const SLOT: &str = "_slot";
 
 impl<'c> Walk<'c> {
@@ -57,7 +57,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// Enters a slot: keeps the value that there is, looks into the message that began the intent, or asks.
+    /// Fills a slot: keeps a valid value, prefills it from the message that triggered the intent, or prompts.
     pub(super) fn fill(&mut self, node: &'c Node, id: &str, data: &EntityData) -> Filled {
         self.fill_quietly(id, data).unwrap_or_else(|| {
             let place = self.slot_place(id);
@@ -66,12 +66,12 @@ impl<'c> Walk<'c> {
         })
     }
 
-    /// Enters a slot of which nothing is asked: it stays as it is where nothing is found.
+    /// Fills a slot without prompting; it is unchanged when no value is found.
     pub(super) fn fill_unasked(&mut self, id: &str, data: &EntityData) -> Filled {
         self.fill_quietly(id, data).unwrap_or(Filled::Done)
     }
 
-    /// Fills a slot without a word, from the value that there is or from the message that began the intent.
+    /// Fills a slot from its valid value or from the message that triggered the intent.
     fn fill_quietly(&mut self, id: &str, data: &EntityData) -> Option<Filled> {
         let Some(entity) = self.flow.entity(&data.entity) else {
             return Some(Filled::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity))));
@@ -97,13 +97,13 @@ impl<'c> Walk<'c> {
         None
     }
 
-    /// Asks for the value.
+    /// Prompts for the value.
     pub(super) fn prompt(&mut self, node: &'c Node, id: &str, data: &EntityData) -> Awaiting {
         self.state.vars.shift_remove(SLOT);
         let place = self.slot_place(id);
-        let said = self.said.len();
+        let before = self.said.len();
         let mut options = self.ask(&data.prompt, &data.buttons, &place);
-        if self.said.len() == said {
+        if self.said.len() == before {
             let name = data.variable.to_string().replace(['.', '_'], " ");
             options = self.ask(&plain(format!("{name}?")), &data.buttons, &place);
         }
@@ -116,7 +116,7 @@ impl<'c> Walk<'c> {
         Awaiting { entity, variable, ..self.awaiting(AwaitingKind::Entity, node, options) }
     }
 
-    /// The user has said something to the question.
+    /// Handles the answer to a prompt.
     pub(super) async fn answered(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting) -> Filled {
         let Some(entity) = self.flow.entity(&data.entity) else {
             return Filled::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity)));
@@ -146,7 +146,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// No value: a model may look, another intent may come between.
+    /// Handles an answer without a value: a model may extract one, or another intent may interrupt.
     async fn nothing_found(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting, entity: &Entity) -> Filled {
         if data.llm_extract
             && let Some(value) = self.extract_by_model(data, entity).await
@@ -168,7 +168,7 @@ impl<'c> Walk<'c> {
         self.invalid(node, id, data, None)
     }
 
-    /// A value that has to keep the rules.
+    /// Validates a value, and confirms it when required.
     fn candidate(&mut self, node: &'c Node, id: &str, data: &EntityData, value: Value) -> Filled {
         if let Some(message) = self.breaks(data, &value) {
             return self.invalid(node, id, data, message.as_ref());
@@ -179,12 +179,12 @@ impl<'c> Walk<'c> {
         self.asks_confirmation(node, data, value)
     }
 
-    /// The user has said yes or no to a value, or something else.
+    /// Handles the answer to a confirmation.
     async fn confirmed(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting, candidate: Value) -> Filled {
         let pressed = self.pressed(&awaiting.options).and_then(|it| it.get("value").cloned());
-        let said = || Entity::system("@boolean").map(|it| it.extract(&self.uttered(), self.heard()));
-        let agrees = pressed.or_else(|| said().and_then(|it| if let Found::One(value) = it { Some(value) } else { None }));
-        match agrees.as_ref().and_then(Value::as_bool) {
+        let extract_yes_no = || Entity::system("@boolean").map(|it| it.extract(&self.uttered(), self.heard()));
+        let answer = pressed.or_else(|| extract_yes_no().and_then(|it| if let Found::One(value) = it { Some(value) } else { None }));
+        match answer.as_ref().and_then(Value::as_bool) {
             Some(true) => return self.fills(id, data, candidate),
             Some(false) => return self.invalid(node, id, data, None),
             None => {}
@@ -212,7 +212,7 @@ impl<'c> Walk<'c> {
         Filled::Asked(self.slot_awaits(node, data, options))
     }
 
-    /// Writes the value.
+    /// Writes the value of a slot.
     fn fills(&mut self, id: &str, data: &EntityData, value: Value) -> Filled {
         if let Err(reason) = self.write(&data.variable, value) {
             return Filled::Failed(Failure::new("type_mismatch", reason.0));
@@ -227,7 +227,7 @@ impl<'c> Walk<'c> {
         Filled::Done
     }
 
-    /// An answer that does not do.
+    /// Handles an invalid answer: reprompts, or gives up at the maximum number of attempts.
     fn invalid(&mut self, node: &'c Node, id: &str, data: &EntityData, message: Option<&LocalizedText>) -> Filled {
         let place = self.slot_place(id);
         let attempts = self.state.counters.attempts.entry(place.clone()).or_default();
@@ -252,20 +252,20 @@ impl<'c> Walk<'c> {
         }
         let last = data.reprompt.len().min(usize::try_from(attempts).unwrap_or(usize::MAX));
         let again = message.or_else(|| data.reprompt.get(last.checked_sub(1)?)).unwrap_or(&data.prompt);
-        let said = self.said.len();
+        let before = self.said.len();
         let mut options = self.ask(again, &data.buttons, &place);
-        if self.said.len() == said {
+        if self.said.len() == before {
             options = self.ask(&plain(format!("{}?", data.variable)), &data.buttons, &place);
         }
         Filled::Asked(self.slot_awaits(node, data, options))
     }
 
-    /// The rule that a value breaks, with what is said of it.
+    /// Returns the message of the first rule that a value violates; the inner `None` is a rule without a message.
     fn breaks(&mut self, data: &EntityData, value: &Value) -> Option<Option<LocalizedText>> {
         for rule in &data.validation {
-            let here = Map::from_iter([("value".to_owned(), value.clone())]);
-            let broken = breach(rule, value) || rule.expr.as_ref().is_some_and(|it| !self.holds(it, here));
-            if broken {
+            let extra = Map::from_iter([("value".to_owned(), value.clone())]);
+            let is_violated = breach(rule, value) || rule.expr.as_ref().is_some_and(|it| !self.holds(it, extra));
+            if is_violated {
                 return Some(rule.message.clone());
             }
         }
@@ -284,7 +284,7 @@ impl<'c> Walk<'c> {
         format!("{}/{id}", self.frame().map_or("", |it| &it.graph))
     }
 
-    /// The text of the event: a button that is not this question's is what stands on it.
+    /// The text of the event; of a button, its value, else its label, else its id.
     pub(in crate::flow) fn uttered(&self) -> String {
         match &self.event {
             FlowEvent::Message { text, .. } => text.clone(),
@@ -296,7 +296,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// The message that began the intent, once for each slot of its frame.
+    /// The message that triggered the intent, once for each slot of its frame.
     fn trigger_for(&mut self, place: &str) -> Option<String> {
         let trigger = self.trigger.as_mut()?;
         if trigger.seen.iter().any(|it| it == place) || self.state.stack.len() <= trigger.depth {
@@ -307,7 +307,7 @@ impl<'c> Walk<'c> {
     }
 }
 
-/// A value as a person reads it.
+/// Formats a value for the user.
 fn readable(value: &Value) -> String {
     let text = |it: &str| value.get(it).map(crate::text::plain_text);
     match (value, text("amount").zip(text("currency"))) {
@@ -318,7 +318,7 @@ fn readable(value: &Value) -> String {
 }
 
 fn plain(text: String) -> LocalizedText {
-    // Braces of a value are not a template's.
+    // Braces in a value are not placeholders.
     let source = text.replace("{{", "\\{{");
     LocalizedText { of: vec![("default".to_owned(), vec![Template::from(source)])] }
 }

@@ -1,4 +1,4 @@
-//! `intent`: where an intent begins, and the values that it collects first. (`convoship.md` 3, 4.2)
+//! `intent` nodes: the entry of an intent, which collects its parameters (docs/spec/flows.md#3, #4.2).
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::entity::Filled;
 use crate::config::flow::document::{Ask, EntityData, EntityForParameter, IntentData, Node, NodeKind};
 use crate::flow::state::Awaiting;
 
-/// Invalid answers after which a parameter is given up.
+/// Maximum invalid answers for a parameter.
 const ATTEMPTS: u32 = 3;
 
 impl<'c> Walk<'c> {
@@ -17,7 +17,7 @@ impl<'c> Walk<'c> {
         self.parameters(node, data, 0)
     }
 
-    /// Collects the parameters from one on.
+    /// Collects the parameters from an index on.
     fn parameters(&mut self, node: &'c Node, data: &'c IntentData, from: usize) -> Next {
         for parameter in self.open_parameters(data).into_iter().skip(from) {
             let (id, slot) = (format!("{}#{}", node.id, parameter.variable), slot(parameter));
@@ -61,18 +61,18 @@ impl<'c> Walk<'c> {
         self.open_parameters(data).into_iter().enumerate().find(|it| it.1.variable.to_string() == variable)
     }
 
-    /// The parameters that no node of the graph asks for itself.
+    /// The parameters without an entity node in the graph.
     fn open_parameters(&self, data: &IntentData) -> Vec<&'c EntityForParameter> {
         let nodes = self.graph().map(|it| it.form.nodes.as_slice()).unwrap_or_default();
-        let asked = |it: &&EntityForParameter| {
+        let has_node = |it: &&EntityForParameter| {
             nodes.iter().any(|node| matches!(&node.kind, NodeKind::Entity(data) if data.variable == it.variable))
         };
         let intent = self.flow.intent(&data.intent_id);
-        intent.into_iter().flat_map(|it| &it.parameters).filter(|it| !asked(it)).collect()
+        intent.into_iter().flat_map(|it| &it.parameters).filter(|it| !has_node(it)).collect()
     }
 }
 
-/// A parameter as the entity node that it stands for.
+/// Converts a parameter to the data of an entity node.
 fn slot(parameter: &EntityForParameter) -> EntityData {
     EntityData {
         variable: parameter.variable.clone(),

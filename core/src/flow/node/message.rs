@@ -1,4 +1,4 @@
-//! `message`: says something, and may wait. (`convoship.md` 4.3)
+//! `message` nodes: send a message and may wait for an answer (docs/spec/flows.md#4.3).
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ impl<'c> Walk<'c> {
         let waits = data.waits.unwrap_or(if wired { Await::Button } else { Await::None });
         match if wired && waits == Await::None { Await::Button } else { waits } {
             Await::None => {
-                // Nobody waits for them, and they can be pressed all the same.
+                // The node does not wait, but its buttons stay valid for the next message.
                 if !options.is_empty() {
                     self.state.vars.insert(SHOWN.to_owned(), Value::Array(options));
                 }
@@ -29,7 +29,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// What a node waits for.
+    /// Creates the wait of a node.
     pub(super) fn awaiting(&self, kind: AwaitingKind, node: &Node, options: Vec<Value>) -> Awaiting {
         Awaiting {
             kind,
@@ -43,7 +43,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// A node's name in counters.
+    /// The key of a node in counters, as `graph/node`.
     pub(super) fn place(&self, node: &Node) -> String {
         format!("{}/{}", self.frame().map_or("", |it| &it.graph), node.id)
     }
@@ -76,7 +76,7 @@ impl<'c> Walk<'c> {
             Interrupt::Ended => return Next::Stay,
             Interrupt::No => self.state.awaiting = None,
         }
-        // Shown once more, then passed.
+        // The message is repeated once, then the node is left.
         let shown = self.state.counters.attempts.entry(self.place(node)).or_default();
         *shown += 1;
         if *shown == 1 {

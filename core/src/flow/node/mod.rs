@@ -1,4 +1,4 @@
-//! What the nodes do, a file each.
+//! The behavior of node types, one file each.
 
 mod agent;
 mod attempt;
@@ -21,7 +21,7 @@ use crate::config::flow::document::{Node, NodeKind};
 use crate::flow::state::AwaitingKind;
 
 impl<'c> Walk<'c> {
-    /// Enters a node.
+    /// Runs a node.
     pub(super) async fn enter(&mut self, node: &'c Node) -> Next {
         match &node.kind {
             NodeKind::Start(data) => self.start(data),
@@ -40,7 +40,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// Gives the event to the node that waits for it.
+    /// Delivers the event to the node that waits for it.
     pub(super) async fn deliver(&mut self, node: &'c Node) -> Next {
         let Some(awaiting) = self.state.awaiting.take() else { return Next::Stay };
         self.taken = true;
@@ -49,12 +49,12 @@ impl<'c> Walk<'c> {
             (NodeKind::Entity(data), _) => self.entity_answered(node, data, awaiting).await,
             (NodeKind::Intent(data), AwaitingKind::Entity) => self.parameter_answered(node, data, awaiting).await,
             (NodeKind::InstructionAgent(data), _) => self.agent_answered(node, data, awaiting).await,
-            // The document has changed below the session.
+            // The document has changed since the node started to wait.
             _ => Next::Fail(Failure::new("not_waiting", "the node does not wait for anything")),
         }
     }
 
-    /// Asks again what a node waits for.
+    /// Repeats the prompt of a node.
     pub(super) fn ask_again(&mut self, node: &'c Node) -> Next {
         match &node.kind {
             NodeKind::Message(data) => self.message_again(node, data),

@@ -1,4 +1,4 @@
-//! `service`: calls a service, and takes values out of its answer. (`convoship.md` 4.6)
+//! `service` nodes: call a service and write outputs of its response (docs/spec/flows.md#4.6).
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::wire;
 use crate::config::flow::document::{Node, ServiceData};
 use crate::text::path::Path;
 
-/// Bytes of an answer that the session keeps.
+/// Maximum bytes of a response stored in the session.
 const KEPT: usize = 64 * 1024;
 
 impl<'c> Walk<'c> {
@@ -23,10 +23,10 @@ impl<'c> Walk<'c> {
 
     async fn call_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Result<(), Failure> {
         let call = wire::of_node(self, node, data)?;
-        let tried = tries(&self.door, &call, &self.here(), self.effects_left()).await;
-        self.note_attempts("http.request", &tried);
-        let attempt = tried.attempt();
-        let reply = tried.reply().inspect_err(|_| self.keep_response(&Value::Null, Value::Null))?;
+        let attempts = tries(&self.door, &call, &self.here(), self.effects_left()).await;
+        self.note_attempts("http.request", &attempts);
+        let attempt = attempts.attempt();
+        let reply = attempts.reply().inspect_err(|_| self.keep_response(&Value::Null, Value::Null))?;
         let body = parsed(reply);
         self.keep_response(&body.clone().unwrap_or_else(|_| json!(reply.body)), json!(reply.status));
         if !call.succeeds(reply.status) {
@@ -37,17 +37,17 @@ impl<'c> Walk<'c> {
         body.and_then(|it| self.take_outputs(outputs, &it, &call.here)).map_err(|it| Failure { attempt, ..it })
     }
 
-    /// The answer, for those who look at the session.
+    /// Stores the response in the session, for templates and observers.
     fn keep_response(&mut self, body: &Value, status: Value) {
         let text = body.to_string();
-        let kept = match text.len() > KEPT {
+        let stored = match text.len() > KEPT {
             true => {
                 let end = (0..=KEPT).rev().find(|it| text.is_char_boundary(*it)).unwrap_or(0);
                 json!(text.get(..end).unwrap_or_default())
             }
             false => body.clone(),
         };
-        for (name, value) in [("response_body", kept), ("response_status", status)] {
+        for (name, value) in [("response_body", stored), ("response_status", status)] {
             self.state.vars.insert(name.to_owned(), value);
             self.changed(&Path::name(name));
         }

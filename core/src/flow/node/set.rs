@@ -1,4 +1,4 @@
-//! `set`: changes variables, all of them or none. (`convoship.md` 4.8)
+//! `set` nodes: assign variables, all of them or none (docs/spec/flows.md#4.8).
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::turn::Map;
 
 impl<'c> Walk<'c> {
     pub(super) fn set(&mut self, data: &'c SetData) -> Next {
-        // A single name that cannot be written has changed nothing.
+        // A single assignment of a plain name needs no snapshot: when it fails, nothing has changed.
         let at_once = matches!(data.assign.as_slice(), [only] if only.variable.parts().len() == 1);
         let before = (!at_once).then(|| self.before());
         for assign in &data.assign {
@@ -28,14 +28,14 @@ impl<'c> Walk<'c> {
         if assign.op == AssignOp::Unset {
             return self.unset(path).map_err(|it| mismatch(it.0));
         }
-        let given = self.given(assign)?;
+        let operand = self.given(assign)?;
         let before = self.variable(path).cloned().filter(|it| !it.is_null());
         let value = match assign.op {
-            AssignOp::Set | AssignOp::Unset => given.unwrap_or(Value::Null),
+            AssignOp::Set | AssignOp::Unset => operand.unwrap_or(Value::Null),
             AssignOp::Increment => {
                 let wrong = || mismatch(format!("'{path}' is no number that could grow"));
                 let number = |it: &Value| decimal::number_of(it);
-                let by = given.map_or_else(|| Some(1.into()), |it| number(&it)).ok_or_else(wrong)?;
+                let by = operand.map_or_else(|| Some(1.into()), |it| number(&it)).ok_or_else(wrong)?;
                 let from = before.map_or_else(|| Some(0.into()), |it| number(&it)).ok_or_else(wrong)?;
                 sum(&from, &by).map(Value::Number).ok_or_else(wrong)?
             }
@@ -43,10 +43,10 @@ impl<'c> Walk<'c> {
                 let Value::Array(mut items) = before.unwrap_or_else(|| json!([])) else {
                     return Err(mismatch(format!("'{path}' is no list that could grow")));
                 };
-                items.push(given.unwrap_or(Value::Null));
+                items.push(operand.unwrap_or(Value::Null));
                 Value::Array(items)
             }
-            AssignOp::Merge => match (before.unwrap_or_else(|| json!({})), given) {
+            AssignOp::Merge => match (before.unwrap_or_else(|| json!({})), operand) {
                 (Value::Object(mut members), Some(Value::Object(more))) => {
                     members.extend(more);
                     Value::Object(members)
@@ -57,14 +57,14 @@ impl<'c> Walk<'c> {
         self.write(path, value).map_err(|it| mismatch(it.0))
     }
 
-    /// The value that an assignment gives.
+    /// Evaluates the value of an assignment.
     fn given(&mut self, assign: &'c Assign) -> Result<Option<Value>, Failure> {
         if let Some(formula) = &assign.expr {
-            let valued = match &formula.0.compiled {
+            let result = match &formula.0.compiled {
                 Ok(expr) => expr.value(&self.scope()).map_err(|it| it.0),
-                Err(wrong) => Err(wrong.message.clone()),
+                Err(error) => Err(error.message.clone()),
             };
-            let value = valued.map_err(|reason| {
+            let value = result.map_err(|reason| {
                 self.warn("expr.error", json!({"expr": formula.0.source, "reason": reason}));
                 Failure::new("expr_error", reason)
             })?;

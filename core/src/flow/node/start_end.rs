@@ -1,4 +1,4 @@
-//! `start` and `end`. (`convoship.md` 4.1)
+//! `start` and `end` nodes (docs/spec/flows.md#4.1).
 
 use super::super::Walk;
 use super::super::frames::object;
@@ -12,7 +12,7 @@ impl<'c> Walk<'c> {
         for (name, value) in &data.init {
             let Ok(path) = Path::parse(name) else { continue };
             if self.variable(&path).is_none() {
-                // What cannot be written stays undefined; publishing says so.
+                // A value of the wrong type is ignored; lint reports it.
                 let _ = self.write(&path, value.clone());
             }
         }

@@ -1,4 +1,4 @@
-//! `subflow`: runs another graph. (`convoship.md` 4.11)
+//! `subflow` nodes: run another graph (docs/spec/flows.md#4.11).
 
 use serde_json::{Value, json};
 
@@ -28,9 +28,9 @@ impl<'c> Walk<'c> {
         if let Some(param) = missing {
             return Next::Fail(Failure::new("param_missing", format!("the graph '{}' needs '{}'", data.graph, param.name)));
         }
-        let keeps = !callee.form.params.is_empty() || !callee.form.returns.is_empty();
-        let mut locals = keeps.then(Map::new);
-        for param in callee.form.params.iter().filter(|_| keeps) {
+        let has_locals = !callee.form.params.is_empty() || !callee.form.returns.is_empty();
+        let mut locals = has_locals.then(Map::new);
+        for param in callee.form.params.iter().filter(|_| has_locals) {
             let Some(value) = given(&inputs, param.name.first()).cloned().or_else(|| param.default.clone()) else { continue };
             let Ok(value) = coerced(value, param.kind.unwrap_or(ValueType::Any)) else {
                 return Next::Fail(Failure::new(
@@ -40,10 +40,10 @@ impl<'c> Walk<'c> {
             };
             locals.get_or_insert_default().insert(param.name.first().to_owned(), value);
         }
-        if !keeps {
+        if !has_locals {
             for (name, value) in &inputs {
                 if let Ok(path) = crate::text::path::Path::parse(name) {
-                    // What the variable cannot be stays as it was.
+                    // A value of the wrong type is ignored.
                     let _ = self.write(&path, value.clone());
                 }
             }
@@ -58,7 +58,7 @@ impl<'c> Walk<'c> {
                     frame.locals = locals;
                 }
             }
-            // The callee takes over what the frame is and where it leads. (ruling 37)
+            // The callee reuses the frame with its kind and its caller (docs/spec/flow-rulings.md#37).
             CallMode::Goto => {
                 self.note_port(&node.id, "goto");
                 if let Some(frame) = self.state.stack.last_mut() {

@@ -1,4 +1,4 @@
-//! Nodes in a document of their own.
+//! Nodes of each type in a minimal document.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::turn::{
     TurnInput, UserEvent, Write,
 };
 
-/// A session of a document whose intent `go` runs nodes one after the other.
+/// A session of a document whose intent `go` runs the given nodes in order.
 struct Desk {
     config: Arc<Config>,
     session: Option<Value>,
-    /// The newest answer.
+    /// The output of the last turn.
     said: Value,
 }
 
@@ -57,18 +57,18 @@ impl Desk {
         Turn::start(input, Arc::clone(&self.config)).unwrap()
     }
 
-    /// A turn whose services answer in their order; returns what they were asked.
+    /// Runs a turn with these replies to its HTTP requests; returns the requests.
     fn turn(&mut self, event: Value, mut answers: Vec<Answer>) -> Vec<HttpRequest> {
         let (mut turn, mut slice) = self.begins(event);
-        let mut asked = Vec::new();
+        let mut requests = Vec::new();
         answers.reverse();
         while slice.end.is_none() {
             let effect = slice.effects.remove(0);
             let outcome = if let Request::Http(request) = effect.request {
-                asked.push(*request);
+                requests.push(*request);
                 answers.pop().unwrap()
             } else {
-                // Nothing else is asked here but for a wait.
+                // The only other effect is a sleep.
                 Answer::Ok(Reply::Slept)
             };
             slice = turn.resume(vec![Completion { id: effect.id, at: 1_767_268_800_000, outcome }]).unwrap();
@@ -77,7 +77,7 @@ impl Desk {
         let state = outcome.writes.iter().find_map(|it| if let Write::Flow { state } = it { Some((**state).clone()) } else { None });
         self.session = state.or(self.session.take());
         self.said = *outcome.flow.unwrap();
-        asked
+        requests
     }
 
     fn hears(&mut self, event: Value) -> Vec<String> {
@@ -111,7 +111,7 @@ fn reply(status: u16, body: &str) -> Answer {
     Answer::Ok(Reply::Http(HttpReply { status, body: body.to_owned(), retry_after_ms: None, broken_json: false }))
 }
 
-/// A service node whose failure is told by its code.
+/// A session with a service node whose failure sends the failure code.
 fn service(data: Value) -> Desk {
     let vars = json!([{"name": "odd", "type": "string", "default": "a\"b &c"}, {"name": "obj", "type": "object", "default": {"a": 1}}]);
     Desk::of(
@@ -170,14 +170,14 @@ fn a_write_has_one_key_and_it_is_not_empty() {
         "headers": {"Idempotency-Key": "header", "Authorization": "Bearer {{ secret.KEY }}"}});
     let data =
         |key: &str| json!({"request": request, "idempotency_key": key, "retry": {"max_attempts": 2, "initial_ms": 600, "max_ms": 100}});
-    let asked = service(data("own-{{ session.odd }}")).turn(go(), vec![reply(503, ""), reply(200, "{}")]);
-    let keys: Vec<_> = asked
+    let requests = service(data("own-{{ session.odd }}")).turn(go(), vec![reply(503, ""), reply(200, "{}")]);
+    let keys: Vec<_> = requests
         .iter()
         .map(|it| it.headers.iter().filter(|it| it.0 == "Idempotency-Key").map(|it| it.1.as_str()).collect::<Vec<_>>())
         .collect();
     assert_eq!(keys, [["own-a\"b &c"], ["own-a\"b &c"]]);
-    let at = asked[0].headers.iter().position(|it| it.0 == "Authorization").unwrap();
-    assert_eq!(asked[0].secrets, [format!("{at} 7 KEY")]);
+    let at = requests[0].headers.iter().position(|it| it.0 == "Authorization").unwrap();
+    assert_eq!(requests[0].secrets, [format!("{at} 7 KEY")]);
     for empty in ["{{ nobody }}", " ", "{{ nobody | default(\"\") }}"] {
         let mut desk = service(data(empty));
         assert_eq!((desk.turn(go(), Vec::new()).len(), desk.texts()), (0, vec!["template_undefined".to_owned()]), "{empty}");
@@ -248,12 +248,12 @@ fn of_buttons_with_one_id_the_one_is_pressed_that_was_shown() {
     let card =
         |value: &str| json!({"kind": "card", "title": value, "buttons": [{"id": "buy", "label": format!("Buy {value}"), "value": value}]});
     let shop = node("message", json!({"blocks": [card("A"), card("B")], "await": "button"}));
-    let told =
+    let echo =
         json!({"id": "m", "type": "message", "name": "M", "data": {"blocks": [{"kind": "text", "text": "{{ event.button.value }}"}]}});
     for (event, value) in
         [(json!({"value": "B"}), "B"), (json!({"label": "Buy B"}), "B"), (json!({"value": "A", "label": "Buy B"}), "A"), (json!({}), "A")]
     {
-        let mut desk = Desk::of(&[shop.clone(), told.clone()], &json!([]), &json!({}));
+        let mut desk = Desk::of(&[shop.clone(), echo.clone()], &json!([]), &json!({}));
         desk.says("go");
         let mut event = event;
         event["type"] = json!("user.button");
@@ -288,7 +288,7 @@ fn what_is_redacted_is_struck_out_of_whatever_was_said() {
     crate::flow::mask(desk.config.flow.as_ref().unwrap(), &mut shown);
     assert_eq!(shown["vars"]["_slot"]["candidate"], "[pin]");
     assert!(!shown["history"].to_string().contains("123"), "{shown}");
-    assert_eq!(desk.says("yes"), ["123 it is, 1x23."], "its user reads it");
+    assert_eq!(desk.says("yes"), ["123 it is, 1x23."], "the user sees the value");
     let history = desk.session.as_ref().unwrap()["history"].to_string();
     assert!(history.contains("[pin] it is, 1x23.") && !history.contains(" 123"), "{history}");
 }
@@ -360,10 +360,10 @@ fn buttons_that_nobody_waits_for_are_pressed_by_id_number_or_label() {
     assert_eq!(matched(&mut shown("web"), json!({"type": "user.button", "button_id": "b"})), "go");
     assert_eq!(matched(&mut shown("web"), json!({"type": "user.button", "button_id": "a"})), Value::Null);
     assert_eq!([matched(&mut shown("sms"), text("2")), matched(&mut shown("sms"), text("again"))], ["go", "go"]);
-    assert_eq!(matched(&mut shown("web"), text("2")), Value::Null, "there are no numbers where there are buttons");
+    assert_eq!(matched(&mut shown("web"), text("2")), Value::Null, "buttons are not numbered on channels that show buttons");
     let mut desk = shown("sms");
     desk.says("hm");
-    assert_eq!(matched(&mut desk, text("2")), Value::Null, "they were shown before something else was said");
+    assert_eq!(matched(&mut desk, text("2")), Value::Null, "buttons expire with the next message");
 }
 
 #[test]

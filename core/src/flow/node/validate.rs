@@ -1,4 +1,4 @@
-//! Rules that a value has to keep. (`convoship.md` 4.4 step 7)
+//! Validation rules of slots (docs/spec/flows.md#4.4, step 7).
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use crate::text::date::seconds;
 use crate::text::decimal;
 use crate::text::regex::Regex;
 
-/// Whether a value breaks a rule, its condition left aside.
+/// Whether a value violates a rule; the rule's expression is not evaluated.
 pub(super) fn breach(rule: &Validation, value: &Value) -> bool {
     let beyond = |bound: &Option<Value>, wrong: Ordering| bound.as_ref().and_then(|it| compare(value, it)).is_some_and(|it| it == wrong);
     let length = value.as_str().map(|it| it.chars().count());
@@ -20,12 +20,12 @@ pub(super) fn breach(rule: &Validation, value: &Value) -> bool {
         || rule.pattern.as_ref().zip(value.as_str()).is_some_and(|(pattern, text)| !matches(pattern, text))
 }
 
-/// A pattern that does not compile lets nothing through: publishing refuses it.
+/// Matches a pattern; a pattern that does not compile matches nothing, and lint reports it.
 fn matches(pattern: &str, text: &str) -> bool {
     Regex::linear(pattern).is_ok_and(|it| it.find(text).unwrap_or(false))
 }
 
-/// How a value stands to a bound of its kind.
+/// Compares a value with a bound: as amounts, durations or texts.
 fn compare(value: &Value, bound: &Value) -> Option<Ordering> {
     let amount = |it: &Value| decimal::number_of(it.get("amount").unwrap_or(it)).and_then(|it| it.as_f64());
     if let (Some(value), Some(bound)) = (amount(value), amount(bound)) {
@@ -34,7 +34,7 @@ fn compare(value: &Value, bound: &Value) -> Option<Ordering> {
     let (value, bound) = (value.as_str()?, bound.as_str()?);
     match (seconds(value), seconds(bound)) {
         (Some(value), Some(bound)) => value.partial_cmp(&bound),
-        // Dates are ordered as their texts are.
+        // ISO dates sort as texts.
         _ => Some(value.cmp(bound)),
     }
 }

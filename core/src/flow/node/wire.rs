@@ -1,4 +1,4 @@
-//! The request of a service node: its templates filled, its secrets named.
+//! Builds the HTTP requests of service nodes and agent tools: renders templates and lists the secrets to insert.
 
 use serde_json::Value;
 
@@ -8,66 +8,66 @@ use crate::config::flow::document::{FlowTool, Node, RequestForm, Retry, ServiceD
 use crate::text::braces::{Place, Rendered, Sealed, encoded};
 use crate::turn::{Class, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader};
 
-/// Milliseconds that a service has where nothing else is said.
+/// Default timeout in milliseconds.
 const TIMEOUT_MS: u32 = 10_000;
 
-/// Bytes that the answer to an agent's tool may have.
+/// Maximum response bytes of an agent tool.
 const MAX_RESPONSE_BYTES: u32 = 262_144;
 
-/// The header of a write's key.
+/// The header of the idempotency key.
 const KEY_HEADER: &str = "Idempotency-Key";
 
-/// The type of JSON.
+/// Content type of JSON.
 const JSON: &str = "application/json";
 
-/// The type of a form in parts.
+/// Content type of multipart forms.
 const MULTIPART: &str = "multipart/form-data";
 
-/// The header of a signature.
+/// The header of the request signature.
 const SIGNATURE: &str = "X-Convoship-Signature";
 
-/// A call that is ready to be made.
+/// A call ready to be made.
 pub(super) struct Call<'c> {
     pub request: HttpRequest,
     pub tool: Option<&'c FlowTool>,
     pub retry: Retry,
-    /// How often it may be tried.
+    /// Maximum attempts.
     pub attempts: u32,
-    /// Statuses that are a success; those of the class 2 when empty.
+    /// Successful statuses; all 2xx when empty.
     pub success: &'c [u16],
-    /// What templates of its outputs can name beside the session.
+    /// Extra roots for the templates of its outputs.
     pub here: Map,
 }
 
 impl Call<'_> {
-    /// Whether an answer with a status is what was wanted.
+    /// Whether a status is successful.
     pub fn succeeds(&self, status: u16) -> bool {
         if self.success.is_empty() { (200..300).contains(&status) } else { self.success.contains(&status) }
     }
 }
 
-/// What a call is made of, before its templates are filled.
+/// The parts of a call before its templates are rendered.
 struct Plan<'c> {
     form: &'c RequestForm,
     tool: Option<&'c FlowTool>,
     caller: HttpCaller,
-    /// What its templates can name beside the session.
+    /// Extra roots for its templates.
     here: Map,
     class: Option<Class>,
     timeout_ms: Option<u32>,
     max_bytes: u32,
     retry: Option<&'c Retry>,
     success: &'c [u16],
-    /// The key that the author gives to a write.
+    /// The idempotency key of a write in the document.
     own_key: Option<&'c Template>,
-    /// What a write has in the place of it.
+    /// The default idempotency key of a write.
     key: String,
 }
 
-/// Fills the request of a service node.
-pub(super) fn of_node<'c>(walk: &mut Walk<'c>, node: &'c Node, data: &'c ServiceData) -> Result<Call<'c>, Failure> {
+/// Prepares the call of a service node.
+pub(super) fn of_node<'c>(walker: &mut Walk<'c>, node: &'c Node, data: &'c ServiceData) -> Result<Call<'c>, Failure> {
     let tool = match &data.tool_id {
-        Some(id) => Some(walk.flow.tool(id).ok_or_else(|| Failure::new("tool_unknown", format!("there is no tool '{id}'")))?),
+        Some(id) => Some(walker.flow.tool(id).ok_or_else(|| Failure::new("tool_unknown", format!("there is no tool '{id}'")))?),
         None => None,
     };
     let form = data.request.as_ref().or_else(|| tool.and_then(|it| it.request.as_ref()));
@@ -75,23 +75,23 @@ pub(super) fn of_node<'c>(walk: &mut Walk<'c>, node: &'c Node, data: &'c Service
     let plan = Plan {
         form,
         tool,
-        caller: HttpCaller::Tool(tool.map_or_else(|| walk.place(node), |it| it.id.clone())),
-        here: walk.arguments(data),
+        caller: HttpCaller::Tool(tool.map_or_else(|| walker.place(node), |it| it.id.clone())),
+        here: walker.arguments(data),
         class: data.effect_class,
         timeout_ms: data.timeout_ms,
         max_bytes: data.max_response_bytes,
         retry: data.retry.as_ref(),
         success: &data.success,
         own_key: data.idempotency_key.as_ref(),
-        key: walk.visit_key(node),
+        key: walker.visit_key(node),
     };
-    call(walk, plan)
+    call(walker, plan)
 }
 
-/// Fills the request of a tool that an agent calls; each call of a session has a key of its own.
-pub(super) fn of_tool<'c>(walk: &mut Walk<'c>, node: &'c Node, tool: &'c FlowTool, args: Value) -> Result<Call<'c>, Failure> {
+/// Prepares the call of an agent tool. Each call of a session gets its own idempotency key.
+pub(super) fn of_tool<'c>(walker: &mut Walk<'c>, node: &'c Node, tool: &'c FlowTool, args: Value) -> Result<Call<'c>, Failure> {
     let form = tool.request.as_ref().ok_or_else(|| Failure::new("tool_unknown", "the tool does not say what to ask"))?;
-    let key = format!("{}:{}", walk.visit_key(node), walk.state.usage.tool_calls);
+    let key = format!("{}:{}", walker.visit_key(node), walker.state.usage.tool_calls);
     let plan = Plan {
         form,
         tool: Some(tool),
@@ -105,10 +105,10 @@ pub(super) fn of_tool<'c>(walk: &mut Walk<'c>, node: &'c Node, tool: &'c FlowToo
         own_key: None,
         key,
     };
-    call(walk, plan)
+    call(walker, plan)
 }
 
-/// What a call of a tool does to the world: what its author says, or what its method does.
+/// The effect class of a tool: declared, or derived from its method.
 pub(super) fn class_of(tool: &FlowTool) -> Class {
     let method = tool.request.as_ref().map(|it| it.method.as_str());
     tool.effect_class.unwrap_or(by_method(method.unwrap_or("POST")))
@@ -118,17 +118,17 @@ fn by_method(method: &str) -> Class {
     if ["GET", "HEAD"].contains(&method) { Class::Read } else { Class::Write }
 }
 
-fn call<'c>(walk: &mut Walk<'c>, plan: Plan<'c>) -> Result<Call<'c>, Failure> {
+fn call<'c>(walker: &mut Walk<'c>, plan: Plan<'c>) -> Result<Call<'c>, Failure> {
     let tool = plan.tool;
-    let here = plan.here;
-    let mut request = request(walk, plan.form, plan.caller, &here, plan.own_key.is_some())?;
+    let extra = plan.here;
+    let mut request = request(walker, plan.form, plan.caller, &extra, plan.own_key.is_some())?;
     request.class = plan.class.or_else(|| tool.and_then(|it| it.effect_class)).unwrap_or(by_method(&request.method));
     request.timeout_ms = plan.timeout_ms.or_else(|| tool.and_then(|it| it.timeout_ms)).unwrap_or(TIMEOUT_MS).min(60_000);
     request.connect_timeout_ms = request.timeout_ms;
     request.max_bytes = plan.max_bytes;
     let retry = plan.retry.or_else(|| tool.and_then(|it| it.retry.as_ref()));
     let writes = matches!(request.class, Class::Write | Class::Irreversible);
-    // Rulings 3 and 4: reads are tried three times, writes once; a write is tried again only with its author's own key.
+    // Reads are tried three times, writes once; only a write with a declared key is retried (docs/spec/flow-rulings.md#3, #4).
     let attempts = match retry {
         _ if writes && plan.own_key.is_none() => 1,
         Some(retry) => retry.max_attempts,
@@ -137,10 +137,10 @@ fn call<'c>(walk: &mut Walk<'c>, plan: Plan<'c>) -> Result<Call<'c>, Failure> {
     };
     if writes {
         let key = match plan.own_key {
-            Some(own) => own_key(walk, own, &here)?,
+            Some(template) => own_key(walker, template, &extra)?,
             None => plan.key,
         };
-        // The author's own words win over a key that nobody wrote.
+        // A header in the document takes precedence over the default key.
         if !request.headers.iter().any(|it| it.0.eq_ignore_ascii_case(KEY_HEADER)) {
             request.headers.push((KEY_HEADER.to_owned(), key));
         }
@@ -149,23 +149,23 @@ fn call<'c>(walk: &mut Walk<'c>, plan: Plan<'c>) -> Result<Call<'c>, Failure> {
     if let Some(secret) = tool.and_then(|it| it.signing_secret.clone()) {
         request.sign = Some(SecretHeader { header: SIGNATURE.to_owned(), prefix: "sha256=".to_owned(), secret });
     }
-    Ok(Call { request, tool, retry: retry.cloned().unwrap_or_default(), attempts, success: plan.success, here })
+    Ok(Call { request, tool, retry: retry.cloned().unwrap_or_default(), attempts, success: plan.success, here: extra })
 }
 
-/// The key that the author gives to a write: a blank one would make all writes one.
-fn own_key(walk: &mut Walk<'_>, own: &Template, here: &Map) -> Result<String, Failure> {
-    let key = sealed(walk, own, Place::Header, here, true)?.text;
+/// Renders the declared idempotency key. A blank key is refused, because all writes would share it.
+fn own_key(walker: &mut Walk<'_>, template: &Template, extra: &Map) -> Result<String, Failure> {
+    let key = sealed(walker, template, Place::Header, extra, true)?.text;
     if key.trim().is_empty() { Err(Failure::new("template_undefined", "the key of a write is empty")) } else { Ok(key) }
 }
 
-/// `keyed` requests get their key from elsewhere than their headers.
-fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &Map, keyed: bool) -> Result<HttpRequest, Failure> {
+/// Renders a request; `keyed` omits the idempotency header of the document.
+fn request(walker: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, extra: &Map, keyed: bool) -> Result<HttpRequest, Failure> {
     let mut secrets = Vec::new();
-    // What is not defined may be left out of a query, not out of a path.
+    // Undefined names are allowed in the query, not in the path.
     let (path, query) = parted(&form.url.source);
-    let mut url = sealed(walk, &path.into(), Place::Url, here, true)?;
+    let mut url = sealed(walker, &path.into(), Place::Url, extra, true)?;
     if !query.is_empty() {
-        let query = sealed(walk, &query.into(), Place::Url, here, false)?;
+        let query = sealed(walker, &query.into(), Place::Url, extra, false)?;
         url.secrets.extend(query.secrets.into_iter().map(|(at, secret)| (url.text.len() + at, secret)));
         url.text.push_str(&query.text);
     }
@@ -174,14 +174,14 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &M
         url.text.push(if url.text.contains('?') { '&' } else { '?' });
         url.text.push_str(&encoded(name));
         url.text.push('=');
-        let value = sealed(walk, value, Place::Query, here, false)?;
+        let value = sealed(walker, value, Place::Query, extra, false)?;
         let from = url.text.len();
         secrets.extend(value.secrets.iter().map(|(at, secret)| format!("url {} {secret}", from + at)));
         url.text.push_str(&value.text);
     }
     let mut headers = Vec::new();
     for (name, value) in form.headers.iter().filter(|it| !keyed || !it.0.eq_ignore_ascii_case(KEY_HEADER)) {
-        let value = sealed(walk, value, Place::Header, here, true)?;
+        let value = sealed(walker, value, Place::Header, extra, true)?;
         note(&mut secrets, &headers.len().to_string(), &value);
         headers.push((name.clone(), value.text));
     }
@@ -189,11 +189,11 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &M
     if let Some(filling) = &form.body
         && form.body_type.as_deref() != Some("none")
     {
-        let Body { sealed, kind, part } = walk.body(filling, form.body_type.as_deref(), here);
+        let Body { sealed, kind, part } = walker.body(filling, form.body_type.as_deref(), extra);
         note(&mut secrets, part, &sealed);
         let of_author = headers.iter_mut().find(|it: &&mut (String, String)| it.0.eq_ignore_ascii_case("content-type"));
         match of_author {
-            // Only it names the line that parts the body.
+            // Only this value has the boundary.
             Some(header) if kind.starts_with(MULTIPART) => header.1 = kind,
             Some(_) => {}
             None => headers.push(("Content-Type".to_owned(), kind)),
@@ -219,15 +219,15 @@ fn request(walk: &mut Walk<'_>, form: &RequestForm, caller: HttpCaller, here: &M
     })
 }
 
-/// An address up to its query, and the query with its question mark; what stands in a hole begins none. A fragment is not sent.
+/// Splits a URL into the part before the query and the query with its `?`. Placeholders are skipped; the fragment is dropped.
 fn parted(url: &str) -> (String, String) {
-    let (mut within, mut query, mut end) = (false, None, url.len());
+    let (mut is_placeholder, mut query, mut end) = (false, None, url.len());
     for (at, character) in url.char_indices() {
         let rest = url.get(at..).unwrap_or_default();
-        within = if within { !rest.starts_with("}}") } else { rest.starts_with("{{") };
+        is_placeholder = if is_placeholder { !rest.starts_with("}}") } else { rest.starts_with("{{") };
         match character {
-            '?' if !within && query.is_none() => query = Some(at),
-            '#' if !within => {
+            '?' if !is_placeholder && query.is_none() => query = Some(at),
+            '#' if !is_placeholder => {
                 end = at;
                 break;
             }
@@ -242,20 +242,20 @@ fn note(secrets: &mut Vec<String>, part: &str, sealed: &Sealed) {
     secrets.extend(sealed.secrets.iter().map(|(at, secret)| format!("{part} {at} {secret}")));
 }
 
-/// A part of a request; a name that is not defined fails the address and the headers.
-fn sealed(walk: &mut Walk<'_>, template: &Template, place: Place, here: &Map, strict: bool) -> Result<Sealed, Failure> {
-    let Ok(braces) = &template.compiled else {
+/// Renders a part of a request; with `strict`, an undefined name is an error.
+fn sealed(walker: &mut Walk<'_>, template: &Template, place: Place, extra: &Map, strict: bool) -> Result<Sealed, Failure> {
+    let Ok(interpolation) = &template.compiled else {
         return Err(Failure::new("template_undefined", format!("the template '{}' cannot be read", template.source)));
     };
-    let Rendered { said, undefined } = braces.sealed(&walk.scope_with(here.clone()), place);
-    walk.undefined(&undefined);
+    let Rendered { said: part, undefined } = interpolation.sealed(&walker.scope_with(extra.clone()), place);
+    walker.undefined(&undefined);
     match undefined.first().filter(|_| strict) {
         Some(name) => Err(Failure::new("template_undefined", format!("'{name}' is not defined"))),
-        None => Ok(said),
+        None => Ok(part),
     }
 }
 
-/// Whether another attempt may do better.
+/// Whether the retry policy covers an outcome.
 pub(super) fn retries(retry: &Retry, outcome: &Result<HttpReply, EffectError>) -> bool {
     let listed = |it: &Value| retry.on.contains(it);
     match outcome {
@@ -276,45 +276,45 @@ pub(super) fn retries(retry: &Retry, outcome: &Result<HttpReply, EffectError>) -
     }
 }
 
-/// The next wait.
+/// The next wait, in milliseconds.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "milliseconds are small")]
 pub(super) fn longer(wait: u64, multiplier: f64) -> u64 {
     ((wait as f64 * multiplier).round() as u64).max(1)
 }
 
-/// Values of a call that its templates know as `args`.
+/// Wraps arguments in the root `args`.
 fn arguments(args: Value) -> Map {
     Map::from_iter([("args".to_owned(), if args.is_null() { Value::Object(Map::new()) } else { args })])
 }
 
 impl<'c> Walk<'c> {
-    /// What the templates of a service node can name beside the session.
+    /// Renders the extra roots for the templates of a service node.
     pub(in crate::flow) fn arguments(&mut self, data: &'c ServiceData) -> Map {
         arguments(data.args.as_ref().map(|it| self.filled(it, Map::new())).unwrap_or_default())
     }
 
-    /// The key of a visit of a node in a turn.
+    /// The idempotency key of a visit of a node in a turn.
     fn visit_key(&self, node: &Node) -> String {
         let visit = self.state.counters.visits.get(&self.place(node)).copied().unwrap_or_default();
         format!("{}:{}:{}:{visit}", self.state.session_id, self.state.turn, self.place(node))
     }
 
-    /// The body of a request.
-    fn body(&mut self, filling: &crate::config::flow::document::Filling, kind: Option<&str>, here: &Map) -> Body {
+    /// Renders the body of a request.
+    fn body(&mut self, filling: &crate::config::flow::document::Filling, kind: Option<&str>, extra: &Map) -> Body {
         let Ok(tree) = &filling.compiled else {
             let sealed = Sealed { text: filling.source.to_string(), secrets: Vec::new() };
             return Body { sealed, kind: JSON.to_owned(), part: "json" };
         };
-        let names = self.scope_with(here.clone());
+        let names = self.scope_with(extra.clone());
         let (rendered, kind, part) = match (kind, &filling.source) {
             (Some("form"), _) => (tree.form(&names), "application/x-www-form-urlencoded".to_owned(), "form"),
             (Some("multipart"), _) => {
-                let Rendered { said, undefined } = tree.members(&names);
-                let (said, boundary) = in_parts(said);
-                (Rendered { said, undefined }, format!("{MULTIPART}; boundary={boundary}"), "body")
+                let Rendered { said: members, undefined } = tree.members(&names);
+                let (body, boundary) = in_parts(members);
+                (Rendered { said: body, undefined }, format!("{MULTIPART}; boundary={boundary}"), "body")
             }
             (Some("text") | None, Value::String(source)) => (whole(source, &names), "text/plain; charset=utf-8".to_owned(), "body"),
-            // A text is JSON already, unless it is one hole, whose value becomes JSON.
+            // A text is JSON already, unless it is a single placeholder, whose value is converted to JSON.
             _ => (tree.text(&names).unwrap_or_else(|| tree.sealed(&names)), JSON.to_owned(), "json"),
         };
         self.undefined(&rendered.undefined);
@@ -322,16 +322,16 @@ impl<'c> Walk<'c> {
     }
 }
 
-/// What is sent.
+/// A rendered body.
 struct Body {
     sealed: Sealed,
-    /// Its type.
+    /// Its content type.
     kind: String,
-    /// How secrets are written in it: in a JSON text (`json`), in a form (`form`), or as they are (`body`).
+    /// How secrets are escaped in it: as JSON (`json`), form-encoded (`form`), or not at all (`body`).
     part: &'static str,
 }
 
-/// The parts of a form one after the other, and the line that parts them: it depends on all of them and is in none. (RFC 7578)
+/// Encodes a multipart form (RFC 7578). Returns the body and its boundary, which is a hash of all parts.
 fn in_parts(members: Vec<(&str, Sealed)>) -> (Sealed, String) {
     let name = |it: &str| it.replace('\r', "%0D").replace('\n', "%0A").replace('"', "%22");
     let mut hash = crate::json::canon::Hasher::default();

@@ -1,4 +1,4 @@
-//! Filter expressions and what their operators mean.
+//! Filter expressions and the semantics of their operators.
 
 use std::borrow::Cow;
 
@@ -10,17 +10,17 @@ use crate::text::regex::Regex;
 /// A filter expression.
 #[derive(Debug, Clone)]
 pub enum Filter {
-    /// One of them holds.
+    /// At least one filter is true.
     Any(Vec<Filter>),
-    /// All of them hold.
+    /// All filters are true.
     All(Vec<Filter>),
-    /// The inner one does not hold.
+    /// The inner filter is false.
     Not(Box<Filter>),
-    /// The path finds something, be it null.
+    /// The path finds something, even null.
     Exists(Path),
     /// A comparison.
     Compare(Operand, Operator, Operand),
-    /// The text matches the pattern as a whole.
+    /// The whole string matches the pattern.
     Matches(Operand, Regex),
 }
 
@@ -67,7 +67,7 @@ pub enum Operator {
 }
 
 impl Filter {
-    /// Whether the expression holds for a value.
+    /// Returns whether a value passes the filter.
     pub fn holds(&self, document: &Value, current: &Value) -> bool {
         match self {
             Filter::Any(filters) => filters.iter().any(|it| it.holds(document, current)),
@@ -125,7 +125,7 @@ impl Operator {
     }
 }
 
-/// Equality in which numbers are equal by value, also when one of them stands in a text.
+/// Tests equality; numbers are equal by value, even if one of them is a numeric string.
 fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(_), Value::Number(_) | Value::String(_)) | (Value::String(_), Value::Number(_)) => {
@@ -139,7 +139,7 @@ fn as_number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-/// Only numbers have an order.
+/// Returns two operands as numbers, the only values that have an order.
 fn numbers(a: Option<&Value>, b: &Value) -> Option<(f64, f64)> {
     Some((a?.as_f64()?, b.as_f64()?))
 }

@@ -1,16 +1,17 @@
-//! Which members of a document a path looks at, so that only these need to be built.
+//! Collects the members of a document that a path reads, so that only these have to be built.
 
 use super::filter::{Filter, Operand};
 use super::query::{Path, Segment};
 
-/// The members of the document that decide whether the path holds; `None` when all of them may.
+/// Returns the members of the document that decide whether the path matches; `None` when any of them may.
 pub(super) fn of(path: &Path) -> Option<Vec<String>> {
     let mut members = Vec::new();
     of_path(path, true, &mut members)?;
     Some(members)
 }
 
-/// Adds the members that a path reads; returns whether it ends at the document itself. `at_document`: whether `@` is the document.
+/// Adds the members that a path reads and returns whether it ends at the document itself. `at_document` tells whether `@` is the
+/// document.
 fn of_path(path: &Path, at_document: bool, members: &mut Vec<String>) -> Option<bool> {
     let mut at_document = path.from_document || at_document;
     for segment in &path.segments {

@@ -1,7 +1,7 @@
-//! JSON paths with the filter semantics that existing rules rely on. (`spec/data-and-api.md` 6.5)
+//! JSON paths of table rows, with the filter semantics that existing rules rely on. (docs/spec/data-and-api.md#6.5)
 //!
-//! Segments are those of RFC 9535; filters are not, because they test an object itself, coerce numbers in strings and take a missing
-//! member for null. A bare comparison `$.a == 1` means `$[?(@.a == 1)]`.
+//! Segments follow RFC 9535. Filters do not: they test an object itself, coerce numeric strings and treat a missing member as null. A
+//! bare comparison `$.a == 1` is short for `$[?(@.a == 1)]`.
 
 mod filter;
 mod members;
@@ -28,17 +28,17 @@ impl JsonPath {
     /// Compiles a path.
     ///
     /// # Errors
-    /// What was not expected, and at which character.
+    /// The unexpected text and its character.
     pub fn compile(source: &str) -> Result<JsonPath, String> {
         parse::whole(source).map(|path| JsonPath { members: members::of(&path), path })
     }
 
-    /// The members of the document that decide whether the path holds; `None` when all of them may.
+    /// Returns the members of the document that decide whether the path matches; `None` when any of them may.
     pub fn members(&self) -> Option<&[String]> {
         self.members.as_deref()
     }
 
-    /// Whether the path holds for a document: something is found, and it is not a single `false`.
+    /// Returns whether the path matches a document: it finds something other than a single `false`.
     pub fn matches(&self, document: &Value) -> bool {
         let found = self.path.find(document, document);
         match found.as_slice() {
@@ -48,17 +48,17 @@ impl JsonPath {
         }
     }
 
-    /// The first value that the path finds.
+    /// Returns the first value that the path finds.
     pub fn first(&self, document: &Value) -> Option<Value> {
         self.path.find(document, document).into_iter().next().map(std::borrow::Cow::into_owned)
     }
 
-    /// What the path leads to: a value, or with wildcards, slices, descendants and filters the list of what they find.
+    /// Returns the value at the path, or the list of values if it has wildcards, slices, descendants or filters.
     pub fn value(&self, document: &Value) -> Option<Value> {
         self.path.value(document)
     }
 
-    /// Whether the path finds a value other than null.
+    /// Returns whether the path finds a value other than null.
     pub fn present(&self, document: &Value) -> bool {
         self.path.find(document, document).iter().any(|it| !it.is_null())
     }

@@ -1,4 +1,4 @@
-//! Reads paths and filter expressions.
+//! Parses paths and filter expressions.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::query::{Path, Segment};
 use super::select::{Selection, Selector};
 use crate::text::regex::Regex;
 
-/// Longer signs stand before their beginnings.
+/// The operators; longer signs come before their prefixes.
 const OPERATORS: [(&str, Operator); 14] = [
     ("==", Operator::Equal),
     ("!=", Operator::NotEqual),
@@ -25,13 +25,13 @@ const OPERATORS: [(&str, Operator); 14] = [
     ("contains", Operator::Contains),
 ];
 
-/// Filters within filters that are read; a deeper nesting is an error and not an exhausted stack.
+/// The deepest nesting of filters; deeper nesting is an error instead of a stack overflow.
 const DEPTH: u32 = 32;
 
-/// The largest that every reader of JSON tells apart from the next.
+/// The largest index that every JSON implementation represents exactly.
 const LARGEST_INDEX: u64 = (1 << 53) - 1;
 
-/// Reads a path, or a bare comparison of the document.
+/// Parses a path, or a bare comparison on the document.
 pub(super) fn whole(source: &str) -> Result<Path, String> {
     let mut reader = Reader { source, rest: source.trim(), depth: 0 };
     if reader.rest.is_empty() {
@@ -71,7 +71,7 @@ impl<'s> Reader<'s> {
         self.eat_here(token)
     }
 
-    /// Without space before it.
+    /// Consumes a token without skipping white space.
     fn eat_here(&mut self, token: &str) -> bool {
         self.rest.strip_prefix(token).inspect(|rest| self.rest = rest).is_some()
     }
@@ -119,7 +119,7 @@ impl<'s> Reader<'s> {
         self.bracket().map(Some)
     }
 
-    /// What follows `..`: a star, a name, or a bracket that holds no filter.
+    /// Parses what follows `..`: a star, a name, or a bracket without a filter.
     fn descendant(&mut self) -> Result<Vec<Selector>, String> {
         if self.eat_here("*") {
             return Ok(vec![Selector::Every]);
@@ -130,7 +130,7 @@ impl<'s> Reader<'s> {
         Ok(vec![Selector::Name(self.name()?)])
     }
 
-    /// Up to the bracket that closes them.
+    /// Parses selectors up to the closing bracket.
     fn selectors(&mut self) -> Result<Vec<Selector>, String> {
         let mut selectors = vec![self.selector()?];
         while self.eat(",") {
@@ -157,7 +157,7 @@ impl<'s> Reader<'s> {
         Ok(Selector::Slice { start, end, step: step.unwrap_or(1) })
     }
 
-    /// A whole number as it is written out; nothing where none begins.
+    /// Parses an integer in canonical notation; `None` when no number starts here.
     fn index(&mut self) -> Result<Option<i64>, String> {
         self.space();
         let end = self.rest.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(self.rest.len());
@@ -171,7 +171,7 @@ impl<'s> Reader<'s> {
         Ok(Some(index))
     }
 
-    /// A call of `length` or `size`; other functions are not known.
+    /// Consumes the parentheses of a call of `length` or `size`; other functions are errors.
     fn call(&mut self, name: &str) -> Result<bool, String> {
         if !self.rest.starts_with('(') {
             return Ok(false);
@@ -270,7 +270,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Signs stand for themselves; words end where a name would.
+    /// Consumes an operator; one that is a word must end where a name would.
     fn operator(&mut self) -> Option<Operator> {
         self.space();
         let ends = |word: &str, rest: &str| {
@@ -347,7 +347,7 @@ impl<'s> Reader<'s> {
         Err(self.unexpected())
     }
 
-    /// `/pattern/` or `/pattern/i`; the pattern has to match the whole text.
+    /// Parses `/pattern/` or `/pattern/i`; the pattern must match the whole string.
     fn regex(&mut self) -> Result<Regex, String> {
         self.need("/")?;
         let Some((pattern, rest)) = pattern(self.rest) else { return Err(self.unexpected()) };
@@ -359,7 +359,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// The only filter of a list, or the list.
+/// Returns the only filter of a list, or else the list.
 fn alone(mut filters: Vec<Filter>) -> Result<Filter, Vec<Filter>> {
     if filters.len() > 1 {
         return Err(filters);
@@ -367,7 +367,7 @@ fn alone(mut filters: Vec<Filter>) -> Result<Filter, Vec<Filter>> {
     filters.pop().ok_or(filters)
 }
 
-/// Splits behind the slash that ends a pattern; a slash after a backslash belongs to it.
+/// Splits after the slash that ends a pattern; an escaped slash belongs to the pattern.
 fn pattern(text: &str) -> Option<(String, &str)> {
     let mut pattern = String::new();
     let mut escaped = false;

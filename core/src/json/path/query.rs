@@ -1,4 +1,4 @@
-//! Compiled paths and how they walk a document.
+//! Compiled paths and their evaluation on a document.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::filter::Filter;
 use super::select::Selection;
 
-/// Segments from a root.
+/// A root and the segments that follow it.
 #[derive(Debug, Clone)]
 pub struct Path {
-    /// Whether it starts at the document (`$`) or at the value under test (`@`).
+    /// Whether the path starts at the document (`$`) or at the tested value (`@`).
     pub from_document: bool,
-    /// In order.
+    /// The segments, in order.
     pub segments: Vec<Segment>,
 }
 
@@ -27,12 +27,12 @@ pub enum Segment {
     Select(Selection),
     /// Tests an object itself, or the elements of an array.
     Filter(Box<Filter>),
-    /// The length of a text, array or object; only filters may use it.
+    /// The length of a string, array or object; only filters may use it.
     Length,
 }
 
 impl Path {
-    /// All values that the path finds.
+    /// Returns all values that the path finds.
     pub fn find<'v>(&self, document: &'v Value, current: &'v Value) -> Vec<Cow<'v, Value>> {
         let root = if self.from_document { document } else { current };
         let Some((last, front)) = self.segments.split_last() else {
@@ -50,13 +50,13 @@ impl Path {
         }
     }
 
-    /// The value of the path: of one that can lead to a single place what stands there, of any other the list of what it finds.
+    /// Returns the value of a path that selects at most one value, or the list of values of any other path.
     pub fn value(&self, document: &Value) -> Option<Value> {
         let found = self.find(document, document).into_iter().map(Cow::into_owned);
         if self.segments.iter().all(Segment::is_definite) { { found }.next() } else { Some(found.collect()) }
     }
 
-    /// The value of the path as an operand of a comparison.
+    /// Returns the value of the path as an operand of a comparison.
     pub fn operand<'v>(&self, document: &'v Value, current: &'v Value) -> Option<Cow<'v, Value>> {
         if let Some((Segment::Length, front)) = self.segments.split_last() {
             let front = Path { from_document: self.from_document, segments: front.to_vec() };
@@ -91,7 +91,7 @@ impl Segment {
                 let elements = node.as_array().map_or_else(|| std::slice::from_ref(node), Vec::as_slice);
                 elements.iter().filter(|it| filter.holds(document, it)).collect()
             }
-            // A length is a new value and several members are a new object: both are read by the caller, at the end of a path.
+            // A length is a new value and several members are a new object: the caller handles both, at the end of a path.
             Segment::Names(_) | Segment::Length => Vec::new(),
         }
     }

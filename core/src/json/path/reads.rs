@@ -1,4 +1,4 @@
-//! What a path reads of a document, so that people see why it holds or not.
+//! Reports the values that a path reads from a document, to explain why it matches or not.
 
 use serde_json::Value;
 
@@ -9,8 +9,8 @@ use super::query::{Path, Segment};
 type Map = serde_json::Map<String, Value>;
 
 impl JsonPath {
-    /// The values that decide whether the path holds, by their place in the document; null for what is not there. Of a list that is
-    /// searched, the list.
+    /// Returns the values that decide whether the path matches, by their location in the document; null for a missing value. A list
+    /// that is searched is returned as a whole.
     pub fn reads(&self, document: &Value) -> Map {
         let mut reader = Reader { document, found: Map::new() };
         reader.path(&self.path, Place { name: String::new(), value: Some(document) });
@@ -23,7 +23,7 @@ struct Reader<'v> {
     found: Map,
 }
 
-/// A place of the document with what stands there.
+/// A location in the document and its value.
 #[derive(Clone)]
 struct Place<'v> {
     name: String,
@@ -31,7 +31,7 @@ struct Place<'v> {
 }
 
 impl<'v> Reader<'v> {
-    /// `at` is what `@` stands for.
+    /// Records what a path reads; `at` is the location of `@`.
     fn path(&mut self, path: &Path, at: Place<'v>) {
         let mut place = if path.from_document { Place { name: String::new(), value: Some(self.document) } } else { at };
         for segment in &path.segments {

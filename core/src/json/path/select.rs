@@ -1,17 +1,17 @@
-//! What a path chooses by place: indexes, slices, all of them, and the same of everything below.
+//! The selectors of RFC 9535 that need no filter: names, indexes, slices, wildcards and descendants.
 
 use serde_json::Value;
 
 /// The selectors of one pair of brackets.
 #[derive(Debug, Clone)]
 pub struct Selection {
-    /// Whether they are asked of everything below as well.
+    /// Whether the selectors apply to all descendants, too (`..`).
     pub deep: bool,
-    /// In order.
+    /// The selectors, in order.
     pub selectors: Vec<Selector>,
 }
 
-/// What is chosen of a value.
+/// A selector of children.
 #[derive(Debug, Clone)]
 pub enum Selector {
     /// A member of an object.
@@ -20,11 +20,11 @@ pub enum Selector {
     Index(i64),
     /// Some elements of a list.
     Slice {
-        /// The first one.
+        /// The first index.
         start: Option<i64>,
-        /// The one behind the last.
+        /// The index after the last.
         end: Option<i64>,
-        /// How far it is from one to the next; a negative one goes backwards, none leads nowhere.
+        /// The distance between indexes; a negative step goes backwards, and zero selects nothing.
         step: i64,
     },
     /// All members or elements.
@@ -32,12 +32,12 @@ pub enum Selector {
 }
 
 impl Selection {
-    /// Whether it leads to one place at most.
+    /// Returns whether the selection contains at most one value.
     pub fn is_definite(&self) -> bool {
         !self.deep && matches!(self.selectors.as_slice(), [Selector::Index(_)])
     }
 
-    /// What is chosen of a value: for each selector in turn, a value before those below it.
+    /// Selects from a value: selector by selector, a parent before its descendants.
     pub fn of<'v>(&self, node: &'v Value) -> Vec<&'v Value> {
         let nodes = if self.deep { below(node) } else { vec![node] };
         self.selectors.iter().flat_map(|selector| nodes.iter().flat_map(|it| selector.of(it))).collect()
@@ -45,7 +45,7 @@ impl Selection {
 }
 
 impl Selector {
-    /// What it chooses of a value.
+    /// Selects from a value.
     pub fn of<'v>(&self, node: &'v Value) -> Vec<&'v Value> {
         match (self, node) {
             (Selector::Name(name), _) => node.get(name).into_iter().collect(),
@@ -57,7 +57,7 @@ impl Selector {
     }
 }
 
-/// A value and all that it holds, without an exhausted stack for a deep one.
+/// Returns a value and all its descendants in document order, without recursion.
 pub(in crate::json) fn below(node: &Value) -> Vec<&Value> {
     let (mut found, mut open) = (Vec::new(), vec![node]);
     while let Some(next) = open.pop() {
@@ -67,7 +67,7 @@ pub(in crate::json) fn below(node: &Value) -> Vec<&Value> {
     found
 }
 
-/// What a value holds.
+/// Returns the children of a list or an object.
 pub(in crate::json) fn children(node: &Value) -> Vec<&Value> {
     match node {
         Value::Array(items) => items.iter().collect(),
@@ -86,11 +86,11 @@ fn from_start(index: i64, length: usize) -> i64 {
 
 fn slice(items: &[Value], start: Option<i64>, end: Option<i64>, step: i64) -> Vec<&Value> {
     let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
-    let place = |index: i64, lowest: i64, highest: i64| from_start(index, items.len()).clamp(lowest, highest);
+    let bounded = |index: i64, lowest: i64, highest: i64| from_start(index, items.len()).clamp(lowest, highest);
     let (mut at, end) = if step < 0 {
-        (start.map_or(length - 1, |it| place(it, -1, length - 1)), end.map_or(-1, |it| place(it, -1, length - 1)))
+        (start.map_or(length - 1, |it| bounded(it, -1, length - 1)), end.map_or(-1, |it| bounded(it, -1, length - 1)))
     } else {
-        (start.map_or(0, |it| place(it, 0, length)), end.map_or(length, |it| place(it, 0, length)))
+        (start.map_or(0, |it| bounded(it, 0, length)), end.map_or(length, |it| bounded(it, 0, length)))
     };
     let mut found = Vec::new();
     while step != 0 && (if step < 0 { at > end } else { at < end }) {
@@ -107,7 +107,7 @@ mod tests {
 
     use crate::json::path::JsonPath;
 
-    /// The library that reads RFC 9535 says what is right.
+    /// Compares with a library that implements RFC 9535.
     fn same(path: &str, document: &Value) {
         let expected: Vec<Value> = document.query(path).unwrap().into_iter().cloned().collect();
         let path = JsonPath::compile(path).unwrap();
@@ -172,7 +172,7 @@ mod tests {
     fn a_deep_document_does_not_exhaust_the_stack() {
         let deep = (0..5_000).fold(json!({"q": 1}), |inner, _| Value::Array(vec![inner]));
         assert_eq!(JsonPath::compile("$..q").unwrap().value(&deep), Some(json!([1])));
-        // Dropped piece by piece, for the same reason.
+        // Dropped iteratively, for the same reason.
         let mut rest = deep;
         while let Some(inner) = rest.get_mut(0).map(Value::take) {
             rest = inner;

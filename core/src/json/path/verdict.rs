@@ -1,4 +1,4 @@
-//! What can be said of a path before there is a document: whether it can never hold, or always does.
+//! Static analysis of paths: decides whether a path can never match or always matches, without a document.
 
 use serde_json::Value;
 
@@ -6,56 +6,56 @@ use super::JsonPath;
 use super::filter::{Filter, Operand, Operator};
 use super::query::{Path, Segment};
 
-/// What is known of a member of every document.
+/// What is known about a member of every document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
-    /// It may be there and may be anything.
+    /// The member may exist and may have any type.
     Open,
-    /// It is never there.
+    /// The member never exists.
     Missing,
-    /// An object; its members are asked for by name.
+    /// An object; its members are looked up separately.
     Object,
     /// True or false.
     Boolean,
-    /// A text or null.
+    /// A string or null.
     Text,
     /// A list.
     List,
 }
 
-/// Whether a path holds.
+/// Whether a path matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// For no document.
     Never,
     /// For every document.
     Always,
-    /// That depends on the document.
+    /// Depends on the document.
     Open,
 }
 
 impl JsonPath {
-    /// Whether the path can hold, by what is known of the members that it names.
+    /// Returns whether the path can match, given what is known about the members that it names.
     pub fn verdict(&self, known: impl FnMut(&[&str]) -> Known) -> Verdict {
         Judge { known }.path(&self.path, Some(&Vec::new()))
     }
 }
 
-/// The place of a value in the document; nothing when it is not known.
+/// The location of a value in the document; `None` when it is not known.
 type Place<'p> = Option<Vec<&'p str>>;
 
 struct Judge<K> {
     known: K,
 }
 
-/// What a comparison knows of one of its sides.
+/// What is known about one side of a comparison.
 enum Side<'v> {
     Known(Known),
     Literal(&'v Value),
 }
 
 impl<K: FnMut(&[&str]) -> Known> Judge<K> {
-    /// Whether the path finds something that counts as true; `@` stands for the place.
+    /// Decides whether the path finds something truthy; `current` is the location of `@`.
     fn path<'p>(&mut self, path: &'p Path, current: Option<&Vec<&'p str>>) -> Verdict {
         let mut place: Place<'p> = if path.from_document { Some(Vec::new()) } else { current.cloned() };
         let mut verdict = if place.as_ref().is_some_and(Vec::is_empty) { Verdict::Always } else { Verdict::Open };
@@ -63,7 +63,7 @@ impl<K: FnMut(&[&str]) -> Known> Judge<K> {
             match segment {
                 Segment::Length => return Verdict::Never,
                 Segment::Filter(filter) => {
-                    // Of a list, the elements are tested; only an object is tested itself.
+                    // A filter tests the elements of a list, but an object itself.
                     let tested = place.take().filter(|it| it.is_empty() || (self.known)(it) == Known::Object);
                     match self.filter(filter, tested.as_ref()) {
                         Verdict::Never => return Verdict::Never,

@@ -14,19 +14,19 @@ pub(super) enum Filter {
     Any(Vec<Filter>),
     All(Vec<Filter>),
     Not(Box<Filter>),
-    /// The query finds something, be it null.
+    /// The query finds something, even null.
     Exists(Query),
     Compare(Operand, Operator, Operand),
-    /// The text matches the pattern, or holds what does.
+    /// The string matches the pattern, entirely or in part.
     Matches(Operand, Pattern),
 }
 
 /// A pattern.
 #[derive(Debug, Clone)]
 pub(super) enum Pattern {
-    /// Written out; nothing where it is none.
+    /// A literal; `None` when it is not a valid pattern.
     Written(Option<Regex>),
-    /// Of the document; whether it has to match the whole text.
+    /// A pattern from the document, and whether it must match the whole string.
     Found(Operand, bool),
 }
 
@@ -36,15 +36,15 @@ pub(super) enum Operand {
     Literal(Value),
     /// A singular query.
     Single(Query),
-    /// The length of a text, a list or an object.
+    /// The length of a string, a list or an object.
     Length(Box<Operand>),
-    /// How much a query finds.
+    /// The number of values that a query finds.
     Count(Query),
-    /// The only value that a query finds.
+    /// The value of a query that finds exactly one.
     Only(Query),
 }
 
-/// How two values are compared.
+/// A comparison operator.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Operator {
     Equal,
@@ -56,7 +56,7 @@ pub(super) enum Operator {
 }
 
 impl Filter {
-    /// Whether it holds for a value.
+    /// Returns whether a value passes the filter.
     pub fn holds(&self, document: &Value, current: &Value) -> bool {
         match self {
             Filter::Any(filters) => filters.iter().any(|it| it.holds(document, current)),
@@ -82,7 +82,7 @@ impl Filter {
     }
 }
 
-/// A pattern that has to match a whole text or a part of it; nothing for one that is none.
+/// Compiles a pattern that must match a whole string or a part of it; `None` when it is not valid.
 pub(super) fn regex(pattern: &str, whole: bool) -> Option<Regex> {
     let alone = Regex::linear(pattern).ok()?;
     if whole { Regex::linear(&format!(r"\A(?:{pattern})\z")).ok() } else { Some(alone) }
@@ -124,7 +124,7 @@ impl Operator {
     }
 }
 
-/// Numbers are equal by value, at any depth.
+/// Tests equality; numbers are equal by value, at any depth.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(_), Value::Number(_)) => order(left, right) == Some(Ordering::Equal),
@@ -134,7 +134,7 @@ fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// How two numbers or two texts stand to each other; other values have no order.
+/// Orders two numbers or two strings; other values have no order.
 fn order(left: &Value, right: &Value) -> Option<Ordering> {
     match (left, right) {
         (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {

@@ -1,4 +1,4 @@
-//! JSON paths of RFC 9535, which flow documents use; those of tables have a dialect of their own, see [`path`](super::path).
+//! JSONPath queries of RFC 9535, as used by flow documents. The paths of tables are a different dialect, see [`path`](super::path).
 
 mod filter;
 mod parse;
@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::path::select;
 use filter::Filter;
 
-/// Values that a segment finds at most: selectors of one value may name it again and again.
+/// The most values that a segment returns: selectors may select the same value repeatedly.
 const MOST: usize = 100_000;
 
 /// A compiled query.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// Whether it starts at the document (`$`) or at the value under test (`@`).
+    /// Whether the query starts at the document (`$`) or at the tested value (`@`).
     from_document: bool,
     segments: Vec<Segment>,
 }
@@ -22,12 +22,12 @@ pub struct Query {
 /// One part of a query.
 #[derive(Debug, Clone)]
 struct Segment {
-    /// Whether its selectors are asked of everything below as well.
+    /// Whether the selectors apply to all descendants, too (`..`).
     deep: bool,
     selectors: Vec<Selector>,
 }
 
-/// What is chosen of a value.
+/// A selector of children.
 #[derive(Debug, Clone)]
 enum Selector {
     Place(select::Selector),
@@ -38,17 +38,17 @@ impl Query {
     /// Compiles a query.
     ///
     /// # Errors
-    /// What was not expected, and at which character.
+    /// The unexpected text and its character.
     pub fn compile(source: &str) -> Result<Query, String> {
         parse::whole(source)
     }
 
-    /// Whether it leads to one place at most.
+    /// Returns whether the query can select at most one value.
     pub fn is_singular(&self) -> bool {
         self.segments.iter().all(Segment::is_singular)
     }
 
-    /// What it leads to: of a singular query the value, of another one the list of what it finds; nothing where nothing is found.
+    /// Returns the value of a singular query, or the list of values of any other query; `None` when nothing is found.
     pub fn value(&self, document: &Value) -> Option<Value> {
         let mut found = self.find(document, document).into_iter().cloned();
         if self.is_singular() {
@@ -58,7 +58,7 @@ impl Query {
         (!all.is_empty()).then_some(Value::Array(all))
     }
 
-    /// All values that it finds.
+    /// Returns all values that the query selects.
     pub fn find<'v>(&self, document: &'v Value, current: &'v Value) -> Vec<&'v Value> {
         let root = if self.from_document { document } else { current };
         let step =

@@ -1,4 +1,4 @@
-//! Reads queries.
+//! Parses queries.
 
 use serde_json::Value;
 
@@ -6,13 +6,13 @@ use super::filter::{Filter, Operand, Operator, Pattern, regex};
 use super::{Query, Segment, Selector};
 use crate::json::path::select;
 
-/// Filters within filters that are read; a deeper nesting is an error and not an exhausted stack.
+/// The deepest nesting of filters; deeper nesting is an error instead of a stack overflow.
 const DEPTH: u32 = 32;
 
-/// The largest whole number that every reader of JSON tells apart from the next.
+/// The largest integer that every JSON implementation represents exactly.
 const LARGEST: u64 = (1 << 53) - 1;
 
-/// Longer signs stand before their beginnings.
+/// The comparison operators; longer signs come before their prefixes.
 const OPERATORS: [(&str, Operator); 6] = [
     ("==", Operator::Equal),
     ("!=", Operator::NotEqual),
@@ -22,7 +22,7 @@ const OPERATORS: [(&str, Operator); 6] = [
     (">", Operator::Greater),
 ];
 
-/// Reads a query of a document.
+/// Parses a query of a document.
 pub(super) fn whole(source: &str) -> Result<Query, String> {
     let mut reader = Reader { source, rest: source.trim(), depth: 0 };
     if !reader.rest.starts_with('$') {
@@ -32,7 +32,7 @@ pub(super) fn whole(source: &str) -> Result<Query, String> {
     if reader.rest.is_empty() { Ok(query) } else { Err(reader.unexpected()) }
 }
 
-/// A part of a filter before it is known what it is used for.
+/// A part of a filter whose role is not known yet.
 enum Part {
     Operand(Operand),
     Query(Query),
@@ -66,7 +66,7 @@ impl Reader<'_> {
         if self.eat(token) { Ok(()) } else { Err(self.unexpected()) }
     }
 
-    /// A query behind its root.
+    /// Parses a query from its root.
     fn query(&mut self) -> Result<Query, String> {
         let from_document = self.eat("$");
         if !from_document {
@@ -89,7 +89,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A name without quotes.
+    /// Parses an unquoted name.
     fn name(&mut self) -> Result<String, String> {
         let begins = |it: char| it.is_ascii_alphabetic() || it == '_' || !it.is_ascii();
         let inner = |it: char| begins(it) || it.is_ascii_digit() || it == '-';
@@ -102,7 +102,7 @@ impl Reader<'_> {
         Ok(name.to_owned())
     }
 
-    /// Up to the bracket that closes them.
+    /// Parses selectors up to the closing bracket.
     fn selectors(&mut self) -> Result<Vec<Selector>, String> {
         let mut selectors = Vec::new();
         loop {
@@ -137,7 +137,7 @@ impl Reader<'_> {
         Ok(Selector::Place(select::Selector::Slice { start, end, step: step.unwrap_or(1) }))
     }
 
-    /// A whole number as it is written out; nothing where none begins.
+    /// Parses an integer in canonical notation; `None` when no number starts here.
     fn whole_number(&mut self) -> Result<Option<i64>, String> {
         self.space();
         let end = self.rest.find(|it: char| !(it.is_ascii_digit() || it == '-')).unwrap_or(self.rest.len());
@@ -155,7 +155,7 @@ impl Reader<'_> {
         let start = self.rest;
         let mut characters = self.rest.char_indices();
         let Some((_, quote)) = characters.next() else { return Err(self.unexpected()) };
-        // The text as JSON spells it.
+        // Collects the string in JSON syntax.
         let mut json = String::from("\"");
         while let Some((at, character)) = characters.next() {
             match character {
@@ -239,7 +239,7 @@ impl Reader<'_> {
         Ok(if negated { Filter::Not(Box::new(test)) } else { test })
     }
 
-    /// What can be compared.
+    /// Converts a part to an operand of a comparison.
     fn operand(part: Part, start: &str) -> Result<Operand, String> {
         match part {
             Part::Operand(operand) => Ok(operand),
@@ -280,12 +280,12 @@ impl Reader<'_> {
         }
         self.rest = rest;
         self.need("(")?;
-        let made = self.nested(|it| it.call(word))?;
+        let part = self.nested(|it| it.call(word))?;
         self.need(")")?;
-        Ok(made)
+        Ok(part)
     }
 
-    /// What a function is given.
+    /// Parses the arguments of a function.
     fn call(&mut self, function: &str) -> Result<Part, String> {
         if matches!(function, "count" | "value") {
             self.space();

@@ -1,4 +1,4 @@
-//! Reads schemas into rules.
+//! Compiles schemas into rules.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Bound, JsonSchema, Measure, Rule, TYPES, Type};
 use crate::text::regex::Regex;
 
-/// Keywords that describe and demand nothing.
+/// Annotation keywords, which constrain nothing.
 const WORDS: [&str; 13] = [
     "$schema",
     "$id",
@@ -24,16 +24,16 @@ const WORDS: [&str; 13] = [
     "writeOnly",
 ];
 
-/// How deeply schemas may nest.
+/// The deepest nesting of schemas.
 const DEPTH: usize = 32;
 
-/// How many schemas one may be made of, those counted each time that are referred to.
+/// The most sub-schemas of a schema; a referenced one counts each time.
 const SCHEMAS: usize = 1_000;
 
 /// Compiles a schema.
 ///
 /// # Errors
-/// Which keyword is not known or has a value that it cannot have.
+/// The keyword that is not supported or has an invalid value.
 pub(super) fn compile(schema: &Value) -> Result<JsonSchema, String> {
     Compiler { whole: schema, left: Cell::new(SCHEMAS) }.schema(schema, 0)
 }
@@ -89,8 +89,8 @@ impl Compiler<'_> {
             "uniqueItems" if value.as_bool().ok_or("is neither true nor false")? => Rule::Distinct,
             "uniqueItems" => return Ok(None),
             "$ref" => {
-                let place = value.as_str().and_then(|it| it.strip_prefix('#')).ok_or("leads out of the schema")?;
-                Rule::All(vec![inner(self.whole.pointer(place).ok_or("leads nowhere")?)?])
+                let pointer = value.as_str().and_then(|it| it.strip_prefix('#')).ok_or("leads out of the schema")?;
+                Rule::All(vec![inner(self.whole.pointer(pointer).ok_or("leads nowhere")?)?])
             }
             "minLength" => length(Measure::Characters, Bound::AtLeast)?,
             "maxLength" => length(Measure::Characters, Bound::AtMost)?,
@@ -98,7 +98,7 @@ impl Compiler<'_> {
             "maxItems" => length(Measure::Items, Bound::AtMost)?,
             "minProperties" => length(Measure::Members, Bound::AtLeast)?,
             "maxProperties" => length(Measure::Members, Bound::AtMost)?,
-            // Unlike the patterns of rules, those of schemas tell capitals from small letters.
+            // Unlike the patterns of rules, those of schemas are case-sensitive.
             "pattern" => {
                 let source = value.as_str().ok_or("is no text")?;
                 Rule::Pattern(source.to_owned(), Regex::new(&format!("(?-i:{source})"))?)

@@ -1,7 +1,7 @@
-//! JSON Schema, as far as the arguments of tools need it.
+//! A JSON Schema validator for the keywords that tool arguments need.
 //!
-//! The library for it does not fit the browser engine's limit of bytes. A keyword that is not known here is refused when the schema is
-//! compiled, so that nothing is taken for checked that is not.
+//! A full validator library exceeds the size limit of the browser engine. Unknown keywords are rejected at compile time, so that no
+//! constraint is silently ignored.
 
 mod compile;
 
@@ -23,7 +23,7 @@ enum Rule {
     OneOf(Vec<Value>),
     Properties(Vec<(String, JsonSchema)>),
     Required(Vec<String>),
-    /// What members may be that are not among the named ones.
+    /// The names of the declared properties, and the schema of all other members.
     Additional(Vec<String>, JsonSchema),
     Items(JsonSchema),
     Distinct,
@@ -48,7 +48,7 @@ enum Type {
     Object,
 }
 
-/// Names of types.
+/// The types and their names.
 const TYPES: [(&str, Type); 7] = [
     ("null", Type::Null),
     ("boolean", Type::Boolean),
@@ -59,7 +59,7 @@ const TYPES: [(&str, Type); 7] = [
     ("object", Type::Object),
 ];
 
-/// What is counted.
+/// What a length rule counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Measure {
     Characters,
@@ -79,12 +79,12 @@ impl JsonSchema {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// Which keyword is not known or has a value that it cannot have.
+    /// The keyword that is not supported or has an invalid value.
     pub fn compile(schema: &Value) -> Result<JsonSchema, String> {
         compile::compile(schema)
     }
 
-    /// What is wrong with a value, the first thing that is; nothing when it fits.
+    /// Validates a value; returns the first violation, or `None` when the value is valid.
     pub fn check(&self, value: &Value) -> Option<String> {
         check(self, value, "")
     }
@@ -99,17 +99,17 @@ fn fits(schema: &JsonSchema, value: &Value) -> bool {
 }
 
 impl Rule {
-    /// How a value breaks the rule.
+    /// Returns how a value violates the rule.
     fn breach(&self, value: &Value, path: &str) -> Option<String> {
-        let say = |demand: String| Some(format!("{} {demand}", name(path)));
-        let demand = |holds: bool, text: &dyn Fn() -> String| if holds { None } else { say(text()) };
+        let violation = |text: String| Some(format!("{} {text}", name(path)));
+        let require = |is_met: bool, text: &dyn Fn() -> String| if is_met { None } else { violation(text()) };
         match self {
-            Rule::Never => say("is not allowed".to_owned()),
-            Rule::Types(types) => demand(types.iter().any(|it| it.fits(value)), &|| {
-                let names: Vec<&str> = types.iter().filter_map(|of| TYPES.iter().find(|it| it.1 == *of)).map(|it| it.0).collect();
+            Rule::Never => violation("is not allowed".to_owned()),
+            Rule::Types(types) => require(types.iter().any(|it| it.fits(value)), &|| {
+                let names: Vec<&str> = types.iter().filter_map(|kind| TYPES.iter().find(|it| it.1 == *kind)).map(|it| it.0).collect();
                 format!("has to be of the type {}", names.join(" or "))
             }),
-            Rule::OneOf(values) => demand(values.iter().any(|it| same(it, value)), &|| {
+            Rule::OneOf(values) => require(values.iter().any(|it| same(it, value)), &|| {
                 let values: Vec<String> = values.iter().map(ToString::to_string).collect();
                 format!("has to be one of {}", values.join(", "))
             }),
@@ -128,30 +128,30 @@ impl Rule {
             Rule::Items(schema) => {
                 value.as_array()?.iter().enumerate().find_map(|(at, item)| check(schema, item, &format!("{path}[{at}]")))
             }
-            // By their text: comparing each with each takes too long for the lists that callers may send.
+            // Compared by their text: pairwise comparison is too slow for the lists that callers may send.
             Rule::Distinct => {
                 let mut seen = BTreeSet::new();
-                demand(value.as_array()?.iter().all(|it| seen.insert(it.to_string())), &|| "has an item more than once".to_owned())
+                require(value.as_array()?.iter().all(|it| seen.insert(it.to_string())), &|| "has an item more than once".to_owned())
             }
             Rule::Length(measure, bound, limit) => {
                 let (length, what) = measure.of(value)?;
-                demand(bound.holds(length.cmp(limit)), &|| format!("has to have {} {limit} {what}", bound.words()))
+                require(bound.holds(length.cmp(limit)), &|| format!("has to have {} {limit} {what}", bound.words()))
             }
-            Rule::Pattern(source, regex) => demand(regex.find(value.as_str()?).unwrap_or(false), &|| format!("has to match '{source}'")),
+            Rule::Pattern(source, regex) => require(regex.find(value.as_str()?).unwrap_or(false), &|| format!("has to match '{source}'")),
             Rule::Number(bound, limit) => {
                 let order = compare(value.as_number()?, limit)?;
-                demand(bound.holds(order), &|| format!("has to be {} {limit}", bound.words()))
+                require(bound.holds(order), &|| format!("has to be {} {limit}", bound.words()))
             }
             Rule::Multiple(step) => {
                 let times = value.as_f64()? / step;
-                demand((times - times.round()).abs() < 1e-9, &|| format!("has to be a multiple of {step}"))
+                require((times - times.round()).abs() < 1e-9, &|| format!("has to be a multiple of {step}"))
             }
             Rule::All(schemas) => schemas.iter().find_map(|it| check(it, value, path)),
-            Rule::Some(schemas) => demand(schemas.iter().any(|it| fits(it, value)), &|| "fits none of the alternatives".to_owned()),
-            Rule::Exactly(schemas) => demand(schemas.iter().filter(|it| fits(it, value)).count() == 1, &|| {
+            Rule::Some(schemas) => require(schemas.iter().any(|it| fits(it, value)), &|| "fits none of the alternatives".to_owned()),
+            Rule::Exactly(schemas) => require(schemas.iter().filter(|it| fits(it, value)).count() == 1, &|| {
                 "has to fit exactly one of the alternatives".to_owned()
             }),
-            Rule::Not(schema) => demand(!fits(schema, value), &|| "is what it must not be".to_owned()),
+            Rule::Not(schema) => require(!fits(schema, value), &|| "is what it must not be".to_owned()),
         }
     }
 }
@@ -165,7 +165,7 @@ impl Type {
         match self {
             Type::Null => value.is_null(),
             Type::Boolean => value.is_boolean(),
-            // As the standard says, 2.0 is an integer.
+            // The specification defines 2.0 as an integer.
             Type::Integer => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|it| it.fract() == 0.0),
             Type::Number => value.is_number(),
             Type::String => value.is_string(),
@@ -176,7 +176,7 @@ impl Type {
 }
 
 impl Measure {
-    /// How much of it a value has; nothing when the rule is not about such values.
+    /// Returns the length of a value and its unit; `None` when the rule does not apply to values of its type.
     fn of(self, value: &Value) -> Option<(u64, &'static str)> {
         let (count, what) = match self {
             Measure::Characters => (value.as_str()?.chars().count(), "characters"),

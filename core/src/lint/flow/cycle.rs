@@ -1,4 +1,4 @@
-//! Ways on which nobody is waited for: circles, and ways that are too long. (G010, G011, G014, G015)
+//! Paths without waiting for the user: cycles, and paths that are too long. (G010, G011, G014, G015)
 
 use super::ground::{Chart, Ground};
 use super::wait::{self, Waits};
@@ -6,71 +6,71 @@ use super::way;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{Node, NodeKind};
 
-/// Nodes on a way from which on it is told of.
+/// The length of a path above which it is a warning.
 const LONG: usize = 48;
 
-/// Nodes that a turn may enter.
+/// The maximum number of nodes that a turn may enter.
 const MOST: usize = 64;
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
-    let waits = Waits::of(ground);
-    let changing = Changing::of(ground);
-    let mut lengths: Vec<Option<usize>> = vec![None; ground.charts.len()];
-    for (number, chart) in ground.charts.iter().enumerate() {
-        circles(chart, number, &waits, &changing, found);
-        let length = way::length(ground, &waits, &mut lengths, number);
-        let place = chart.place();
-        let message = || format!("a way of {length} nodes leads through '{}' without waiting for the user", chart.form.id);
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+    let waits = Waits::of(context);
+    let changing = Changing::of(context);
+    let mut lengths: Vec<Option<usize>> = vec![None; context.graphs.len()];
+    for (number, graph_cx) in context.graphs.iter().enumerate() {
+        circles(graph_cx, number, &waits, &changing, findings);
+        let length = way::length(context, &waits, &mut lengths, number);
+        let location = graph_cx.place();
+        let message = || format!("a path through the graph '{}' enters {length} nodes without waiting for the user", graph_cx.form.id);
         if length > MOST {
-            let fix = format!("shorten it, or wait for the user between: a turn enters {MOST} nodes at most");
-            found.push(place.error("G015", message()).fix(fix));
+            let fix = format!("shorten the path, or wait for the user: a turn enters at most {MOST} nodes");
+            findings.push(location.error("G015", message()).fix(fix));
         } else if length > LONG {
-            found.push(place.warning("G014", message()).fix(format!("shorten it: a turn enters {MOST} nodes at most")));
+            findings.push(location.warning("G014", message()).fix(format!("shorten the path: a turn enters at most {MOST} nodes")));
         }
     }
 }
 
-fn circles(chart: &Chart<'_>, number: usize, waits: &Waits, changing: &Changing, found: &mut Vec<DocumentIssue>) {
-    let free = |at: usize| chart.is_reached(at) && !waits.may(number, at);
-    let certain = components(&chart.next, |at| free(at) && !changing.is(number, at));
-    for circle in certain.iter().filter(|it| is_circle(chart, it)) {
-        let Some(first) = circle.iter().min() else { continue };
-        let message = format!("{} lead round and round: nothing on this way waits for the user or changes anything", names(chart, circle));
-        found.push(chart.place_of(*first).error("G010", message).fix("lead out of the circle, or wait for the user in it"));
+fn circles(graph_cx: &Chart<'_>, number: usize, waits: &Waits, changing: &Changing, findings: &mut Vec<DocumentIssue>) {
+    let is_candidate = |at: usize| graph_cx.is_reached(at) && !waits.may(number, at);
+    let certain = components(&graph_cx.next, |at| is_candidate(at) && !changing.is(number, at));
+    for cycle in certain.iter().filter(|it| is_circle(graph_cx, it)) {
+        let Some(first) = cycle.iter().min() else { continue };
+        let message = format!("{} form an endless loop: nothing in it waits for the user or changes a variable", names(graph_cx, cycle));
+        findings.push(graph_cx.place_of(*first).error("G010", message).fix("add an edge that leaves the loop, or wait for the user in it"));
     }
-    for circle in components(&chart.next, free).iter().filter(|it| is_circle(chart, it)) {
-        let Some(first) = circle.iter().filter(|it| changing.is(number, **it)).min() else { continue };
-        let message = format!("{} lead round and round without waiting for the user", names(chart, circle));
-        let fix = "make sure that a condition ends it: a turn enters 64 nodes at most";
-        found.push(chart.place_of(*first).warning("G011", message).fix(fix));
+    for cycle in components(&graph_cx.next, is_candidate).iter().filter(|it| is_circle(graph_cx, it)) {
+        let Some(first) = cycle.iter().filter(|it| changing.is(number, **it)).min() else { continue };
+        let message = format!("{} form a loop that does not wait for the user", names(graph_cx, cycle));
+        let fix = "make sure that a condition ends the loop: a turn enters at most 64 nodes";
+        findings.push(graph_cx.place_of(*first).warning("G011", message).fix(fix));
     }
 }
 
-fn is_circle(chart: &Chart<'_>, component: &[usize]) -> bool {
+fn is_circle(graph_cx: &Chart<'_>, component: &[usize]) -> bool {
     match component {
-        [only] => chart.next.get(*only).is_some_and(|it| it.contains(only)),
+        [only] => graph_cx.next.get(*only).is_some_and(|it| it.contains(only)),
         _ => true,
     }
 }
 
-/// The names of a circle's nodes, of a long one the first.
-fn names(chart: &Chart<'_>, circle: &[usize]) -> String {
-    let mut circle = circle.to_vec();
-    circle.sort_unstable();
-    let more = if circle.len() > 5 { " and others" } else { "" };
-    let names: Vec<String> = circle.iter().take(5).filter_map(|it| chart.form.nodes.get(*it)).map(|it| format!("'{}'", it.name)).collect();
+/// Returns the names of the nodes of a cycle, at most five.
+fn names(graph_cx: &Chart<'_>, cycle: &[usize]) -> String {
+    let mut cycle = cycle.to_vec();
+    cycle.sort_unstable();
+    let more = if cycle.len() > 5 { " and others" } else { "" };
+    let names: Vec<String> = cycle.iter().take(5).filter_map(|it| graph_cx.form.nodes.get(*it)).map(|it| format!("'{}'", it.name)).collect();
     names.join(", ") + more
 }
 
-/// Which nodes change what conditions look at, calls followed into what they call.
+/// The nodes that can change variables, directly or in graphs that they call.
 struct Changing(Vec<Vec<bool>>);
 
 impl Changing {
-    fn of(ground: &Ground<'_>) -> Changing {
+    fn of(context: &Ground<'_>) -> Changing {
         let own = |node: &Node| match &node.kind {
             NodeKind::Start(data) => !data.init.is_empty(),
             NodeKind::Entity(_) | NodeKind::Service(_) | NodeKind::Set(_) | NodeKind::InstructionAgent(_) | NodeKind::Unavailable => true,
-            // What it returns or is given is written.
+            // Inputs and outputs write variables.
             NodeKind::Subflow(data) => !data.outputs.is_empty() || data.inputs.is_some(),
             NodeKind::End(_)
             | NodeKind::Intent(_)
@@ -80,18 +80,18 @@ impl Changing {
             | NodeKind::Fallback(_) => false,
         };
         let mut nodes: Vec<Vec<bool>> =
-            ground.charts.iter().map(|it| it.form.nodes.iter().map(|node| !node.disabled && own(node)).collect()).collect();
+            context.graphs.iter().map(|it| it.form.nodes.iter().map(|node| !node.disabled && own(node)).collect()).collect();
         let mut callers = vec![Vec::new(); nodes.len()];
-        for (caller, chart) in ground.charts.iter().enumerate() {
-            for callee in chart.form.nodes.iter().filter_map(|it| wait::callee(ground, it)) {
+        for (caller, graph_cx) in context.graphs.iter().enumerate() {
+            for callee in graph_cx.form.nodes.iter().filter_map(|it| wait::callee(context, it)) {
                 callers.get_mut(callee).into_iter().for_each(|it: &mut Vec<usize>| it.push(caller));
             }
         }
         let changing = nodes.iter().enumerate().filter(|it| it.1.contains(&true)).map(|it| it.0).collect::<Vec<_>>();
         let graphs = super::ground::reachable(&callers, changing);
-        for (chart, nodes) in ground.charts.iter().zip(&mut nodes) {
-            for (node, changes) in chart.form.nodes.iter().zip(nodes) {
-                *changes |= wait::callee(ground, node).is_some_and(|it| graphs.get(it).copied().unwrap_or_default());
+        for (graph_cx, nodes) in context.graphs.iter().zip(&mut nodes) {
+            for (node, changes) in graph_cx.form.nodes.iter().zip(nodes) {
+                *changes |= wait::callee(context, node).is_some_and(|it| graphs.get(it).copied().unwrap_or_default());
             }
         }
         Changing(nodes)
@@ -102,38 +102,38 @@ impl Changing {
     }
 }
 
-/// The strongly connected components of some nodes, each behind those that it leads to. (Tarjan, without recursion)
-pub(super) fn components(next: &[Vec<usize>], takes: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
+/// Returns the strongly connected components of some nodes in reverse topological order (Tarjan's algorithm, without recursion).
+pub(super) fn components(next: &[Vec<usize>], includes: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
     let mut search =
         Search { index: vec![None; next.len()], low: vec![0; next.len()], stack: Vec::new(), on_stack: vec![false; next.len()] };
-    let (mut count, mut found) = (0, Vec::new());
-    for begin in (0..next.len()).filter(|it| takes(*it)) {
+    let (mut count, mut result) = (0, Vec::new());
+    for begin in (0..next.len()).filter(|it| includes(*it)) {
         if search.index.get(begin).copied().flatten().is_some() {
             continue;
         }
-        let mut open = vec![(begin, 0)];
-        while let Some((node, edge)) = open.pop() {
+        let mut calls = vec![(begin, 0)];
+        while let Some((node, edge)) = calls.pop() {
             if edge == 0 {
                 search.enter(node, count);
                 count += 1;
             }
             let target = next.get(node).and_then(|it| it.get(edge)).copied();
             let Some(target) = target else {
-                found.extend(search.leave(node));
-                if let Some((parent, _)) = open.last() {
+                result.extend(search.leave(node));
+                if let Some((parent, _)) = calls.last() {
                     search.lower(*parent, search.low.get(node).copied().unwrap_or_default());
                 }
                 continue;
             };
-            open.push((node, edge + 1));
+            calls.push((node, edge + 1));
             match search.index.get(target).copied().flatten() {
-                None if takes(target) => open.push((target, 0)),
+                None if includes(target) => calls.push((target, 0)),
                 Some(index) if search.on_stack.get(target) == Some(&true) => search.lower(node, index),
                 None | Some(_) => {}
             }
         }
     }
-    found
+    result
 }
 
 struct Search {
@@ -155,7 +155,7 @@ impl Search {
         self.low.get_mut(node).into_iter().for_each(|it| *it = (*it).min(to));
     }
 
-    /// The component that begins with a node, when one does.
+    /// Returns the component whose root is a node, if there is one.
     fn leave(&mut self, node: usize) -> Option<Vec<usize>> {
         if self.index.get(node).copied().flatten() != self.low.get(node).copied() {
             return None;

@@ -1,4 +1,4 @@
-//! Expressions by themselves. (E001, E002, E003, E005, E007)
+//! Single expressions. (E001, E002, E003, E005, E007)
 
 use serde_json::Value;
 
@@ -11,27 +11,27 @@ use crate::text::decimal;
 use crate::text::expr::is_words;
 use crate::text::path::Path;
 
-/// Words that a boolean is equal to.
+/// Texts that can be equal to a boolean.
 const TRUTHS: [&str; 4] = ["true", "false", "yes", "no"];
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
-    for (place, spot) in ground.texts() {
-        match &spot.read {
-            Read::Expr(Err(wrong)) => {
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+    for (location, text) in context.texts() {
+        match &text.read {
+            Read::Expr(Err(error)) => {
                 let fix = "correct the expression";
-                found.push(place.clone().error(wrong.code, wrong.message.clone()).fix(fix));
-                if spot.kind == Kind::Condition && is_words(spot.source) {
-                    let message = format!("'{}' is searched for in what is said by workflows alone", spot.source.trim());
-                    found.push(place.error("E007", message).fix("write a comparison, as 'event.text contains \"refund\"'"));
+                findings.push(location.clone().error(error.code, error.message.clone()).fix(fix));
+                if text.kind == Kind::Condition && is_words(text.source) {
+                    let message = format!("'{}' is plain words, which only workflows match against messages", text.source.trim());
+                    findings.push(location.error("E007", message).fix("write a comparison, such as 'event.text contains \"refund\"'"));
                 }
             }
             Read::Expr(Ok(expr)) => {
                 for path in expr.reads().iter().filter(|it| it.first() == "secret") {
-                    let message = format!("'{path}' cannot be read: secrets are known to the requests of tools alone");
-                    found.push(place.clone().error("E002", message).fix("name it in a header of the request"));
+                    let message = format!("'{path}' is not available: only requests of tools can use secrets");
+                    findings.push(location.clone().error("E002", message).fix("use it in a header of the request"));
                 }
                 for (path, value) in expr.comparisons() {
-                    found.extend(mismatch(ground, &place, spot, &path, &value));
+                    findings.extend(mismatch(context, &location, text, &path, &value));
                 }
             }
             Read::Braces(_) | Read::Path(_) => {}
@@ -39,12 +39,12 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
     }
 }
 
-/// A comparison that cannot be equal, because the variable is never of a kind that the value is.
-fn mismatch(ground: &Ground<'_>, place: &Place, spot: &Spot<'_>, path: &Path, value: &Value) -> Option<DocumentIssue> {
-    let name = variable(path, spot.here)?;
-    let declared = ground.flow.document.variables.iter().find(|it| it.name == name).map(|it| it.kind);
-    let kind = declared.or_else(|| ground.writes.kind(&name))?;
-    let meets = match (kind, value) {
+/// Reports a comparison that is never equal because the types differ.
+fn mismatch(context: &Ground<'_>, location: &Place, text: &Spot<'_>, path: &Path, value: &Value) -> Option<DocumentIssue> {
+    let name = variable(path, text.here)?;
+    let declared = context.flow.document.variables.iter().find(|it| it.name == name).map(|it| it.kind);
+    let kind = declared.or_else(|| context.writes.kind(&name))?;
+    let is_comparable = match (kind, value) {
         (ValueType::Any, _) | (_, Value::Null) => true,
         (ValueType::Number, Value::String(text)) => decimal::looks_like(text).is_some(),
         (ValueType::Boolean, Value::String(text)) => TRUTHS.contains(&text.trim().to_ascii_lowercase().as_str()),
@@ -54,9 +54,9 @@ fn mismatch(ground: &Ground<'_>, place: &Place, spot: &Spot<'_>, path: &Path, va
         (ValueType::Array, it) => it.is_array(),
         (ValueType::Object, it) => it.is_object(),
     };
-    (!meets).then(|| {
-        let message = format!("'{name}' is {}, and is compared with {value}", words(kind));
-        place.clone().warning("E005", message).fix("compare it with a value of its type")
+    (!is_comparable).then(|| {
+        let message = format!("'{name}' is {}, but is compared with {value}", words(kind));
+        location.clone().warning("E005", message).fix("compare it with a value of the same type")
     })
 }
 

@@ -1,4 +1,4 @@
-//! What the checks of a document look at.
+//! The input of the checks: the document with indexes over its graphs.
 
 use std::collections::BTreeMap;
 
@@ -10,44 +10,44 @@ use super::variables::Writes;
 use crate::config::flow::document::{Await, GraphForm, GraphKind, Node, NodeKind};
 use crate::config::flow::{DocumentIssue, Flow, GraphRef};
 
-/// A document with what is known of it.
+/// A document with its indexes.
 pub(super) struct Ground<'g> {
     pub source: &'g Value,
     pub flow: &'g Flow,
     pub around: &'g Around<'g>,
-    /// Its graphs, in their order.
-    pub charts: Vec<Chart<'g>>,
-    /// Templates and expressions outside of its graphs.
-    pub spots: Vec<Spot<'g>>,
+    /// Its graphs, in document order.
+    pub graphs: Vec<Chart<'g>>,
+    /// Templates and expressions outside of graphs.
+    pub document_texts: Vec<Spot<'g>>,
     pub writes: Writes,
-    /// The nodes that call a graph, each with the number of its own graph.
+    /// The nodes that call a graph, each with the index of its own graph.
     calls: BTreeMap<&'g str, Vec<(usize, &'g Node)>>,
-    /// The numbers of graphs by their ids.
+    /// Indexes of graphs by id.
     numbers: BTreeMap<&'g str, usize>,
 }
 
-/// A graph with what is known of it.
+/// A graph with its indexes. Nodes and edges are identified by their position in the document.
 pub(super) struct Chart<'g> {
     pub form: &'g GraphForm,
     pub graph: GraphRef<'g>,
-    /// Its nodes as they are written.
+    /// The JSON of its nodes.
     pub sources: Vec<&'g Value>,
-    /// Its edges as they are written.
+    /// The JSON of its edges.
     pub edges: Vec<&'g Value>,
-    /// The numbers of the edges that leave a node.
+    /// The outgoing edges of each node.
     pub leaving: Vec<Vec<usize>>,
-    /// Where the edges of a node lead, by the numbers of nodes.
+    /// The successors of each node.
     pub next: Vec<Vec<usize>>,
-    /// Whether a node can be reached from the entry, or from a fallback.
+    /// Whether each node is reachable from the entry or from a fallback.
     pub reached: Vec<bool>,
-    /// Templates and expressions of a node and of the edges that leave it.
-    pub spots: Vec<Vec<Spot<'g>>>,
+    /// Templates and expressions of each node and of its outgoing edges.
+    pub texts: Vec<Vec<Spot<'g>>>,
     at: usize,
     name: Option<&'g str>,
     numbers: BTreeMap<&'g str, usize>,
 }
 
-/// Where an issue is.
+/// The location that an issue reports.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Place {
     pub path: String,
@@ -57,65 +57,65 @@ pub(super) struct Place {
 }
 
 impl<'g> Ground<'g> {
-    /// What the checks of a document stand on.
-    pub fn of(source: &'g Value, flow: &'g Flow, around: &'g Around<'g>) -> Ground<'g> {
+    /// Indexes a document.
+    pub fn of(source: &'g Value, flow: &'g Flow, target: &'g Around<'g>) -> Ground<'g> {
         let of_graph = |(at, form): (usize, &'g GraphForm)| {
             let graph = flow.graph(&form.id)?;
             Some(Chart::of(at, form, graph, source))
         };
-        let charts: Vec<_> = flow.document.graphs.iter().enumerate().filter_map(of_graph).collect();
-        let writes = Writes::of(source, flow, &charts);
+        let graphs: Vec<_> = flow.document.graphs.iter().enumerate().filter_map(of_graph).collect();
+        let writes = Writes::of(source, flow, &graphs);
         let mut calls: BTreeMap<&str, Vec<(usize, &Node)>> = BTreeMap::new();
-        for (number, chart) in charts.iter().enumerate() {
-            for node in &chart.form.nodes {
+        for (number, graph_cx) in graphs.iter().enumerate() {
+            for node in &graph_cx.form.nodes {
                 if let NodeKind::Subflow(data) = &node.kind {
                     calls.entry(data.graph.as_str()).or_default().push((number, node));
                 }
             }
         }
-        let numbers = charts.iter().enumerate().map(|(at, it)| (it.form.id.as_str(), at)).collect();
-        Ground { source, flow, around, charts, spots: spot::of_document(source), writes, calls, numbers }
+        let numbers = graphs.iter().enumerate().map(|(at, it)| (it.form.id.as_str(), at)).collect();
+        Ground { source, flow, around: target, graphs, document_texts: spot::of_document(source), writes, calls, numbers }
     }
 
-    /// A graph by its id.
+    /// Returns a graph by id.
     pub fn chart(&self, id: &str) -> Option<&Chart<'g>> {
-        self.charts.get(*self.numbers.get(id)?)
+        self.graphs.get(*self.numbers.get(id)?)
     }
 
-    /// The nodes that call a graph, with their graphs.
+    /// Returns the nodes that call a graph, with their graphs.
     pub fn callers(&self, id: &str) -> impl Iterator<Item = (&Chart<'g>, &'g Node)> {
-        self.calls.get(id).into_iter().flatten().filter_map(|(at, node)| Some((self.charts.get(*at)?, *node)))
+        self.calls.get(id).into_iter().flatten().filter_map(|(at, node)| Some((self.graphs.get(*at)?, *node)))
     }
 
-    /// The number of a graph.
+    /// Returns the index of a graph.
     pub fn number(&self, id: &str) -> Option<usize> {
         self.numbers.get(id).copied()
     }
 
-    /// The graph in which sessions begin.
+    /// Returns the root graph.
     pub fn root(&self) -> Option<&Chart<'g>> {
         self.chart(&self.flow.document.root)
     }
 
-    /// All nodes with their graphs.
+    /// Returns all nodes with their graphs.
     pub fn nodes(&self) -> impl Iterator<Item = (&Chart<'g>, usize, &'g Node)> {
-        self.charts.iter().flat_map(|chart| chart.form.nodes.iter().enumerate().map(move |(at, node)| (chart, at, node)))
+        self.graphs.iter().flat_map(|graph_cx| graph_cx.form.nodes.iter().enumerate().map(move |(at, node)| (graph_cx, at, node)))
     }
 
-    /// All templates and expressions with their places.
+    /// Returns all templates and expressions with their locations.
     pub fn texts(&self) -> impl Iterator<Item = (Place, &Spot<'g>)> {
         let of_graphs =
-            self.charts.iter().flat_map(|chart| {
-                chart.spots.iter().enumerate().flat_map(move |(at, spots)| {
-                    spots.iter().map(move |spot| (Place { path: spot.path.clone(), ..chart.place_of(at) }, spot))
+            self.graphs.iter().flat_map(|graph_cx| {
+                graph_cx.texts.iter().enumerate().flat_map(move |(at, texts)| {
+                    texts.iter().map(move |text| (Place { path: text.path.clone(), ..graph_cx.place_of(at) }, text))
                 })
             });
         let of_document =
-            self.spots.iter().map(|spot| (Place { path: spot.path.clone(), name: spot.name.clone(), ..Place::default() }, spot));
+            self.document_texts.iter().map(|text| (Place { path: text.path.clone(), name: text.name.clone(), ..Place::default() }, text));
         of_document.chain(of_graphs)
     }
 
-    /// An element of a list of the document.
+    /// Returns the location of an item of a top-level list.
     pub fn listed(&self, list: &str, at: usize) -> Place {
         let path = format!("/{list}/{at}");
         let value = self.source.pointer(&path);
@@ -132,7 +132,7 @@ impl<'g> Chart<'g> {
         let numbers: BTreeMap<&str, usize> = form.nodes.iter().enumerate().map(|(at, it)| (it.id.as_str(), at)).collect();
         let mut next = vec![Vec::new(); form.nodes.len()];
         let mut leaving = next.clone();
-        let mut spots: Vec<Vec<Spot<'g>>> =
+        let mut texts: Vec<Vec<Spot<'g>>> =
             sources.iter().enumerate().map(|(node, it)| spot::of_node(it, &format!("/graphs/{at}/nodes/{node}"))).collect();
         for (number, edge) in form.edges.iter().enumerate() {
             let Some(from) = numbers.get(edge.source.as_str()) else { continue };
@@ -141,44 +141,44 @@ impl<'g> Chart<'g> {
                 next.push(*to);
             }
             let condition = edges.get(number).and_then(|it| it.pointer("/condition/expr"));
-            if let (Some(spots), Some(condition)) = (spots.get_mut(*from), condition.and_then(Value::as_str)) {
-                spots.push(Spot::condition(format!("/graphs/{at}/edges/{number}/condition/expr"), condition, &[]));
+            if let (Some(texts), Some(condition)) = (texts.get_mut(*from), condition.and_then(Value::as_str)) {
+                texts.push(Spot::condition(format!("/graphs/{at}/edges/{number}/condition/expr"), condition, &[]));
             }
         }
         let name = source.pointer(&format!("/graphs/{at}/name")).and_then(Value::as_str);
-        let mut chart = Chart { form, graph, sources, edges, leaving, next, reached: Vec::new(), spots, at, name, numbers };
+        let mut graph_cx = Chart { form, graph, sources, edges, leaving, next, reached: Vec::new(), texts, at, name, numbers };
         let fallbacks = form.nodes.iter().enumerate().filter(|it| matches!(it.1.kind, NodeKind::Fallback(_))).map(|it| it.0);
-        chart.reached = chart.from(chart.entry().into_iter().chain(fallbacks));
-        chart
+        graph_cx.reached = graph_cx.from(graph_cx.entry().into_iter().chain(fallbacks));
+        graph_cx
     }
 
-    /// The number of the entry.
+    /// Returns the index of the entry node.
     pub fn entry(&self) -> Option<usize> {
         self.number(&self.form.entry)
     }
 
-    /// The number of a node.
+    /// Returns the index of a node.
     pub fn number(&self, id: &str) -> Option<usize> {
         self.numbers.get(id).copied()
     }
 
-    /// Which nodes can be reached from some, these among them.
+    /// Returns which nodes are reachable from some nodes, including these.
     pub fn from(&self, begin: impl IntoIterator<Item = usize>) -> Vec<bool> {
         reachable(&self.next, begin)
     }
 
-    /// Whether a node can be reached.
+    /// Whether a node is reachable.
     pub fn is_reached(&self, node: usize) -> bool {
         self.reached.get(node).copied().unwrap_or_default()
     }
 
-    /// The graph itself.
+    /// Returns the location of the graph.
     pub fn place(&self) -> Place {
         let name = self.name.unwrap_or(&self.form.id).to_owned();
         Place { path: format!("/graphs/{}", self.at), graph: Some(self.form.id.clone()), node: None, name: Some(name) }
     }
 
-    /// A node.
+    /// Returns the location of a node.
     pub fn place_of(&self, node: usize) -> Place {
         let form = self.form.nodes.get(node);
         Place {
@@ -189,18 +189,18 @@ impl<'g> Chart<'g> {
         }
     }
 
-    /// An edge; it belongs to the node that it leaves.
+    /// Returns the location of an edge, which reports its source node.
     pub fn edge(&self, number: usize) -> Place {
         let source = self.form.edges.get(number).and_then(|it| self.number(&it.source));
         Place { path: format!("/graphs/{}/edges/{number}", self.at), ..source.map_or_else(|| self.place(), |it| self.place_of(it)) }
     }
 
-    /// A node's member as it is written.
+    /// Returns the JSON of a `data` member of a node.
     pub fn data(&self, node: usize, name: &str) -> Option<&'g Value> {
         self.sources.get(node)?.get("data")?.get(name)
     }
 
-    /// Whether a port is wired.
+    /// Whether a port is connected.
     pub fn wired(&self, node: &Node, port: &str) -> bool {
         self.graph.wired(&node.id, port)
     }
@@ -210,7 +210,7 @@ impl<'g> Chart<'g> {
         self.form.kind == kind
     }
 
-    /// What a message waits for.
+    /// Returns what a message node waits for.
     pub fn awaits(&self, node: &Node) -> Await {
         let NodeKind::Message(data) = &node.kind else { return Await::None };
         let has_buttons = self.graph.ports(&node.id).any(|it| it.starts_with("btn:"));
@@ -223,24 +223,24 @@ impl<'g> Chart<'g> {
 }
 
 impl Place {
-    /// A place within this one.
+    /// Returns the location at a JSON Pointer suffix.
     pub fn at(&self, rest: &str) -> Place {
         Place { path: format!("{}{rest}", self.path), ..self.clone() }
     }
 
-    /// An error here.
+    /// Creates an error at this location.
     pub fn error(self, code: &'static str, message: impl Into<String>) -> DocumentIssue {
         let issue = DocumentIssue::error(code, "", message);
         self.put(issue)
     }
 
-    /// A warning here.
+    /// Creates a warning at this location.
     pub fn warning(self, code: &'static str, message: impl Into<String>) -> DocumentIssue {
         let issue = DocumentIssue::warning(code, "", message);
         self.put(issue)
     }
 
-    /// A hint here.
+    /// Creates an informational issue at this location.
     pub fn info(self, code: &'static str, message: impl Into<String>) -> DocumentIssue {
         let issue = DocumentIssue::info(code, "", message);
         self.put(issue)
@@ -251,14 +251,14 @@ impl Place {
     }
 }
 
-/// Which numbers can be reached from some, these among them.
+/// Returns which nodes are reachable from some nodes, including these.
 pub(super) fn reachable(next: &[Vec<usize>], begin: impl IntoIterator<Item = usize>) -> Vec<bool> {
     let mut reached = vec![false; next.len()];
-    let mut open: Vec<usize> = begin.into_iter().collect();
-    while let Some(node) = open.pop() {
+    let mut stack: Vec<usize> = begin.into_iter().collect();
+    while let Some(node) = stack.pop() {
         if let Some(seen) = reached.get_mut(node).filter(|it| !**it) {
             *seen = true;
-            open.extend(next.get(node).into_iter().flatten());
+            stack.extend(next.get(node).into_iter().flatten());
         }
     }
     reached

@@ -1,6 +1,6 @@
-//! Where requests go, as far as that is written out. (V003)
+//! Checks the targets of requests, as far as they are literal. (V003)
 //!
-//! The host asks again when it connects, and then knows what names resolve to. What is refused here is refused there as well.
+//! The host checks again when it connects, after DNS resolution, and rejects at least the same targets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,10 +8,10 @@ use super::ground::Ground;
 use super::spot::Kind;
 use crate::config::flow::DocumentIssue;
 
-/// Endings of names that are not of the public network.
+/// Suffixes of private host names.
 const LOCAL: [&str; 3] = ["localhost", "local", "internal"];
 
-/// Ranges of addresses that are not of the public network: the first address and the bits that count.
+/// Private and reserved address ranges: the first address and the prefix length.
 const PRIVATE_V4: [([u8; 4], u32); 15] = [
     ([0, 0, 0, 0], 8),
     ([10, 0, 0, 0], 8),
@@ -30,55 +30,55 @@ const PRIVATE_V4: [([u8; 4], u32); 15] = [
     ([240, 0, 0, 0], 4),
 ];
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
-    for (place, spot) in ground.texts() {
-        if spot.kind != Kind::Url && place.path != "/settings/handoff_webhook_url" {
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+    for (location, text) in context.texts() {
+        if text.kind != Kind::Url && location.path != "/settings/handoff_webhook_url" {
             continue;
         }
-        if let Err(wrong) = target(spot.source, ground.around.allowed) {
-            let fix = "call a public host over http or https; local ones can be listed in convengine.outbound.allow";
-            found.push(place.error("V003", wrong).fix(fix));
+        if let Err(reason) = target(text.source, context.around.allowed) {
+            let fix = "call a public host over http or https, or add a private one to convengine.outbound.allow";
+            findings.push(location.error("V003", reason).fix(fix));
         }
     }
 }
 
-/// Whether a request may go to an address; what is filled in later is not judged.
+/// Checks that a URL has an allowed target; parts that templates fill in are not checked.
 fn target(url: &str, allowed: &[String]) -> Result<(), String> {
     let url = url.trim();
-    let written = url.split("{{").next().unwrap_or_default();
-    let is_whole = written.len() == url.len();
-    let Some((scheme, rest)) = written.split_once("://") else {
-        // All of the address, or its beginning, is filled in.
-        let is_open = !is_whole && (written.is_empty() || "https://".starts_with(written) || "http://".starts_with(written));
-        return if is_open { Ok(()) } else { Err(format!("'{url}' is no address of http or https")) };
+    let literal = url.split("{{").next().unwrap_or_default();
+    let is_whole = literal.len() == url.len();
+    let Some((scheme, rest)) = literal.split_once("://") else {
+        // A template fills in the beginning of the URL.
+        let is_open = !is_whole && (literal.is_empty() || "https://".starts_with(literal) || "http://".starts_with(literal));
+        return if is_open { Ok(()) } else { Err(format!("'{url}' is not an http or https URL")) };
     };
     let is_secure = scheme.eq_ignore_ascii_case("https");
     if !is_secure && !scheme.eq_ignore_ascii_case("http") {
-        return Err(format!("'{scheme}' is neither http nor https"));
+        return Err(format!("unsupported scheme '{scheme}': only http and https are allowed"));
     }
     let end = rest.find(['/', '\\', '?', '#']);
     let authority = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
     if authority.contains('@') {
-        return Err("a user or a password stands in the address".to_owned());
+        return Err("the URL contains a user name or password".to_owned());
     }
     let (host, port) = split(authority);
-    // A hole may go on with what stands before it, unless a port has begun already.
+    // A placeholder may continue the host name, unless a port has begun.
     if end.is_none() && !is_whole && port.is_none() {
         return Ok(());
     }
     let host = plain(host);
     if host.is_empty() {
-        return Err(format!("'{url}' names no host"));
+        return Err(format!("'{url}' has no host"));
     }
     let port = port.filter(|it| !it.is_empty()).unwrap_or(if is_secure { "443" } else { "80" });
-    let named = |it: &String| it.eq_ignore_ascii_case(&host) || it.eq_ignore_ascii_case(&format!("{host}:{port}"));
-    if !is_local(&host) || allowed.iter().any(named) {
+    let is_host = |it: &String| it.eq_ignore_ascii_case(&host) || it.eq_ignore_ascii_case(&format!("{host}:{port}"));
+    if !is_local(&host) || allowed.iter().any(is_host) {
         return Ok(());
     }
-    Err(format!("'{host}' is not of the public network"))
+    Err(format!("the host '{host}' is private"))
 }
 
-/// A host and its port.
+/// Splits an authority into host and port.
 fn split(authority: &str) -> (&str, Option<&str>) {
     let bracket = authority.find(']').map_or(0, |it| it + 1);
     match authority.get(bracket..).and_then(|it| it.find(':')) {
@@ -87,7 +87,7 @@ fn split(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A host in small letters, its encoded characters read, without the dot at its end.
+/// Normalizes a host: percent-decoded, in lower case, without a trailing dot.
 fn plain(host: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = host.as_bytes();
@@ -104,7 +104,7 @@ fn plain(host: &str) -> String {
             }
         }
     }
-    // Wide digits and the ideographic full stop mean the same as plain ones.
+    // Full-width digits and the ideographic full stop are equivalent to ASCII ones.
     let folded = crate::text::phrase::folded(&String::from_utf8_lossy(&bytes).replace('\u{3002}', "."));
     folded.trim_end_matches('.').to_owned()
 }
@@ -114,22 +114,22 @@ fn is_local(host: &str) -> bool {
     is_name || address(host).is_some_and(is_private)
 }
 
-/// The address that stands in the place of a name, in any of the spellings in which browsers and libraries read one.
+/// Parses an IP address in any notation that browsers and libraries accept.
 fn address(host: &str) -> Option<IpAddr> {
     if let Some(inner) = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
         return inner.parse::<Ipv6Addr>().ok().map(IpAddr::V6);
     }
     let numbers: Vec<u64> = host.split('.').map(number).collect::<Option<_>>()?;
     let (last, first) = numbers.split_last()?;
-    let room = 32_u32.checked_sub(u32::try_from(first.len()).ok()?.checked_mul(8)?).filter(|it| *it > 0)?;
-    if first.iter().any(|it| *it > 255) || u64::from(u32::MAX >> (32 - room)) < *last {
+    let bits = 32_u32.checked_sub(u32::try_from(first.len()).ok()?.checked_mul(8)?).filter(|it| *it > 0)?;
+    if first.iter().any(|it| *it > 255) || u64::from(u32::MAX >> (32 - bits)) < *last {
         return None;
     }
     let high = first.iter().fold(0_u64, |sum, it| sum << 8 | it);
-    u32::try_from(high << room | last).ok().map(|it| IpAddr::V4(Ipv4Addr::from_bits(it)))
+    u32::try_from(high << bits | last).ok().map(|it| IpAddr::V4(Ipv4Addr::from_bits(it)))
 }
 
-/// A part of an IPv4 address: decimal, octal with a leading zero, or hexadecimal.
+/// Parses a part of an IPv4 address: decimal, octal with a leading zero, or hexadecimal.
 fn number(text: &str) -> Option<u64> {
     if let Some(digits) = text.strip_prefix("0x") {
         return if digits.is_empty() { Some(0) } else { u64::from_str_radix(digits, 16).ok() };
@@ -147,11 +147,11 @@ fn is_private(address: IpAddr) -> bool {
             address.to_bits() & mask == u32::from_be_bytes(*first)
         }),
         IpAddr::V6(address) => match address.segments() {
-            // What a translator or a 6to4 relay sends to.
+            // NAT64 and 6to4 addresses embed an IPv4 address.
             [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
                 is_private(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)).into())
             }
-            // Protocols, tunnels and documentation within what is given out as public.
+            // Protocol, tunnel and documentation ranges within global unicast.
             [0x2001, second, ..] => second < 0x200 || second == 0xdb8,
             [0x3fff, second, ..] => second < 0x1000,
             [first, ..] => first & 0xe000 != 0x2000,

@@ -1,96 +1,96 @@
-//! Intents, with what they collect. (I001–I004, I007–I010, I012)
+//! Intents and their parameters. (I001–I004, I007–I010, I012)
 
 use super::ground::Ground;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{GraphKind, IntentForm, NodeKind};
 
-/// Phrases from which on an intent is recognised well.
+/// The recommended minimum number of phrases.
 const ENOUGH: usize = 3;
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
     let mut fallback: Option<&str> = None;
-    for (at, intent) in ground.flow.document.intents.iter().enumerate() {
-        let place = ground.listed("intents", at);
-        graph(ground, at, intent, found);
-        parameters(ground, at, intent, found);
+    for (at, intent) in context.flow.document.intents.iter().enumerate() {
+        let location = context.listed("intents", at);
+        graph(context, at, intent, findings);
+        parameters(context, at, intent, findings);
         if !intent.enabled {
             continue;
         }
         if !intent.is_fallback {
-            wording(ground, at, intent, found);
+            wording(context, at, intent, findings);
             continue;
         }
         if let Some(first) = fallback {
-            let message = format!("'{first}' is a fallback already, and only the first is taken");
-            found.push(place.at("/is_fallback").error("I002", message).fix("let one intent be the fallback"));
+            let message = format!("'{first}' is the fallback intent already, and only the first one is used");
+            findings.push(location.at("/is_fallback").error("I002", message).fix("set 'is_fallback' for only one intent"));
         }
         fallback = fallback.or(Some(&intent.name));
         if !intent.phrases.is_empty() {
-            let message = format!("'{}' is taken when nothing else matches, and has phrases as well", intent.name);
-            found.push(place.at("/phrases").warning("I003", message).fix("remove the phrases, or give them to an intent of their own"));
+            let message = format!("the fallback intent '{}' has phrases, which are not matched", intent.name);
+            findings.push(location.at("/phrases").warning("I003", message).fix("remove the phrases, or move them to another intent"));
         }
     }
-    nodes(ground, found);
+    nodes(context, findings);
 }
 
-fn graph(ground: &Ground<'_>, at: usize, intent: &IntentForm, found: &mut Vec<DocumentIssue>) {
-    let place = ground.listed("intents", at).at("/graph");
-    let fix = "name a graph of the kind 'intent'";
-    match ground.chart(&intent.graph) {
-        None => found.push(place.error("I001", format!("there is no graph '{}'", intent.graph)).fix(fix)),
-        Some(chart) if !chart.is(GraphKind::Intent) => {
-            found.push(place.error("I001", format!("the graph '{}' is not of the kind 'intent'", intent.graph)).fix(fix));
+fn graph(context: &Ground<'_>, at: usize, intent: &IntentForm, findings: &mut Vec<DocumentIssue>) {
+    let location = context.listed("intents", at).at("/graph");
+    let fix = "use the id of a graph of the kind 'intent'";
+    match context.chart(&intent.graph) {
+        None => findings.push(location.error("I001", format!("unknown graph '{}'", intent.graph)).fix(fix)),
+        Some(graph_cx) if !graph_cx.is(GraphKind::Intent) => {
+            findings.push(location.error("I001", format!("the graph '{}' is not of the kind 'intent'", intent.graph)).fix(fix));
         }
         Some(_) => {}
     }
 }
 
-fn parameters(ground: &Ground<'_>, at: usize, intent: &IntentForm, found: &mut Vec<DocumentIssue>) {
+fn parameters(context: &Ground<'_>, at: usize, intent: &IntentForm, findings: &mut Vec<DocumentIssue>) {
     for (number, parameter) in intent.parameters.iter().enumerate() {
-        let place = ground.listed("intents", at).at(&format!("/parameters/{number}"));
-        if !super::slot::is_entity(ground, &parameter.entity) {
-            let message = format!("there is no entity '{}'", parameter.entity);
-            found.push(place.at("/entity").error("I009", message).fix("name an entity of the document, or a type as '@number'"));
+        let location = context.listed("intents", at).at(&format!("/parameters/{number}"));
+        if !super::slot::is_entity(context, &parameter.entity) {
+            let message = format!("unknown entity '{}'", parameter.entity);
+            findings.push(location.at("/entity").error("I009", message).fix("use the id of an entity of the document, or a system entity such as '@number'"));
         }
         if parameter.required && parameter.reprompt.is_empty() {
-            let message = format!("'{}' has to be given, and what is asked again is not said", parameter.variable);
-            found.push(place.warning("I010", message).fix("add a 'reprompt' that says what is wanted"));
+            let message = format!("the required parameter '{}' has no reprompt", parameter.variable);
+            findings.push(location.warning("I010", message).fix("add a 'reprompt' that describes the expected value"));
         }
     }
 }
 
-/// By what an intent is recognised.
-fn wording(ground: &Ground<'_>, at: usize, intent: &IntentForm, found: &mut Vec<DocumentIssue>) {
-    let place = ground.listed("intents", at);
-    let is_matched = ground.flow.document.settings.llm_match;
-    let phrases = ground.source.pointer(&format!("{}/phrases", place.path)).map_or_else(|| place.clone(), |_| place.at("/phrases"));
+/// Checks the phrases and the description of an intent.
+fn wording(context: &Ground<'_>, at: usize, intent: &IntentForm, findings: &mut Vec<DocumentIssue>) {
+    let location = context.listed("intents", at);
+    let is_matched = context.flow.document.settings.llm_match;
+    let phrases = context.source.pointer(&format!("{}/phrases", location.path)).map_or_else(|| location.clone(), |_| location.at("/phrases"));
     let (name, count) = (&intent.name, intent.phrases.len());
     if count == 0 && !is_matched {
-        let message = format!("nothing leads to '{name}': it has no phrases, and no model looks for intents");
-        found.push(phrases.error("I004", message).fix("add phrases, or switch 'llm_match' on"));
+        let message = format!("'{name}' can never be matched: it has no phrases, and no model resolves intents");
+        findings.push(phrases.error("I004", message).fix("add phrases, or enable 'llm_match'"));
     } else if count < ENOUGH {
-        let message = format!("'{name}' has {count} of the {ENOUGH} phrases that an intent should have");
-        found.push(phrases.warning("I007", message).fix("add what users say"));
+        let message = format!("'{name}' has {count} of the recommended {ENOUGH} phrases");
+        findings.push(phrases.warning("I007", message).fix("add typical user messages"));
     }
     if is_matched && intent.description.trim().is_empty() {
-        let message = format!("a model looks for intents, and is not told what '{name}' is for");
-        found.push(place.warning("I008", message).fix("add a 'description'"));
+        let message = format!("a model resolves intents, but '{name}' has no description for it");
+        findings.push(location.warning("I008", message).fix("add a 'description'"));
     }
 }
 
-/// Nodes that name intents, or graphs of intents.
-fn nodes(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
-    for (chart, at, node) in ground.nodes() {
+/// Checks the nodes that refer to intents or to graphs of intents.
+fn nodes(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+    for (graph_cx, at, node) in context.nodes() {
         if let NodeKind::Intent(data) = &node.kind
-            && ground.flow.intent(&data.intent_id).is_none()
+            && context.flow.intent(&data.intent_id).is_none()
         {
-            let message = format!("there is no intent '{}'", data.intent_id);
-            found.push(chart.place_of(at).at("/data/intent_id").error("I001", message).fix("name the intent that the graph belongs to"));
+            let message = format!("unknown intent '{}'", data.intent_id);
+            findings.push(graph_cx.place_of(at).at("/data/intent_id").error("I001", message).fix("use the id of the intent of the graph"));
         }
         let NodeKind::Subflow(data) = &node.kind else { continue };
-        if let Some(intent) = ground.flow.document.intents.iter().find(|it| !it.enabled && it.graph == data.graph) {
-            let message = format!("'{}' calls the graph of the intent '{}', which is not enabled", node.name, intent.name);
-            found.push(chart.place_of(at).at("/data/graph").error("I012", message).fix("enable the intent, or make its graph a 'subflow'"));
+        if let Some(intent) = context.flow.document.intents.iter().find(|it| !it.enabled && it.graph == data.graph) {
+            let message = format!("'{}' calls the graph of the disabled intent '{}'", node.name, intent.name);
+            findings.push(graph_cx.place_of(at).at("/data/graph").error("I012", message).fix("enable the intent, or change the kind of its graph to 'subflow'"));
         }
     }
 }

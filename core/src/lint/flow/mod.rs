@@ -1,7 +1,7 @@
-//! What publishing says about a flow document. (`convoship.md` 11)
+//! Publish checks for flow documents. (docs/spec/flows.md#11)
 //!
-//! A file holds the checks of a group of codes, or an analysis that several of them need. What is not certain is not said: a document
-//! that runs well must not be refused. All checks take a time in proportion to the document, or nearly so.
+//! Each file has the checks of one group of codes, or an analysis that several of them use. Checks avoid false positives, because
+//! errors block publishing. All checks run in about linear time.
 
 mod agent;
 mod assigned;
@@ -42,21 +42,21 @@ pub use self::codes::CODES;
 use self::ground::Ground;
 use crate::config::flow::{DocumentIssue, Flow, REFUSED, form};
 
-/// What a document is published into.
+/// The environment that a document is published to.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'a> {
-    /// The names of the workspace's secrets; nothing when they are not known.
+    /// The names of the secrets of the workspace; `None` if unknown.
     pub secrets: Option<&'a BTreeSet<String>>,
-    /// The names of secrets that there were.
+    /// The names of revoked secrets.
     pub revoked: &'a BTreeSet<String>,
-    /// Local targets that may be called, as `host` or `host:port`.
+    /// Allowed private targets, as `host` or `host:port`.
     pub allowed: &'a [String],
-    /// The longest time of a script, in milliseconds; nothing when it is not known.
+    /// The maximum run time of a script, in milliseconds; `None` if unknown.
     pub script_timeout_ms: Option<u64>,
 }
 
 impl Around<'_> {
-    /// Nothing is known, and nothing is allowed.
+    /// An environment of which nothing is known and in which no private target is allowed.
     pub const fn nothing() -> Around<'static> {
         const NONE: &BTreeSet<String> = &BTreeSet::new();
         Around { secrets: None, revoked: NONE, allowed: &[], script_timeout_ms: None }
@@ -69,15 +69,15 @@ impl Default for Around<'_> {
     }
 }
 
-/// Everything that publishing says about a document: first about the whole, then by graphs and their nodes. A document that cannot be
-/// read is told of its form alone.
-pub fn publish(source: &Value, around: &Around<'_>) -> Vec<DocumentIssue> {
-    let mut found = form(source);
-    if found.iter().any(|it| REFUSED.contains(&it.code)) {
-        return found;
+/// Returns all issues of a document: first those of the whole, then by graph and node. For a document that cannot be parsed, returns
+/// only the structural issues.
+pub fn publish(source: &Value, target: &Around<'_>) -> Vec<DocumentIssue> {
+    let mut findings = form(source);
+    if findings.iter().any(|it| REFUSED.contains(&it.code)) {
+        return findings;
     }
-    let Ok(flow) = Flow::compile(source) else { return found };
-    let ground = Ground::of(source, &flow, around);
+    let Ok(flow) = Flow::compile(source) else { return findings };
+    let context = Ground::of(source, &flow, target);
     for check in [
         graph::check,
         port::check,
@@ -103,23 +103,23 @@ pub fn publish(source: &Value, around: &Around<'_>) -> Vec<DocumentIssue> {
         event::check,
         unavailable::check,
     ] {
-        check(&ground, &mut found);
+        check(&context, &mut findings);
     }
-    sorted(found, &ground)
+    sorted(findings, &context)
 }
 
-/// By graphs and nodes; what is found of one place stays in its order.
-fn sorted(mut found: Vec<DocumentIssue>, ground: &Ground<'_>) -> Vec<DocumentIssue> {
+/// Sorts issues by graph and node; issues of one node keep their order.
+fn sorted(mut findings: Vec<DocumentIssue>, context: &Ground<'_>) -> Vec<DocumentIssue> {
     let mut order: BTreeMap<&str, usize> = BTreeMap::new();
-    for (at, chart) in ground.charts.iter().enumerate() {
-        order.insert(&chart.form.id, at + 1);
+    for (at, graph_cx) in context.graphs.iter().enumerate() {
+        order.insert(&graph_cx.form.id, at + 1);
     }
-    found.sort_by_cached_key(|issue| {
+    findings.sort_by_cached_key(|issue| {
         let graph = issue.graph.as_deref().filter(|_| issue.path.starts_with("/graphs"));
-        let node = graph.zip(issue.node.as_deref()).and_then(|(graph, node)| ground.chart(graph)?.number(node));
+        let node = graph.zip(issue.node.as_deref()).and_then(|(graph, node)| context.chart(graph)?.number(node));
         (graph.and_then(|it| order.get(it)).copied().unwrap_or_default(), node.map_or(0, |it| it + 1))
     });
-    found
+    findings
 }
 
 #[cfg(test)]

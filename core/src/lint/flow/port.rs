@@ -1,4 +1,4 @@
-//! The ports that edges leave. (G004, G012, G020, G021, G024, C005, C006)
+//! The ports of nodes and their edges. (G004, G012, G020, G021, G024, C005, C006)
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use super::ground::{Chart, Ground};
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{CallMode, EdgeForm, Node, NodeKind, SubflowData};
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
-    for chart in &ground.charts {
-        edges(ground, chart, found);
-        for (at, node) in chart.form.nodes.iter().enumerate() {
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+    for graph_cx in &context.graphs {
+        edges(context, graph_cx, findings);
+        for (at, node) in graph_cx.form.nodes.iter().enumerate() {
             match &node.kind {
-                NodeKind::Decision | NodeKind::Router => branching(chart, at, node, found),
-                NodeKind::Subflow(data) => exits(ground, chart, at, data, found),
+                NodeKind::Decision | NodeKind::Router => branching(graph_cx, at, node, findings),
+                NodeKind::Subflow(data) => exits(context, graph_cx, at, data, findings),
                 NodeKind::Start(_)
                 | NodeKind::End(_)
                 | NodeKind::Intent(_)
@@ -30,42 +30,42 @@ pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
     }
 }
 
-fn edges(ground: &Ground<'_>, chart: &Chart<'_>, found: &mut Vec<DocumentIssue>) {
+fn edges(context: &Ground<'_>, graph_cx: &Chart<'_>, findings: &mut Vec<DocumentIssue>) {
     let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
-    let ports: Vec<Vec<String>> = chart.form.nodes.iter().enumerate().map(|(at, node)| ports(ground, chart, at, node)).collect();
-    for (at, edge) in chart.form.edges.iter().enumerate() {
-        let Some(number) = chart.number(&edge.source) else { continue };
-        let (Some(node), Some(ports)) = (chart.form.nodes.get(number), ports.get(number)) else { continue };
+    let ports: Vec<Vec<String>> = graph_cx.form.nodes.iter().enumerate().map(|(at, node)| ports(context, graph_cx, at, node)).collect();
+    for (at, edge) in graph_cx.form.edges.iter().enumerate() {
+        let Some(number) = graph_cx.number(&edge.source) else { continue };
+        let (Some(node), Some(ports)) = (graph_cx.form.nodes.get(number), ports.get(number)) else { continue };
         let port = edge.source_port.as_str();
         if !ports.iter().any(|it| it == port) {
-            found.push(unknown(ground, chart, at, node, port, ports));
+            findings.push(unknown(context, graph_cx, at, node, port, ports));
         }
-        if !used.insert((&edge.source, port)) && !is_branching(chart, number, node, port) {
-            let message = format!("another edge leaves the port '{port}' of '{}', and only the first is taken", node.name);
-            found.push(chart.edge(at).error("G012", message).fix("remove one of them, or branch by a node of the type 'router'"));
+        if !used.insert((&edge.source, port)) && !is_branching(graph_cx, number, node, port) {
+            let message = format!("several edges leave the port '{port}' of '{}', but only the first is taken", node.name);
+            findings.push(graph_cx.edge(at).error("G012", message).fix("remove one of them, or branch with a node of the type 'router'"));
         }
     }
 }
 
-fn unknown(ground: &Ground<'_>, chart: &Chart<'_>, edge: usize, node: &Node, port: &str, ports: &[String]) -> DocumentIssue {
-    let place = chart.edge(edge);
-    let is_written = ground.source.pointer(&format!("{}/source_port", place.path)).is_some();
-    let place = if is_written { place.at("/source_port") } else { place };
+fn unknown(context: &Ground<'_>, graph_cx: &Chart<'_>, edge: usize, node: &Node, port: &str, ports: &[String]) -> DocumentIssue {
+    let location = graph_cx.edge(edge);
+    let is_written = context.source.pointer(&format!("{}/source_port", location.path)).is_some();
+    let location = if is_written { location.at("/source_port") } else { location };
     let fix = match ports {
-        [] => format!("remove the edge: nothing follows a node like '{}'", node.name),
-        ports => format!("take one of {}", ports.join(", ")),
+        [] => format!("remove the edge: '{}' has no ports", node.name),
+        ports => format!("use one of {}", ports.join(", ")),
     };
     if matches!(&node.kind, NodeKind::Subflow(data) if data.mode == CallMode::Call) {
-        return place.error("C006", format!("'{port}' is no exit of the graph that '{}' calls", node.name)).fix(fix);
+        return location.error("C006", format!("'{port}' is not an exit of the graph that '{}' calls", node.name)).fix(fix);
     }
-    place.error("G004", format!("'{}' has no port '{port}'", node.name)).fix(fix)
+    location.error("G004", format!("'{}' has no port '{port}'", node.name)).fix(fix)
 }
 
 /// Whether several edges may leave a port.
-fn is_branching(chart: &Chart<'_>, at: usize, node: &Node, port: &str) -> bool {
+fn is_branching(graph_cx: &Chart<'_>, at: usize, node: &Node, port: &str) -> bool {
     match &node.kind {
         NodeKind::Decision | NodeKind::Router => port == "out",
-        NodeKind::Unavailable => node.type_name == "python" && chart.data(at, "branches").is_some(),
+        NodeKind::Unavailable => node.type_name == "python" && graph_cx.data(at, "branches").is_some(),
         NodeKind::Start(_)
         | NodeKind::End(_)
         | NodeKind::Intent(_)
@@ -79,8 +79,8 @@ fn is_branching(chart: &Chart<'_>, at: usize, node: &Node, port: &str) -> bool {
     }
 }
 
-/// The ports of a node. (`convoship.md` 4)
-fn ports(ground: &Ground<'_>, chart: &Chart<'_>, at: usize, node: &Node) -> Vec<String> {
+/// Returns the ports of a node. (docs/spec/flows.md#4)
+fn ports(context: &Ground<'_>, graph_cx: &Chart<'_>, at: usize, node: &Node) -> Vec<String> {
     let all = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     match &node.kind {
         NodeKind::Start(_) | NodeKind::Fallback(_) => all(&["out"]),
@@ -95,78 +95,78 @@ fn ports(ground: &Ground<'_>, chart: &Chart<'_>, at: usize, node: &Node) -> Vec<
         NodeKind::Service(_) => all(&["success", "failure"]),
         NodeKind::Set(_) => all(&["out", "error"]),
         NodeKind::Subflow(data) if data.mode == CallMode::Goto => Vec::new(),
-        NodeKind::Subflow(data) => all(&["out", "error"]).into_iter().chain(left_by(ground, data)).collect(),
+        NodeKind::Subflow(data) => all(&["out", "error"]).into_iter().chain(left_by(context, data)).collect(),
         NodeKind::InstructionAgent(_) => all(&["done", "max_turns", "handoff", "error"]),
         NodeKind::Unavailable => match node.type_name.as_str() {
             "handoff" => all(&["out", "timeout", "unavailable"]),
             "knowledge" => all(&["out", "no_result", "error"]),
             _ => {
-                let branches = chart.data(at, "branches").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+                let branches = graph_cx.data(at, "branches").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
                 all(&["out", "error"]).into_iter().chain(branches.map(|it| format!("branch:{it}"))).collect()
             }
         },
     }
 }
 
-/// The exits of a callee beside `out`: those that it declares, and those that its ends name.
-pub(super) fn left_by(ground: &Ground<'_>, data: &SubflowData) -> BTreeSet<String> {
-    let Some(callee) = ground.chart(&data.graph) else { return BTreeSet::new() };
+/// Returns the exits of a called graph besides `out`: the declared ones and those of its end nodes.
+pub(super) fn left_by(context: &Ground<'_>, data: &SubflowData) -> BTreeSet<String> {
+    let Some(callee) = context.chart(&data.graph) else { return BTreeSet::new() };
     let ends = callee.form.nodes.iter().filter_map(|it| if let NodeKind::End(end) = &it.kind { Some(end.exit.clone()) } else { None });
     callee.form.exits.iter().cloned().chain(ends).filter(|it| it != "out").collect()
 }
 
-fn exits(ground: &Ground<'_>, chart: &Chart<'_>, at: usize, data: &SubflowData, found: &mut Vec<DocumentIssue>) {
-    let Some(node) = chart.form.nodes.get(at) else { return };
+fn exits(context: &Ground<'_>, graph_cx: &Chart<'_>, at: usize, data: &SubflowData, findings: &mut Vec<DocumentIssue>) {
+    let Some(node) = graph_cx.form.nodes.get(at) else { return };
     if data.mode == CallMode::Goto {
         return;
     }
-    for exit in left_by(ground, data).iter().filter(|it| !chart.wired(node, it)) {
-        let message = format!("'{}' may leave by its exit '{exit}', which is not wired here: the port 'out' is taken then", data.graph);
-        found.push(chart.place_of(at).warning("C005", message).fix(format!("wire the port '{exit}'")));
+    for exit in left_by(context, data).iter().filter(|it| !graph_cx.wired(node, it)) {
+        let message = format!("the graph '{}' has the exit '{exit}', which is not connected here, so the port 'out' is used", data.graph);
+        findings.push(graph_cx.place_of(at).warning("C005", message).fix(format!("connect the port '{exit}'")));
     }
 }
 
-fn branching(chart: &Chart<'_>, at: usize, node: &Node, found: &mut Vec<DocumentIssue>) {
-    let edges: Vec<&EdgeForm> = chart.graph.edges(&node.id, "out").collect();
-    let has_else = chart.wired(node, "else");
+fn branching(graph_cx: &Chart<'_>, at: usize, node: &Node, findings: &mut Vec<DocumentIssue>) {
+    let edges: Vec<&EdgeForm> = graph_cx.graph.edges(&node.id, "out").collect();
+    let has_else = graph_cx.wired(node, "else");
     if edges.is_empty() && !has_else {
         let message = format!("no edge leaves '{}'", node.name);
-        found.push(chart.place_of(at).error("G020", message).fix("add an edge for each case"));
+        findings.push(graph_cx.place_of(at).error("G020", message).fix("add an edge for each case"));
         return;
     }
     if !has_else && !edges.iter().any(|it| it.is_default()) && !is_complete(&edges) {
-        let message = format!("when no condition of '{}' holds, no edge leads on", node.name);
-        found.push(chart.place_of(at).warning("G021", message).fix("add an edge without condition, or wire the port 'else'"));
+        let message = format!("nothing follows if no condition of '{}' is true", node.name);
+        findings.push(graph_cx.place_of(at).warning("G021", message).fix("add an edge without a condition, or connect the port 'else'"));
     }
     if matches!(node.kind, NodeKind::Decision) {
-        mixed(chart, at, found);
+        mixed(graph_cx, at, findings);
     }
 }
 
-/// Whether some condition always holds, or one says what another denies.
+/// Whether a condition is always true, or is the negation of another one.
 fn is_complete(edges: &[&EdgeForm]) -> bool {
     let conditions = || edges.iter().filter_map(|it| it.condition.as_ref()).map(|it| &it.expr);
     let sources: BTreeSet<&str> = conditions().map(|it| it.source.trim()).collect();
     conditions().any(|it| {
-        let denied = it.source.strip_prefix("!(").and_then(|it| it.strip_suffix(')'));
-        denied.is_some_and(|it| sources.contains(it.trim())) || it.compiled.as_ref().is_ok_and(|it| it.constant() == Some(true))
+        let negated = it.source.strip_prefix("!(").and_then(|it| it.strip_suffix(')'));
+        negated.is_some_and(|it| sources.contains(it.trim())) || it.compiled.as_ref().is_ok_and(|it| it.constant() == Some(true))
     })
 }
 
-/// Ports `yes` and `no` stand for conditions of `out`, so a decision has either.
-fn mixed(chart: &Chart<'_>, node: usize, found: &mut Vec<DocumentIssue>) {
+/// Reports a decision that mixes the ports `yes` and `no`, which are aliases for conditions of `out`, with `out`.
+fn mixed(graph_cx: &Chart<'_>, node: usize, findings: &mut Vec<DocumentIssue>) {
     let mut out = None;
-    let mut has_two_ways = false;
-    for at in chart.leaving.get(node).into_iter().flatten().copied() {
-        let port = chart.edges.get(at).and_then(|it| it.get("source_port")).and_then(Value::as_str);
+    let mut has_yes_or_no = false;
+    for at in graph_cx.leaving.get(node).into_iter().flatten().copied() {
+        let port = graph_cx.edges.get(at).and_then(|it| it.get("source_port")).and_then(Value::as_str);
         match port.unwrap_or("out") {
-            "yes" | "no" => has_two_ways = true,
+            "yes" | "no" => has_yes_or_no = true,
             "out" => out = out.or(Some(at)),
             _ => {}
         }
     }
-    if let Some(at) = out.filter(|_| has_two_ways) {
-        let message = "the decision has the ports 'yes' or 'no', and the port 'out' as well";
-        found.push(chart.edge(at).error("G024", message).fix("lead all of its edges from 'out', with a condition each"));
+    if let Some(at) = out.filter(|_| has_yes_or_no) {
+        let message = "the decision uses the ports 'yes' or 'no' together with the port 'out'";
+        findings.push(graph_cx.edge(at).error("G024", message).fix("connect all of its edges to 'out', each with a condition"));
     }
 }

@@ -1,4 +1,4 @@
-//! Scripts, as far as their tokens tell. (P001–P006, P010)
+//! Python scripts, checked by their tokens. (P001–P006, P010)
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::ground::{Ground, Place};
 use super::token::{Token, tokens};
 use crate::config::flow::DocumentIssue;
 
-/// Modules that scripts may use.
+/// Modules that scripts may import.
 const MODULES: [&str; 14] = [
     "math",
     "re",
@@ -26,46 +26,47 @@ const MODULES: [&str; 14] = [
     "random",
 ];
 
-/// Names that lead out of the sandbox.
+/// Names that could escape the sandbox.
 const FORBIDDEN: [&str; 5] = ["exec", "eval", "open", "__import__", "globals"];
 
-/// Names with underscores that every script may use.
+/// Allowed dunder names.
 const HARMLESS: [&str; 3] = ["__name__", "__doc__", "__init__"];
 
+/// A logical line with its number.
 type Line<'s> = (usize, Vec<Token<'s>>);
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
-    for (chart, at, node) in ground.nodes().filter(|it| it.2.type_name == "python") {
-        let place = chart.place_of(at).at("/data");
-        if let (Some(most), Some(given)) = (ground.around.script_timeout_ms, chart.data(at, "timeout_ms").and_then(Value::as_u64))
-            && given > most
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+    for (graph_cx, at, node) in context.nodes().filter(|it| it.2.type_name == "python") {
+        let location = graph_cx.place_of(at).at("/data");
+        if let (Some(limit), Some(timeout)) = (context.around.script_timeout_ms, graph_cx.data(at, "timeout_ms").and_then(Value::as_u64))
+            && timeout > limit
         {
-            let message = format!("'{}' may run for {given} ms, and the workspace allows {most}", node.name);
-            found.push(place.at("/timeout_ms").error("P006", message).fix("lower it"));
+            let message = format!("the timeout of '{}' is {timeout} ms, but the limit of the workspace is {limit} ms", node.name);
+            findings.push(location.at("/timeout_ms").error("P006", message).fix("reduce the timeout"));
         }
-        let code = chart.data(at, "code").and_then(Value::as_str).unwrap_or_default();
-        let place_of_code = place.at("/code");
+        let code = graph_cx.data(at, "code").and_then(Value::as_str).unwrap_or_default();
+        let code_location = location.at("/code");
         match tokens(code) {
-            Err((line, wrong)) => {
-                found.push(place_of_code.error("P001", format!("line {line}: {wrong}")).fix("correct the script"));
+            Err((line, reason)) => {
+                findings.push(code_location.error("P001", format!("line {line}: {reason}")).fix("correct the script"));
             }
             Ok(tokens) => {
                 let lines = lines(&tokens);
-                imports(&lines, &place_of_code, found);
-                names(&tokens, &place_of_code, found);
-                writes(&tokens, &place_of_code, found);
-                let declared = chart.data(at, "branches").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-                branches(&lines, &declared.collect::<Vec<_>>(), &place, found);
+                imports(&lines, &code_location, findings);
+                names(&tokens, &code_location, findings);
+                writes(&tokens, &code_location, findings);
+                let declared = graph_cx.data(at, "branches").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+                branches(&lines, &declared.collect::<Vec<_>>(), &location, findings);
                 if is_assignment(&lines) {
-                    let message = format!("'{}' does nothing but write variables", node.name);
-                    found.push(place_of_code.info("P010", message).fix("use a node of the type 'set', which needs no interpreter"));
+                    let message = format!("'{}' only writes variables", node.name);
+                    findings.push(code_location.info("P010", message).fix("use a node of the type 'set', which does not need an interpreter"));
                 }
             }
         }
     }
 }
 
-/// The logical lines of a script that hold something, each with its number.
+/// Returns the non-empty logical lines of a script.
 fn lines<'s>(tokens: &[(usize, Token<'s>)]) -> Vec<Line<'s>> {
     let mut lines: Vec<Line<'s>> = Vec::new();
     let mut open: Line<'s> = (0, Vec::new());
@@ -82,7 +83,7 @@ fn lines<'s>(tokens: &[(usize, Token<'s>)]) -> Vec<Line<'s>> {
     lines
 }
 
-fn imports(lines: &[Line<'_>], place: &Place, found: &mut Vec<DocumentIssue>) {
+fn imports(lines: &[Line<'_>], location: &Place, findings: &mut Vec<DocumentIssue>) {
     for (line, tokens) in lines {
         let mut names = Vec::new();
         match tokens.as_slice() {
@@ -97,29 +98,29 @@ fn imports(lines: &[Line<'_>], place: &Place, found: &mut Vec<DocumentIssue>) {
         }
         for name in names.into_iter().filter(|it| !MODULES.contains(it)) {
             let message = format!("line {line}: '{name}' cannot be imported");
-            found.push(place.clone().error("P002", message).fix(format!("scripts may import {}", MODULES.join(", "))));
+            findings.push(location.clone().error("P002", message).fix(format!("scripts may import {}", MODULES.join(", "))));
         }
     }
 }
 
-fn names(tokens: &[(usize, Token<'_>)], place: &Place, found: &mut Vec<DocumentIssue>) {
+fn names(tokens: &[(usize, Token<'_>)], location: &Place, findings: &mut Vec<DocumentIssue>) {
     let mut before = Token::Line;
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for (line, token) in tokens {
         if let Token::Name(name) = token {
             let is_member = before == Token::Mark(".");
             let is_inner = name.starts_with("__") && name.ends_with("__") && name.len() > 4 && !HARMLESS.contains(name);
-            if (FORBIDDEN.contains(name) && !is_member || is_inner) && told.insert(*name) {
+            if (FORBIDDEN.contains(name) && !is_member || is_inner) && reported.insert(*name) {
                 let message = format!("line {line}: scripts may not use '{name}'");
-                found.push(place.clone().error("P003", message).fix("do without it: scripts reach nothing but variables"));
+                findings.push(location.clone().error("P003", message).fix("remove it: scripts can only use variables"));
             }
         }
         before = *token;
     }
 }
 
-/// `session["_name"] = …`
-fn writes(tokens: &[(usize, Token<'_>)], place: &Place, found: &mut Vec<DocumentIssue>) {
+/// Reports writes to engine variables, `session["_name"] = …`.
+fn writes(tokens: &[(usize, Token<'_>)], location: &Place, findings: &mut Vec<DocumentIssue>) {
     for window in tokens.windows(5) {
         let [(line, Token::Name("session")), (_, Token::Mark("[")), (_, Token::Text(Some(name))), (_, Token::Mark("]")), (_, end)] = window
         else {
@@ -127,14 +128,14 @@ fn writes(tokens: &[(usize, Token<'_>)], place: &Place, found: &mut Vec<Document
         };
         let is_written = matches!(end, Token::Mark(mark) if mark.ends_with('=') && !["==", "!=", "<=", ">="].contains(mark));
         if is_written && name.starts_with('_') {
-            let message = format!("line {line}: '{name}' belongs to the engine, and scripts cannot write it");
-            found.push(place.clone().error("P005", message).fix("write to a name that does not begin with '_'"));
+            let message = format!("line {line}: '{name}' is reserved for the engine");
+            findings.push(location.clone().error("P005", message).fix("use a name that does not begin with '_'"));
         }
     }
 }
 
-/// Branches that are set as texts are known; any other value may be each of them.
-fn branches(lines: &[Line<'_>], declared: &[&str], place: &Place, found: &mut Vec<DocumentIssue>) {
+/// Checks the branches that a script sets. Any value that is not a string literal may be any branch.
+fn branches(lines: &[Line<'_>], declared: &[&str], location: &Place, findings: &mut Vec<DocumentIssue>) {
     let mut set = BTreeSet::new();
     let mut is_known = true;
     for (line, tokens) in lines {
@@ -143,7 +144,7 @@ fn branches(lines: &[Line<'_>], declared: &[&str], place: &Place, found: &mut Ve
             [.., Token::Name("branch"), Token::Mark("="), Token::Text(Some(name))] => {
                 if !declared.contains(name) && set.insert(*name) {
                     let message = format!("line {line}: the branch '{name}' is not declared");
-                    found.push(place.at("/code").error("P004", message).fix("add it to 'branches'"));
+                    findings.push(location.at("/code").error("P004", message).fix("add it to 'branches'"));
                 }
                 set.insert(*name);
             }
@@ -151,12 +152,12 @@ fn branches(lines: &[Line<'_>], declared: &[&str], place: &Place, found: &mut Ve
         }
     }
     for (at, name) in declared.iter().enumerate().filter(|it| is_known && !set.contains(*it.1)) {
-        let message = format!("the branch '{name}' is declared, and the script never sets it");
-        found.push(place.at(&format!("/branches/{at}")).error("P004", message).fix("set it, or remove it from 'branches'"));
+        let message = format!("the branch '{name}' is declared but never set");
+        findings.push(location.at(&format!("/branches/{at}")).error("P004", message).fix("set it, or remove it from 'branches'"));
     }
 }
 
-/// Whether each line writes a variable, and calls and decides nothing.
+/// Whether each line only assigns a variable, without calls and control flow.
 fn is_assignment(lines: &[Line<'_>]) -> bool {
     let plain = |it: &Token<'_>| match it {
         Token::Name(name) => ["True", "False", "None", "session", "and", "or", "not"].contains(name),

@@ -1,4 +1,4 @@
-//! Texts that look like credentials. (S001)
+//! Literal credentials. (S001)
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use super::ground::{Ground, Place};
 use super::spot::Kind;
 use crate::config::flow::DocumentIssue;
 
-/// How keys of well-known services begin, and how many characters follow at least.
+/// Key prefixes of well-known services, and the minimum number of characters that follow.
 const KEYS: [(&str, usize); 20] = [
     ("sk-", 20),
     ("sk_live_", 16),
@@ -32,60 +32,60 @@ const KEYS: [(&str, usize); 20] = [
     ("cdp_", 20),
 ];
 
-/// Headers that say who asks.
+/// Headers that carry credentials.
 const HEADERS: [&str; 8] =
     ["authorization", "proxy-authorization", "x-api-key", "api-key", "apikey", "x-auth-token", "x-access-token", "cookie"];
 
-/// Characters of a token in such a header from which on it looks made by a machine.
+/// The minimum length of a header token that looks generated.
 const LONG: usize = 32;
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
-    let mut open: Vec<(String, &Value)> = vec![(String::new(), ground.source)];
-    while let Some((path, value)) = open.pop() {
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+    let mut stack: Vec<(String, &Value)> = vec![(String::new(), context.source)];
+    while let Some((path, value)) = stack.pop() {
         match value {
             Value::String(text) => {
-                if let Some(what) = credential(text) {
-                    found.push(issue(place(ground, &path), what));
+                if let Some(kind) = credential(text) {
+                    findings.push(issue(place(context, &path), kind));
                 }
             }
-            Value::Array(items) => open.extend(items.iter().enumerate().rev().map(|(at, it)| (format!("{path}/{at}"), it))),
+            Value::Array(items) => stack.extend(items.iter().enumerate().rev().map(|(at, it)| (format!("{path}/{at}"), it))),
             Value::Object(members) => {
-                let step = |name: &str| name.replace('~', "~0").replace('/', "~1");
-                open.extend(members.iter().rev().map(|(name, it)| (format!("{path}/{}", step(name)), it)));
+                let escape = |name: &str| name.replace('~', "~0").replace('/', "~1");
+                stack.extend(members.iter().rev().map(|(name, it)| (format!("{path}/{}", escape(name)), it)));
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
-    for (place, spot) in ground.texts() {
-        let name = place.path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-        // What is known by its looks alone has been told of.
-        if spot.kind == Kind::Header && HEADERS.contains(&name.as_str()) && credential(spot.source).is_none() {
-            found.extend(in_header(spot.source).map(|what| issue(place, what)));
+    for (location, text) in context.texts() {
+        let name = location.path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+        // Credentials with a known format were reported above.
+        if text.kind == Kind::Header && HEADERS.contains(&name.as_str()) && credential(text.source).is_none() {
+            findings.extend(in_header(text.source).map(|kind| issue(location, kind)));
         }
     }
 }
 
-fn issue(place: Place, what: &str) -> DocumentIssue {
-    // The text itself is not repeated: reports are read by many.
-    place.error("S001", format!("the text holds {what}")).fix("store it as a secret, and write '{{ secret.NAME }}' here")
+fn issue(location: Place, kind: &str) -> DocumentIssue {
+    // Never quotes the text, because reports are shared.
+    location.error("S001", format!("the text contains {kind}")).fix("store it as a secret, and write '{{ secret.NAME }}' here")
 }
 
-/// The place of a text, with the node that it belongs to.
-fn place(ground: &Ground<'_>, path: &str) -> Place {
+/// Returns the location of a text, including its node.
+fn place(context: &Ground<'_>, path: &str) -> Place {
     let mut steps = path.split('/').skip(1);
     let (list, graph, kind, node) = (steps.next(), steps.next(), steps.next(), steps.next());
     let number = |text: Option<&str>| text.and_then(|it| it.parse::<usize>().ok());
-    let chart = number(graph).filter(|_| list == Some("graphs")).and_then(|it| ground.charts.get(it));
-    let place = match (chart, kind) {
-        (Some(chart), Some("nodes")) => number(node).map(|it| chart.place_of(it)),
-        (Some(chart), Some("edges")) => number(node).map(|it| chart.edge(it)),
-        (Some(chart), _) => Some(chart.place()),
-        (None, _) => list.zip(number(graph)).map(|(list, at)| ground.listed(list, at)),
+    let graph_cx = number(graph).filter(|_| list == Some("graphs")).and_then(|it| context.graphs.get(it));
+    let location = match (graph_cx, kind) {
+        (Some(graph_cx), Some("nodes")) => number(node).map(|it| graph_cx.place_of(it)),
+        (Some(graph_cx), Some("edges")) => number(node).map(|it| graph_cx.edge(it)),
+        (Some(graph_cx), _) => Some(graph_cx.place()),
+        (None, _) => list.zip(number(graph)).map(|(list, at)| context.listed(list, at)),
     };
-    Place { path: path.to_owned(), ..place.unwrap_or_default() }
+    Place { path: path.to_owned(), ..location.unwrap_or_default() }
 }
 
-/// What a text holds that looks like a credential wherever it stands.
+/// Returns the kind of credential that a text contains, by its format.
 fn credential(text: &str) -> Option<&'static str> {
     if text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----") {
         return Some("a private key");
@@ -93,7 +93,7 @@ fn credential(text: &str) -> Option<&'static str> {
     let is_part = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.' | '+' | '/' | '=');
     let mut before = "";
     for token in text.split(|it: char| !is_part(it)).filter(|it| !it.is_empty()) {
-        // In addresses and forms it stands behind its name; keys and encodings have '=' at their end alone.
+        // In URLs and forms a key follows its name and '='; keys and encodings only end with '='.
         for part in token.split('=') {
             let is_key = |(start, least): &(&str, usize)| part.strip_prefix(start).is_some_and(|it| it.len() >= *least && is_mixed(it));
             if KEYS.iter().any(is_key) {
@@ -107,29 +107,29 @@ fn credential(text: &str) -> Option<&'static str> {
             return Some("a bearer token");
         }
         if before.eq_ignore_ascii_case("basic") && is_pair(token) {
-            return Some("a user with a password");
+            return Some("a user name with a password");
         }
         before = token;
     }
     None
 }
 
-/// What a header holds that has no hole where the credential is.
+/// Returns the kind of credential that a credential header contains literally.
 fn in_header(text: &str) -> Option<&'static str> {
     let scheme = text.split_once(' ').filter(|it| it.0.eq_ignore_ascii_case("bearer")).map(|it| it.1.trim());
     if scheme.is_some_and(|it| it.len() >= 8 && !it.contains("{{")) {
         return Some("a bearer token");
     }
     let tokens = text.split(|it: char| it.is_whitespace() || matches!(it, '{' | '}' | ';' | ',' | '"'));
-    tokens.filter(|it| it.len() >= LONG).any(is_random).then_some("what looks like a key")
+    tokens.filter(|it| it.len() >= LONG).any(is_random).then_some("a value that looks like a key")
 }
 
-/// Whether a text has digits as well as letters, as no word has.
+/// Whether a text has digits as well as letters, unlike words.
 fn is_mixed(text: &str) -> bool {
     text.bytes().any(|it| it.is_ascii_digit()) && text.bytes().any(|it| it.is_ascii_alphabetic())
 }
 
-/// Whether few of its characters are the same.
+/// Whether a text looks random: many different characters, letters and digits.
 fn is_random(text: &str) -> bool {
     let mut bytes = text.as_bytes().to_vec();
     bytes.sort_unstable();
@@ -137,7 +137,7 @@ fn is_random(text: &str) -> bool {
     bytes.len() >= 10 && is_mixed(text)
 }
 
-/// Whether it is a user and a password, encoded.
+/// Whether a token is a Base64-encoded user name and password.
 fn is_pair(token: &str) -> bool {
     let decoded = STANDARD.decode(token).ok().and_then(|it| String::from_utf8(it).ok());
     decoded.is_some_and(|it| it.split_once(':').is_some_and(|it| !it.0.is_empty()) && it.chars().all(|it| !it.is_control()))

@@ -1,4 +1,4 @@
-//! Nodes that call services. (V001, V002, V005, V007–V009)
+//! Service nodes, and names of written variables. (V001, V002, V005, V007–V009)
 
 use serde_json::Value;
 
@@ -9,95 +9,95 @@ use crate::config::flow::document::{FallbackOn, FlowTool, NodeKind, OnError, Req
 use crate::json::schema::JsonSchema;
 use crate::turn::Class;
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
-    for chart in &ground.charts {
-        let handled = handles(ground, chart, FallbackOn::Error);
-        for (at, node) in chart.form.nodes.iter().enumerate() {
-            let place = chart.place_of(at);
-            for (rest, name) in written(chart, at) {
-                found.extend(reserved(place.at(&rest), name));
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+    for graph_cx in &context.graphs {
+        let handled = handles(context, graph_cx, FallbackOn::Error);
+        for (at, node) in graph_cx.form.nodes.iter().enumerate() {
+            let location = graph_cx.place_of(at);
+            for (rest, name) in written(graph_cx, at) {
+                findings.extend(reserved(location.at(&rest), name));
             }
             let NodeKind::Service(data) = &node.kind else { continue };
-            let tool = data.tool_id.as_deref().and_then(|it| ground.flow.tool(it));
-            found.extend(asked(data, tool, &place));
-            found.extend(repeated(chart, at, data, tool, &place));
-            if !handled && node.on_error == OnError::Port && !node.disabled && !chart.wired(node, "failure") {
+            let tool = data.tool_id.as_deref().and_then(|it| context.flow.tool(it));
+            findings.extend(asked(data, tool, &location));
+            findings.extend(repeated(graph_cx, at, data, tool, &location));
+            if !handled && node.on_error == OnError::Port && !node.disabled && !graph_cx.wired(node, "failure") {
                 let message = format!("nothing follows when the call of '{}' fails", node.name);
-                found.push(place.clone().warning("V008", message).fix("wire the port 'failure'"));
+                findings.push(location.clone().warning("V008", message).fix("connect the port 'failure'"));
             }
             if let Some(schema) = tool.and_then(|it| it.input_schema.as_ref()) {
-                arguments(data, schema, &place, found);
+                arguments(data, schema, &location, findings);
             }
         }
     }
 }
 
-/// What is called: a tool, or what the node says itself.
-fn asked(data: &ServiceData, tool: Option<&FlowTool>, place: &Place) -> Option<DocumentIssue> {
+/// Checks that a node has exactly one of a tool and a request.
+fn asked(data: &ServiceData, tool: Option<&FlowTool>, location: &Place) -> Option<DocumentIssue> {
     match (&data.tool_id, &data.request, tool) {
         (None, None, _) => {
-            let fix = "name a tool by 'tool_id', or give a 'request'";
-            Some(place.at("/data").error("V002", "the node says neither which tool it calls nor what it asks").fix(fix))
+            let fix = "add a 'tool_id' or a 'request'";
+            Some(location.at("/data").error("V002", "the node has neither a tool nor a request").fix(fix))
         }
         (Some(_), Some(_), _) => {
-            Some(place.at("/data").error("V002", "the node names a tool and has a request as well").fix("remove one of them"))
+            Some(location.at("/data").error("V002", "the node has both a tool and a request").fix("remove one of them"))
         }
         (Some(id), None, None) => {
-            Some(place.at("/data/tool_id").error("V001", format!("there is no tool '{id}'")).fix("name a tool of the document"))
+            Some(location.at("/data/tool_id").error("V001", format!("unknown tool '{id}'")).fix("use the id of a tool of the document"))
         }
         (Some(_), None, Some(tool)) if tool.request.is_none() && ["http", "webhook", "noop"].contains(&tool.kind.as_str()) => {
-            let message = format!("the tool '{}' does not say what to ask", tool.name);
-            Some(place.at("/data/tool_id").error("V002", message).fix("give the tool a 'request'"))
+            let message = format!("the tool '{}' has no request", tool.name);
+            Some(location.at("/data/tool_id").error("V002", message).fix("add a 'request' to the tool"))
         }
         (Some(_), None, Some(_)) | (None, Some(_), _) => None,
     }
 }
 
-/// What repeating a call does.
+/// Returns the effect class of a call; by default, GET and HEAD read and other methods write.
 pub(super) fn class(own: Option<Class>, tool: Option<&FlowTool>, request: Option<&RequestForm>) -> Class {
     let request = request.or_else(|| tool.and_then(|it| it.request.as_ref()));
     let reads = request.is_some_and(|it| ["GET", "HEAD"].contains(&it.method.as_str()));
     own.or_else(|| tool.and_then(|it| it.effect_class)).unwrap_or(if reads { Class::Read } else { Class::Write })
 }
 
-fn repeated(chart: &Chart<'_>, at: usize, data: &ServiceData, tool: Option<&FlowTool>, place: &Place) -> Option<DocumentIssue> {
+fn repeated(graph_cx: &Chart<'_>, at: usize, data: &ServiceData, tool: Option<&FlowTool>, location: &Place) -> Option<DocumentIssue> {
     let retry = data.retry.as_ref().or_else(|| tool.and_then(|it| it.retry.as_ref()))?;
     let writes = matches!(class(data.effect_class, tool, data.request.as_ref()), Class::Write | Class::Irreversible);
     if !writes || retry.max_attempts < 2 || data.idempotency_key.is_some() {
         return None;
     }
-    let place = if chart.data(at, "retry").is_some() { place.at("/data/retry") } else { place.at("/data") };
-    let message = "the call changes something, so without a key of its own it is not tried again";
-    Some(place.warning("V007", message).fix("add an 'idempotency_key', or leave 'retry' out"))
+    let location = if graph_cx.data(at, "retry").is_some() { location.at("/data/retry") } else { location.at("/data") };
+    let message = "the call has side effects, so it is not retried without an idempotency key";
+    Some(location.warning("V007", message).fix("add an 'idempotency_key', or omit 'retry'"))
 }
 
-/// Holds what is known of the arguments against the schema of the tool.
-fn arguments(data: &ServiceData, schema: &Value, place: &Place, found: &mut Vec<DocumentIssue>) {
-    let place = place.at(if data.args.is_some() { "/data/args" } else { "/data" });
+/// Checks the literal arguments against the schema of the tool.
+fn arguments(data: &ServiceData, schema: &Value, location: &Place, findings: &mut Vec<DocumentIssue>) {
+    let location = location.at(if data.args.is_some() { "/data/args" } else { "/data" });
     let empty = serde_json::Map::new();
     let args = data.args.as_ref().and_then(|it| it.source.as_object()).unwrap_or(&empty);
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     for name in required.filter(|it| !args.contains_key(*it)) {
-        found.push(place.clone().error("V009", format!("the tool needs the argument '{name}'")).fix(format!("add '{name}' to 'args'")));
+        findings.push(location.clone().error("V009", format!("the tool requires the argument '{name}'")).fix(format!("add '{name}' to 'args'")));
     }
     let named = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
     let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
     for (name, value) in args {
-        let place = place.at(&format!("/{}", name.replace('~', "~0").replace('/', "~1")));
+        let location = location.at(&format!("/{}", name.replace('~', "~0").replace('/', "~1")));
         let Some(schema) = named.get(name) else {
             if is_closed {
-                let message = format!("the tool does not know the argument '{name}'");
-                found.push(place.error("V009", message).fix("remove it, or correct its name"));
+                let message = format!("the tool has no argument '{name}'");
+                findings.push(location.error("V009", message).fix("remove it, or correct its name"));
             }
             continue;
         };
-        // What is filled in only while it runs can be anything.
-        let wrong = || JsonSchema::compile(schema).ok()?.check(value);
+        // Values of templates are unknown until the call.
+        let mismatch = || JsonSchema::compile(schema).ok()?.check(value);
         if is_literal(value)
-            && let Some(wrong) = wrong()
+            && let Some(reason) = mismatch()
         {
-            let message = format!("the argument '{name}' does not fit the tool: {wrong}");
-            found.push(place.error("V009", message).fix("give a value that the 'input_schema' of the tool takes"));
+            let message = format!("the argument '{name}' does not match the schema of the tool: {reason}");
+            findings.push(location.error("V009", message).fix("use a value that the 'input_schema' of the tool allows"));
         }
     }
 }
@@ -111,32 +111,32 @@ fn is_literal(value: &Value) -> bool {
     }
 }
 
-/// The names of the variables that a node writes, with where they stand.
-fn written<'g>(chart: &Chart<'g>, at: usize) -> Vec<(String, &'g str)> {
-    let step = |name: &str| name.replace('~', "~0").replace('/', "~1");
-    let members = |name: &'static str| chart.data(at, name).and_then(Value::as_object).into_iter().flatten();
-    let keys = |name: &'static str| members(name).map(move |(key, _)| (format!("/data/{name}/{}", step(key)), key.as_str()));
-    let values = members("outputs").filter_map(|(key, it)| Some((format!("/data/outputs/{}", step(key)), it.as_str()?)));
+/// Returns the variables that a node writes, with JSON Pointers to their names.
+fn written<'g>(graph_cx: &Chart<'g>, at: usize) -> Vec<(String, &'g str)> {
+    let escape = |name: &str| name.replace('~', "~0").replace('/', "~1");
+    let members = |name: &'static str| graph_cx.data(at, name).and_then(Value::as_object).into_iter().flatten();
+    let keys = |name: &'static str| members(name).map(move |(key, _)| (format!("/data/{name}/{}", escape(key)), key.as_str()));
+    let values = members("outputs").filter_map(|(key, it)| Some((format!("/data/outputs/{}", escape(key)), it.as_str()?)));
     let items = ["assign", "outputs"].into_iter().flat_map(|name| {
-        let items = chart.data(at, name).and_then(Value::as_array).into_iter().flatten().enumerate();
+        let items = graph_cx.data(at, name).and_then(Value::as_array).into_iter().flatten().enumerate();
         items.filter_map(move |(number, it)| Some((format!("/data/{name}/{number}/variable"), it.get("variable")?.as_str()?)))
     });
-    let own = chart.data(at, "variable").and_then(Value::as_str).map(|it| ("/data/variable".to_owned(), it));
-    let left = chart.data(at, "output").and_then(|it| it.get("variable")).and_then(Value::as_str);
-    let left = left.map(|it| ("/data/output/variable".to_owned(), it));
-    let is_end = chart.form.nodes.get(at).is_some_and(|it| matches!(it.kind, NodeKind::End(_)));
-    // What an end returns is named by its caller.
+    let own = graph_cx.data(at, "variable").and_then(Value::as_str).map(|it| ("/data/variable".to_owned(), it));
+    let output = graph_cx.data(at, "output").and_then(|it| it.get("variable")).and_then(Value::as_str);
+    let output = output.map(|it| ("/data/output/variable".to_owned(), it));
+    let is_end = graph_cx.form.nodes.get(at).is_some_and(|it| matches!(it.kind, NodeKind::End(_)));
+    // The outputs of an end node are named by the caller.
     let values = values.filter(|_| !is_end);
-    own.into_iter().chain(left).chain(items).chain(values).chain(keys("init")).chain(keys("inputs")).collect()
+    own.into_iter().chain(output).chain(items).chain(values).chain(keys("init")).chain(keys("inputs")).collect()
 }
 
-/// A name that cannot be written, or that nobody can read where it is written.
-pub(super) fn reserved(place: Place, name: &str) -> Option<DocumentIssue> {
+/// Reports a name that is reserved, or that templates cannot read back.
+pub(super) fn reserved(location: Place, name: &str) -> Option<DocumentIssue> {
     if name.starts_with('_') {
-        let message = format!("'{name}' belongs to the engine, and documents cannot write it");
-        return Some(place.error("V005", message).fix("write to a name that does not begin with '_'"));
+        let message = format!("'{name}' is reserved for the engine");
+        return Some(location.error("V005", message).fix("use a name that does not begin with '_'"));
     }
     let inner = name.strip_prefix("session.")?;
-    let message = format!("'{name}' cannot be read back: '{{{{ {name} }}}}' means the variable '{inner}'");
-    Some(place.error("V005", message).fix(format!("write to '{inner}'")))
+    let message = format!("'{name}' cannot be read back: '{{{{ {name} }}}}' reads the variable '{inner}'");
+    Some(location.error("V005", message).fix(format!("write to '{inner}'")))
 }

@@ -1,4 +1,4 @@
-//! Entities, and the nodes that ask for them. (N001, N003–N005, N007–N009, N011, N012)
+//! Entities, and the nodes and parameters that prompt for them. (N001, N003–N005, N007–N009, N011, N012)
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,110 +14,110 @@ use crate::text::date::seconds;
 use crate::text::path::Path;
 use crate::text::regex::Regex;
 
-/// Parts of names of what must not stand in logs.
+/// Words in names of variables that must not appear in logs.
 const SENSITIVE: [&str; 13] =
     ["card", "cvc", "cvv", "iban", "otp", "passcode", "passport", "password", "passwort", "pin", "secret", "ssn", "pwd"];
 
-/// Parts beside which it is only something about it.
+/// Words that make such a name harmless, as in `card_type`.
 const HARMLESS: [&str; 7] = ["brand", "count", "kind", "ok", "status", "type", "valid"];
 
-pub(super) fn check(ground: &Ground<'_>, found: &mut Vec<DocumentIssue>) {
-    for (at, entity) in ground.flow.document.entities.iter().enumerate() {
-        of_document(&ground.listed("entities", at), entity, ground.flow.entity(&entity.id).as_ref(), found);
+pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+    for (at, entity) in context.flow.document.entities.iter().enumerate() {
+        of_document(&context.listed("entities", at), entity, context.flow.entity(&entity.id).as_ref(), findings);
     }
-    for (chart, at, node) in ground.nodes() {
+    for (graph_cx, at, node) in context.nodes() {
         let NodeKind::Entity(data) = &node.kind else { continue };
-        slot(ground, chart, node, data, &chart.place_of(at).at("/data"), found);
+        slot(context, graph_cx, node, data, &graph_cx.place_of(at).at("/data"), findings);
     }
-    let asked = asked(ground);
+    let prompted = asked(context);
     let mut types: BTreeMap<&Path, (&str, Option<&str>)> = BTreeMap::new();
-    for Asked { place, variable, entity, .. } in &asked {
+    for Asked { location, variable, entity, .. } in &prompted {
         match types.get(variable) {
             Some((other, first)) if other != entity => {
                 let first = first.unwrap_or_default();
-                let message = format!("'{first}' asks for '{variable}' as '{other}', and here it is asked for as '{entity}'");
-                found.push(place.at("/entity").warning("N011", message).fix("ask for one type, or write to another variable"));
+                let message = format!("'{variable}' has the type '{other}' in '{first}', but '{entity}' here");
+                findings.push(location.at("/entity").warning("N011", message).fix("use one type, or write to another variable"));
             }
             Some(_) => {}
-            None => _ = types.insert(variable, (entity, place.name.as_deref())),
+            None => _ = types.insert(variable, (entity, location.name.as_deref())),
         }
     }
-    sensitive(ground, &asked, found);
+    sensitive(context, &prompted, findings);
 }
 
-/// A variable that is asked for: by a node, or by a parameter of an intent, which is asked for as by a node.
+/// A variable that a node or a parameter of an intent prompts for.
 struct Asked<'g> {
-    place: Place,
+    location: Place,
     variable: &'g Path,
     entity: &'g str,
     redact: bool,
 }
 
-fn asked<'g>(ground: &Ground<'g>) -> Vec<Asked<'g>> {
-    let mut asked = Vec::new();
-    for (at, intent) in ground.flow.document.intents.iter().enumerate() {
+fn asked<'g>(context: &Ground<'g>) -> Vec<Asked<'g>> {
+    let mut prompted = Vec::new();
+    for (at, intent) in context.flow.document.intents.iter().enumerate() {
         for (number, it) in intent.parameters.iter().enumerate() {
-            // One for which a node of the intent's graph asks is not asked for itself.
-            if ground.chart(&intent.graph).is_none_or(|chart| !asks(chart, &it.variable)) {
-                let place = ground.listed("intents", at).at(&format!("/parameters/{number}"));
-                asked.push(Asked { place, variable: &it.variable, entity: &it.entity, redact: false });
+            // If a node of the graph of the intent prompts for it, the parameter does not.
+            if context.chart(&intent.graph).is_none_or(|graph_cx| !asks(graph_cx, &it.variable)) {
+                let location = context.listed("intents", at).at(&format!("/parameters/{number}"));
+                prompted.push(Asked { location, variable: &it.variable, entity: &it.entity, redact: false });
             }
         }
     }
-    for (chart, at, node) in ground.nodes() {
+    for (graph_cx, at, node) in context.nodes() {
         if let NodeKind::Entity(data) = &node.kind {
-            let place = chart.place_of(at).at("/data");
-            asked.push(Asked { place, variable: &data.variable, entity: &data.entity, redact: data.redact });
+            let location = graph_cx.place_of(at).at("/data");
+            prompted.push(Asked { location, variable: &data.variable, entity: &data.entity, redact: data.redact });
         }
     }
-    asked
+    prompted
 }
 
-/// Whether there is an entity of a name.
-pub(super) fn is_entity(ground: &Ground<'_>, name: &str) -> bool {
-    Entity::system(name).is_some() || ground.flow.document.entities.iter().any(|it| it.id == name)
+/// Whether an entity exists, in the document or as a system entity.
+pub(super) fn is_entity(context: &Ground<'_>, name: &str) -> bool {
+    Entity::system(name).is_some() || context.flow.document.entities.iter().any(|it| it.id == name)
 }
 
-fn of_document(place: &Place, form: &EntityForm, entity: Option<&Entity>, found: &mut Vec<DocumentIssue>) {
+fn of_document(location: &Place, form: &EntityForm, entity: Option<&Entity>, findings: &mut Vec<DocumentIssue>) {
     for (spelling, values) in entity.map(Entity::synonym_clashes).unwrap_or_default() {
-        let message = format!("'{spelling}' stands for '{}', so it is asked again", values.join("' and '"));
-        found.push(place.at("/entries").error("N003", message).fix("leave it at one of the values"));
+        let message = format!("'{spelling}' is ambiguous between '{}', so the user has to choose", values.join("' and '"));
+        findings.push(location.at("/entries").error("N003", message).fix("keep it for only one of the values"));
     }
     for (at, pattern) in form.patterns.iter().enumerate() {
-        let wrong = Entity::patterns(std::slice::from_ref(pattern), None).err().or_else(|| Regex::linear(pattern).err());
-        if let Some(wrong) = wrong {
-            let message = format!("the pattern cannot be used: {wrong}");
-            found.push(place.at(&format!("/patterns/{at}")).error("N004", message).fix("correct it"));
+        let error = Entity::patterns(std::slice::from_ref(pattern), None).err().or_else(|| Regex::linear(pattern).err());
+        if let Some(reason) = error {
+            let message = format!("invalid pattern: {reason}");
+            findings.push(location.at(&format!("/patterns/{at}")).error("N004", message).fix("correct the pattern"));
         }
     }
     if let Some(pattern) = entity.and_then(Entity::without_group) {
         let message = format!("the pattern '{pattern}' has no group '{}'", form.group.as_deref().unwrap_or_default());
-        found.push(place.at("/group").error("N005", message).fix("name a group that each pattern has"));
+        findings.push(location.at("/group").error("N005", message).fix("use a group that each pattern has"));
     }
 }
 
-fn slot(ground: &Ground<'_>, chart: &Chart<'_>, node: &Node, data: &EntityData, place: &Place, found: &mut Vec<DocumentIssue>) {
-    if !is_entity(ground, &data.entity) {
-        let message = format!("there is no entity '{}'", data.entity);
-        found.push(place.at("/entity").error("N001", message).fix("name an entity of the document, or a type as '@number'"));
+fn slot(context: &Ground<'_>, graph_cx: &Chart<'_>, node: &Node, data: &EntityData, location: &Place, findings: &mut Vec<DocumentIssue>) {
+    if !is_entity(context, &data.entity) {
+        let message = format!("unknown entity '{}'", data.entity);
+        findings.push(location.at("/entity").error("N001", message).fix("use the id of an entity of the document, or a system entity such as '@number'"));
     }
-    let node_place = || Place { path: place.path.trim_end_matches("/data").to_owned(), ..place.clone() };
-    if data.required && node.on_error == OnError::Port && !node.disabled && !chart.wired(node, "failed") {
-        let message = format!("nothing follows when '{}' gets no value in {} attempts", node.name, data.max_attempts);
-        found.push(node_place().warning("N007", message).fix("wire the port 'failed'"));
+    let node_location = || Place { path: location.path.trim_end_matches("/data").to_owned(), ..location.clone() };
+    if data.required && node.on_error == OnError::Port && !node.disabled && !graph_cx.wired(node, "failed") {
+        let message = format!("nothing follows when '{}' gets no value (attempts: {})", node.name, data.max_attempts);
+        findings.push(node_location().warning("N007", message).fix("connect the port 'failed'"));
     }
-    let (wanted, given) = (usize::try_from(data.max_attempts).unwrap_or(1).saturating_sub(1), data.reprompt.len());
-    if given < wanted {
-        let message = format!("'{}' asks again {wanted} times and has {given} texts for that", node.name);
-        found.push(node_place().warning("N008", message).fix("add to 'reprompt', or lower 'max_attempts'"));
+    let (needed, count) = (usize::try_from(data.max_attempts).unwrap_or(1).saturating_sub(1), data.reprompt.len());
+    if count < needed {
+        let message = format!("'{}' has {count} of the {needed} reprompts that its attempts need", node.name);
+        findings.push(node_location().warning("N008", message).fix("add reprompts, or reduce 'max_attempts'"));
     }
     for (at, rule) in data.validation.iter().enumerate() {
-        let place = place.at(&format!("/validation/{at}"));
+        let location = location.at(&format!("/validation/{at}"));
         if is_empty(rule) {
-            found.push(place.clone().error("N009", "no value can keep the rule: its least is above its greatest").fix("swap the bounds"));
+            findings.push(location.clone().error("N009", "no value satisfies the rule: its minimum is above its maximum").fix("swap the bounds"));
         }
-        if let Some(wrong) = rule.pattern.as_ref().and_then(|it| Regex::linear(it).err()) {
-            found.push(place.at("/pattern").error("N004", format!("the pattern cannot be used: {wrong}")).fix("correct it"));
+        if let Some(reason) = rule.pattern.as_ref().and_then(|it| Regex::linear(it).err()) {
+            findings.push(location.at("/pattern").error("N004", format!("invalid pattern: {reason}")).fix("correct the pattern"));
         }
     }
 }
@@ -128,7 +128,7 @@ fn is_empty(rule: &Validation) -> bool {
     [bounds, lengths].contains(&Some(Ordering::Greater))
 }
 
-/// How two bounds of one kind stand to each other.
+/// Compares two bounds of the same type.
 fn order(min: &Value, max: &Value) -> Option<Ordering> {
     let number = |it: &Value| crate::text::decimal::number_of(it.get("amount").unwrap_or(it)).and_then(|it| it.as_f64());
     if let (Some(min), Some(max)) = (number(min), number(max)) {
@@ -138,29 +138,29 @@ fn order(min: &Value, max: &Value) -> Option<Ordering> {
     if let (Some(min), Some(max)) = (seconds(min), seconds(max)) {
         return min.partial_cmp(&max);
     }
-    // Dates are ordered as their texts are.
+    // The order of ISO dates is that of their texts.
     let is_date = |it: &str| it.starts_with(|it: char| it.is_ascii_digit());
     (is_date(min) && is_date(max)).then(|| min.cmp(max))
 }
 
-/// Variables that look as if nobody should read them in a log.
-fn sensitive(ground: &Ground<'_>, asked: &[Asked<'_>], found: &mut Vec<DocumentIssue>) {
-    let document = &ground.flow.document;
-    let fix = "declare it with 'redact', so that its value stays out of logs and transcripts";
-    let message = |path: &Path| format!("'{path}' looks as if its value should not be shown to everybody");
-    let redacted = |path: &Path| document.variables.iter().any(|it| it.redact && (path.within(&it.name) || it.name.within(path)));
+/// Reports variables with sensitive names that are not redacted.
+fn sensitive(context: &Ground<'_>, prompted: &[Asked<'_>], findings: &mut Vec<DocumentIssue>) {
+    let document = &context.flow.document;
+    let fix = "declare it with 'redact' to keep its value out of logs and transcripts";
+    let message = |path: &Path| format!("'{path}' looks sensitive but is not redacted");
+    let is_declared_redacted = |path: &Path| document.variables.iter().any(|it| it.redact && (path.within(&it.name) || it.name.within(path)));
     for (at, variable) in document.variables.iter().enumerate() {
-        if is_sensitive(&variable.name) && !redacted(&variable.name) {
-            let place = Place { name: Some(variable.name.to_string()), ..ground.listed("variables", at) };
-            found.push(place.warning("N012", message(&variable.name)).fix(fix));
+        if is_sensitive(&variable.name) && !is_declared_redacted(&variable.name) {
+            let location = Place { name: Some(variable.name.to_string()), ..context.listed("variables", at) };
+            findings.push(location.warning("N012", message(&variable.name)).fix(fix));
         }
     }
     let declared: BTreeSet<&Path> = document.variables.iter().map(|it| &it.name).collect();
-    let hidden: BTreeSet<&str> = document.entities.iter().filter(|it| it.redact).map(|it| it.id.as_str()).collect();
-    for Asked { place, variable, entity, redact } in asked {
-        let is_hidden = *redact || hidden.contains(entity) || redacted(variable);
-        if is_sensitive(variable) && !is_hidden && !declared.contains(variable) {
-            found.push(place.at("/variable").warning("N012", message(variable)).fix(fix));
+    let redacted_entities: BTreeSet<&str> = document.entities.iter().filter(|it| it.redact).map(|it| it.id.as_str()).collect();
+    for Asked { location, variable, entity, redact } in prompted {
+        let is_redacted = *redact || redacted_entities.contains(entity) || is_declared_redacted(variable);
+        if is_sensitive(variable) && !is_redacted && !declared.contains(variable) {
+            findings.push(location.at("/variable").warning("N012", message(variable)).fix(fix));
         }
     }
 }

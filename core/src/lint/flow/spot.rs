@@ -1,4 +1,4 @@
-//! Where a document holds templates, expressions and paths of variables.
+//! Finds the templates, expressions and variable paths of a document.
 
 use serde_json::Value;
 
@@ -8,43 +8,43 @@ use crate::text::path::Path;
 
 /// A template, an expression or a path.
 pub(super) struct Spot<'g> {
-    /// JSON pointer to it.
+    /// The JSON Pointer to it.
     pub path: String,
-    /// As it is written.
+    /// The source text.
     pub source: &'g str,
     pub kind: Kind,
-    /// What it is read as.
+    /// The parse result.
     pub read: Read,
-    /// Roots that can be named here beside those that can be named everywhere.
+    /// Additional roots that are available here.
     pub here: &'static [&'static str],
-    /// What it belongs to outside of graphs.
+    /// The name of its owner, outside of graphs.
     pub name: Option<String>,
 }
 
-/// What a text is for.
+/// The purpose of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Something that is said, or a part of a JSON value.
+    /// A message text, or a part of a JSON value.
     Text,
-    /// The address of a request.
+    /// The URL of a request.
     Url,
-    /// A part of the query of an address.
+    /// A query parameter of a request.
     Query,
     /// A header of a request.
     Header,
-    /// A text within the body of a request.
+    /// A text within a JSON request body.
     Body,
-    /// A body that is one text.
+    /// A request body that is one text.
     Whole,
     /// A condition.
     Condition,
-    /// An expression that makes a value.
+    /// An expression that computes a value.
     Formula,
-    /// The path of a variable that is read.
+    /// The path of a variable.
     Path,
 }
 
-/// What a text is read as.
+/// The parse result of a text.
 pub(super) enum Read {
     Braces(Result<Braces, braces::Wrong>),
     Expr(Result<Expr, expr::Wrong>),
@@ -52,7 +52,7 @@ pub(super) enum Read {
 }
 
 impl Kind {
-    /// Whether the host puts secrets in here.
+    /// Whether the host resolves secrets here.
     pub fn takes_secrets(self) -> bool {
         matches!(self, Kind::Url | Kind::Query | Kind::Header | Kind::Body | Kind::Whole)
     }
@@ -63,7 +63,7 @@ impl<'g> Spot<'g> {
         Spot { path, source, kind, read: Read::Braces(Braces::parse(source)), here, name: None }
     }
 
-    /// A condition.
+    /// Parses a condition.
     pub fn condition(path: String, source: &'g str, here: &'static [&'static str]) -> Spot<'g> {
         Spot { path, source, kind: Kind::Condition, read: Read::Expr(Expr::parse(source)), here, name: None }
     }
@@ -76,17 +76,17 @@ impl<'g> Spot<'g> {
         Spot { path, source, kind: Kind::Path, read: Read::Path(Path::parse(source).ok()), here: &[], name: None }
     }
 
-    /// The template, when it is one that can be read.
+    /// Returns the template, if it is a valid one.
     pub fn braces(&self) -> Option<&Braces> {
         if let Read::Braces(Ok(braces)) = &self.read { Some(braces) } else { None }
     }
 
-    /// The expression, when it is one that can be read.
+    /// Returns the expression, if it is a valid one.
     pub fn expr(&self) -> Option<&Expr> {
         if let Read::Expr(Ok(expr)) = &self.read { Some(expr) } else { None }
     }
 
-    /// The paths that it names.
+    /// Returns the paths that it reads.
     pub fn reads(&self) -> Vec<Path> {
         match &self.read {
             Read::Braces(Ok(braces)) => braces.reads(),
@@ -97,91 +97,91 @@ impl<'g> Spot<'g> {
     }
 }
 
-/// Collects the texts of one object.
+/// Collects the texts of an object.
 struct Spots<'g> {
     found: Vec<Spot<'g>>,
     here: &'static [&'static str],
 }
 
-/// The texts of a node; those of its edges are not among them.
+/// Returns the texts of a node, without those of its edges.
 pub(super) fn of_node<'g>(node: &'g Value, path: &str) -> Vec<Spot<'g>> {
-    let mut spots = Spots { found: Vec::new(), here: &[] };
+    let mut collector = Spots { found: Vec::new(), here: &[] };
     let Some(data) = node.get("data") else { return Vec::new() };
     let base = format!("{path}/data");
     match node.get("type").and_then(Value::as_str).unwrap_or_default() {
         "end" => {
-            spots.localized(data, &base, "final_message");
-            spots.filling(data, &base, "outputs", Kind::Text);
+            collector.localized(data, &base, "final_message");
+            collector.filling(data, &base, "outputs", Kind::Text);
         }
-        "message" => spots.items(data, &base, "blocks", Spots::block),
-        "entity" => spots.entity(data, &base),
+        "message" => collector.items(data, &base, "blocks", Spots::block),
+        "entity" => collector.entity(data, &base),
         "service" => {
-            spots.filling(data, &base, "args", Kind::Text);
-            spots.text(data, &base, "idempotency_key", Kind::Text);
-            spots.here = &["args"];
-            spots.request(data, &base);
+            collector.filling(data, &base, "args", Kind::Text);
+            collector.text(data, &base, "idempotency_key", Kind::Text);
+            collector.here = &["args"];
+            collector.request(data, &base);
         }
-        "set" => spots.items(data, &base, "assign", |spots, it, path| {
-            spots.filling(it, path, "value", Kind::Text);
-            spots.formula(it, path, "expr");
+        "set" => collector.items(data, &base, "assign", |collector, it, path| {
+            collector.filling(it, path, "value", Kind::Text);
+            collector.formula(it, path, "expr");
         }),
         "handoff" => {
-            ["queue", "reason"].iter().for_each(|it| spots.text(data, &base, it, Kind::Text));
-            spots.localized(data, &base, "message");
-            spots.paths(data, &base, "context");
+            ["queue", "reason"].iter().for_each(|it| collector.text(data, &base, it, Kind::Text));
+            collector.localized(data, &base, "message");
+            collector.paths(data, &base, "context");
         }
-        "subflow" => spots.filling(data, &base, "inputs", Kind::Text),
+        "subflow" => collector.filling(data, &base, "inputs", Kind::Text),
         "knowledge" => {
             if let Some(query) = data.get("query") {
-                spots.text(query, &format!("{base}/query"), "template", Kind::Text);
+                collector.text(query, &format!("{base}/query"), "template", Kind::Text);
             }
-            spots.text(data, &base, "instructions", Kind::Text);
+            collector.text(data, &base, "instructions", Kind::Text);
         }
-        "python" => spots.paths(data, &base, "inputs"),
+        "python" => collector.paths(data, &base, "inputs"),
         "instruction_agent" => {
-            spots.text(data, &base, "instructions", Kind::Text);
-            spots.localized(data, &base, "greeting");
-            spots.condition(data, &base, "exit_when", &[]);
+            collector.text(data, &base, "instructions", Kind::Text);
+            collector.localized(data, &base, "greeting");
+            collector.condition(data, &base, "exit_when", &[]);
         }
         _ => {}
     }
-    spots.found
+    collector.found
 }
 
-/// The texts outside of graphs.
+/// Returns the texts outside of graphs.
 pub(super) fn of_document(document: &Value) -> Vec<Spot<'_>> {
-    let mut spots = Spots { found: Vec::new(), here: &[] };
-    spots.items(document, "", "intents", |spots, it, path| {
-        spots.items(it, path, "parameters", |spots, it, path| {
-            spots.localized(it, path, "prompt");
-            spots.each(it, path, "reprompt");
+    let mut collector = Spots { found: Vec::new(), here: &[] };
+    collector.items(document, "", "intents", |collector, it, path| {
+        collector.items(it, path, "parameters", |collector, it, path| {
+            collector.localized(it, path, "prompt");
+            collector.each(it, path, "reprompt");
         });
     });
-    spots.here = &["args"];
-    spots.items(document, "", "tools", |spots, it, path| {
-        let from = spots.found.len();
-        spots.request(it, path);
+    collector.here = &["args"];
+    collector.items(document, "", "tools", |collector, it, path| {
+        let from = collector.found.len();
+        collector.request(it, path);
         let name = it.get("name").and_then(Value::as_str).map(str::to_owned);
-        spots.found.iter_mut().skip(from).for_each(|it| it.name.clone_from(&name));
+        collector.found.iter_mut().skip(from).for_each(|it| it.name.clone_from(&name));
     });
-    spots.here = &[];
-    spots.items(document, "", "small_talk", |spots, it, path| spots.each(it, path, "responses"));
+    collector.here = &[];
+    collector.items(document, "", "small_talk", |collector, it, path| collector.each(it, path, "responses"));
     for name in ["welcome", "fallback", "no_input"] {
         let path = format!("/events/{name}");
         if let Some(event) = document.pointer(&path) {
-            spots.localized(event, &path, "message");
+            collector.localized(event, &path, "message");
         }
     }
     if let Some(settings) = document.get("settings") {
-        spots.localized(settings, "/settings", "error_message");
-        spots.text(settings, "/settings", "handoff_webhook_url", Kind::Text);
+        collector.localized(settings, "/settings", "error_message");
+        collector.text(settings, "/settings", "handoff_webhook_url", Kind::Text);
     }
-    spots.found
+    collector.found
 }
 
 impl<'g> Spots<'g> {
-    fn items(&mut self, of: &'g Value, path: &str, name: &str, mut take: impl FnMut(&mut Spots<'g>, &'g Value, &str)) {
-        for (at, item) in of.get(name).and_then(Value::as_array).into_iter().flatten().enumerate() {
+    fn items(&mut self, object: &'g Value, path: &str, name: &str, mut take: impl FnMut(&mut Spots<'g>, &'g Value, &str)) {
+        for (at, item) in object.get(name).and_then(Value::as_array).into_iter().flatten().enumerate() {
             take(self, item, &format!("{path}/{name}/{at}"));
         }
     }
@@ -191,41 +191,41 @@ impl<'g> Spots<'g> {
         self.found.push(Spot::template(path, source, kind, here));
     }
 
-    fn text(&mut self, of: &'g Value, path: &str, name: &str, kind: Kind) {
-        if let Some(text) = of.get(name).and_then(Value::as_str) {
+    fn text(&mut self, object: &'g Value, path: &str, name: &str, kind: Kind) {
+        if let Some(text) = object.get(name).and_then(Value::as_str) {
             self.push(text, format!("{path}/{name}"), kind);
         }
     }
 
-    fn condition(&mut self, of: &'g Value, path: &str, name: &str, here: &'static [&'static str]) {
-        if let Some(text) = of.get(name).and_then(Value::as_str) {
+    fn condition(&mut self, object: &'g Value, path: &str, name: &str, here: &'static [&'static str]) {
+        if let Some(text) = object.get(name).and_then(Value::as_str) {
             self.found.push(Spot::condition(format!("{path}/{name}"), text, here));
         }
     }
 
-    fn formula(&mut self, of: &'g Value, path: &str, name: &str) {
-        if let Some(text) = of.get(name).and_then(Value::as_str) {
+    fn formula(&mut self, object: &'g Value, path: &str, name: &str) {
+        if let Some(text) = object.get(name).and_then(Value::as_str) {
             self.found.push(Spot::formula(format!("{path}/{name}"), text));
         }
     }
 
-    fn paths(&mut self, of: &'g Value, path: &str, name: &str) {
-        self.items(of, path, name, |spots, it, path| {
-            spots.found.extend(it.as_str().map(|text| Spot::variable(path.to_owned(), text)));
+    fn paths(&mut self, object: &'g Value, path: &str, name: &str) {
+        self.items(object, path, name, |collector, it, path| {
+            collector.found.extend(it.as_str().map(|text| Spot::variable(path.to_owned(), text)));
         });
     }
 
-    /// A text in variants, which is the same as a value whose texts are templates.
-    fn localized(&mut self, of: &'g Value, path: &str, name: &str) {
-        self.filling(of, path, name, Kind::Text);
+    /// Adds a localized text: its variants are the string leaves of a value.
+    fn localized(&mut self, object: &'g Value, path: &str, name: &str) {
+        self.filling(object, path, name, Kind::Text);
     }
 
-    fn each(&mut self, of: &'g Value, path: &str, name: &str) {
-        self.filling(of, path, name, Kind::Text);
+    fn each(&mut self, object: &'g Value, path: &str, name: &str) {
+        self.filling(object, path, name, Kind::Text);
     }
 
-    fn filling(&mut self, of: &'g Value, path: &str, name: &str, kind: Kind) {
-        if let Some(value) = of.get(name) {
+    fn filling(&mut self, object: &'g Value, path: &str, name: &str, kind: Kind) {
+        if let Some(value) = object.get(name) {
             self.leaves(value, &mut format!("{path}/{name}"), kind);
         }
     }
@@ -258,15 +258,15 @@ impl<'g> Spots<'g> {
         self.localized(data, path, "prompt");
         self.each(data, path, "reprompt");
         self.buttons(data, path);
-        self.items(data, path, "validation", |spots, it, path| {
-            spots.condition(it, path, "expr", &["value"]);
-            spots.localized(it, path, "message");
+        self.items(data, path, "validation", |collector, it, path| {
+            collector.condition(it, path, "expr", &["value"]);
+            collector.localized(it, path, "message");
         });
     }
 
-    fn buttons(&mut self, of: &'g Value, path: &str) {
-        self.items(of, path, "buttons", |spots, it, path| {
-            ["label", "url"].iter().for_each(|name| spots.text(it, path, name, Kind::Text));
+    fn buttons(&mut self, object: &'g Value, path: &str) {
+        self.items(object, path, "buttons", |collector, it, path| {
+            ["label", "url"].iter().for_each(|name| collector.text(it, path, name, Kind::Text));
         });
     }
 
@@ -280,9 +280,9 @@ impl<'g> Spots<'g> {
         self.filling(block, path, "payload", Kind::Text);
         self.card(block, path);
         self.here = if is_list { &["item", "index"] } else { &[] };
-        self.items(block, path, "items", |spots, it, path| {
-            spots.card(it, path);
-            spots.filling(it, path, "value", Kind::Text);
+        self.items(block, path, "items", |collector, it, path| {
+            collector.card(it, path);
+            collector.filling(it, path, "value", Kind::Text);
         });
         self.here = &[];
     }
@@ -292,8 +292,8 @@ impl<'g> Spots<'g> {
         self.buttons(card, path);
     }
 
-    fn request(&mut self, of: &'g Value, path: &str) {
-        let Some(request) = of.get("request") else { return };
+    fn request(&mut self, object: &'g Value, path: &str) {
+        let Some(request) = object.get("request") else { return };
         let path = format!("{path}/request");
         self.text(request, &path, "url", Kind::Url);
         self.filling(request, &path, "query", Kind::Query);

@@ -1,25 +1,25 @@
-//! Scripts in tokens. It is no parser: it says only what is certain without one.
+//! A tokenizer for Python scripts. It is not a parser: it only reports errors that are certain without one.
 
 /// A token of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'s> {
     Name(&'s str),
-    /// What stands between the quotes, when it has no prefix and no escapes.
+    /// A string literal, with its content if it has no prefix and no escapes.
     Text(Option<&'s str>),
     Number,
-    /// An operator; of longer ones each character is one, but for `==` and its like.
+    /// An operator character, or one of the two-character operators in [`PAIRS`].
     Mark(&'s str),
     /// The end of a logical line.
     Line,
 }
 
-/// Comparisons and assignments that are no plain `=`.
+/// Operators of two characters, which distinguish assignments from comparisons.
 const PAIRS: [&str; 14] = ["==", "!=", "<=", ">=", ":=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "->"];
 
-/// The tokens of a script with their lines, comments left out.
+/// Splits a script into tokens with their line numbers, without comments.
 ///
 /// # Errors
-/// A line, and what is wrong there.
+/// The line and the message of a syntax error.
 pub(super) fn tokens(script: &str) -> Result<Vec<(usize, Token<'_>)>, (usize, String)> {
     let mut scan = Scan { rest: script, line: 1, found: Vec::new(), open: Vec::new(), indent: "" };
     scan.indentation()?;
@@ -40,7 +40,7 @@ pub(super) fn tokens(script: &str) -> Result<Vec<(usize, Token<'_>)>, (usize, St
     }
     scan.found.push((scan.line, Token::Line));
     match scan.open.last() {
-        Some((line, bracket)) => Err((*line, format!("'{bracket}' is not closed"))),
+        Some((line, bracket)) => Err((*line, format!("unclosed '{bracket}'"))),
         None => Ok(scan.found),
     }
 }
@@ -65,7 +65,7 @@ impl<'s> Scan<'s> {
 
     fn end_of_line(&mut self) -> Result<(), (usize, String)> {
         self.take(1);
-        // Within brackets a line goes on.
+        // Within brackets, a logical line continues.
         if self.open.is_empty() {
             self.found.push((self.line, Token::Line));
         }
@@ -73,14 +73,14 @@ impl<'s> Scan<'s> {
         self.indentation()
     }
 
-    /// White space before a line has to begin as that of the line before does, or the other way round.
+    /// Checks that the indentation of a line is a prefix of that of the previous line, or the other way round.
     fn indentation(&mut self) -> Result<(), (usize, String)> {
         let length = self.rest.len() - self.rest.trim_start_matches([' ', '\t']).len();
         let (indent, rest) = self.rest.split_at(length);
         let is_blank = rest.is_empty() || rest.starts_with(['\n', '\r', '#']);
         if self.open.is_empty() && !is_blank {
             if !indent.starts_with(self.indent) && !self.indent.starts_with(indent) {
-                return Err((self.line, "tabs and spaces are mixed before the line".to_owned()));
+                return Err((self.line, "inconsistent use of tabs and spaces in the indentation".to_owned()));
             }
             self.indent = indent;
         }
@@ -104,7 +104,7 @@ impl<'s> Scan<'s> {
         self.push(end, Token::Number);
     }
 
-    /// A text behind a prefix of so many bytes.
+    /// Reads a string literal with a prefix of `prefix` bytes.
     fn text(&mut self, prefix: usize) -> Result<(), (usize, String)> {
         let body = self.rest.get(prefix..).unwrap_or_default();
         let quote = body.get(..1).unwrap_or_default();
@@ -112,7 +112,7 @@ impl<'s> Scan<'s> {
         let is_long = body.starts_with(&triple);
         let close = if is_long { triple.as_str() } else { quote };
         let inner = body.get(close.len()..).unwrap_or_default();
-        let not_closed = || (self.line, format!("the text that begins with {close} is not closed"));
+        let unterminated = || (self.line, format!("unterminated string that begins with {close}"));
         let mut at = 0;
         loop {
             let rest = inner.get(at..).unwrap_or_default();
@@ -120,8 +120,8 @@ impl<'s> Scan<'s> {
                 break;
             }
             match rest.chars().next() {
-                None => return Err(not_closed()),
-                Some('\n') if !is_long => return Err(not_closed()),
+                None => return Err(unterminated()),
+                Some('\n') if !is_long => return Err(unterminated()),
                 Some('\\') => at += 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
                 Some(it) => at += it.len_utf8(),
             }
@@ -139,10 +139,10 @@ impl<'s> Scan<'s> {
         match first {
             '(' | '[' | '{' => self.open.push((self.line, first)),
             ')' | ']' | '}' => {
-                let wanted = self.open.pop().map(|it| it.1);
-                let fits = matches!((wanted, first), (Some('('), ')') | (Some('['), ']') | (Some('{'), '}'));
-                if !fits {
-                    return Err((self.line, format!("'{first}' closes nothing that is open")));
+                let opened = self.open.pop().map(|it| it.1);
+                let is_pair = matches!((opened, first), (Some('('), ')') | (Some('['), ']') | (Some('{'), '}'));
+                if !is_pair {
+                    return Err((self.line, format!("unmatched '{first}'")));
                 }
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! What writes variables, and what they are then.
+//! The writes of variables in a document, and their types.
 
 use std::collections::BTreeMap;
 
@@ -9,53 +9,53 @@ use crate::config::flow::Flow;
 use crate::config::flow::document::{AssignOp, FlowTool, Node, NodeKind, OutputMap, ValueType};
 use crate::text::path::Path;
 
-/// Roots that are no variables.
+/// Roots that are not variables.
 const ROOTS: [&str; 4] = ["event", "system", "user", "intent"];
 
-/// What a variable is that nothing else is known of.
+/// The type of a variable of which nothing is known.
 const ANY: Option<ValueType> = None;
 
-/// A place that writes a variable.
+/// A write of a variable.
 #[derive(Debug, Clone)]
 pub(super) struct Write {
-    /// The number of the graph; none when it can happen at any time.
+    /// The index of the graph; `None` if it can happen at any time.
     pub graph: Option<usize>,
-    /// The number of the node; none when the graph begins with it.
+    /// The index of the node; `None` if it happens at the start of the graph.
     pub node: Option<usize>,
-    /// What it is then, when that is certain.
+    /// The type of the value, if it is certain.
     pub kind: Option<ValueType>,
     path: Path,
 }
 
-/// Everything that writes variables, by the first names of their paths.
+/// All writes of a document, by the first name of their paths.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
     by_name: BTreeMap<String, Vec<Write>>,
-    /// Whether scripts write what the document does not name.
+    /// Whether a script may write variables that it does not declare.
     pub unknown: bool,
 }
 
 impl Writes {
-    /// Everything that a document writes.
-    pub fn of(source: &Value, flow: &Flow, charts: &[Chart<'_>]) -> Writes {
+    /// Collects the writes of a document.
+    pub fn of(source: &Value, flow: &Flow, graphs: &[Chart<'_>]) -> Writes {
         let mut writes = Writes::default();
-        let returns = charts.iter().flat_map(|it| &it.sources).any(|it| it.pointer("/data/mode") == Some(&Value::from("return")));
+        let returns = graphs.iter().flat_map(|it| &it.sources).any(|it| it.pointer("/data/mode") == Some(&Value::from("return")));
         for (at, variable) in flow.document.variables.iter().enumerate() {
-            // What is kept of a user comes from sessions before.
-            let is_kept = || source.pointer(&format!("/variables/{at}/scope")).and_then(Value::as_str) == Some("user");
-            if variable.default.is_some() || returns || is_kept() {
+            // Variables of the scope `user` may have values from earlier sessions.
+            let is_user_scoped = || source.pointer(&format!("/variables/{at}/scope")).and_then(Value::as_str) == Some("user");
+            if variable.default.is_some() || returns || is_user_scoped() {
                 writes.add(&variable.name, None, None, Some(variable.kind));
             }
         }
         for parameter in flow.document.intents.iter().flat_map(|it| &it.parameters) {
             writes.add(&parameter.variable, None, None, of_entity(&parameter.entity));
         }
-        for (number, chart) in charts.iter().enumerate() {
-            for param in &chart.form.params {
+        for (number, graph_cx) in graphs.iter().enumerate() {
+            for param in &graph_cx.form.params {
                 writes.add(&param.name, Some(number), None, param.kind);
             }
-            for (at, node) in chart.form.nodes.iter().enumerate() {
-                writes.node(flow, chart, (number, at), node);
+            for (at, node) in graph_cx.form.nodes.iter().enumerate() {
+                writes.node(flow, graph_cx, (number, at), node);
             }
         }
         writes
@@ -66,7 +66,7 @@ impl Writes {
         self.by_name.entry(path.first().to_owned()).or_default().push(write);
     }
 
-    fn node(&mut self, flow: &Flow, chart: &Chart<'_>, (graph, at): (usize, usize), node: &Node) {
+    fn node(&mut self, flow: &Flow, graph_cx: &Chart<'_>, (graph, at): (usize, usize), node: &Node) {
         let mut add = |path: &Path, kind| self.add(path, Some(graph), Some(at), kind);
         match &node.kind {
             NodeKind::Start(data) => {
@@ -99,7 +99,7 @@ impl Writes {
                 data.outputs.values().for_each(|it| add(it, ANY));
                 let inputs = data.inputs.as_ref().and_then(|it| it.source.as_object());
                 for name in inputs.into_iter().flat_map(|it| it.keys()) {
-                    // A callee without parameters shares the variables of its caller.
+                    // A graph without parameters shares the variables of its caller.
                     if let Ok(path) = Path::parse(name) {
                         add(&path, ANY);
                     }
@@ -111,10 +111,10 @@ impl Writes {
                 }
             }
             NodeKind::Unavailable if node.type_name == "knowledge" => {
-                let name = chart.data(at, "variable").and_then(Value::as_str).unwrap_or("knowledge");
+                let name = graph_cx.data(at, "variable").and_then(Value::as_str).unwrap_or("knowledge");
                 add(&Path::parse(name).unwrap_or_else(|_| Path::name(name)), Some(ValueType::Object));
             }
-            NodeKind::Unavailable if node.type_name == "python" => match chart.data(at, "outputs").and_then(Value::as_array) {
+            NodeKind::Unavailable if node.type_name == "python" => match graph_cx.data(at, "outputs").and_then(Value::as_array) {
                 Some(names) => names.iter().filter_map(|it| Path::parse(it.as_str()?).ok()).for_each(|it| add(&it, ANY)),
                 None => self.unknown = true,
             },
@@ -128,12 +128,12 @@ impl Writes {
         }
     }
 
-    /// What writes a variable, a part of it, or something that it is a part of.
+    /// Returns the writes of a variable, of its parts and of its parents.
     pub fn of_variable<'w>(&'w self, path: &'w Path) -> impl Iterator<Item = &'w Write> {
         self.by_name.get(path.first()).into_iter().flatten().filter(|it| it.path.within(path) || path.within(&it.path))
     }
 
-    /// What a variable is, when all that write it agree.
+    /// Returns the type of a variable, if all writes agree.
     pub fn kind(&self, path: &Path) -> Option<ValueType> {
         let mut kinds = self.of_variable(path).map(|it| if it.path == *path { it.kind } else { ANY });
         let first = kinds.next()??;
@@ -141,7 +141,7 @@ impl Writes {
     }
 }
 
-/// The variable that a path names where there are more roots; nothing when it names something else, or a variable of the engine.
+/// Returns the variable that a path reads, given additional roots; `None` if it reads another root or an engine variable.
 pub(super) fn variable(path: &Path, here: &[&str]) -> Option<Path> {
     let first = path.first();
     let path = if first == "session" { path.rest()? } else { path.clone() };
@@ -149,12 +149,12 @@ pub(super) fn variable(path: &Path, here: &[&str]) -> Option<Path> {
     (!is_root && !path.first().starts_with('_')).then_some(path)
 }
 
-/// What of an answer becomes variables: what the tool says, then what the node says.
+/// Returns the output mappings of a call: those of the tool, then those of the node.
 pub(super) fn outputs<'f>(tool: Option<&'f FlowTool>, own: &'f [OutputMap]) -> impl Iterator<Item = &'f OutputMap> {
     tool.into_iter().flat_map(|it| &it.outputs).chain(own)
 }
 
-/// What an entity stores.
+/// Returns the type of the values of an entity.
 fn of_entity(name: &str) -> Option<ValueType> {
     match name {
         "@number" => Some(ValueType::Number),

@@ -1,29 +1,29 @@
-//! Which nodes wait for the user, and which graphs can be passed without.
+//! Which nodes wait for the user, and which graphs can be run without waiting.
 
 use super::ground::{Chart, Ground, reachable};
 use crate::config::flow::document::{Await, CallMode, EntityForParameter, Node, NodeKind};
 use crate::text::path::Path;
 
-/// What is known of the nodes of each graph; calls are followed into what they call.
+/// Whether nodes wait, by graph and node, including waits in called graphs.
 pub(super) struct Waits {
-    /// Whether a node can wait, by graph and node.
+    /// Whether a node can wait.
     may: Vec<Vec<bool>>,
     /// Whether a node always waits.
     must: Vec<Vec<bool>>,
 }
 
 impl Waits {
-    /// Where a document waits.
-    pub fn of(ground: &Ground<'_>) -> Waits {
-        let own: Vec<Vec<bool>> = ground.charts.iter().map(|chart| of_chart(ground, chart)).collect();
-        let calls: Vec<Vec<Option<usize>>> = ground.charts.iter().map(|chart| of_calls(ground, chart)).collect();
+    /// Analyzes a document.
+    pub fn of(context: &Ground<'_>) -> Waits {
+        let own: Vec<Vec<bool>> = context.graphs.iter().map(|graph_cx| of_chart(context, graph_cx)).collect();
+        let calls: Vec<Vec<Option<usize>>> = context.graphs.iter().map(|graph_cx| of_calls(context, graph_cx)).collect();
         let mut may = own.clone();
-        // A graph that can wait makes its callers wait, and these theirs.
+        // Waiting propagates to callers, transitively.
         let mut callers = vec![Vec::new(); calls.len()];
         for (caller, callees) in calls.iter().enumerate() {
             callees.iter().flatten().for_each(|it| callers.get_mut(*it).into_iter().for_each(|all: &mut Vec<usize>| all.push(caller)));
         }
-        let waiting = own.iter().enumerate().filter(|(at, nodes)| nodes.iter().zip(reached(ground, *at)).any(|it| *it.0 && it.1));
+        let waiting = own.iter().enumerate().filter(|(at, nodes)| nodes.iter().zip(reached(context, *at)).any(|it| *it.0 && it.1));
         let waiting = reachable(&callers, waiting.map(|it| it.0));
         for (nodes, calls) in may.iter_mut().zip(&calls) {
             for (may, callee) in nodes.iter_mut().zip(calls) {
@@ -33,7 +33,7 @@ impl Waits {
         let mut must = own;
         let mut passes: Vec<Option<bool>> = vec![None; calls.len()];
         for at in 0..calls.len() {
-            passable(ground, &calls, &mut must, &mut passes, at);
+            passable(context, &calls, &mut must, &mut passes, at);
         }
         Waits { may, must }
     }
@@ -49,36 +49,36 @@ impl Waits {
     }
 }
 
-/// The graph that a node calls and comes back from.
-pub(super) fn callee(ground: &Ground<'_>, node: &Node) -> Option<usize> {
+/// Returns the graph that a node calls and returns from.
+pub(super) fn callee(context: &Ground<'_>, node: &Node) -> Option<usize> {
     let NodeKind::Subflow(data) = &node.kind else { return None };
-    ground.number(&data.graph).filter(|_| data.mode == CallMode::Call && !node.disabled)
+    context.number(&data.graph).filter(|_| data.mode == CallMode::Call && !node.disabled)
 }
 
-/// The parameters of an intent that no node of its graph asks for itself.
-pub(super) fn open_parameters<'g>(ground: &Ground<'g>, chart: &Chart<'g>, intent: &str) -> Vec<&'g EntityForParameter> {
-    ground.flow.intent(intent).into_iter().flat_map(|it| &it.parameters).filter(|it| !asks(chart, &it.variable)).collect()
+/// Returns the parameters of an intent that no node of its graph prompts for.
+pub(super) fn open_parameters<'g>(context: &Ground<'g>, graph_cx: &Chart<'g>, intent: &str) -> Vec<&'g EntityForParameter> {
+    context.flow.intent(intent).into_iter().flat_map(|it| &it.parameters).filter(|it| !asks(graph_cx, &it.variable)).collect()
 }
 
-/// Whether a node of a graph asks for a variable.
-pub(super) fn asks(chart: &Chart<'_>, variable: &Path) -> bool {
-    chart.form.nodes.iter().any(|node| matches!(&node.kind, NodeKind::Entity(data) if data.variable == *variable))
+/// Whether a node of a graph prompts for a variable.
+pub(super) fn asks(graph_cx: &Chart<'_>, variable: &Path) -> bool {
+    graph_cx.form.nodes.iter().any(|node| matches!(&node.kind, NodeKind::Entity(data) if data.variable == *variable))
 }
 
-fn at(of: &[Vec<bool>], graph: usize, node: usize) -> bool {
-    of.get(graph).and_then(|it| it.get(node)).copied().unwrap_or_default()
+fn at(flags: &[Vec<bool>], graph: usize, node: usize) -> bool {
+    flags.get(graph).and_then(|it| it.get(node)).copied().unwrap_or_default()
 }
 
-fn reached(ground: &Ground<'_>, graph: usize) -> Vec<bool> {
-    ground.charts.get(graph).map(|it| it.reached.clone()).unwrap_or_default()
+fn reached(context: &Ground<'_>, graph: usize) -> Vec<bool> {
+    context.graphs.get(graph).map(|it| it.reached.clone()).unwrap_or_default()
 }
 
-fn of_chart(ground: &Ground<'_>, chart: &Chart<'_>) -> Vec<bool> {
+fn of_chart(context: &Ground<'_>, graph_cx: &Chart<'_>) -> Vec<bool> {
     let waits = |node: &Node| match &node.kind {
         _ if node.disabled => false,
-        NodeKind::Message(_) => chart.awaits(node) != Await::None,
+        NodeKind::Message(_) => graph_cx.awaits(node) != Await::None,
         NodeKind::Entity(_) | NodeKind::InstructionAgent(_) => true,
-        NodeKind::Intent(data) => !open_parameters(ground, chart, &data.intent_id).is_empty(),
+        NodeKind::Intent(data) => !open_parameters(context, graph_cx, &data.intent_id).is_empty(),
         NodeKind::Unavailable => node.type_name == "handoff",
         NodeKind::Start(_)
         | NodeKind::End(_)
@@ -89,18 +89,18 @@ fn of_chart(ground: &Ground<'_>, chart: &Chart<'_>) -> Vec<bool> {
         | NodeKind::Fallback(_)
         | NodeKind::Subflow(_) => false,
     };
-    chart.form.nodes.iter().map(waits).collect()
+    graph_cx.form.nodes.iter().map(waits).collect()
 }
 
-fn of_calls(ground: &Ground<'_>, chart: &Chart<'_>) -> Vec<Option<usize>> {
-    chart.form.nodes.iter().map(|it| callee(ground, it)).collect()
+fn of_calls(context: &Ground<'_>, graph_cx: &Chart<'_>) -> Vec<Option<usize>> {
+    graph_cx.form.nodes.iter().map(|it| callee(context, it)).collect()
 }
 
-/// Whether a graph can be passed without waiting; marks the calls of those that cannot. Recursion counts as passable.
-fn passable(ground: &Ground<'_>, calls: &[Vec<Option<usize>>], must: &mut [Vec<bool>], passes: &mut [Option<bool>], graph: usize) -> bool {
-    // Callees come first. Graphs call each other as deep as they like, so that the calls wait on a list and not on the stack.
-    let mut open = vec![(graph, false)];
-    while let Some((graph, callees_done)) = open.pop() {
+/// Whether a graph can end without waiting. Marks the calls of graphs that cannot; recursive calls count as if they could.
+fn passable(context: &Ground<'_>, calls: &[Vec<Option<usize>>], must: &mut [Vec<bool>], passes: &mut [Option<bool>], graph: usize) -> bool {
+    // Callees come first; an explicit stack avoids recursion, because calls may nest deeply.
+    let mut stack = vec![(graph, false)];
+    while let Some((graph, callees_done)) = stack.pop() {
         let callees = calls.get(graph).map(Vec::as_slice).unwrap_or_default();
         if callees_done {
             if let Some(nodes) = must.get_mut(graph) {
@@ -108,26 +108,26 @@ fn passable(ground: &Ground<'_>, calls: &[Vec<Option<usize>>], must: &mut [Vec<b
                     *must |= callee.and_then(|it| passes.get(it).copied().flatten()) == Some(false);
                 }
             }
-            let ends = ground.charts.get(graph).zip(must.get(graph)).is_none_or(|(chart, must)| ends_without(chart, must));
+            let ends = context.graphs.get(graph).zip(must.get(graph)).is_none_or(|(graph_cx, must)| ends_without(graph_cx, must));
             passes.get_mut(graph).into_iter().for_each(|it| *it = Some(ends));
             continue;
         }
         if passes.get(graph).is_some_and(Option::is_some) {
             continue;
         }
-        // Until it is known.
+        // The assumption for recursive calls.
         passes.get_mut(graph).into_iter().for_each(|it| *it = Some(true));
-        open.push((graph, true));
-        open.extend(callees.iter().flatten().map(|it| (*it, false)));
+        stack.push((graph, true));
+        stack.extend(callees.iter().flatten().map(|it| (*it, false)));
     }
     passes.get(graph).copied().flatten().unwrap_or(true)
 }
 
-/// Whether an end can be reached from the entry past the nodes that always wait.
-fn ends_without(chart: &Chart<'_>, must: &[bool]) -> bool {
-    let open = |it: &usize| !must.get(*it).copied().unwrap_or_default();
-    let next: Vec<Vec<usize>> = chart.next.iter().map(|to| to.iter().copied().filter(open).collect()).collect();
-    let reached = reachable(&next, chart.entry().filter(open));
+/// Whether an end is reachable from the entry without the nodes that always wait.
+fn ends_without(graph_cx: &Chart<'_>, must: &[bool]) -> bool {
+    let is_passable = |it: &usize| !must.get(*it).copied().unwrap_or_default();
+    let next: Vec<Vec<usize>> = graph_cx.next.iter().map(|to| to.iter().copied().filter(is_passable).collect()).collect();
+    let reached = reachable(&next, graph_cx.entry().filter(is_passable));
     let leaves = |node: &Node| match &node.kind {
         NodeKind::End(_) => true,
         NodeKind::Subflow(data) => data.mode == CallMode::Goto,
@@ -143,5 +143,5 @@ fn ends_without(chart: &Chart<'_>, must: &[bool]) -> bool {
         | NodeKind::InstructionAgent(_)
         | NodeKind::Unavailable => false,
     };
-    chart.form.nodes.iter().zip(reached).any(|(node, reached)| reached && leaves(node))
+    graph_cx.form.nodes.iter().zip(reached).any(|(node, reached)| reached && leaves(node))
 }

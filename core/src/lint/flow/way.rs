@@ -1,77 +1,76 @@
-//! The longest ways on which nobody is waited for.
+//! The longest paths through graphs without waiting for the user.
 
 use super::cycle::components;
 use super::ground::{Chart, Ground};
 use super::wait::{self, Waits};
 
-/// Edges within a component that are followed in each direction, or nearly so.
+/// The approximate maximum of edges to follow within a component, in each direction.
 const EFFORT: usize = 200_000;
 
-/// The nodes on a long way through a graph on which nobody is certainly waited for, with those of the graphs that it calls.
+/// Returns the number of nodes on a long path through a graph without a node that always waits, including the nodes of called graphs.
 ///
-/// The longest way that enters no node twice is hard to find where ways lead back: the one that is told there may not be the longest,
-/// but it is there. A call of a graph that is being looked at already counts as one node.
-pub(super) fn length(ground: &Ground<'_>, waits: &Waits, known: &mut [Option<usize>], graph: usize) -> usize {
-    // Callees come first, on a list and not on the stack.
-    let mut open = vec![(graph, false)];
-    while let Some((graph, callees_done)) = open.pop() {
-        let Some(chart) = ground.charts.get(graph) else { continue };
+/// The longest simple path of a cyclic graph is hard to find: there, the result is a lower bound. A recursive call counts as one node.
+pub(super) fn length(context: &Ground<'_>, waits: &Waits, known: &mut [Option<usize>], graph: usize) -> usize {
+    // Callees come first; an explicit stack avoids recursion.
+    let mut stack = vec![(graph, false)];
+    while let Some((graph, callees_done)) = stack.pop() {
+        let Some(graph_cx) = context.graphs.get(graph) else { continue };
         if callees_done {
-            let length = longest(ground, chart, graph, waits, known);
+            let length = longest(context, graph_cx, graph, waits, known);
             known.get_mut(graph).into_iter().for_each(|it| *it = Some(length));
         } else if known.get(graph).is_some_and(Option::is_none) {
             known.get_mut(graph).into_iter().for_each(|it| *it = Some(0));
-            open.push((graph, true));
-            open.extend(chart.form.nodes.iter().filter_map(|it| wait::callee(ground, it)).map(|it| (it, false)));
+            stack.push((graph, true));
+            stack.extend(graph_cx.form.nodes.iter().filter_map(|it| wait::callee(context, it)).map(|it| (it, false)));
         }
     }
     known.get(graph).copied().flatten().unwrap_or_default()
 }
 
-fn longest(ground: &Ground<'_>, chart: &Chart<'_>, graph: usize, waits: &Waits, known: &[Option<usize>]) -> usize {
-    let callee = |at: usize| chart.form.nodes.get(at).and_then(|it| wait::callee(ground, it));
+fn longest(context: &Ground<'_>, graph_cx: &Chart<'_>, graph: usize, waits: &Waits, known: &[Option<usize>]) -> usize {
+    let callee = |at: usize| graph_cx.form.nodes.get(at).and_then(|it| wait::callee(context, it));
     let size = |at: usize| 1 + callee(at).and_then(|it| known.get(it).copied().flatten()).unwrap_or_default();
-    let components = components(&chart.next, |at| chart.is_reached(at) && !waits.must(graph, at));
-    let mut ways = Ways {
-        next: &chart.next,
-        sizes: (0..chart.next.len()).map(size).collect(),
-        component: vec![None; chart.next.len()],
-        lengths: vec![0; chart.next.len()],
-        seen: vec![0; chart.next.len()],
+    let components = components(&graph_cx.next, |at| graph_cx.is_reached(at) && !waits.must(graph, at));
+    let mut paths = Ways {
+        next: &graph_cx.next,
+        sizes: (0..graph_cx.next.len()).map(size).collect(),
+        component: vec![None; graph_cx.next.len()],
+        lengths: vec![0; graph_cx.next.len()],
+        seen: vec![0; graph_cx.next.len()],
         round: 0,
     };
     for (number, nodes) in components.iter().enumerate() {
-        nodes.iter().for_each(|it| ways.component.get_mut(*it).into_iter().for_each(|of| *of = Some(number)));
+        nodes.iter().for_each(|it| paths.component.get_mut(*it).into_iter().for_each(|it| *it = Some(number)));
     }
-    let mut is_entered: Vec<bool> = (0..chart.next.len()).map(|it| chart.entry() == Some(it)).collect();
-    for (from, targets) in chart.next.iter().enumerate() {
-        for target in targets.iter().filter(|it| ways.of(**it) != ways.of(from)) {
+    let mut is_entered: Vec<bool> = (0..graph_cx.next.len()).map(|it| graph_cx.entry() == Some(it)).collect();
+    for (from, targets) in graph_cx.next.iter().enumerate() {
+        for target in targets.iter().filter(|it| paths.of(**it) != paths.of(from)) {
             is_entered.get_mut(*target).into_iter().for_each(|it| *it = true);
         }
     }
-    // What a component leads to comes before it.
+    // The successors of a component come before it.
     for (number, mut begins) in components.into_iter().enumerate() {
-        let edges: usize = begins.iter().filter_map(|it| chart.next.get(*it)).map(|it| it.len() + 1).sum();
-        // Ways come in where others lead to; where there are too many of these, the rest is taken to lead out at once.
+        let edges: usize = begins.iter().filter_map(|it| graph_cx.next.get(*it)).map(|it| it.len() + 1).sum();
+        // Paths enter a component at nodes with edges from outside, which come first; beyond the effort limit, nodes only lead out.
         begins.sort_unstable_by_key(|it| (!is_entered.get(*it).copied().unwrap_or_default(), *it));
         for (at, node) in begins.into_iter().enumerate() {
             let follows = at * edges < EFFORT;
-            let length = ways.from(node, number, follows, false).max(ways.from(node, number, follows, true));
-            ways.lengths.get_mut(node).into_iter().for_each(|it| *it = length);
+            let length = paths.from(node, number, follows, false).max(paths.from(node, number, follows, true));
+            paths.lengths.get_mut(node).into_iter().for_each(|it| *it = length);
         }
     }
-    ways.lengths.into_iter().max().unwrap_or_default()
+    paths.lengths.into_iter().max().unwrap_or_default()
 }
 
-/// Ways within and behind the components of a graph.
+/// The search for long paths through the components of a graph.
 struct Ways<'g> {
     next: &'g [Vec<usize>],
-    /// What a node counts.
+    /// The number of nodes that a node counts as.
     sizes: Vec<usize>,
     component: Vec<Option<usize>>,
-    /// The longest way that is known to begin at a node.
+    /// The length of the longest known path from a node.
     lengths: Vec<usize>,
-    /// The round in which a node was entered last.
+    /// The last round that visited a node.
     seen: Vec<usize>,
     round: usize,
 }
@@ -81,23 +80,23 @@ impl Ways<'_> {
         self.component.get(node).copied().flatten()
     }
 
-    /// The longest way that a search in depth takes from a node of a component, with what is behind the component. It enters no node
-    /// twice; which edge comes first decides what it finds.
+    /// Returns the longest path of a depth-first search from a node of a component, including what follows the component. The search
+    /// visits no node twice, so the result depends on the order of edges.
     fn from(&mut self, begin: usize, component: usize, follows: bool, backwards: bool) -> usize {
         self.round += 1;
-        let (mut longest, mut open) = (0, vec![(begin, 0, 0)]);
-        while let Some((node, edge, before)) = open.pop() {
+        let (mut longest, mut stack) = (0, vec![(begin, 0, 0)]);
+        while let Some((node, edge, before)) = stack.pop() {
             let here = before + self.sizes.get(node).copied().unwrap_or_default();
             if edge == 0 {
                 self.seen.get_mut(node).into_iter().for_each(|it| *it = self.round);
                 longest = longest.max(here);
             }
             let Some(targets) = self.next.get(node).filter(|it| edge < it.len()) else { continue };
-            open.push((node, edge + 1, before));
+            stack.push((node, edge + 1, before));
             let Some(target) = targets.get(if backwards { targets.len() - 1 - edge } else { edge }).copied() else { continue };
             match self.of(target) {
-                Some(of) if of != component => longest = longest.max(here + self.lengths.get(target).copied().unwrap_or_default()),
-                Some(_) if follows && self.seen.get(target) != Some(&self.round) => open.push((target, 0, here)),
+                Some(other) if other != component => longest = longest.max(here + self.lengths.get(target).copied().unwrap_or_default()),
+                Some(_) if follows && self.seen.get(target) != Some(&self.round) => stack.push((target, 0, here)),
                 Some(_) | None => {}
             }
         }

@@ -1,4 +1,4 @@
-//! Indented lines: the answers of a turn.
+//! Parses indented lines: the answers of a turn.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::time;
 use crate::config::TASK_MEMBERS;
 use crate::turn::{EffectError, EffectErrorKind, PURPOSES, TaskReply};
 
-/// Words that stand for a failure.
+/// Failures by keyword.
 const KINDS: [(&str, EffectErrorKind); 11] = [
     ("timeout", EffectErrorKind::Timeout),
     ("unavailable", EffectErrorKind::Unavailable),
@@ -23,40 +23,40 @@ const KINDS: [(&str, EffectErrorKind); 11] = [
     ("cancelled", EffectErrorKind::Cancelled),
 ];
 
-/// Reads `llm PURPOSE REPLY +850ms` and its like.
+/// Parses an answer, such as `llm PURPOSE REPLY +850ms`.
 pub(super) fn read(line: &Line<'_>) -> Result<PackAnswer, PackError> {
     let (kind, rest) = line.word();
     let (key, rest) = rest.word();
-    let asked = match kind.text {
+    let call = match kind.text {
         "llm" => Asked::Llm(purpose(&key)?),
-        "task" => Asked::Task(key.required("the task, as bean:method,")?.to_owned()),
+        "task" => Asked::Task(key.required("the task (bean:method)")?.to_owned()),
         "tool" => Asked::Tool(key.required("the code of the tool")?.to_owned()),
-        "container" => Asked::Container(key.required("the container, as page/section/container,")?.to_owned()),
-        _ => return Err(line.error("an indented line is an answer; begin it with llm, task, tool or container")),
+        "container" => Asked::Container(key.required("the container (page/section/container)")?.to_owned()),
+        _ => return Err(line.error("unknown kind of answer; begin an indented line with llm, task, tool or container")),
     };
-    let (said, delay_ms) = delayed(rest);
-    let text = said.required("the answer")?;
-    let (reply, error) = match failure(&said) {
+    let (answer, delay_ms) = delayed(rest);
+    let text = answer.required("the answer")?;
+    let (reply, error) = match failure(&answer) {
         Some(error) => (Value::Null, Some(error)),
         None if text.starts_with(['{', '[', '"']) => {
-            (line::json(&said, "write text that only looks like JSON in quotes, as JSON text")?, None)
+            (line::json(&answer, "write a text that only looks like JSON as a JSON string")?, None)
         }
         None => (Value::from(text), None),
     };
-    let reply = if matches!(asked, Asked::Task(_)) && error.is_none() { of_task(reply, &said)? } else { reply };
-    Ok(PackAnswer { asked, reply, error, delay_ms, line: line.number })
+    let reply = if matches!(call, Asked::Task(_)) && error.is_none() { of_task(reply, &answer)? } else { reply };
+    Ok(PackAnswer { asked: call, reply, error, delay_ms, line: line.number })
 }
 
-/// A task's answer is an object that says what it returns and changes; any other value is what it returns.
-fn of_task(reply: Value, said: &Line<'_>) -> Result<Value, PackError> {
+/// Normalizes the answer of a task: an object is its reply, any other value is its result.
+fn of_task(reply: Value, line: &Line<'_>) -> Result<Value, PackError> {
     let Some(members) = reply.as_object() else { return Ok(json!({"result": reply})) };
     if let Some(name) = members.keys().find(|it| !TASK_MEMBERS.contains(&it.as_str())) {
         let known = TASK_MEMBERS.join(", ");
-        return Err(said.error(format!("'{name}' is nothing that a task answers; use {known}, or write {{\"result\": …}}")));
+        return Err(line.error(format!("unknown member '{name}' of a task reply; use {known}, or write {{\"result\": …}}")));
     }
     match serde_json::from_value::<TaskReply>(reply.clone()) {
         Ok(_) => Ok(reply),
-        Err(error) => Err(said.error(format!("a task cannot answer this: {error}"))),
+        Err(error) => Err(line.error(format!("invalid task reply: {error}"))),
     }
 }
 
@@ -65,10 +65,10 @@ fn purpose(key: &Line<'_>) -> Result<String, PackError> {
     if PURPOSES.contains(&purpose.as_str()) {
         return Ok(purpose);
     }
-    Err(key.error(format!("'{}' is no purpose of a call; use one of {}", key.text, PURPOSES.join(", "))))
+    Err(key.error(format!("unknown purpose '{}'; use one of {}", key.text, PURPOSES.join(", "))))
 }
 
-/// Takes `+850ms` off the end.
+/// Splits a trailing `+850ms` off.
 fn delayed(line: Line<'_>) -> (Line<'_>, u64) {
     let (before, last) = line.text.rsplit_once(char::is_whitespace).unwrap_or(("", line.text));
     match time::duration(last).and_then(|it| u64::try_from(it).ok()) {
@@ -77,10 +77,10 @@ fn delayed(line: Line<'_>) -> (Line<'_>, u64) {
     }
 }
 
-fn failure(said: &Line<'_>) -> Option<EffectError> {
-    if let Some(message) = said.after("!") {
+fn failure(answer: &Line<'_>) -> Option<EffectError> {
+    if let Some(message) = answer.after("!") {
         return Some(EffectError::new(EffectErrorKind::Unavailable, message.text));
     }
-    let (_, kind) = KINDS.iter().find(|it| it.0 == said.text)?;
-    Some(EffectError::new(*kind, format!("the script answers with '{}'", said.text)))
+    let (_, kind) = KINDS.iter().find(|it| it.0 == answer.text)?;
+    Some(EffectError::new(*kind, format!("the script answers with '{}'", answer.text)))
 }

@@ -1,9 +1,9 @@
-//! Lines with a mark: what a turn must have done.
+//! Parses lines with a mark: the expectations about a turn.
 
 use super::super::{Check, PackCheck, PackError};
 use super::line::{Line, json};
 
-/// Where a path may begin: members of the answer, and what the turn left.
+/// The roots of paths: members of the response, and results of the turn.
 const ROOTS: [&str; 21] = [
     "conversationId",
     "intent",
@@ -28,10 +28,12 @@ const ROOTS: [&str; 21] = [
     "audit",
 ];
 
-/// Marks with what reads the rest of their line; a mark that begins with another one stands before it.
+/// Parses the rest of a line after its mark.
 type Read = fn(&Line<'_>) -> Result<Check, PackError>;
+
+/// Marks with their parsers. A mark comes before its own prefixes.
 const MARKS: [(&str, Read); 11] = [
-    ("<~", |it| Ok(Check::ReplyContains(it.required("the text that the reply has in it")?.to_owned()))),
+    ("<~", |it| Ok(Check::ReplyContains(it.required("the text that the reply contains")?.to_owned()))),
     ("<", reply),
     ("!", |it| Ok(Check::Fails(it.required("the error code")?.to_owned()))),
     ("=", place),
@@ -44,13 +46,13 @@ const MARKS: [(&str, Read); 11] = [
     ("$", calls),
 ];
 
-/// Reads a check; `None` when the line has no mark of one.
+/// Parses a check; `None` if the line has no mark.
 pub(super) fn read(line: &Line<'_>) -> Result<Option<PackCheck>, PackError> {
     let Some((rest, read)) = MARKS.iter().find_map(|(mark, read)| Some((line.after(mark)?, read))) else { return Ok(None) };
     Ok(Some(PackCheck { line: line.number, check: read(&rest)? }))
 }
 
-/// Adds a check; replies on lines one after the other are one text of several lines.
+/// Adds a check. Replies on consecutive lines are one multi-line text.
 pub(super) fn add(checks: &mut Vec<PackCheck>, next: PackCheck) {
     if let (Some(PackCheck { line, check: Check::Reply(text) }), Check::Reply(more)) = (checks.last_mut(), &next.check) {
         let lines = u32::try_from(text.split('\n').count()).unwrap_or(u32::MAX);
@@ -65,7 +67,7 @@ pub(super) fn add(checks: &mut Vec<PackCheck>, next: PackCheck) {
 
 fn reply(line: &Line<'_>) -> Result<Check, PackError> {
     if line.text.starts_with(['{', '[']) {
-        return Ok(Check::ReplyJson(json(line, "write a text that only looks like JSON in quotes, as JSON text")?));
+        return Ok(Check::ReplyJson(json(line, "write a text that only looks like JSON as a JSON string")?));
     }
     if line.text.starts_with('"')
         && let Ok(text) = serde_json::from_str::<String>(line.text)
@@ -76,11 +78,11 @@ fn reply(line: &Line<'_>) -> Result<Check, PackError> {
 }
 
 fn place(line: &Line<'_>) -> Result<Check, PackError> {
-    let (intent, state) = line.split_once("/").ok_or_else(|| line.error("write intent and state as INTENT / STATE"))?;
+    let (intent, state) = line.split_once("/").ok_or_else(|| line.error("expected INTENT / STATE"))?;
     let code = |it: &Line<'_>, what: &str| {
         let (word, rest) = it.word();
         if !rest.text.is_empty() {
-            return Err(rest.error(format!("{what} is one word; remove the rest")));
+            return Err(rest.error(format!("{what} must be one word; remove the rest")));
         }
         word.required(what).map(str::to_owned)
     };
@@ -90,24 +92,24 @@ fn place(line: &Line<'_>) -> Result<Check, PackError> {
 fn path(line: &Line<'_>) -> Result<Check, PackError> {
     let (at, sign) = [" = ", " ~ "].iter().filter_map(|it| Some((line.text.find(it)?, *it))).min().unwrap_or((0, ""));
     let Some((path, value)) = (at > 0).then(|| line.split_once(sign)).flatten() else {
-        return Err(line.error("write a path and what stands there, as path = JSON or path ~ text"));
+        return Err(line.error("expected path = JSON or path ~ text"));
     };
     let path = rooted(&path)?;
     if sign == " ~ " {
         return Ok(Check::Contains { path, text: value.required("the text")?.to_owned() });
     }
-    Ok(Check::Equals { path, value: json(&value, "write the value as JSON, a text in quotes")? })
+    Ok(Check::Equals { path, value: json(&value, "write the value as JSON, and a text in quotes")? })
 }
 
 fn lacks(line: &Line<'_>) -> Result<Check, PackError> {
-    let (path, text) = line.split_once(" ~ ").ok_or_else(|| line.error("write a path and the text that is not there, as path ~ text"))?;
+    let (path, text) = line.split_once(" ~ ").ok_or_else(|| line.error("expected path ~ text"))?;
     Ok(Check::Lacks { path: rooted(&path)?, text: text.required("the text")?.to_owned() })
 }
 
 fn rooted(path: &Line<'_>) -> Result<String, PackError> {
     let root = path.text.split('.').next().unwrap_or_default();
     if !ROOTS.contains(&root) {
-        return Err(path.error(format!("'{root}' is nothing that a turn leaves; begin the path with one of {}", ROOTS.join(", "))));
+        return Err(path.error(format!("unknown root '{root}' of the path; use one of {}", ROOTS.join(", "))));
     }
     Ok(path.text.to_owned())
 }
@@ -116,7 +118,7 @@ fn calls(line: &Line<'_>) -> Result<Check, PackError> {
     if line.text == "none" {
         return Ok(Check::Calls(Vec::new()));
     }
-    Ok(Check::Calls(names(line, "a call, or the word none")?))
+    Ok(Check::Calls(names(line, "a call, or none,")?))
 }
 
 fn names(line: &Line<'_>, what: &str) -> Result<Vec<String>, PackError> {

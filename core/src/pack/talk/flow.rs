@@ -1,18 +1,18 @@
-//! `>` lines of flow talks: what the user says, or an event: `/start`, `/press ID`, `/timer ID`, `/end`, `/approve ID`, `/reject ID`.
+//! Parses `>` lines of flow talks: a user message, or an event (`/start`, `/press ID`, `/timer ID`, `/end`, `/approve ID`, `/reject ID`).
 
 use serde_json::{Value, json};
 
 use super::super::{PackError, PackRequest};
 use super::line::{self, Line};
 
-/// The request of an event; the id of the session stands there as `${SESSION}`.
+/// Returns the request of an event, with the placeholder `${SESSION}` for the session id.
 pub(super) fn request(line: &Line<'_>, assistant: &str) -> Result<PackRequest, PackError> {
     let (word, rest) = line.word();
     let id = |what: &str| rest.required(what);
     let sessions = format!("/v1/runtime/assistants/{assistant}/sessions");
     let body = match word.text {
         "/start" => {
-            let body = if rest.text.is_empty() { json!({}) } else { line::json(&rest, "what a session begins with is a JSON object")? };
+            let body = if rest.text.is_empty() { json!({}) } else { line::json(&rest, "write the data of the session as a JSON object")? };
             return Ok(post(sessions, body));
         }
         "/press" => json!({"type": "user.button", "button_id": id("the id of the button")?}),
@@ -21,7 +21,7 @@ pub(super) fn request(line: &Line<'_>, assistant: &str) -> Result<PackRequest, P
         "/approve" | "/reject" => {
             json!({"type": "approval.decision", "call_id": id("the id of the call")?, "approved": word.text == "/approve"})
         }
-        _ if line.text.starts_with('{') => line::json(line, "an event that begins with { is its JSON object")?,
+        _ if line.text.starts_with('{') => line::json(line, "a line that begins with { is an event as JSON")?,
         _ => json!({"type": "user.message", "text": line.text}),
     };
     Ok(post(format!("{sessions}/${{SESSION}}/turns"), body))

@@ -1,15 +1,15 @@
-//! Lines and words of a talk with their places, and what is said about a bad one.
+//! Lines and words of a talk with their positions, for error messages.
 
 use super::super::PackError;
 
-/// A line from some point on, without the blanks around it.
+/// A part of a line, trimmed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'t> {
-    /// Its number, from 1.
+    /// The line number, from 1.
     pub number: u32,
     /// The column of its first character, from 1.
     pub column: usize,
-    /// The rest of it.
+    /// The text.
     pub text: &'t str,
 }
 
@@ -18,18 +18,18 @@ impl<'t> Line<'t> {
         Line { number, column: 1, text: text.trim_end() }.trimmed()
     }
 
-    /// Whether blanks stand before it.
+    /// Whether it is preceded by white space.
     pub(super) fn indented(&self) -> bool {
         self.column > 1
     }
 
-    /// What follows a mark.
+    /// Returns the rest after a mark; `None` if it does not begin with the mark.
     pub(super) fn after(&self, mark: &str) -> Option<Line<'t>> {
         let rest = self.text.strip_prefix(mark)?;
         Some(Line { number: self.number, column: self.column + mark.chars().count(), text: rest }.trimmed())
     }
 
-    /// The first word, and what follows it.
+    /// Splits it into the first word and the rest.
     pub(super) fn word(&self) -> (Line<'t>, Line<'t>) {
         let end = self.text.find(char::is_whitespace).unwrap_or(self.text.len());
         let (first, rest) = self.text.split_at_checked(end).unwrap_or((self.text, ""));
@@ -37,7 +37,7 @@ impl<'t> Line<'t> {
         (Line { text: first, ..*self }, Line { number: self.number, column, text: rest }.trimmed())
     }
 
-    /// What stands before and after a separator.
+    /// Splits it at the first separator.
     pub(super) fn split_once(&self, separator: &str) -> Option<(Line<'t>, Line<'t>)> {
         let (left, right) = self.text.split_once(separator)?;
         let column = self.column + left.chars().count() + separator.chars().count();
@@ -45,7 +45,7 @@ impl<'t> Line<'t> {
         Some((left, Line { number: self.number, column, text: right }.trimmed()))
     }
 
-    /// The parts between commas.
+    /// Splits it at commas.
     pub(super) fn list(&self) -> Vec<Line<'t>> {
         let mut rest = *self;
         let mut parts = Vec::new();
@@ -63,23 +63,23 @@ impl<'t> Line<'t> {
         Line { number: self.number, column: self.column + blanks, text }
     }
 
-    /// What is wrong here, and what to do.
+    /// Creates an error with this position.
     pub(super) fn error(&self, reason: impl std::fmt::Display) -> PackError {
         PackError { form: "talk", reason: format!("line {}, column {}: {reason}", self.number, self.column) }
     }
 
-    /// The text, which must not be empty.
+    /// Returns the text, or an error if it is empty.
     pub(super) fn required(&self, what: &str) -> Result<&'t str, PackError> {
-        if self.text.is_empty() { Err(self.error(format!("{what} is missing; write it here"))) } else { Ok(self.text) }
+        if self.text.is_empty() { Err(self.error(format!("{what} is missing"))) } else { Ok(self.text) }
     }
 }
 
-/// Reads JSON; the place of an error is that of the offending character.
+/// Parses JSON. Errors have the position of the offending character.
 pub(super) fn json(line: &Line<'_>, hint: &str) -> Result<serde_json::Value, PackError> {
     serde_json::from_str(line.text).map_err(|error| {
         let within = line.text.char_indices().take_while(|it| it.0 + 1 < error.column()).count();
-        let place = Line { column: line.column + within, ..*line };
+        let position = Line { column: line.column + within, ..*line };
         let reason = error.to_string();
-        place.error(format!("this is not JSON ({}); {hint}", reason.split(" at line ").next().unwrap_or_default()))
+        position.error(format!("invalid JSON ({}); {hint}", reason.split(" at line ").next().unwrap_or_default()))
     })
 }

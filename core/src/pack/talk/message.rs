@@ -1,4 +1,4 @@
-//! `>` lines: what the user sends, in which conversation, and after how much time.
+//! Parses `>` lines: the message, its conversation, and the time that passes before it.
 
 use serde_json::{Value, json};
 
@@ -7,17 +7,17 @@ use super::line::{self, Line};
 use super::{flow, time};
 use crate::turn::{Map, Millis, Rng, uuid_text};
 
-/// A message as written.
+/// A parsed message.
 pub(super) struct Message {
     /// The label of its conversation.
     pub conversation: String,
-    /// Milliseconds that pass first, when it says so.
+    /// The time that passes before it, in milliseconds; `None` if omitted.
     pub wait: Option<Millis>,
     /// The request.
     pub request: PackRequest,
 }
 
-/// Reads what follows `>`: `@label`, `+45m`, then text or a JSON object.
+/// Parses the text after `>`: `@label`, `+45m`, then a text or a JSON object.
 pub(super) fn read(line: &Line<'_>, assistant: Option<&str>) -> Result<Message, PackError> {
     let mut rest = *line;
     let mut conversation = "main".to_owned();
@@ -31,7 +31,7 @@ pub(super) fn read(line: &Line<'_>, assistant: Option<&str>) -> Result<Message, 
         let (word, after) = rest.word();
         wait = time::duration(word.text);
         if wait.is_none() && after.text.is_empty() {
-            return Err(word.error("this is no time that passes; write +45m (ms, s, m, h, d), or the message as a JSON object"));
+            return Err(word.error("invalid duration; write a duration such as +45m (ms, s, m, h, d), or the message as a JSON object"));
         }
         rest = if wait.is_some() { after } else { rest };
     }
@@ -48,8 +48,8 @@ fn body(line: &Line<'_>, conversation: &str) -> Result<Value, PackError> {
     if !line.text.starts_with('{') {
         return Ok(json!({"conversationId": id, "message": line.text}));
     }
-    let Value::Object(mut members) = line::json(line, "a message that begins with { is the body of the request")? else {
-        return Err(line.error("write a text or a JSON object"));
+    let Value::Object(mut members) = line::json(line, "a message that begins with { is the request body as JSON")? else {
+        return Err(line.error("expected a text or a JSON object"));
     };
     let mut body = Map::new();
     body.insert("conversationId".to_owned(), members.shift_remove("conversationId").unwrap_or(id));
@@ -57,7 +57,7 @@ fn body(line: &Line<'_>, conversation: &str) -> Result<Value, PackError> {
     Ok(super::super::expand(&Value::Object(body)))
 }
 
-/// The id of a conversation, the same for a label in every talk.
+/// Returns the conversation id of a label, which is the same in every talk.
 pub fn conversation_of(label: &str) -> String {
     let seed = label.bytes().fold(0, |seed: u64, byte| Rng::new(seed ^ u64::from(byte)).next_u64());
     uuid_text(seed)

@@ -1,7 +1,7 @@
-//! Talks: the short text form of a pack's turns.
+//! Talks: the concise text format for the turns of a pack.
 //!
-//! Lines before the first `>` say what is played; each `>` begins a turn, indented lines below it are answers to what the
-//! turn asks, and lines with a mark say what it must have done. `tests/README.md` has the whole form.
+//! Lines before the first `>` are the header. Each `>` begins a turn, indented lines below it answer the requests of the turn, and
+//! lines with a mark are its expectations. `tests/README.md` documents the format.
 
 mod answer;
 mod check;
@@ -18,23 +18,23 @@ use self::line::Line;
 use super::{BETWEEN_TURNS, FIRST_TURN_AT, Pack, PackError, PackTurn};
 use crate::turn::{Map, Millis};
 
-/// What stands before the first message.
+/// The lines before the first message.
 #[derive(Default)]
 struct Header<'t> {
     about: Option<&'t str>,
     name: Option<&'t str>,
     at: Option<Millis>,
     config: Option<Line<'t>>,
-    /// The assistant, when a flow is played.
+    /// The assistant id, if the talk plays a flow.
     assistant: Option<&'t str>,
     settings: Vec<(Line<'t>, Value)>,
 }
 
 impl Pack {
-    /// Reads a talk; `config` gives the text of the pack that it names, whose turns are left out.
+    /// Parses a talk. `config` returns the text of the pack that it refers to, whose turns are ignored.
     ///
     /// # Errors
-    /// [`PackError`] with line and column, and what to do.
+    /// [`PackError`] with line and column if the talk or its pack is invalid.
     pub fn parse_talk(text: &str, config: impl Fn(&str) -> Result<String, String>) -> Result<Pack, PackError> {
         let mut header = Header::default();
         let mut turns: Vec<PackTurn> = Vec::new();
@@ -48,27 +48,27 @@ impl Pack {
             }
             if let Some(comment) = line.after("#") {
                 header.about.get_or_insert(comment.text);
-            } else if let Some(said) = line.after(">") {
+            } else if let Some(message) = line.after(">") {
                 turns.last().map_or(Ok(()), complete)?;
-                turns.push(turn(&said, &header, &mut clock)?);
+                turns.push(turn(&message, &header, &mut clock)?);
             } else if let Some(turn) = turns.last_mut() {
                 part(turn, &line)?;
             } else {
                 header.read(&line)?;
             }
         }
-        let last = turns.last().ok_or_else(|| end.error("nothing is said; add a message such as '> Hello'"))?;
+        let last = turns.last().ok_or_else(|| end.error("the talk has no messages; add one, such as '> Hello'"))?;
         complete(last)?;
         header.pack(turns, &end, config)
     }
 }
 
-/// Begins a turn, a minute after the one before it or as long as it says.
-fn turn(said: &Line<'_>, header: &Header<'_>, clock: &mut Option<Millis>) -> Result<PackTurn, PackError> {
-    let message = message::read(said, header.assistant)?;
+/// Creates a turn, by default one minute after the previous one.
+fn turn(line: &Line<'_>, header: &Header<'_>, clock: &mut Option<Millis>) -> Result<PackTurn, PackError> {
+    let message = message::read(line, header.assistant)?;
     let start = header.at.unwrap_or(FIRST_TURN_AT);
     let at = match (*clock, message.wait) {
-        (Some(before), wait) => before.saturating_add(wait.unwrap_or(BETWEEN_TURNS)),
+        (Some(previous), wait) => previous.saturating_add(wait.unwrap_or(BETWEEN_TURNS)),
         (None, wait) => start.saturating_add(wait.unwrap_or(0)),
     };
     *clock = Some(at);
@@ -76,16 +76,16 @@ fn turn(said: &Line<'_>, header: &Header<'_>, clock: &mut Option<Millis>) -> Res
         conversation: Some(message.conversation),
         request: Some(message.request),
         at: Some(at),
-        line: said.number,
+        line: line.number,
         ..PackTurn::default()
     })
 }
 
-/// Adds an answer or an expectation to a turn.
+/// Adds an answer or a check to a turn.
 fn part(turn: &mut PackTurn, line: &Line<'_>) -> Result<(), PackError> {
     if line.indented() {
         if !turn.checks.is_empty() {
-            return Err(line.error("answers stand before what is expected; move this line up"));
+            return Err(line.error("answers must come before checks; move this line up"));
         }
         turn.answers.push(answer::read(line)?);
         return Ok(());
@@ -93,17 +93,17 @@ fn part(turn: &mut PackTurn, line: &Line<'_>) -> Result<(), PackError> {
     match check::read(line)? {
         Some(check) => check::add(&mut turn.checks, check),
         None => {
-            return Err(line.error("a line below a message is an answer, indented, or begins with one of > < <~ ! = ~ ~! ? ?! % %! $ #"));
+            return Err(line.error("expected an indented answer, or a line that begins with one of > < <~ ! = ~ ~! ? ?! % %! $ #"));
         }
     }
     Ok(())
 }
 
-/// A turn must be able to fail.
+/// Checks that a turn has at least one check, so that it can fail.
 fn complete(turn: &PackTurn) -> Result<(), PackError> {
     if turn.checks.is_empty() {
         let line = Line { number: turn.line, column: 1, text: "" };
-        return Err(line.error("nothing is expected of this message; add a line such as '< the reply'"));
+        return Err(line.error("the message has no checks; add one, such as '< the reply'"));
     }
     Ok(())
 }
@@ -124,24 +124,24 @@ impl<'t> Header<'t> {
             "program" => {
                 let profile = rest.text.strip_prefix("pipeline").map(str::trim_start).filter(|it| ["", "v1", "v2"].contains(it));
                 let profile = profile
-                    .ok_or_else(|| rest.error("this is no program that can be played; write pipeline v1, pipeline v2 or flow ID"))?;
+                    .ok_or_else(|| rest.error("unknown program; write pipeline v1, pipeline v2 or flow ID"))?;
                 if !profile.is_empty() {
                     self.settings.push((Line { text: "pipeline.profile", ..rest }, Value::from(profile)));
                 }
             }
             "at" => {
                 let at = time::instant(rest.text);
-                self.at = Some(at.ok_or_else(|| rest.error("this is no time; write it as 2026-01-01T09:00:00Z"))?);
+                self.at = Some(at.ok_or_else(|| rest.error("invalid time; write it as 2026-01-01T09:00:00Z"))?);
             }
             "set" => {
-                let (key, value) = rest.split_once("=").ok_or_else(|| rest.error("write a setting as KEY=VALUE"))?;
+                let (key, value) = rest.split_once("=").ok_or_else(|| rest.error("expected KEY=VALUE"))?;
                 key.required("the key of the setting")?;
                 let value = serde_json::from_str(value.text).unwrap_or_else(|_| Value::from(value.text));
                 self.settings.push((key, value));
             }
             _ => {
                 return Err(
-                    line.error("before the first message stand name, program, config, at, set and comments; a message begins with >")
+                    line.error("unknown header line; use name, program, config, at, set or a comment, and begin a message with >")
                 );
             }
         }
@@ -150,9 +150,9 @@ impl<'t> Header<'t> {
 
     fn pack(self, turns: Vec<PackTurn>, end: &Line<'_>, config: impl Fn(&str) -> Result<String, String>) -> Result<Pack, PackError> {
         let file =
-            self.config.ok_or_else(|| Line { number: 1, ..*end }.error("no configuration is named; add a line 'config FILE.json'"))?;
-        let text = config(file.text).map_err(|reason| file.error(format!("{} cannot be read: {reason}", file.text)))?;
-        let mut pack = Pack::parse(&text).map_err(|error| file.error(format!("{}: {error}", file.text)))?;
+            self.config.ok_or_else(|| Line { number: 1, ..*end }.error("the talk has no configuration; add a line 'config FILE.json'"))?;
+        let text = config(file.text).map_err(|reason| file.error(format!("cannot read '{}': {reason}", file.text)))?;
+        let mut pack = Pack::parse(&text).map_err(|error| file.error(format!("'{}': {error}", file.text)))?;
         for (key, value) in self.settings {
             let names: Vec<&str> = key.text.strip_prefix("convengine.").unwrap_or(key.text).split('.').collect();
             set(&mut pack.settings, &names, value);
@@ -168,7 +168,7 @@ impl<'t> Header<'t> {
     }
 }
 
-/// Writes a setting into the tree, over one that is spelled otherwise.
+/// Sets a value in the settings tree; names match in kebab case and in camel case.
 fn set(tree: &mut Value, names: &[&str], value: Value) {
     let Some((name, rest)) = names.split_first() else {
         *tree = value;
@@ -178,8 +178,8 @@ fn set(tree: &mut Value, names: &[&str], value: Value) {
         *tree = Value::Object(Map::new());
     }
     let Some(members) = tree.as_object_mut() else { return };
-    let plain = |it: &str| it.replace('-', "").to_lowercase();
-    let key = members.keys().find(|it| plain(it) == plain(name)).map_or_else(|| (*name).to_owned(), Clone::clone);
+    let normalize = |it: &str| it.replace('-', "").to_lowercase();
+    let key = members.keys().find(|it| normalize(it) == normalize(name)).map_or_else(|| (*name).to_owned(), Clone::clone);
     set(members.entry(key).or_insert(Value::Null), rest, value);
 }
 

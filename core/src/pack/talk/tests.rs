@@ -1,4 +1,4 @@
-//! Good talks, bad ones with the place that is named, and broken ones that must not panic.
+//! Valid talks, invalid ones with the reported position, and random ones that must not panic.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ const CONFIG: &str = r#"{"name": "shop", "about": "a shop", "settings": {"flow":
     "llm": [{"reply": "no"}], "turns": [{"admin_sql": "drop"}]}"#;
 
 const WHOLE: &str = r#"# asks before it files
-# a second comment says nothing
+# a second comment is ignored
 name loan
 program pipeline v2
 config shop.json
@@ -52,7 +52,7 @@ $ none
 "#;
 
 fn parse(text: &str) -> Result<Pack, String> {
-    let config = |file: &str| if file == "shop.json" { Ok(CONFIG.to_owned()) } else { Err("there is no such file".to_owned()) };
+    let config = |file: &str| if file == "shop.json" { Ok(CONFIG.to_owned()) } else { Err("file not found".to_owned()) };
     Pack::parse_talk(text, config).map_err(|it| it.to_string())
 }
 
@@ -76,8 +76,8 @@ fn a_talk_is_a_pack() {
 fn answers_and_checks_are_read_as_written() {
     let pack = parse(WHOLE).unwrap();
     let answers = &pack.turns[0].answers;
-    let asked: Vec<String> = answers.iter().map(|it| it.asked.to_string()).collect();
-    assert_eq!(asked, ["dialogue_act", "response_text", "policy", "policy", "response_text"]);
+    let calls: Vec<String> = answers.iter().map(|it| it.asked.to_string()).collect();
+    assert_eq!(calls, ["dialogue_act", "response_text", "policy", "policy", "response_text"]);
     assert_eq!(answers[0].asked, Asked::Llm("dialogue_act".to_owned()));
     let replies: Vec<&Value> = answers.iter().map(|it| &it.reply).collect();
     assert_eq!(json!(replies), json!([{"act": "NEW_REQUEST"}, "Shall I ask +5 banks?", null, null, "timeout"]));
@@ -132,53 +132,53 @@ fn a_talk_survives_as_json() {
 fn a_bad_line_is_named_with_its_column() {
     let head = "config shop.json\n> hi\n";
     for (text, place, hint) in [
-        ("", "line 1, column 1", "nothing is said"),
-        ("config shop.json\n\n", "line 2, column 1", "nothing is said"),
-        ("> hi\n< a", "line 1, column 1", "no configuration is named"),
-        ("config none.json\n> hi\n< a", "line 1, column 8", "none.json cannot be read: there is no such file"),
-        ("conf shop.json\n", "line 1, column 1", "before the first message"),
-        ("  < early", "line 1, column 3", "before the first message"),
+        ("", "line 1, column 1", "the talk has no messages"),
+        ("config shop.json\n\n", "line 2, column 1", "the talk has no messages"),
+        ("> hi\n< a", "line 1, column 1", "the talk has no configuration"),
+        ("config none.json\n> hi\n< a", "line 1, column 8", "cannot read 'none.json': file not found"),
+        ("conf shop.json\n", "line 1, column 1", "unknown header line"),
+        ("  < early", "line 1, column 3", "unknown header line"),
         ("config", "line 1, column 7", "the file of the pack is missing"),
         ("name  ", "line 1, column 5", "the name is missing"),
         ("program pipeline v3", "line 1, column 9", "write pipeline v1, pipeline v2 or flow ID"),
         ("at noon", "line 1, column 4", "2026-01-01T09:00:00Z"),
         ("set a b", "line 1, column 5", "KEY=VALUE"),
         ("set =1", "line 1, column 5", "the key of the setting is missing"),
-        ("config shop.json\n> hi\n\n> ho\n< a", "line 2, column 1", "nothing is expected"),
-        ("config shop.json\n> hi", "line 2, column 1", "nothing is expected"),
+        ("config shop.json\n> hi\n\n> ho\n< a", "line 2, column 1", "the message has no checks"),
+        ("config shop.json\n> hi", "line 2, column 1", "the message has no checks"),
         ("> @ hi", "line 1, column 4", "the label of the conversation is missing"),
-        ("> +45x", "line 1, column 3", "no time that passes"),
-        ("> {\"message\": }", "line 1, column 15", "not JSON (expected value)"),
+        ("> +45x", "line 1, column 3", "invalid duration"),
+        ("> {\"message\": }", "line 1, column 15", "invalid JSON (expected value)"),
     ] {
         check(text, place, hint);
     }
     for (line, place, hint) in [
-        ("  ask loanTask", "line 3, column 3", "begin it with llm, task, tool or container"),
-        ("  task", "line 3, column 7", "the task, as bean:method, is missing"),
-        ("  task a:b {\"reslt\": 1}", "line 3, column 12", "'reslt' is nothing that a task answers"),
-        ("  task a:b {\"set_params\": 1}", "line 3, column 12", "a task cannot answer this"),
+        ("  ask loanTask", "line 3, column 3", "begin an indented line with llm, task, tool or container"),
+        ("  task", "line 3, column 7", "the task (bean:method) is missing"),
+        ("  task a:b {\"reslt\": 1}", "line 3, column 12", "unknown member 'reslt' of a task reply"),
+        ("  task a:b {\"set_params\": 1}", "line 3, column 12", "invalid task reply"),
         ("  tool", "line 3, column 7", "the code of the tool is missing"),
-        ("  container ", "line 3, column 12", "the container, as page/section/container, is missing"),
-        ("  llm DIALOG_ACT {}", "line 3, column 7", "'DIALOG_ACT' is no purpose"),
+        ("  container ", "line 3, column 12", "the container (page/section/container) is missing"),
+        ("  llm DIALOG_ACT {}", "line 3, column 7", "unknown purpose 'DIALOG_ACT'"),
         ("  llm", "line 3, column 6", "the purpose of the call is missing"),
         ("  llm policy", "line 3, column 13", "the answer is missing"),
         ("  llm policy +2s", "line 3, column 14", "the answer is missing"),
-        ("  llm policy {\"ä\": x}", "line 3, column 20", "write text that only looks like JSON in quotes"),
+        ("  llm policy {\"ä\": x}", "line 3, column 20", "write a text that only looks like JSON as a JSON string"),
         ("< a\n  llm policy no", "line 4, column 3", "move this line up"),
-        ("name late", "line 3, column 1", "a line below a message"),
-        ("< {\"a\"}", "line 3, column 7", "not JSON"),
-        ("<~", "line 3, column 3", "the text that the reply has in it is missing"),
+        ("name late", "line 3, column 1", "expected an indented answer"),
+        ("< {\"a\"}", "line 3, column 7", "invalid JSON"),
+        ("<~", "line 3, column 3", "the text that the reply contains is missing"),
         ("!", "line 3, column 2", "the error code is missing"),
         ("= LOAN", "line 3, column 3", "INTENT / STATE"),
         ("= / IDLE", "line 3, column 3", "the intent is missing"),
-        ("= LOAN / IDLE now", "line 3, column 15", "the state is one word"),
+        ("= LOAN / IDLE now", "line 3, column 15", "the state must be one word"),
         ("~ A,, B", "line 3, column 5", "a stage is missing"),
         ("~!", "line 3, column 3", "the stage is missing"),
         ("? context.a", "line 3, column 3", "path = JSON"),
         ("? context.a = open", "line 3, column 15", "a text in quotes"),
-        ("? contxt.a = 1", "line 3, column 3", "'contxt' is nothing that a turn leaves"),
+        ("? contxt.a = 1", "line 3, column 3", "unknown root 'contxt'"),
         ("? context.a ~ ", "line 3, column 3", "path = JSON"),
-        ("$", "line 3, column 2", "a call, or the word none is missing"),
+        ("$", "line 3, column 2", "a call, or none, is missing"),
         ("%", "line 3, column 2", "the progress message is missing"),
     ] {
         check(&format!("{head}{line}\n"), place, hint);

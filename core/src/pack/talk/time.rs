@@ -1,4 +1,4 @@
-//! Points in time and durations as a talk writes them.
+//! Parses the times and durations of talks.
 
 use crate::turn::Millis;
 
@@ -7,10 +7,10 @@ const MINUTE: Millis = 60 * SECOND;
 const HOUR: Millis = 60 * MINUTE;
 const DAY: Millis = 24 * HOUR;
 
-/// Units, the longest name first where one ends in another.
+/// Units. A name comes before its own suffixes.
 const UNITS: [(&str, Millis); 5] = [("ms", 1), ("s", SECOND), ("m", MINUTE), ("h", HOUR), ("d", DAY)];
 
-/// Reads `+45m`: a whole number with `ms`, `s`, `m`, `h` or `d`.
+/// Parses a duration such as `+45m`: an integer with `ms`, `s`, `m`, `h` or `d`.
 pub(super) fn duration(text: &str) -> Option<Millis> {
     let (number, unit) = UNITS.iter().find_map(|(name, unit)| Some((text.strip_prefix('+')?.strip_suffix(name)?, unit)))?;
     if number.is_empty() || !number.chars().all(|it| it.is_ascii_digit()) {
@@ -19,7 +19,7 @@ pub(super) fn duration(text: &str) -> Option<Millis> {
     number.parse::<Millis>().ok()?.checked_mul(*unit)
 }
 
-/// Reads `2026-01-01T09:00:00Z`.
+/// Parses a time such as `2026-01-01T09:00:00Z`.
 pub(super) fn instant(text: &str) -> Option<Millis> {
     let (date, clock) = text.strip_suffix('Z')?.split_once('T')?;
     let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
@@ -34,8 +34,8 @@ pub(super) fn instant(text: &str) -> Option<Millis> {
 
 fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[Millis; 3]> {
     let mut parts = text.split(between).zip(digits).map(|(part, digits)| {
-        let right = part.len() == digits && part.chars().all(|it| it.is_ascii_digit());
-        right.then(|| part.parse().ok()).flatten()
+        let is_valid = part.len() == digits && part.chars().all(|it| it.is_ascii_digit());
+        is_valid.then(|| part.parse().ok()).flatten()
     });
     let found = [parts.next()??, parts.next()??, parts.next()??];
     (text.split(between).count() == 3).then_some(found)

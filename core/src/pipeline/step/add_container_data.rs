@@ -1,4 +1,4 @@
-//! Fetches the data that is configured for the intent and the state. (`spec/pipeline.md` 2.16)
+//! Fetches the container data configured for the intent and state. (docs/spec/pipeline.md#2.16)
 //! Reads: `ce_container_config`, context, parameters, the message. Writes: container data, `context.container_data`.
 //! Waits for: containers, interceptors, transformers.
 
@@ -11,38 +11,38 @@ use crate::extension;
 use crate::turn::{ContainerRequest, EffectError, EffectErrorKind, Map};
 use crate::turning::Turning;
 
-/// On whose behalf data is fetched.
+/// The user on whose behalf data is fetched.
 const USER: &str = "convengine";
 
-pub(super) async fn run(t: &mut Turning<'_>) -> Flow {
-    let config = t.config;
-    let containers = config.containers.of(&t.session.intent, &t.session.state);
-    if containers.is_empty() || t.session.stalled {
-        let reason = if t.session.stalled { "the turn asks which action is meant" } else { "no container configs for intent/state" };
-        t.audit(Stage::ContainerDataSkipped, |session| json!({"reason": reason, "intent": session.intent, "state": session.state}));
+pub(super) async fn run(cx: &mut Turning<'_>) -> Flow {
+    let config = cx.config;
+    let containers = config.containers.of(&cx.session.intent, &cx.session.state);
+    if containers.is_empty() || cx.session.stalled {
+        let reason = if cx.session.stalled { "the turn asks which action is meant" } else { "no container configs for intent/state" };
+        cx.audit(Stage::ContainerDataSkipped, |session| json!({"reason": reason, "intent": session.intent, "state": session.state}));
         return Flow::Continue;
     }
     let mut collected = Map::new();
     for container in containers {
-        match fetch(t, container).await {
+        match fetch(cx, container).await {
             Ok(data) => {
-                t.session.container_data = Some(data.clone());
+                cx.session.container_data = Some(data.clone());
                 collected.insert(container.param.clone(), data);
             }
             Err(error) => {
                 let facts = json!({"containerId": container.container_id, "error": error.message});
-                t.audit(Stage::ContainerDataFailed, |_| facts);
+                cx.audit(Stage::ContainerDataFailed, |_| facts);
             }
         }
     }
     if !collected.is_empty() {
-        attach(t, collected);
+        attach(cx, collected);
     }
     Flow::Continue
 }
 
-async fn fetch(t: &mut Turning<'_>, container: &Container) -> Result<Value, EffectError> {
-    let params = extension::container_request(t, Value::Object(params(t, container))).await?;
+async fn fetch(cx: &mut Turning<'_>, container: &Container) -> Result<Value, EffectError> {
+    let params = extension::container_request(cx, Value::Object(params(cx, container))).await?;
     let Value::Object(input_params) = params else {
         return Err(EffectError::new(
             EffectErrorKind::Invalid,
@@ -57,9 +57,9 @@ async fn fetch(t: &mut Turning<'_>, container: &Container) -> Result<Value, Effe
         logged_in_user_id: USER.to_owned(),
         input_params: input_params.clone(),
     };
-    let reply = t.door.perform(request).await?;
-    let data = extension::container_data(t, reply.data).await?;
-    t.audit(Stage::ContainerDataExecuted, |_| {
+    let reply = cx.door.perform(request).await?;
+    let data = extension::container_data(cx, reply.data).await?;
+    cx.audit(Stage::ContainerDataExecuted, |_| {
         json!({
             "containerId": container.container_id, "pageId": container.page_id, "sectionId": container.section_id,
             "inputParam": container.param, "requestInput": input_params, "response": data,
@@ -68,19 +68,19 @@ async fn fetch(t: &mut Turning<'_>, container: &Container) -> Result<Value, Effe
     Ok(data)
 }
 
-/// The container's own parameter, overlaid by those of the session and, over these, of the client.
-fn params(t: &Turning<'_>, container: &Container) -> Map {
-    let session = &t.session;
-    let own = session.context.get(&container.param).filter(|it| is_plain(it)).cloned();
-    let own = own.unwrap_or_else(|| json!(session.resolved_input()));
+/// The container's own parameter, overridden by the session's parameters and then by the client's.
+fn params(cx: &Turning<'_>, container: &Container) -> Map {
+    let session = &cx.session;
+    let own_value = session.context.get(&container.param).filter(|it| is_plain(it)).cloned();
+    let own_value = own_value.unwrap_or_else(|| json!(session.resolved_input()));
     let mut params = Map::new();
-    params.insert(container.param.clone(), own);
+    params.insert(container.param.clone(), own_value);
     params.extend(session.safe_params());
     params.extend(session.sent_params().clone());
     params
 }
 
-/// A list of lists or objects is no parameter.
+/// Whether a value can be a parameter: a list of lists or objects cannot.
 fn is_plain(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -89,8 +89,8 @@ fn is_plain(value: &Value) -> bool {
     }
 }
 
-fn attach(t: &mut Turning<'_>, collected: Map) {
-    t.session.context.insert("container_data".to_owned(), Value::Object(collected.clone()));
-    t.session.containers = Some(collected.clone());
-    t.audit(Stage::ContainerDataAttached, |_| Value::Object(collected));
+fn attach(cx: &mut Turning<'_>, collected: Map) {
+    cx.session.context.insert("container_data".to_owned(), Value::Object(collected.clone()));
+    cx.session.containers = Some(collected.clone());
+    cx.audit(Stage::ContainerDataAttached, |_| Value::Object(collected));
 }

@@ -1,4 +1,4 @@
-//! Shows the conversation's row as it was loaded; runs only when `audit.cache-inspector` is on. (`spec/pipeline.md` 2.2)
+//! Audits the conversation row as loaded; runs only when `audit.cache-inspector` is on. (docs/spec/pipeline.md#2.2)
 //! Reads: the row. Writes: nothing. Waits for: nothing.
 
 use serde_json::{Value, json};
@@ -9,8 +9,8 @@ use crate::text::date::Date;
 use crate::turn::{ConversationRow, Map};
 use crate::turning::Turning;
 
-pub(super) fn run(t: &mut Turning<'_>) -> Flow {
-    t.audit(Stage::CacheInspection, |session| json!({"cache_snapshot": snapshot(&session.stored)}));
+pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+    cx.audit(Stage::CacheInspection, |session| json!({"cache_snapshot": snapshot(&session.stored)}));
     Flow::Continue
 }
 

@@ -1,4 +1,4 @@
-//! Says what the user does with the message: by words, by a model, or both, with a guard over the model. (`spec/pipeline.md` 2.6)
+//! Classifies the dialogue act: by patterns, by a model, or by both, with a guard over the model. (docs/spec/pipeline.md#2.6)
 //! Reads: settings, message, history. Writes: `dialogue_act*`, standalone query; everything when the act is RESET. Waits for: llm.
 
 use serde_json::{Value, json};
@@ -17,10 +17,10 @@ use crate::verbose::{Progress, publish, tell};
 
 const STEP: &str = "DialogueActStep";
 
-/// The longest text, in UTF-16 units, that counts as an answer to an open question.
+/// Maximum length, in UTF-16 code units, of an answer to an open question.
 const ANSWER_UNITS: usize = 80;
 
-/// What words or a model say.
+/// A classification by patterns or by a model.
 #[derive(Debug, Clone)]
 struct Guess {
     act: Act,
@@ -28,40 +28,40 @@ struct Guess {
     standalone_query: Option<String>,
 }
 
-/// The guess that stands, and why.
+/// The chosen classification and its reason.
 struct Decision {
     guess: Guess,
     source: &'static str,
     guard: Option<&'static str>,
 }
 
-pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
-    let by_words = by_words(&t.config.acts, &t.session);
-    let mode = t.config.settings.dialogue_act_mode;
-    let asks = match mode {
+pub(super) async fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
+    let word_guess = by_words(&cx.config.acts, &cx.session);
+    let mode = cx.config.settings.dialogue_act_mode;
+    let asks_model = match mode {
         DialogueActMode::RegexOnly => false,
-        DialogueActMode::RegexThenLlm => by_words.confidence < t.config.settings.llm_threshold,
+        DialogueActMode::RegexThenLlm => word_guess.confidence < cx.config.settings.llm_threshold,
         DialogueActMode::LlmOnly => true,
     };
-    let candidate = if asks { ask(t).await } else { None };
-    let decision = decide(t, asks, &by_words, candidate.as_ref());
-    explain(t, &by_words, candidate.as_ref(), &decision);
-    store(&mut t.session, &by_words, candidate.as_ref(), &decision);
-    t.audit(Stage::DialogueActClassified, |session| classified(session, &decision, mode));
-    rules::pass(t, Phase::PostDialogueAct, STEP).await;
-    if t.session.act() == Act::Reset && !t.session.was_reset {
-        start_over(t);
+    let candidate = if asks_model { ask(cx).await } else { None };
+    let decision = decide(cx, asks_model, &word_guess, candidate.as_ref());
+    explain(cx, &word_guess, candidate.as_ref(), &decision);
+    store(&mut cx.session, &word_guess, candidate.as_ref(), &decision);
+    cx.audit(Stage::DialogueActClassified, |session| classified(session, &decision, mode));
+    rules::pass(cx, Phase::PostDialogueAct, STEP).await;
+    if cx.session.act() == Act::Reset && !cx.session.was_reset {
+        start_over(cx);
     }
     Ok(Flow::Continue)
 }
 
-/// Resets and writes the act's keys again, because the rest of the turn reads them.
-fn start_over(t: &mut Turning<'_>) {
+/// Resets the conversation and writes the act's keys again, because the rest of the turn reads them.
+fn start_over(cx: &mut Turning<'_>) {
     let keys: Vec<(String, Value)> =
-        t.session.params.iter().filter(|it| it.0.starts_with("dialogue_act")).map(|(key, value)| (key.clone(), value.clone())).collect();
-    reset::start_over(t, "DIALOGUE_ACT:RESET");
+        cx.session.params.iter().filter(|it| it.0.starts_with("dialogue_act")).map(|(key, value)| (key.clone(), value.clone())).collect();
+    reset::start_over(cx, "DIALOGUE_ACT:RESET");
     for (key, value) in keys {
-        t.session.set_param(&key, value);
+        cx.session.set_param(&key, value);
     }
 }
 
@@ -77,31 +77,31 @@ fn by_words(acts: &Acts, session: &Session) -> Guess {
     if text.ends_with('?') {
         return guess(Act::Question, 0.70);
     }
-    let asked = session.clarification.is_some() || session.lock.is_some();
-    if asked && !text.contains('?') && text.encode_utf16().count() <= ANSWER_UNITS {
+    let is_asked = session.clarification.is_some() || session.lock.is_some();
+    if is_asked && !text.contains('?') && text.encode_utf16().count() <= ANSWER_UNITS {
         return guess(Act::Answer, 0.75);
     }
     guess(Act::NewRequest, 0.70)
 }
 
-/// Asks a model; every failure is audited and leaves the decision to the words.
-async fn ask(t: &mut Turning<'_>) -> Option<Guess> {
-    let rewrites = t.config.settings.query_rewrite && !t.session.history.is_empty();
-    let prompts = if rewrites { &t.config.acts.rewrite } else { &t.config.acts.plain };
+/// Asks a model; a failure is audited and leaves the decision to the patterns.
+async fn ask(cx: &mut Turning<'_>) -> Option<Guess> {
+    let rewrites = cx.config.settings.query_rewrite && !cx.session.history.is_empty();
+    let prompts = if rewrites { &cx.config.acts.rewrite } else { &cx.config.acts.plain };
     let schema = prompts.schema.clone();
-    let variables = llm::variables(t, &schema);
-    let rendered = llm::prompts(t, &prompts.system, &prompts.user, &variables);
+    let variables = llm::variables(cx, &schema);
+    let rendered = llm::prompts(cx, &prompts.system, &prompts.user, &variables);
     let input = json!({"system_prompt": rendered.system, "user_prompt": rendered.user, "schema": schema});
-    tell(t, Stage::DialogueActLlmInput, Progress::new(STEP, "DIALOGUE_ACT_LLM_INPUT"), input);
-    let reply = match llm::ask(t, "dialogue_act", LlmMode::Json, rendered, Some(schema)).await {
+    tell(cx, Stage::DialogueActLlmInput, Progress::new(STEP, "DIALOGUE_ACT_LLM_INPUT"), input);
+    let reply = match llm::ask(cx, "dialogue_act", LlmMode::Json, rendered, Some(schema)).await {
         Ok(reply) => reply.text,
         Err(error) => {
-            publish(t, Progress::error(STEP, "DIALOGUE_ACT_LLM_ERROR"), || members(json!({"error": error.message})));
-            t.audit(Stage::DialogueActLlmError, |_| json!({"message": error.message, "exception": error.kind}));
+            publish(cx, Progress::error(STEP, "DIALOGUE_ACT_LLM_ERROR"), || members(json!({"error": error.message})));
+            cx.audit(Stage::DialogueActLlmError, |_| json!({"message": error.message, "exception": error.kind}));
             return None;
         }
     };
-    tell(t, Stage::DialogueActLlmOutput, Progress::new(STEP, "DIALOGUE_ACT_LLM_OUTPUT"), json!({"json": reply}));
+    tell(cx, Stage::DialogueActLlmOutput, Progress::new(STEP, "DIALOGUE_ACT_LLM_OUTPUT"), json!({"json": reply}));
     parse(&reply)
 }
 
@@ -113,22 +113,22 @@ fn parse(reply: &str) -> Option<Guess> {
     Some(Guess { act, confidence, standalone_query })
 }
 
-fn decide(t: &Turning<'_>, asked: bool, by_words: &Guess, candidate: Option<&Guess>) -> Decision {
-    let says_reset = |it: &Guess| it.act == Act::Reset && by_words.act != Act::Reset && !is_reset_word(t);
+fn decide(cx: &Turning<'_>, asked_model: bool, word_guess: &Guess, candidate: Option<&Guess>) -> Decision {
+    let says_reset = |it: &Guess| it.act == Act::Reset && word_guess.act != Act::Reset && !is_reset_word(cx);
     match candidate {
-        None => Decision { guess: by_words.clone(), source: if asked { "REGEX_FALLBACK" } else { "REGEX" }, guard: None },
-        // Starting over loses everything: the model alone may not decide it.
-        Some(it) if says_reset(it) => Decision { guess: by_words.clone(), source: "REGEX_GUARD", guard: Some("REGEX_GUARD_RESET") },
+        None => Decision { guess: word_guess.clone(), source: if asked_model { "REGEX_FALLBACK" } else { "REGEX" }, guard: None },
+        // A reset loses everything: the model alone may not decide it.
+        Some(it) if says_reset(it) => Decision { guess: word_guess.clone(), source: "REGEX_GUARD", guard: Some("REGEX_GUARD_RESET") },
         Some(it) => Decision { guess: it.clone(), source: "LLM", guard: None },
     }
 }
 
-fn explain(t: &Turning<'_>, by_words: &Guess, candidate: Option<&Guess>, decision: &Decision) {
-    let Some(why) = t.door.why("dialogue_act") else { return };
+fn explain(cx: &Turning<'_>, word_guess: &Guess, candidate: Option<&Guess>, decision: &Decision) {
+    let Some(explanation) = cx.door.why("dialogue_act") else { return };
     let guess = |it: &Guess| json!({"act": it.act, "confidence": it.confidence});
-    let settings = &t.config.settings;
+    let settings = &cx.config.settings;
     let about = json!({
-        "mode": settings.dialogue_act_mode.name(), "candidate": by_words.act, "confidence": by_words.confidence,
+        "mode": settings.dialogue_act_mode.name(), "candidate": word_guess.act, "confidence": word_guess.confidence,
         "threshold": settings.llm_threshold, "model": candidate.map(guess), "act": decision.guess.act, "source": decision.source,
         "guard": decision.guard,
     });
@@ -138,18 +138,18 @@ fn explain(t: &Turning<'_>, by_words: &Guess, candidate: Option<&Guess>, decisio
         "REGEX_GUARD" => "the model alone may not start over: the words stand",
         _ => "the model was asked and is taken at its word",
     };
-    why.about(about).of(t.config.acts.considered(t.session.text())).decided(&t.door, verdict);
+    explanation.about(about).of(cx.config.acts.considered(cx.session.text())).decided(&cx.door, verdict);
 }
 
-fn is_reset_word(t: &Turning<'_>) -> bool {
-    let words = t.config.acts.words.iter().find(|it| it.0 == Act::Reset);
-    words.is_some_and(|it| it.1.find(t.session.text()) == Ok(true))
+fn is_reset_word(cx: &Turning<'_>) -> bool {
+    let words = cx.config.acts.words.iter().find(|it| it.0 == Act::Reset);
+    words.is_some_and(|it| it.1.find(cx.session.text()) == Ok(true))
 }
 
-fn store(session: &mut Session, by_words: &Guess, candidate: Option<&Guess>, decision: &Decision) {
+fn store(session: &mut Session, word_guess: &Guess, candidate: Option<&Guess>, decision: &Decision) {
     for (key, value) in [
-        ("dialogue_act_regex", json!(by_words.act)),
-        ("dialogue_act_regex_confidence", json!(by_words.confidence)),
+        ("dialogue_act_regex", json!(word_guess.act)),
+        ("dialogue_act_regex_confidence", json!(word_guess.confidence)),
         ("dialogue_act_llm_candidate", json!(candidate.map(|it| it.act))),
         ("dialogue_act_llm_confidence", json!(candidate.map(|it| it.confidence))),
         ("dialogue_act_llm_standalone_query", json!(candidate.and_then(|it| it.standalone_query.as_ref()))),

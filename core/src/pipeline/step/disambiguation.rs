@@ -1,6 +1,6 @@
-//! Asks which of several pending actions is meant, and takes the answer on the next turn. (`decisions.md` 9, disambiguation)
+//! Asks which of several pending actions to run, and takes the answer on the next turn. (docs/decisions/README.md#9, disambiguation)
 //! Reads: `policy_decision`, `pending_action_key`, `ce_pending_action`, the open question. Writes: the question, `pending_action_key`,
-//! `policy_decision`; the rest of a turn that asks stalls. Waits for: llm.
+//! `policy_decision`; a turn that asks runs nothing else. Waits for: llm.
 
 use serde_json::{Value, json};
 
@@ -14,107 +14,107 @@ use crate::session::{Clarification, ClarificationOption};
 use crate::turn::{LlmMode, Map};
 use crate::turning::Turning;
 
-/// The reason of the question.
+/// The clarification reason.
 const REASON: &str = "PENDING_ACTION_DISAMBIGUATION";
 
-/// A question with what may be chosen.
+/// A question and its options.
 struct Asked {
     question: String,
     options: Vec<ClarificationOption>,
-    /// How many actions compete, also those that are not named.
+    /// Number of competing actions, including those that are not listed.
     count: usize,
     again: bool,
     source: &'static str,
 }
 
-pub(super) async fn run(t: &mut Turning<'_>) -> Flow {
-    if !t.config.settings.disambiguation.enabled {
+pub(super) async fn run(cx: &mut Turning<'_>) -> Flow {
+    if !cx.config.settings.disambiguation.enabled {
         return Flow::Continue;
     }
-    let open = t.session.clarification.clone().filter(|it| it.reason.as_deref() == Some(REASON) && !it.options.is_empty());
+    let open = cx.session.clarification.clone().filter(|it| it.reason.as_deref() == Some(REASON) && !it.options.is_empty());
     match open {
-        Some(open) => take_answer(t, open),
-        None => ask(t).await,
+        Some(open) => take_answer(cx, open),
+        None => ask(cx).await,
     }
     Flow::Continue
 }
 
-/// What the message says to the open question. A client that names the key, or a conversation that stands elsewhere, has settled it.
-fn take_answer(t: &mut Turning<'_>, open: Clarification) {
-    let settled = !matches!(action::named(t), Choice::Several(_));
-    let act = t.session.act();
-    if settled {
-        close(t);
+/// Handles the answer to the open question. A key sent by the client, or a change of intent or state, settles the question.
+fn take_answer(cx: &mut Turning<'_>, open: Clarification) {
+    let is_settled = !matches!(action::named(cx), Choice::Several(_));
+    let act = cx.session.act();
+    if is_settled {
+        close(cx);
     } else if act == Act::Negate {
-        reject(t);
-    } else if let Some((option, by)) = choose(&open.options, t.session.text()) {
-        execute(t, option, by);
+        reject(cx);
+    } else if let Some((option, by)) = choose(&open.options, cx.session.text()) {
+        execute(cx, option, by);
     } else if act == Act::NewRequest || open.asked_again {
-        close(t);
-        if action::decision(&t.session) == Some(Decision::ExecutePendingAction) {
-            t.session.set_param("policy_decision", Decision::ReclassifyIntent.name());
+        close(cx);
+        if action::decision(&cx.session) == Some(Decision::ExecutePendingAction) {
+            cx.session.set_param("policy_decision", Decision::ReclassifyIntent.name());
         }
     } else {
-        put(t, Asked { count: open.options.len(), question: open.question, options: open.options, again: true, source: "REPEATED" });
+        put(cx, Asked { count: open.options.len(), question: open.question, options: open.options, again: true, source: "REPEATED" });
     }
 }
 
-fn close(t: &mut Turning<'_>) {
-    t.session.clarification = None;
-    t.session.write_context();
+fn close(cx: &mut Turning<'_>) {
+    cx.session.clarification = None;
+    cx.session.write_context();
 }
 
-fn reject(t: &mut Turning<'_>) {
-    close(t);
-    decide(t, Decision::RejectPendingAction);
-    let mut runtime = Runtime::of(&t.session);
-    runtime.change(Status::Rejected, t.session.turn_number, t.door.now());
-    runtime.store(&mut t.session);
-    t.session.set_param("pending_action_runtime_status", Status::Rejected.name());
+fn reject(cx: &mut Turning<'_>) {
+    close(cx);
+    decide(cx, Decision::RejectPendingAction);
+    let mut runtime = Runtime::of(&cx.session);
+    runtime.change(Status::Rejected, cx.session.turn_number, cx.door.now());
+    runtime.store(&mut cx.session);
+    cx.session.set_param("pending_action_runtime_status", Status::Rejected.name());
     let payload = json!({"event": "REJECTED", "status": "REJECTED", "actionKey": null, "actionRef": null});
-    t.audit(Stage::PendingActionLifecycle, |_| payload);
+    cx.audit(Stage::PendingActionLifecycle, |_| payload);
 }
 
-fn execute(t: &mut Turning<'_>, option: &ClarificationOption, by: &str) {
-    close(t);
-    t.session.set_param("pending_action_key", option.key.clone());
-    decide(t, Decision::ExecutePendingAction);
-    t.audit(
+fn execute(cx: &mut Turning<'_>, option: &ClarificationOption, by: &str) {
+    close(cx);
+    cx.session.set_param("pending_action_key", option.key.clone());
+    decide(cx, Decision::ExecutePendingAction);
+    cx.audit(
         Stage::DisambiguationResolved,
         |session| json!({"actionKey": option.key, "matchedBy": by, "intent": session.intent, "state": session.state}),
     );
-    if t.config.settings.action_lifecycle.enabled {
-        action::proceed(t);
+    if cx.config.settings.action_lifecycle.enabled {
+        action::proceed(cx);
     }
 }
 
-fn decide(t: &mut Turning<'_>, decision: Decision) {
-    t.session.set_param("policy_decision", decision.name());
-    t.session.set_param("skip_intent_resolution", true);
+fn decide(cx: &mut Turning<'_>, decision: Decision) {
+    cx.session.set_param("policy_decision", decision.name());
+    cx.session.set_param("skip_intent_resolution", true);
 }
 
-async fn ask(t: &mut Turning<'_>) {
-    let is_named = t.session.params.get("pending_action_key").is_some_and(has_content);
-    if is_named || action::decision(&t.session) != Some(Decision::ExecutePendingAction) {
+async fn ask(cx: &mut Turning<'_>) {
+    let is_named = cx.session.params.get("pending_action_key").is_some_and(has_content);
+    if is_named || action::decision(&cx.session) != Some(Decision::ExecutePendingAction) {
         return;
     }
-    let Choice::Several(rows) = action::named(t) else { return };
-    let options = options(&rows, t.config.settings.disambiguation.max_options.max(1));
+    let Choice::Several(rows) = action::named(cx) else { return };
+    let options = options(&rows, cx.config.settings.disambiguation.max_options.max(1));
     if options.is_empty() {
         return;
     }
-    let (question, source) = question(t, &options, rows.len()).await;
-    put(t, Asked { question, options, count: rows.len(), again: false, source });
+    let (question, source) = question(cx, &options, rows.len()).await;
+    put(cx, Asked { question, options, count: rows.len(), again: false, source });
 }
 
-/// The rows that have a key, each once.
-fn options(rows: &[&PendingAction], most: usize) -> Vec<ClarificationOption> {
+/// The rows that have a key, without duplicates.
+fn options(rows: &[&PendingAction], limit: usize) -> Vec<ClarificationOption> {
     let mut options: Vec<ClarificationOption> = Vec::new();
     for row in rows {
         let option = row.key.clone().map(|key| ClarificationOption { key, description: row.description.clone() });
         options.extend(option.filter(|it| !options.contains(it)));
     }
-    options.truncate(most);
+    options.truncate(limit);
     options
 }
 
@@ -122,54 +122,54 @@ fn spoken(option: &ClarificationOption) -> String {
     option.description.as_ref().map_or_else(|| option.key.clone(), |it| format!("{} ({it})", option.key))
 }
 
-/// The question in the words of the configuration, or in those of a model where it is asked and answers.
-async fn question(t: &mut Turning<'_>, options: &[ClarificationOption], count: usize) -> (String, &'static str) {
-    let config = t.config;
-    let names: Vec<String> = options.iter().map(spoken).collect();
+/// Returns the question: from the configured template, or from a model if one is configured and answers.
+async fn question(cx: &mut Turning<'_>, options: &[ClarificationOption], count: usize) -> (String, &'static str) {
+    let config = cx.config;
+    let labels: Vec<String> = options.iter().map(spoken).collect();
     let keys: Vec<&str> = options.iter().map(|it| it.key.as_str()).collect();
-    let own: Map = [
-        ("options", json!(names.join(", "))),
+    let own_variables: Map = [
+        ("options", json!(labels.join(", "))),
         ("candidate_count", json!(count)),
-        ("intent", json!(t.session.intent)),
-        ("state", json!(t.session.state)),
+        ("intent", json!(cx.session.intent)),
+        ("state", json!(cx.session.state)),
         ("action_keys", json!(keys)),
     ]
     .map(|(key, value)| (key.to_owned(), value))
     .into_iter()
     .collect();
     if config.question.by_model {
-        let mut variables = llm::variables(t, &Value::Null);
-        variables.extend(own.clone());
-        let prompts = llm::prompts(t, &config.question.prompts.system, &config.question.prompts.user, &variables);
-        let reply = llm::ask(t, "disambiguation", LlmMode::Text, prompts, None).await;
+        let mut variables = llm::variables(cx, &Value::Null);
+        variables.extend(own_variables.clone());
+        let prompts = llm::prompts(cx, &config.question.prompts.system, &config.question.prompts.user, &variables);
+        let reply = llm::ask(cx, "disambiguation", LlmMode::Text, prompts, None).await;
         if let Some(text) = reply.ok().map(|it| it.text.trim().to_owned()).filter(|it| !it.is_empty()) {
             return (text, "LLM");
         }
     }
-    let rendered = t.session.render(&config.question.template, || own);
+    let rendered = cx.session.render(&config.question.template, || own_variables);
     let text = rendered.text.trim().to_owned();
     if text.is_empty() || rendered.error.is_some() {
-        return (format!("Which one do you want: {}?", names.join(", ")), "TEMPLATE");
+        return (format!("Which one do you want: {}?", labels.join(", ")), "TEMPLATE");
     }
     (text, "TEMPLATE")
 }
 
-/// Asks; the question is all that the user gets in this turn.
-fn put(t: &mut Turning<'_>, asked: Asked) {
-    t.session.ask(asked.question.clone(), REASON);
-    if let Some(open) = t.session.clarification.as_mut() {
-        open.options.clone_from(&asked.options);
-        open.asked_again = asked.again;
+/// Publishes the question, which is the turn's only answer.
+fn put(cx: &mut Turning<'_>, prompt: Asked) {
+    cx.session.ask(prompt.question.clone(), REASON);
+    if let Some(open) = cx.session.clarification.as_mut() {
+        open.options.clone_from(&prompt.options);
+        open.asked_again = prompt.again;
     }
-    t.session.stalled = true;
-    t.session.write_context();
-    decide(t, Decision::ReclassifyIntent);
-    t.session.set_param("pending_action_disambiguation_required", true);
-    t.audit(Stage::DisambiguationRequired, |session| {
-        let names: Vec<String> = asked.options.iter().map(spoken).collect();
+    cx.session.stalled = true;
+    cx.session.write_context();
+    decide(cx, Decision::ReclassifyIntent);
+    cx.session.set_param("pending_action_disambiguation_required", true);
+    cx.audit(Stage::DisambiguationRequired, |session| {
+        let labels: Vec<String> = prompt.options.iter().map(spoken).collect();
         json!({
-            "reason": "MULTIPLE_PENDING_ACTIONS", "question": asked.question, "candidateCount": asked.count, "options": names,
-            "intent": session.intent, "state": session.state, "questionSource": asked.source,
+            "reason": "MULTIPLE_PENDING_ACTIONS", "question": prompt.question, "candidateCount": prompt.count, "options": labels,
+            "intent": session.intent, "state": session.state, "questionSource": prompt.source,
         })
     });
 }

@@ -1,4 +1,4 @@
-//! Gives a session without intent or state the code UNKNOWN.
+//! Sets a missing intent or state to UNKNOWN.
 //! Reads: intent, state. Writes: intent, state. Waits for: nothing.
 
 use serde_json::json;
@@ -8,20 +8,20 @@ use crate::audit::Stage;
 use crate::config::UNKNOWN;
 use crate::turning::Turning;
 
-pub(super) fn run(t: &mut Turning<'_>) -> Flow {
-    if t.session.intent.trim().is_empty() {
-        t.audit(
+pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+    if cx.session.intent.trim().is_empty() {
+        cx.audit(
             Stage::IntentMissing,
             |it| json!({"intent": null, "state": it.state, "context": it.context, "userText": it.user_text, "fallbackIntent": UNKNOWN}),
         );
-        t.session.set_intent(UNKNOWN);
+        cx.session.set_intent(UNKNOWN);
     }
-    if t.session.state.trim().is_empty() {
-        t.audit(
+    if cx.session.state.trim().is_empty() {
+        cx.audit(
             Stage::StateMissing,
             |it| json!({"intent": it.intent, "state": null, "context": it.context, "userText": it.user_text, "fallbackState": UNKNOWN}),
         );
-        t.session.state = UNKNOWN.to_owned();
+        cx.session.state = UNKNOWN.to_owned();
     }
     Flow::Continue
 }

@@ -1,5 +1,5 @@
-//! Decides whether the message belongs to a pending action or slot, or is a new request. (`spec/pipeline.md` 2.7, `decisions.md` 9)
-//! Takes the answer to a message that waits for an approval first, so that one yes does not mean two things.
+//! Decides whether the message belongs to a pending action or slot, or is a new request. (docs/spec/pipeline.md#2.7,
+//! docs/decisions/README.md#9) An answer to a message that waits for approval is taken first, so that one confirmation counts once.
 //! Reads: `dialogue_act`, `ce_pending_action`, pending action and slot, `guardrail_pending`, settings.
 //! Writes: `policy_decision`, `skip_intent_resolution`, the approved message. Waits for: nothing.
 
@@ -13,19 +13,19 @@ use crate::config::{Act, Decision};
 use crate::json::has_content;
 use crate::turning::Turning;
 
-pub(super) fn run(t: &mut Turning<'_>) -> Flow {
-    let answers_denial = action::take_answer(t);
-    let act = t.session.act();
-    let pending = !answers_denial && action::is_pending(t);
-    // Only a slot that the application keeps open is filled; a question of the schema extraction is held by the intent lock.
-    let slot = ["pending_slot", "pendingSlot"].iter().any(|it| t.session.context.get(*it).is_some_and(has_content));
-    let settings = &t.config.settings.interaction;
-    let may_decide = !settings.require_resolved || t.session.is_resolved();
+pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+    let answers_denial = action::take_answer(cx);
+    let act = cx.session.act();
+    let pending = !answers_denial && action::is_pending(cx);
+    // Only a slot that the application keeps open is filled; questions of the schema extraction are covered by the intent lock.
+    let slot = ["pending_slot", "pendingSlot"].iter().any(|it| cx.session.context.get(*it).is_some_and(has_content));
+    let settings = &cx.config.settings.interaction;
+    let may_decide = !settings.require_resolved || cx.session.is_resolved();
     let found = if may_decide { decide(settings, act, pending, slot) } else { None };
     let decision = found.unwrap_or(Decision::ReclassifyIntent);
-    t.session.set_param("policy_decision", decision.name());
-    t.session.set_param("skip_intent_resolution", found.is_some());
-    t.audit(Stage::InteractionPolicyDecided, |session| {
+    cx.session.set_param("policy_decision", decision.name());
+    cx.session.set_param("skip_intent_resolution", found.is_some());
+    cx.audit(Stage::InteractionPolicyDecided, |session| {
         json!({
             "dialogueAct": act.name(),
             "policyDecision": decision.name(),
@@ -39,7 +39,7 @@ pub(super) fn run(t: &mut Turning<'_>) -> Flow {
     Flow::Continue
 }
 
-/// The matrix of the settings first, then the flags; nothing when the message is a new request.
+/// Applies the settings' matrix, then the flags; `None` when the message is a new request.
 fn decide(settings: &Interaction, act: Act, pending: bool, slot: bool) -> Option<Decision> {
     let subject = match (pending, slot) {
         (true, _) => "PENDING_ACTION",

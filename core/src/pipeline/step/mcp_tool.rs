@@ -1,4 +1,4 @@
-//! Lets a model call tools, one after the other, until it can answer. (`spec/pipeline.md` 2.21)
+//! Runs the planner loop: a model calls tools, one after the other, until it can answer. (docs/spec/pipeline.md#2.21)
 //! Reads: `ce_mcp_tool`, `ce_mcp_planner`, settings, the dialogue act, the schema's facts. Writes: `context.mcp`, `mcp_*`, an open question.
 //! Waits for: llm, tool, sleep, rule tasks.
 
@@ -7,8 +7,8 @@ use crate::agent;
 use crate::fault::Fault;
 use crate::turning::Turning;
 
-pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
+pub(super) async fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
     // The loop is the largest future of a turn, and most turns have no tools.
-    Box::pin(agent::run(t)).await;
+    Box::pin(agent::run(cx)).await;
     Ok(Flow::Continue)
 }

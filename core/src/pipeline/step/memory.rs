@@ -1,4 +1,4 @@
-//! Sums the conversation up for later turns: by a fixed formula, or by a model once enough turns have passed. (`decisions.md` 3, memory)
+//! Summarizes the conversation for later turns: by formula, or by a model after enough turns. (docs/decisions/README.md#3, memory)
 //! Reads: settings, `ce_memory`, history, message, answer. Writes: `memory_session_summary`, `context.memory`, the row of the summary.
 //! Waits for: llm.
 
@@ -20,46 +20,46 @@ const STEP: &str = "MemoryStep";
 /// The name of the rolling summary in `ce_memory`.
 const STORE: &str = "session";
 
-pub(super) async fn run(t: &mut Turning<'_>) -> Flow {
-    let settings = &t.config.settings.memory;
+pub(super) async fn run(cx: &mut Turning<'_>) -> Flow {
+    let settings = &cx.config.settings.memory;
     if !settings.enabled {
         return Flow::Continue;
     }
-    let by_formula = || cut(&formula(&t.session, settings.recent_turns), settings.summary_max_chars);
+    let by_formula = || cut(&formula(&cx.session, settings.recent_turns), settings.summary_max_chars);
     let summary = match settings.summarizer {
         Summarizer::Deterministic => {
             let summary = by_formula();
-            remember(t, &summary);
+            remember(cx, &summary);
             summary
         }
         Summarizer::Llm => {
-            let stored = t.session.memory.as_ref().map(|it| it.summary.clone());
-            let kept = stored.unwrap_or_else(by_formula);
-            by_model(t).await.unwrap_or(kept)
+            let stored = cx.session.memory.as_ref().map(|it| it.summary.clone());
+            let fallback = stored.unwrap_or_else(by_formula);
+            by_model(cx).await.unwrap_or(fallback)
         }
     };
-    share(t, &summary);
-    // The two members speak of memories of the application, of which there are none: `ce_memory` is the engine's own.
-    t.audit(Stage::MemoryUpdated, |session| {
+    share(cx, &summary);
+    // `recalled` and `stores` refer to application memories, which do not exist: `ce_memory` is internal.
+    cx.audit(Stage::MemoryUpdated, |session| {
         let units = summary.encode_utf16().count();
         json!({"summaryChars": units, "recalled": false, "stores": 0, "intent": session.intent, "state": session.state})
     });
     Flow::Continue
 }
 
-fn remember(t: &mut Turning<'_>, summary: &str) {
-    let (turns, updated_at) = (t.session.turn_number, t.door.now());
-    t.session.remembered = Some(MemoryRow { store: STORE.to_owned(), summary: summary.to_owned(), turns, updated_at });
+fn remember(cx: &mut Turning<'_>, summary: &str) {
+    let (turns, updated_at) = (cx.session.turn_number, cx.door.now());
+    cx.session.remembered = Some(MemoryRow { store: STORE.to_owned(), summary: summary.to_owned(), turns, updated_at });
 }
 
-fn share(t: &mut Turning<'_>, summary: &str) {
-    t.session.set_param("memory_session_summary", summary);
-    change(&mut t.session.context, "memory", |memory| {
+fn share(cx: &mut Turning<'_>, summary: &str) {
+    cx.session.set_param("memory_session_summary", summary);
+    change(&mut cx.session.context, "memory", |memory| {
         memory.insert("session_summary".to_owned(), Value::from(summary));
     });
 }
 
-/// The turn in one line, with the newest exchanges before it.
+/// The turn in one line, with the newest exchanges.
 fn formula(session: &Session, recent: usize) -> String {
     let user = on_one_line(session.user_text.as_deref().unwrap_or_default());
     let mut summary = format!("intent={}, state={}, user={user}", session.intent, session.state);
@@ -74,56 +74,56 @@ fn formula(session: &Session, recent: usize) -> String {
     summary
 }
 
-/// The beginning of a text, of at most so many UTF-16 units.
-fn cut(text: &str, most: usize) -> String {
+/// Truncates a text to a number of UTF-16 code units.
+fn cut(text: &str, limit: usize) -> String {
     let mut units = 0;
     let fits = |it: &char| {
         units += it.len_utf16();
-        units <= most
+        units <= limit
     };
     text.chars().take_while(fits).collect()
 }
 
-/// Asks a model when more than the configured number of turns has passed since the stored summary; nothing when it is not time, the
-/// turn has stalled, or the model fails, which leaves it to the next turn.
-async fn by_model(t: &mut Turning<'_>) -> Option<String> {
-    let config = t.config;
-    let stored = t.session.memory.as_ref().map_or(0, |it| it.turns);
-    let passed = usize::try_from(t.session.turn_number.saturating_sub(stored)).ok()?;
-    if passed <= config.settings.memory.recent_turns || t.session.stalled {
+/// Asks a model for a summary when more than the configured number of turns has passed since the stored one. `None` when none is due, the
+/// turn only asks a question, or the model fails; the next turn tries again.
+async fn by_model(cx: &mut Turning<'_>) -> Option<String> {
+    let config = cx.config;
+    let stored = cx.session.memory.as_ref().map_or(0, |it| it.turns);
+    let passed = usize::try_from(cx.session.turn_number.saturating_sub(stored)).ok()?;
+    if passed <= config.settings.memory.recent_turns || cx.session.stalled {
         return None;
     }
-    let most = config.settings.memory.summary_max_chars;
-    let variables = variables(t, passed, most);
-    let prompts = llm::prompts(t, &config.memory.system, &config.memory.user, &variables);
+    let limit = config.settings.memory.summary_max_chars;
+    let variables = variables(cx, passed, limit);
+    let prompts = llm::prompts(cx, &config.memory.system, &config.memory.user, &variables);
     let input = json!({"system_prompt": prompts.system, "user_prompt": prompts.user});
-    tell(t, Stage::MemoryLlmInput, Progress::new(STEP, "MEMORY_LLM_INPUT"), input);
-    let text = match llm::ask(t, "memory_summary", LlmMode::Text, prompts, None).await {
+    tell(cx, Stage::MemoryLlmInput, Progress::new(STEP, "MEMORY_LLM_INPUT"), input);
+    let text = match llm::ask(cx, "memory_summary", LlmMode::Text, prompts, None).await {
         Ok(reply) => reply.text.trim().to_owned(),
         Err(error) => {
-            t.audit(Stage::MemoryLlmError, |_| json!({"message": error.message, "exception": error.kind}));
+            cx.audit(Stage::MemoryLlmError, |_| json!({"message": error.message, "exception": error.kind}));
             return None;
         }
     };
-    tell(t, Stage::MemoryLlmOutput, Progress::new(STEP, "MEMORY_LLM_OUTPUT"), json!({"text": text}));
-    let summary = Some(cut(&text, most)).filter(|it| !it.is_empty())?;
-    remember(t, &summary);
+    tell(cx, Stage::MemoryLlmOutput, Progress::new(STEP, "MEMORY_LLM_OUTPUT"), json!({"text": text}));
+    let summary = Some(cut(&text, limit)).filter(|it| !it.is_empty())?;
+    remember(cx, &summary);
     Some(summary)
 }
 
-/// What the prompts may name beside the usual: the stored summary, what was said since, and the answer of this turn.
-fn variables(t: &Turning<'_>, passed: usize, most: usize) -> Map {
-    let session = &t.session;
-    let said = |it: &Exchange| json!({"user": it.user, "assistant": it.assistant});
-    let mut recent: Vec<Value> = session.history.iter().take(passed.saturating_sub(1)).map(said).collect();
+/// Additional prompt variables: the stored summary, the exchanges since then, and this turn's answer.
+fn variables(cx: &Turning<'_>, passed: usize, limit: usize) -> Map {
+    let session = &cx.session;
+    let exchange_json = |it: &Exchange| json!({"user": it.user, "assistant": it.assistant});
+    let mut recent: Vec<Value> = session.history.iter().take(passed.saturating_sub(1)).map(exchange_json).collect();
     recent.reverse();
-    let own = [
+    let own_variables = [
         ("memory_summary", json!(session.memory.as_ref().map(|it| &it.summary))),
         ("recent_turns", json!(recent)),
         ("answer", json!(session.payload.as_ref().map(|it| &it.value))),
-        ("summary_max_chars", json!(most)),
+        ("summary_max_chars", json!(limit)),
     ];
-    let mut variables = llm::variables(t, &Value::Null);
-    variables.extend(own.map(|(key, value)| (key.to_owned(), value)));
+    let mut variables = llm::variables(cx, &Value::Null);
+    variables.extend(own_variables.map(|(key, value)| (key.to_owned(), value)));
     variables
 }

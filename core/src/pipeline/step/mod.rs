@@ -1,4 +1,4 @@
-//! What each step does: one file each, named like the step in audits and tables.
+//! The pipeline steps: one file each, named like the step in audits and tables.
 
 mod action_lifecycle;
 mod add_container_data;
@@ -34,35 +34,35 @@ use crate::fault::Fault;
 use crate::turning::Turning;
 
 impl Step {
-    pub(super) async fn run(self, t: &mut Turning<'_>) -> Result<Flow, Fault> {
+    pub(super) async fn run(self, cx: &mut Turning<'_>) -> Result<Flow, Fault> {
         match self {
-            Step::LoadOrCreateConversation => Ok(load_or_create::run(t)),
-            Step::CacheInspectAudit => Ok(cache_inspect::run(t)),
-            Step::ResetConversation => Ok(reset::run(t)),
-            Step::PersistConversationBootstrap => Ok(persist_bootstrap::run(t)),
-            Step::AuditUserInput => Ok(audit_user_input::run(t)),
-            Step::PolicyEnforcement => policy_enforcement::run(t).await,
-            Step::DialogueAct => dialogue_act::run(t).await,
-            Step::InteractionPolicy => Ok(interaction_policy::run(t)),
-            Step::ActionLifecycle => Ok(action_lifecycle::run(t)),
-            Step::Correction => Ok(correction::run(t)),
-            Step::Disambiguation => Ok(disambiguation::run(t).await),
-            Step::Guardrail => guardrail::run(t),
-            Step::IntentResolution => intent_resolution::run(t).await,
-            Step::ResetResolvedIntent => Ok(reset_resolved_intent::run(t)),
-            Step::FallbackIntentState => Ok(fallback_intent_state::run(t)),
-            Step::AddContainerData => Ok(add_container_data::run(t).await),
-            Step::SchemaExtraction => schema_extraction::run(t).await,
-            Step::AutoAdvance => Ok(auto_advance::run(t)),
-            Step::PendingAction => Ok(pending_action::run(t).await),
-            Step::ToolOrchestration => tool_orchestration::run(t).await,
-            Step::McpTool => mcp_tool::run(t).await,
-            Step::Rules => rules::run(t).await,
-            Step::StateGraph => Ok(state_graph::run(t)),
-            Step::ResponseResolution => response_resolution::run(t).await,
-            Step::Memory => Ok(memory::run(t).await),
-            Step::PersistConversation => persist_conversation::run(t),
-            Step::PipelineEndGuard => Ok(end_guard::run(t)),
+            Step::LoadOrCreateConversation => Ok(load_or_create::run(cx)),
+            Step::CacheInspectAudit => Ok(cache_inspect::run(cx)),
+            Step::ResetConversation => Ok(reset::run(cx)),
+            Step::PersistConversationBootstrap => Ok(persist_bootstrap::run(cx)),
+            Step::AuditUserInput => Ok(audit_user_input::run(cx)),
+            Step::PolicyEnforcement => policy_enforcement::run(cx).await,
+            Step::DialogueAct => dialogue_act::run(cx).await,
+            Step::InteractionPolicy => Ok(interaction_policy::run(cx)),
+            Step::ActionLifecycle => Ok(action_lifecycle::run(cx)),
+            Step::Correction => Ok(correction::run(cx)),
+            Step::Disambiguation => Ok(disambiguation::run(cx).await),
+            Step::Guardrail => guardrail::run(cx),
+            Step::IntentResolution => intent_resolution::run(cx).await,
+            Step::ResetResolvedIntent => Ok(reset_resolved_intent::run(cx)),
+            Step::FallbackIntentState => Ok(fallback_intent_state::run(cx)),
+            Step::AddContainerData => Ok(add_container_data::run(cx).await),
+            Step::SchemaExtraction => schema_extraction::run(cx).await,
+            Step::AutoAdvance => Ok(auto_advance::run(cx)),
+            Step::PendingAction => Ok(pending_action::run(cx).await),
+            Step::ToolOrchestration => tool_orchestration::run(cx).await,
+            Step::McpTool => mcp_tool::run(cx).await,
+            Step::Rules => rules::run(cx).await,
+            Step::StateGraph => Ok(state_graph::run(cx)),
+            Step::ResponseResolution => response_resolution::run(cx).await,
+            Step::Memory => Ok(memory::run(cx).await),
+            Step::PersistConversation => persist_conversation::run(cx),
+            Step::PipelineEndGuard => Ok(end_guard::run(cx)),
         }
     }
 }

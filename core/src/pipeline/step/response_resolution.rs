@@ -1,4 +1,4 @@
-//! Chooses the response row and makes the answer from its text, or lets a model make it. (`spec/pipeline.md` 2.24)
+//! Selects the response row and renders its text, or lets a model write the answer. (docs/spec/pipeline.md#2.24)
 //! Reads: `ce_response`, `ce_prompt_template`, intent, state, an open question. Writes: payload, last assistant text. Waits for: llm,
 //! transformers.
 
@@ -17,35 +17,35 @@ use crate::verbose::{Progress, publish};
 
 const STEP: &str = "ResponseResolutionStep";
 
-pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
-    if t.session.state == INTENT_COLLISION {
-        explain(t, "two intents fit equally well: the user is asked which one is meant");
-        respond::collision(t).await?;
+pub(super) async fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
+    if cx.session.state == INTENT_COLLISION {
+        explain(cx, "two intents fit equally well: the user is asked which one is meant");
+        respond::collision(cx).await?;
         return Ok(Flow::Continue);
     }
-    if respond::question(t) {
-        explain(t, "the question that is open is the answer");
+    if respond::question(cx) {
+        explain(cx, "the question that is open is the answer");
         return Ok(Flow::Continue);
     }
-    let config = t.config;
-    let Some(response) = config.responses.select(&t.session.intent, &t.session.state) else {
-        explain(t, "no row fits, so that the turn fails: add one for this intent and state, or for ANY");
-        t.audit(Stage::ResponseMappingNotFound, |session| json!({"intent": session.intent, "state": session.state}));
-        let message = format!("No response found for intent={}, state={}", t.session.intent, t.session.state);
+    let config = cx.config;
+    let Some(response) = config.responses.select(&cx.session.intent, &cx.session.state) else {
+        explain(cx, "no row fits, so that the turn fails: add one for this intent and state, or for ANY");
+        cx.audit(Stage::ResponseMappingNotFound, |session| json!({"intent": session.intent, "state": session.state}));
+        let message = format!("No response found for intent={}, state={}", cx.session.intent, cx.session.state);
         return Err(Fault::new(FaultCode::ResponseMappingNotFound, message));
     };
-    if respond::unconfirmed(t, response) {
-        explain(t, "nobody knows whether a call was carried out, and the row does not tell: the engine says so");
+    if respond::unconfirmed(cx, response) {
+        explain(cx, "nobody knows whether a call was carried out, and the row does not tell: the engine says so");
         return Ok(Flow::Continue);
     }
-    explain(t, "the row of the intent, else of ANY, with the lowest score answers");
-    announce(t, response);
+    explain(cx, "the row of the intent, else of ANY, with the lowest score answers");
+    announce(cx, response);
     let text = match &response.making {
-        Making::Exact(template) => respond::exact(t, response, template),
-        Making::Derived { hint, schema } => respond::derived(t, response, hint, schema.clone()).await?,
+        Making::Exact(template) => respond::exact(cx, response, template),
+        Making::Derived { hint, schema } => respond::derived(cx, response, hint, schema.clone()).await?,
     };
-    extension::payload(t).await.map_err(|_| Fault::of_task())?;
-    t.audit(Stage::AssistantOutput, |session| {
+    extension::payload(cx).await.map_err(|_| Fault::of_task())?;
+    cx.audit(Stage::AssistantOutput, |session| {
         json!({
             "output": text,
             "outputFormat": response.format_name,
@@ -60,21 +60,21 @@ pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
     Ok(Flow::Continue)
 }
 
-fn explain(t: &Turning<'_>, verdict: &str) {
-    let (intent, state) = (&t.session.intent, &t.session.state);
-    if let Some(why) = t.door.why("response") {
-        why.about(json!({"intent": intent, "state": state})).of(t.config.responses.considered(intent, state)).decided(&t.door, verdict);
+fn explain(cx: &Turning<'_>, verdict: &str) {
+    let (intent, state) = (&cx.session.intent, &cx.session.state);
+    if let Some(explanation) = cx.door.why("response") {
+        explanation.about(json!({"intent": intent, "state": state})).of(cx.config.responses.considered(intent, state)).decided(&cx.door, verdict);
     }
 }
 
-fn announce(t: &Turning<'_>, response: &Response) {
-    let facts = json!({"responseId": response.id, "intent": t.session.intent, "state": t.session.state});
+fn announce(cx: &Turning<'_>, response: &Response) {
+    let facts = json!({"responseId": response.id, "intent": cx.session.intent, "state": cx.session.state});
     let metadata = || members(facts.clone());
-    t.audit(Stage::ResolveResponse, |_| facts.clone());
-    publish(t, Progress::new(STEP, "RESOLVE_RESPONSE"), metadata);
-    publish(t, Progress::new(STEP, "RESOLVE_RESPONSE_SELECTED"), metadata);
-    publish(t, Progress::new("ResponseTypeResolverFactory", "RESPONSE_TYPE_RESOLVER_SELECTED"), metadata);
+    cx.audit(Stage::ResolveResponse, |_| facts.clone());
+    publish(cx, Progress::new(STEP, "RESOLVE_RESPONSE"), metadata);
+    publish(cx, Progress::new(STEP, "RESOLVE_RESPONSE_SELECTED"), metadata);
+    publish(cx, Progress::new("ResponseTypeResolverFactory", "RESPONSE_TYPE_RESOLVER_SELECTED"), metadata);
     if matches!(response.making, Making::Derived { .. }) {
-        publish(t, Progress::new("OutputFormatResolverFactory", "OUTPUT_FORMAT_RESOLVER_SELECTED"), metadata);
+        publish(cx, Progress::new("OutputFormatResolverFactory", "OUTPUT_FORMAT_RESOLVER_SELECTED"), metadata);
     }
 }

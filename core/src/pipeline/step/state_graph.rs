@@ -1,6 +1,6 @@
-//! Checks the change of state that the turn's rules made. (`spec/pipeline.md` 2.23, `decisions.md` 3)
-//! Reads: `ce_state_graph`, `allowed-transitions`, the state before the rules and now. Writes: `state_graph_*`, with
-//! `revert-on-violation` the state. Waits for: nothing.
+//! Checks the state transition made by the turn's rules. (docs/spec/pipeline.md#2.23, docs/decisions/README.md#3)
+//! Reads: `ce_state_graph`, `allowed-transitions`, the state before and after the rules. Writes: `state_graph_*`, the state with
+//! `revert-on-violation`. Waits for: nothing.
 
 use serde_json::json;
 
@@ -9,47 +9,47 @@ use crate::audit::Stage;
 use crate::config::same_code;
 use crate::turning::Turning;
 
-pub(super) fn run(t: &mut Turning<'_>) -> Flow {
-    let settings = &t.config.settings.state_graph;
-    let from = t.session.state_at_rules.clone().unwrap_or_default();
-    let to = t.session.state.clone();
+pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+    let settings = &cx.config.settings.state_graph;
+    let from = cx.session.state_at_rules.clone().unwrap_or_default();
+    let to = cx.session.state.clone();
     if !settings.enabled || from.trim().is_empty() || to.trim().is_empty() || same_code(&from, &to) {
         return Flow::Continue;
     }
-    let allowed = t.config.state_edges.allows(&t.session.intent, &from, &to);
-    t.session.set_param("state_graph_valid", allowed);
-    if let Some(why) = t.door.why("state_graph") {
-        let intent = &t.session.intent;
-        let about = json!({"intent": intent, "from": from, "to": to, "allowed": t.config.state_edges.after(intent, &from)});
+    let allowed = cx.config.state_edges.allows(&cx.session.intent, &from, &to);
+    cx.session.set_param("state_graph_valid", allowed);
+    if let Some(explanation) = cx.door.why("state_graph") {
+        let intent = &cx.session.intent;
+        let about = json!({"intent": intent, "from": from, "to": to, "allowed": cx.config.state_edges.after(intent, &from)});
         let verdict = match (allowed, settings.revert) {
             (true, _) => "the state may follow",
             (false, true) => "the state may not follow, and is taken back",
             (false, false) => "the state may not follow; it stays all the same",
         };
-        why.about(about).decided(&t.door, verdict);
+        explanation.about(about).decided(&cx.door, verdict);
     }
     if allowed {
-        t.audit(
+        cx.audit(
             Stage::StateGraphValid,
             |session| json!({"fromState": from, "toState": to, "intent": session.intent, "validateOnly": true, "allowed": true}),
         );
     } else {
-        violated(t, &from, &to);
+        violated(cx, &from, &to);
     }
     Flow::Continue
 }
 
-fn violated(t: &mut Turning<'_>, from: &str, to: &str) {
-    let settings = &t.config.settings.state_graph;
-    let reason = format!("the state graph has no edge from {from} to {to} for the intent {}", t.session.intent);
-    t.session.set_param("state_graph_reason", reason.clone());
+fn violated(cx: &mut Turning<'_>, from: &str, to: &str) {
+    let settings = &cx.config.settings.state_graph;
+    let reason = format!("the state graph has no edge from {from} to {to} for the intent {}", cx.session.intent);
+    cx.session.set_param("state_graph_reason", reason.clone());
     if settings.soft_block {
-        t.session.set_param("state_graph_soft_block", true);
+        cx.session.set_param("state_graph_soft_block", true);
     }
     if settings.revert {
-        from.clone_into(&mut t.session.state);
+        from.clone_into(&mut cx.session.state);
     }
-    t.audit(Stage::StateGraphViolation, |session| {
+    cx.audit(Stage::StateGraphViolation, |session| {
         json!({
             "fromState": from, "toState": to, "intent": session.intent, "validateOnly": !settings.revert, "allowed": false,
             "softBlock": settings.soft_block, "reason": reason,

@@ -1,4 +1,4 @@
-//! Calls the tool that a parameter or the table asks for, at most one a turn. (`spec/pipeline.md` 2.20, `decisions.md` 9)
+//! Calls the tool requested by a parameter or by the table, at most one per turn. (docs/spec/pipeline.md#2.20, docs/decisions/README.md#9)
 //! Reads: `tool_request`, `ce_tool`, `ce_mcp_tool`. Writes: `tool_request`, `tool_result`, `tool_status`, `context.mcp.toolExecution`.
 //! Waits for: tool, rule tasks.
 
@@ -17,39 +17,39 @@ use crate::verbose::{Progress, tell};
 
 const STEP: &str = "ToolOrchestrationStep";
 
-/// What came of a request.
+/// The outcome of a tool request.
 enum Outcome {
     Success(Value),
     NotInScope,
     Failed(String),
 }
 
-pub(super) async fn run(t: &mut Turning<'_>) -> Result<Flow, Fault> {
-    let sent = t.session.params.get("tool_request").and_then(ToolCall::parse);
-    let of_table = if sent.is_none() { tool::wanted(t) } else { None };
-    forget(&mut t.session);
-    if !t.config.settings.tools.orchestration || tool::held_back(&t.session) {
-        explain(t, sent.as_ref(), "no tool is called: the step is off, or tools are held back in this turn");
+pub(super) async fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
+    let param_call = cx.session.params.get("tool_request").and_then(ToolCall::parse);
+    let table_request = if param_call.is_none() { tool::wanted(cx) } else { None };
+    forget(&mut cx.session);
+    if !cx.config.settings.tools.orchestration || tool::held_back(&cx.session) {
+        explain(cx, param_call.as_ref(), "no tool is called: the step is off, or tools are held back in this turn");
         return Ok(Flow::Continue);
     }
-    if let Some(execution) = of_table.as_ref().and_then(|it| it.execution.as_ref()) {
-        explain(t, sent.as_ref(), "an equal request of the row has been carried out: its result stands");
-        show(&mut t.session, execution);
-    } else if let Some(call) = sent.or_else(|| of_table.as_ref().map(|it| it.call.clone())) {
-        perform(t, call, of_table.as_ref()).await;
+    if let Some(execution) = table_request.as_ref().and_then(|it| it.execution.as_ref()) {
+        explain(cx, param_call.as_ref(), "an equal request of the row has been carried out: its result stands");
+        show(&mut cx.session, execution);
+    } else if let Some(call) = param_call.or_else(|| table_request.as_ref().map(|it| it.call.clone())) {
+        perform(cx, call, table_request.as_ref()).await;
     }
     Ok(Flow::Continue)
 }
 
-/// Where nothing was asked for, there is nothing to say.
-fn explain(t: &Turning<'_>, sent: Option<&ToolCall>, verdict: &str) {
-    let asked = || sent.is_some() || t.config.tool_rows.of(&t.session.intent, &t.session.state).next().is_some();
-    if let Some(why) = t.door.why("tool").filter(|_| asked()) {
-        why.about(json!({"request": sent.map(ToolCall::json)})).decided(&t.door, verdict);
+/// Explains the verdict; skipped when no tool was requested.
+fn explain(cx: &Turning<'_>, call: Option<&ToolCall>, verdict: &str) {
+    let has_request = || call.is_some() || cx.config.tool_rows.of(&cx.session.intent, &cx.session.state).next().is_some();
+    if let Some(explanation) = cx.door.why("tool").filter(|_| has_request()) {
+        explanation.about(json!({"request": call.map(ToolCall::json)})).decided(&cx.door, verdict);
     }
 }
 
-/// What an earlier turn's tool left says nothing about this turn. (D-6)
+/// Removes tool results of earlier turns. (docs/decisions/README.md#D-6)
 fn forget(session: &mut Session) {
     session.params.shift_remove("tool_result");
     session.params.shift_remove("tool_status");
@@ -58,41 +58,41 @@ fn forget(session: &mut Session) {
     });
 }
 
-async fn perform(t: &mut Turning<'_>, mut call: ToolCall, of_table: Option<&TableRequest>) {
-    t.session.set_param("tool_request", call.json());
+async fn perform(cx: &mut Turning<'_>, mut call: ToolCall, table_request: Option<&TableRequest>) {
+    cx.session.set_param("tool_request", call.json());
     let code = call.code.clone();
     let progress = Progress { tool_code: code.as_deref(), ..Progress::new(STEP, "TOOL_ORCHESTRATION_REQUEST") };
-    tell(t, Stage::ToolOrchestrationRequest, progress, call.json());
-    let config = t.config;
-    let tool = call.code.as_ref().and_then(|it| config.tools.find(it, &t.session.intent, &t.session.state));
+    tell(cx, Stage::ToolOrchestrationRequest, progress, call.json());
+    let config = cx.config;
+    let tool = call.code.as_ref().and_then(|it| config.tools.find(it, &cx.session.intent, &cx.session.state));
     call.group = call.group.or_else(|| tool.map(|it| it.group.clone()));
-    let outcome = execute(t, &call, tool).await;
+    let outcome = execute(cx, &call, tool).await;
     let execution = execution(&call, tool, &outcome);
-    show(&mut t.session, &execution);
-    // What may have been done is not done again because the row still fits.
-    if let Some(request) = of_table.filter(|_| matches!(outcome, Outcome::Success(_)) || t.session.unconfirmed.is_some()) {
-        tool::remember(&mut t.session, request, execution);
+    show(&mut cx.session, &execution);
+    // A call that may have been executed is not repeated because its row still matches.
+    if let Some(request) = table_request.filter(|_| matches!(outcome, Outcome::Success(_)) || cx.session.unconfirmed.is_some()) {
+        tool::remember(&mut cx.session, request, execution);
     }
     let progress = |determinant, error| Progress { tool_code: code.as_deref(), error, ..Progress::new(STEP, determinant) };
-    let payload = t.session.params.get("tool_result").cloned().unwrap_or_default();
+    let payload = cx.session.params.get("tool_result").cloned().unwrap_or_default();
     match outcome {
         Outcome::Success(_) => {
-            tell(t, Stage::ToolOrchestrationResult, progress("TOOL_ORCHESTRATION_RESULT", false), payload);
-            rules::pass(t, Phase::PostToolExecution, "ToolOrchestrationStep PostTool").await;
+            tell(cx, Stage::ToolOrchestrationResult, progress("TOOL_ORCHESTRATION_RESULT", false), payload);
+            rules::pass(cx, Phase::PostToolExecution, "ToolOrchestrationStep PostTool").await;
         }
-        Outcome::NotInScope => tell(t, Stage::ToolOrchestrationResult, progress("TOOL_ORCHESTRATION_ERROR", true), payload),
-        Outcome::Failed(_) => tell(t, Stage::ToolOrchestrationError, progress("TOOL_ORCHESTRATION_ERROR", true), payload),
+        Outcome::NotInScope => tell(cx, Stage::ToolOrchestrationResult, progress("TOOL_ORCHESTRATION_ERROR", true), payload),
+        Outcome::Failed(_) => tell(cx, Stage::ToolOrchestrationError, progress("TOOL_ORCHESTRATION_ERROR", true), payload),
     }
 }
 
-async fn execute(t: &mut Turning<'_>, call: &ToolCall, tool: Option<&Tool>) -> Outcome {
+async fn execute(cx: &mut Turning<'_>, call: &ToolCall, tool: Option<&Tool>) -> Outcome {
     if call.code.is_some() && tool.is_none() {
         return Outcome::NotInScope;
     }
     let Some(group) = &call.group else {
         return Outcome::Failed("the request names neither a tool nor a tool group".to_owned());
     };
-    match tool::call(t, tool, group, &call.args).await {
+    match tool::call(cx, tool, group, &call.args).await {
         Ok(text) => Outcome::Success(serde_json::from_str(&text).unwrap_or(Value::String(text))),
         Err(error) => Outcome::Failed(error.message),
     }
@@ -131,7 +131,7 @@ fn set(object: &mut Value, key: &str, value: Value) {
     }
 }
 
-/// The row that answered. It has no time stamp, because a snapshot has none.
+/// The row of the tool that answered, without a timestamp, because a snapshot has none.
 fn meta(call: &ToolCall, tool: Option<&Tool>) -> Value {
     json!({
         "tool_id": tool.map(|it| it.id),
@@ -145,7 +145,7 @@ fn meta(call: &ToolCall, tool: Option<&Tool>) -> Value {
     })
 }
 
-/// Shows an execution to rules and templates, in the context and as parameters.
+/// Stores an execution in the context and as parameters, for rules and templates.
 fn show(session: &mut Session, execution: &Value) {
     let part = |name: &str| execution.get(name).cloned().unwrap_or_default();
     let mut result = Map::new();

@@ -1,4 +1,4 @@
-//! The filters of holes. A filter leaves a value alone that is of another kind than it works on.
+//! The filters of placeholders. A filter returns values of unsupported types unchanged.
 
 use serde_json::Value;
 
@@ -12,42 +12,42 @@ use crate::text::names::Names;
 use crate::text::path::Path;
 use crate::text::scan::Scan;
 
-/// Bytes of a text that a filter makes; it leaves a value alone that would become longer.
+/// The most bytes that a filter produces; longer results are discarded and the value stays unchanged.
 const MOST_BYTES: usize = 1 << 20;
 
-/// A filter with what it was given.
+/// A filter with its arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Filter {
-    /// Takes the place of what is not defined, null or empty.
+    /// Replaces a value that is not defined, null or empty.
     Default(Value),
     Upper,
     Lower,
     Trim,
-    /// The first letter is made large.
+    /// Converts the first letter to upper case.
     Capitalize,
-    /// So many characters at most; an ellipsis in the place of the last one says that there was more.
+    /// Truncates to at most so many characters; an ellipsis replaces the last one when something was cut off.
     Truncate(usize),
     Number(Pattern),
-    /// Of a date, of a date with its time, or of milliseconds since 1970.
+    /// Formats a date, a date with a time, or milliseconds since 1970.
     Date(String),
     /// The JSON text of the value.
     Json,
     UrlEncode,
-    /// Says that a value goes into an address as it is.
+    /// Inserts a value into a URL without encoding it.
     Raw,
     Join(String),
     First,
     Last,
-    /// How many characters, elements or members there are.
+    /// The number of characters, elements or members.
     Length,
-    /// A star for each character but so many at the end; for all of them when there are no more.
+    /// Replaces all but the last so many characters with stars, or all of them when there are no more than that.
     Mask(usize),
     Replace(String, String),
-    /// The text of the string table at a key, when there is one.
+    /// The text of the string table at a key, if it exists.
     Translate(Path),
 }
 
-/// What a filter is given.
+/// The filters and the types of their arguments.
 const SHAPES: [(&str, &[&str]); 18] = [
     ("default", &["a value"]),
     ("upper", &[]),
@@ -55,55 +55,55 @@ const SHAPES: [(&str, &[&str]); 18] = [
     ("trim", &[]),
     ("capitalize", &[]),
     ("truncate", &["a whole number"]),
-    ("number", &["a text"]),
-    ("date", &["a text"]),
+    ("number", &["a string"]),
+    ("date", &["a string"]),
     ("json", &[]),
     ("urlencode", &[]),
     ("raw", &[]),
-    ("join", &["a text"]),
+    ("join", &["a string"]),
     ("first", &[]),
     ("last", &[]),
     ("length", &[]),
     ("mask", &["a whole number"]),
-    ("replace", &["a text", "a text"]),
-    ("t", &["a text"]),
+    ("replace", &["a string", "a string"]),
+    ("t", &["a string"]),
 ];
 
 impl Filter {
-    /// Reads a name and what it is given.
+    /// Parses the name and the arguments of a filter.
     pub fn read(scan: &mut Scan<'_>) -> Result<Filter, Wrong> {
         let start = *scan;
         let name = scan.name();
         if name.is_empty() {
-            return Err(bad(start.expected("the name of a filter")));
+            return Err(bad(start.expected("a filter name")));
         }
         let Some((_, shape)) = SHAPES.iter().find(|it| it.0 == name) else {
             let known: Vec<&str> = SHAPES.iter().map(|it| it.0).collect();
-            let message = start.wrong(&format!("there is no filter '{name}'")) + "; use one of " + &known.join(", ");
+            let message = start.wrong(&format!("unknown filter '{name}'")) + "; use one of " + &known.join(", ");
             return Err(Wrong { code: "T002", message });
         };
-        let given = arguments(scan)?;
-        let fits = given.len() == shape.len()
-            && shape.iter().zip(&given).all(|(kind, value)| match *kind {
-                "a text" => value.is_string(),
+        let values = arguments(scan)?;
+        let fits = values.len() == shape.len()
+            && shape.iter().zip(&values).all(|(kind, value)| match *kind {
+                "a string" => value.is_string(),
                 "a whole number" => whole(value).is_some(),
                 _ => true,
             });
-        let made = if fits { Filter::of(name, given) } else { None };
-        made.ok_or_else(|| {
-            let wanted = match name {
-                "number" => "a pattern as '0', '0.00', '#,##0.00' or '0%'".to_owned(),
-                "t" => "the key of a text, as 'greeting.morning'".to_owned(),
-                _ if shape.is_empty() => "nothing".to_owned(),
+        let filter = if fits { Filter::of(name, values) } else { None };
+        filter.ok_or_else(|| {
+            let expected = match name {
+                "number" => "a pattern such as '0', '0.00', '#,##0.00' or '0%'".to_owned(),
+                "t" => "a string-table key such as 'greeting.morning'".to_owned(),
+                _ if shape.is_empty() => "no arguments".to_owned(),
                 _ => shape.join(" and "),
             };
-            bad(start.wrong(&format!("the filter '{name}'")) + " was given something else; give it " + &wanted)
+            bad(start.wrong(&format!("invalid arguments for filter '{name}'")) + "; expected " + &expected)
         })
     }
 
-    fn of(name: &str, given: Vec<Value>) -> Option<Filter> {
-        let mut given = given.into_iter();
-        let value = given.next().unwrap_or_default();
+    fn of(name: &str, values: Vec<Value>) -> Option<Filter> {
+        let mut values = values.into_iter();
+        let value = values.next().unwrap_or_default();
         let text = || value.as_str().unwrap_or_default().to_owned();
         Some(match name {
             "upper" => Filter::Upper,
@@ -121,13 +121,13 @@ impl Filter {
             "last" => Filter::Last,
             "length" => Filter::Length,
             "mask" => Filter::Mask(whole(&value)?),
-            "replace" => Filter::Replace(text(), given.next()?.as_str()?.to_owned()),
+            "replace" => Filter::Replace(text(), values.next()?.as_str()?.to_owned()),
             "t" => Filter::Translate(Path::parse(&("strings.".to_owned() + &text())).ok()?),
             _ => Filter::Default(value),
         })
     }
 
-    /// The value behind the filter; nothing where it is not defined.
+    /// Applies the filter; `None` stands for a value that is not defined.
     pub fn apply(&self, value: Option<Value>, names: &dyn Names) -> Option<Value> {
         if let Filter::Default(other) = self {
             return Some(value.filter(|it| !(it.is_null() || it == "")).unwrap_or_else(|| other.clone()));
@@ -138,9 +138,9 @@ impl Filter {
         value.map(|it| self.changed(&it, names).unwrap_or(it))
     }
 
-    /// The changed value; nothing when the filter leaves it alone.
+    /// Returns the transformed value, or `None` when the filter leaves it unchanged.
     fn changed(&self, value: &Value, names: &dyn Names) -> Option<Value> {
-        let made = match self {
+        let text = match self {
             Filter::Upper => value.as_str()?.to_uppercase(),
             Filter::Lower => value.as_str()?.to_lowercase(),
             Filter::Trim => value.as_str()?.trim().to_owned(),
@@ -172,30 +172,30 @@ impl Filter {
             }
             Filter::Mask(_) | Filter::Replace(..) | Filter::Default(_) | Filter::Raw | Filter::Translate(_) => return None,
         };
-        (made.len() <= MOST_BYTES).then_some(Value::String(made))
+        (text.len() <= MOST_BYTES).then_some(Value::String(text))
     }
 }
 
-/// What stands between the parentheses behind a filter's name.
+/// Parses the parenthesised arguments after the name of a filter.
 fn arguments(scan: &mut Scan<'_>) -> Result<Vec<Value>, Wrong> {
-    let mut given = Vec::new();
+    let mut values = Vec::new();
     let mut ahead = *scan;
     ahead.space();
     if !ahead.eat("(") {
-        return Ok(given);
+        return Ok(values);
     }
     *scan = ahead;
     scan.space();
     if scan.eat(")") {
-        return Ok(given);
+        return Ok(values);
     }
     loop {
         scan.space();
         let value = scan.literal().map_err(bad)?;
-        given.push(value.ok_or_else(|| bad(scan.expected("a text between quotes, a number, true, false or null")))?);
+        values.push(value.ok_or_else(|| bad(scan.expected("a quoted string, a number, true, false or null")))?);
         scan.space();
         if scan.eat(")") {
-            return Ok(given);
+            return Ok(values);
         }
         if !scan.eat(",") {
             return Err(bad(scan.expected("',' or ')'")));
@@ -207,7 +207,7 @@ fn whole(value: &Value) -> Option<usize> {
     value.as_u64().and_then(|it| usize::try_from(it).ok())
 }
 
-/// How many characters, elements or members there are.
+/// Returns the number of characters, elements or members; `None` for other values.
 pub(crate) fn length(value: &Value) -> Option<usize> {
     match value {
         Value::String(text) => Some(text.chars().count()),

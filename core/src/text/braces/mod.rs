@@ -1,4 +1,4 @@
-//! Templates of flow documents: `{{ session.var | filter }}`. (`convoship.md` 2.4)
+//! Templates of flow documents: text with `{{ session.var | filter }}` placeholders. (docs/spec/flows.md#2.4)
 
 mod filter;
 mod number;
@@ -25,7 +25,7 @@ pub struct Braces {
     pieces: Vec<Piece>,
 }
 
-/// What templates are made of.
+/// One piece of a template.
 #[derive(Debug, Clone, PartialEq)]
 enum Piece {
     Text(String),
@@ -33,54 +33,54 @@ enum Piece {
     Secret(String),
 }
 
-/// A path and what is done with its value.
+/// A path and the filters applied to its value.
 #[derive(Debug, Clone, PartialEq)]
 struct Hole {
     path: Path,
     filters: Vec<Filter>,
 }
 
-/// What is wrong with a template.
+/// An error in a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
     /// `T001`, `T002` or `T006`.
     pub code: &'static str,
-    /// What is wrong.
+    /// What is wrong and at which character.
     pub message: String,
 }
 
 /// A rendered template.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rendered<T> {
-    /// What it says.
+    /// The output.
     pub said: T,
     /// The paths that are not defined.
     pub undefined: Vec<String>,
 }
 
-/// Where a text goes that may name secrets.
+/// Where the output is inserted, which decides how values are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// The path or the query within the address of a request: values are percent-encoded.
+    /// The path or query of a request URL: values are percent-encoded.
     Url,
-    /// An address that is shown: as in requests, but for a hole with which it begins, which has the address in it.
+    /// A URL that is displayed: as in requests, except for a placeholder at its start, which contains the URL itself.
     Link,
-    /// A value in the query of an address: all but markers is percent-encoded.
+    /// A value in the query of a URL: everything but secret markers is percent-encoded.
     Query,
-    /// The body of a form: all but markers is percent-encoded, with a plus for a space.
+    /// The body of a form: everything but secret markers is percent-encoded, with a plus for a space.
     Form,
-    /// A header: values may not hold line breaks.
+    /// A header: line breaks in values become spaces.
     Header,
-    /// Text that goes as it is.
+    /// Plain text: nothing is encoded.
     Text,
 }
 
-/// A text that names secrets in the places where the host puts them in.
+/// A text with markers where the host inserts secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sealed {
-    /// The text, with `[secret:NAME]` where a secret goes.
+    /// The text, with `[secret:NAME]` in place of each secret.
     pub text: String,
-    /// Where such a marker begins, in bytes, and the name of its secret.
+    /// The byte offset of each marker and the name of its secret.
     pub secrets: Vec<(usize, String)>,
 }
 
@@ -93,12 +93,12 @@ impl Braces {
         parse::pieces(source).map(|pieces| Braces { source: source.to_owned(), pieces })
     }
 
-    /// As it is written.
+    /// Returns the source text.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// What it always says, when it has no hole and names no secret.
+    /// Returns the text of a template without placeholders and secrets.
     pub fn literal(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
@@ -107,7 +107,7 @@ impl Braces {
         }
     }
 
-    /// The paths that it names, secrets left out.
+    /// Returns the paths that the template reads, sorted, without secrets.
     pub fn reads(&self) -> Vec<Path> {
         let mut paths: Vec<Path> = self.holes().map(|it| it.path.clone()).collect();
         paths.sort();
@@ -115,44 +115,44 @@ impl Braces {
         paths
     }
 
-    /// The secrets that it names.
+    /// Returns the names of the secrets in the template.
     pub fn secrets(&self) -> Vec<&str> {
         self.pieces.iter().filter_map(|it| if let Piece::Secret(name) = it { Some(name.as_str()) } else { None }).collect()
     }
 
-    /// Whether it is one hole and nothing else.
+    /// Returns whether the template is a single placeholder.
     pub fn is_hole(&self) -> bool {
         matches!(self.pieces.as_slice(), [Piece::Hole(_)])
     }
 
-    /// Whether a hole has the filter `raw`.
+    /// Returns whether a placeholder has the filter `raw`.
     pub fn uses_raw(&self) -> bool {
         self.holes().any(|it| it.filters.contains(&Filter::Raw))
     }
 
-    /// Whether a hole does not end with the filter `json`.
+    /// Returns whether a placeholder does not end with the filter `json`.
     pub fn leaves_unquoted(&self) -> bool {
         self.holes().any(|it| it.filters.last() != Some(&Filter::Json))
     }
 
-    /// As text.
+    /// Renders the template as text.
     pub fn text(&self, names: &dyn Names) -> Rendered<String> {
-        let Rendered { said, undefined } = self.sealed(names, Place::Text);
-        Rendered { said: said.text, undefined }
+        let Rendered { said: value, undefined } = self.sealed(names, Place::Text);
+        Rendered { said: value.text, undefined }
     }
 
-    /// As a JSON value: what is one hole alone keeps its type, and is null when it is not defined.
+    /// Renders the template as a JSON value: a single placeholder keeps the type of its value and is null when it is not defined.
     pub fn value(&self, names: &dyn Names) -> Rendered<Value> {
         if let [Piece::Hole(hole)] = self.pieces.as_slice() {
             let mut undefined = Vec::new();
-            let said = hole.value(names, &mut undefined).unwrap_or_default();
-            return Rendered { said, undefined };
+            let value = hole.value(names, &mut undefined).unwrap_or_default();
+            return Rendered { said: value, undefined };
         }
-        let Rendered { said, undefined } = self.text(names);
-        Rendered { said: Value::String(said), undefined }
+        let Rendered { said: value, undefined } = self.text(names);
+        Rendered { said: Value::String(value), undefined }
     }
 
-    /// As a part of a request.
+    /// Renders the template for a place in a request, with markers for secrets.
     pub fn sealed(&self, names: &dyn Names, place: Place) -> Rendered<Sealed> {
         render::sealed(&self.pieces, names, place)
     }

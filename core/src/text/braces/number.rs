@@ -1,26 +1,26 @@
-//! Patterns of numbers: `0`, `0.00`, `#,##0.00`, `0%`.
+//! Number format patterns: `0`, `0.00`, `#,##0.00`, `0%`.
 
 use serde_json::Number;
 
 use crate::text::decimal::Decimal;
 
-/// Digits behind the point at most.
+/// The most digits after the point.
 const MOST_PLACES: usize = 20;
 
-/// How a number is written.
+/// How a number is formatted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pattern {
-    /// Whether thousands are set apart.
+    /// Whether thousands are grouped.
     groups: bool,
-    /// Digits behind the point that are always written.
+    /// The fewest digits after the point.
     least: usize,
-    /// Digits behind the point at most.
+    /// The most digits after the point.
     most: usize,
     percent: bool,
 }
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     pub fn read(source: &str) -> Option<Pattern> {
         let (body, percent) = source.strip_suffix('%').map_or((source, false), |it| (it, true));
         let (whole, fraction) = match body.split_once('.') {
@@ -38,7 +38,7 @@ impl Pattern {
         fits.then_some(Pattern { groups, least: zeros.len(), most: fraction.len(), percent })
     }
 
-    /// The text of a number with the signs of a locale.
+    /// Formats a number with the separators of a locale.
     pub fn write(self, number: &Number, locale: &str) -> String {
         let (point, group) = signs(locale);
         let Decimal { negative, whole, fraction } = Decimal::new(number, if self.percent { 2 } else { 0 }).rounded(self.most);
@@ -62,7 +62,7 @@ impl Pattern {
     }
 }
 
-/// The signs before fractions and between thousands.
+/// Returns the decimal and the thousands separator of a locale.
 fn signs(locale: &str) -> (char, char) {
     match locale.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase().as_str() {
         "de" | "es" | "it" | "nl" | "pt" => (',', '.'),

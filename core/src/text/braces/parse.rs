@@ -1,16 +1,16 @@
-//! Cuts a template into text, holes and secrets.
+//! Parses a template into text, placeholders and secrets.
 
 use super::filter::Filter;
 use super::{Hole, Piece, Wrong};
 use crate::text::scan::Scan;
 
-/// Bytes of a template at most.
+/// The most bytes of a template.
 const MOST_BYTES: usize = 32 * 1024;
 
-/// Filters of a hole at most.
+/// The most filters of a placeholder.
 const MOST_FILTERS: usize = 16;
 
-/// Characters of a secret's name at most.
+/// The most characters of a secret's name.
 const MOST_NAME: usize = 64;
 
 pub(super) fn pieces(source: &str) -> Result<Vec<Piece>, Wrong> {
@@ -42,7 +42,7 @@ pub(super) fn pieces(source: &str) -> Result<Vec<Piece>, Wrong> {
     Ok(pieces)
 }
 
-/// A template that does not parse.
+/// Builds a syntax error (`T001`).
 pub(super) fn bad(message: String) -> Wrong {
     Wrong { code: "T001", message }
 }
@@ -51,7 +51,7 @@ fn piece(scan: &mut Scan<'_>) -> Result<Piece, Wrong> {
     let open = *scan;
     scan.eat("{{");
     if !scan.rest.contains("}}") {
-        return Err(bad(open.wrong("'{{' is not closed by '}}'") + "; write '\\{{' where two braces are meant"));
+        return Err(bad(open.wrong("unterminated '{{'") + "; add '}}', or write '\\{{' for literal braces"));
     }
     scan.space();
     let piece = match secret(scan)? {
@@ -62,7 +62,7 @@ fn piece(scan: &mut Scan<'_>) -> Result<Piece, Wrong> {
             scan.space();
             while scan.eat("|") {
                 if filters.len() == MOST_FILTERS {
-                    return Err(bad(scan.wrong("there are more than 16 filters") + "; keep the value in a variable between"));
+                    return Err(bad(scan.wrong("more than 16 filters") + "; store the value in a variable first"));
                 }
                 scan.space();
                 filters.push(Filter::read(scan)?);
@@ -76,21 +76,21 @@ fn piece(scan: &mut Scan<'_>) -> Result<Piece, Wrong> {
         return Ok(piece);
     }
     Err(bad(match piece {
-        Piece::Secret(_) => scan.expected("'}}'; a secret has neither members nor filters"),
-        Piece::Hole(_) | Piece::Text(_) => scan.expected("'}}' or '|' and a filter; calculate in a 'set' node"),
+        Piece::Secret(_) => scan.expected("'}}', since a secret has neither members nor filters"),
+        Piece::Hole(_) | Piece::Text(_) => scan.expected("'}}' or '|' and a filter; use a 'set' node to calculate"),
     }))
 }
 
-/// The name behind `secret.` or `secret:`.
+/// Parses the name of a secret after `secret.` or `secret:`.
 fn secret(scan: &mut Scan<'_>) -> Result<Option<String>, Wrong> {
     if !(scan.eat("secret.") || scan.eat("secret:")) {
         return Ok(None);
     }
     let start = *scan;
     let name = scan.name();
-    let written = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    if !name.starts_with(|c: char| c.is_ascii_uppercase()) || !name.chars().all(written) || name.len() > MOST_NAME {
-        return Err(bad(start.expected("the name of a secret in capital letters, as API_KEY")));
+    let is_allowed = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    if !name.starts_with(|c: char| c.is_ascii_uppercase()) || !name.chars().all(is_allowed) || name.len() > MOST_NAME {
+        return Err(bad(start.expected("the name of a secret in capital letters, such as API_KEY")));
     }
     Ok(Some(name.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Fills templates.
+//! Renders templates.
 
 use std::borrow::Cow;
 
@@ -11,54 +11,54 @@ use crate::text::names::Names;
 use crate::text::plain_text;
 
 impl Hole {
-    /// Its value behind the filters; a path that is not defined is noted.
+    /// Returns the filtered value; a path that is not defined is added to `undefined`.
     pub(super) fn value(&self, names: &dyn Names, undefined: &mut Vec<String>) -> Option<Value> {
         let found = names.value(&self.path).map(Cow::into_owned);
-        let made = self.filters.iter().fold(found, |value, filter| filter.apply(value, names));
-        if made.is_none() {
+        let value = self.filters.iter().fold(found, |value, filter| filter.apply(value, names));
+        if value.is_none() {
             let path = self.path.to_string();
             if !undefined.contains(&path) {
                 undefined.push(path);
             }
         }
-        made
+        value
     }
 
-    /// Whether it goes into an address as it is.
+    /// Returns whether the value is inserted into a URL without encoding.
     fn is_plain(&self) -> bool {
         self.filters.contains(&Filter::Raw) || self.filters.last() == Some(&Filter::UrlEncode)
     }
 }
 
-/// Joins pieces to a text for a place.
+/// Renders pieces to a text, encoded for its place.
 pub(super) fn sealed(pieces: &[Piece], names: &dyn Names, place: Place) -> Rendered<Sealed> {
-    let mut made = Rendered::<Sealed>::default();
+    let mut rendered = Rendered::<Sealed>::default();
     for (at, piece) in pieces.iter().enumerate() {
-        let said = &mut made.said;
+        let output = &mut rendered.said;
         match piece {
-            Piece::Text(text) if place == Place::Form => said.text.push_str(&form_encoded(text)),
-            Piece::Text(text) if place == Place::Query => said.text.push_str(&encoded(text)),
-            Piece::Text(text) => said.text.push_str(text),
+            Piece::Text(text) if place == Place::Form => output.text.push_str(&form_encoded(text)),
+            Piece::Text(text) if place == Place::Query => output.text.push_str(&encoded(text)),
+            Piece::Text(text) => output.text.push_str(text),
             Piece::Secret(name) => {
-                said.secrets.push((said.text.len(), name.clone()));
-                said.text.push_str(&marker(name));
+                output.secrets.push((output.text.len(), name.clone()));
+                output.text.push_str(&marker(name));
             }
             Piece::Hole(hole) => {
-                let text = hole.value(names, &mut made.undefined).map(|it| printed(&it)).unwrap_or_default();
+                let text = hole.value(names, &mut rendered.undefined).map(|it| printed(&it)).unwrap_or_default();
                 match place {
-                    Place::Link if at > 0 && !hole.is_plain() => said.text.push_str(&encoded(&text)),
-                    Place::Url | Place::Query if !hole.is_plain() => said.text.push_str(&encoded(&text)),
-                    Place::Form => said.text.push_str(&form_encoded(&text)),
-                    Place::Url | Place::Query | Place::Link | Place::Text => said.text.push_str(&text),
-                    Place::Header => said.text.push_str(&text.replace(['\r', '\n', '\0'], " ")),
+                    Place::Link if at > 0 && !hole.is_plain() => output.text.push_str(&encoded(&text)),
+                    Place::Url | Place::Query if !hole.is_plain() => output.text.push_str(&encoded(&text)),
+                    Place::Form => output.text.push_str(&form_encoded(&text)),
+                    Place::Url | Place::Query | Place::Link | Place::Text => output.text.push_str(&text),
+                    Place::Header => output.text.push_str(&text.replace(['\r', '\n', '\0'], " ")),
                 }
             }
         }
     }
-    made
+    rendered
 }
 
-/// What stands in the place of a secret.
+/// Returns the marker that stands for a secret.
 pub(super) fn marker(name: &str) -> String {
     let mut marker = String::from("[secret:");
     marker.push_str(name);
@@ -66,7 +66,7 @@ pub(super) fn marker(name: &str) -> String {
     marker
 }
 
-/// The text of a value, with numbers as short as they can be.
+/// Returns the text of a value, with numbers in their shortest form.
 pub(crate) fn printed(value: &Value) -> String {
     match value {
         Value::Number(number) => decimal::printed(number),
@@ -74,12 +74,12 @@ pub(crate) fn printed(value: &Value) -> String {
     }
 }
 
-/// As forms write it: a space is a plus.
+/// Percent-encodes a text for a form body, with a plus for a space.
 pub(super) fn form_encoded(text: &str) -> String {
     encoded(text).replace("%20", "+")
 }
 
-/// With everything percent-encoded but the characters that RFC 3986 leaves without a meaning.
+/// Percent-encodes everything but the unreserved characters of RFC 3986.
 pub(crate) fn encoded(text: &str) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut out = String::with_capacity(text.len());

@@ -114,13 +114,13 @@ fn filters_change_values() {
 
 #[test]
 fn what_is_not_defined_is_said() {
-    let braces = Braces::parse("{{ a.b }}{{ name }}{{ c[0] | upper }}{{ a.b }}{{ d | default('') }}{{ nothing }}{{ secret.X }}").unwrap();
-    assert_eq!(braces.text(&names()).undefined, ["a.b", "c[0]"]);
-    assert_eq!(braces.reads().iter().map(ToString::to_string).collect::<Vec<_>>(), ["a.b", "c[0]", "d", "name", "nothing"]);
-    assert_eq!(braces.secrets(), ["X"]);
-    assert_eq!(braces.literal(), None);
+    let template = Braces::parse("{{ a.b }}{{ name }}{{ c[0] | upper }}{{ a.b }}{{ d | default('') }}{{ nothing }}{{ secret.X }}").unwrap();
+    assert_eq!(template.text(&names()).undefined, ["a.b", "c[0]"]);
+    assert_eq!(template.reads().iter().map(ToString::to_string).collect::<Vec<_>>(), ["a.b", "c[0]", "d", "name", "nothing"]);
+    assert_eq!(template.secrets(), ["X"]);
+    assert_eq!(template.literal(), None);
     assert_eq!(Braces::parse("\\{{ x").unwrap().literal(), Some("{{ x"));
-    assert!(!braces.uses_raw() && Braces::parse("{{ a | raw | upper }}").unwrap().uses_raw());
+    assert!(!template.uses_raw() && Braces::parse("{{ a | raw | upper }}").unwrap().uses_raw());
 }
 
 #[test]
@@ -142,10 +142,10 @@ fn a_lone_hole_keeps_its_type() {
 #[test]
 fn secrets_are_noted_where_they_go_and_values_fit_their_place() {
     let sealed = |source: &str, place| Braces::parse(source).unwrap().sealed(&names(), place).said;
-    let made = sealed("ü {{ evil }} {{ secret.KEY }}{{ secret:KEY }}", Place::Text);
-    assert_eq!(made.text, "ü {{ name }} \\{{ [secret:KEY] [secret:KEY][secret:KEY]");
-    assert_eq!(made.secrets, [(31, "KEY".to_owned()), (43, "KEY".to_owned())]);
-    assert!(made.secrets.iter().all(|it| made.text[it.0..].starts_with("[secret:KEY]")));
+    let rendered = sealed("ü {{ evil }} {{ secret.KEY }}{{ secret:KEY }}", Place::Text);
+    assert_eq!(rendered.text, "ü {{ name }} \\{{ [secret:KEY] [secret:KEY][secret:KEY]");
+    assert_eq!(rendered.secrets, [(31, "KEY".to_owned()), (43, "KEY".to_owned())]);
+    assert!(rendered.secrets.iter().all(|it| rendered.text[it.0..].starts_with("[secret:KEY]")));
     for (source, expected) in [
         ("https://x/{{ address }}?q={{ age }}", "https://x/a%20b%2F%C3%BC%3F%26%3D%23?q=36"),
         ("{{ address | raw }}", "a b/ü?&=#"),
@@ -161,56 +161,56 @@ fn secrets_are_noted_where_they_go_and_values_fit_their_place() {
 fn trees_are_filled_leaf_by_leaf() {
     let source = json!({"{{ key }}": "{{ age }}", "a/b": ["{{ quote }}!", 1, null, true, "\\{{"], "m": "{{ missing }}", "l": "{{ tags }}"});
     let tree = Tree::parse(&source).unwrap();
-    let made = tree.value(&names());
+    let rendered = tree.value(&names());
     let expected = json!({"{{ key }}": 36, "a/b": ["\"\\\n!", 1, null, true, "{{"], "m": null, "l": ["a", 2, null]});
-    assert_eq!(made.said, expected);
-    assert_eq!(made.undefined, ["missing"]);
+    assert_eq!(rendered.said, expected);
+    assert_eq!(rendered.undefined, ["missing"]);
     assert_eq!(tree.templates().len(), 4);
     let text = tree.sealed(&names());
     assert_eq!((text.said.text, text.undefined), (expected.to_string(), vec!["missing".to_owned()]));
 
     let tree = Tree::parse(&json!({"k": "é\"{{ evil }}\n{{ secret.A }}\"{{ secret.B }}", "n": ["{{ secret.A }}"]})).unwrap();
-    let made = tree.sealed(&names()).said;
-    let value: Value = serde_json::from_str(&made.text).unwrap();
+    let rendered = tree.sealed(&names()).said;
+    let value: Value = serde_json::from_str(&rendered.text).unwrap();
     assert_eq!(value, tree.value(&names()).said);
-    assert_eq!(made.secrets.iter().map(|it| it.1.as_str()).collect::<Vec<_>>(), ["A", "B", "A"]);
-    for (at, name) in &made.secrets {
-        assert!(made.text[*at..].starts_with(&format!("[secret:{name}]")));
+    assert_eq!(rendered.secrets.iter().map(|it| it.1.as_str()).collect::<Vec<_>>(), ["A", "B", "A"]);
+    for (at, name) in &rendered.secrets {
+        assert!(rendered.text[*at..].starts_with(&format!("[secret:{name}]")));
     }
-    let (pointer, wrong) = Tree::parse(&json!({"a/b~": [1, "{{ x | nope }}"]})).unwrap_err();
-    assert_eq!((pointer.as_str(), wrong.code), ("/a~1b~0/1", "T002"));
+    let (pointer, error) = Tree::parse(&json!({"a/b~": [1, "{{ x | nope }}"]})).unwrap_err();
+    assert_eq!((pointer.as_str(), error.code), ("/a~1b~0/1", "T002"));
 }
 
 #[test]
 fn bad_templates_say_what_is_wrong() {
     for (source, message) in [
-        ("é {{ name", "'{{' is not closed by '}}' at character 3"),
-        ("{{ }}", "'' is no path; write names separated by dots, as 'account.kind' or 'items[0].title' at character 4"),
-        ("{{ name + 1 }}", "'+ 1 }}' at character 9 was not expected; write '}}' or '|' and a filter"),
-        ("{{ name | }}", "'}}' at character 11 was not expected; write the name of a filter"),
-        ("{{ name | upper('x') }}", "the filter 'upper' at character 11 was given something else; give it nothing"),
-        ("{{ name | truncate }}", "give it a whole number"),
-        ("{{ name | truncate(-1) }}", "give it a whole number"),
-        ("{{ name | truncate('1') }}", "give it a whole number"),
-        ("{{ name | replace('a') }}", "give it a text and a text"),
-        ("{{ name | number('1.2') }}", "give it a pattern as '0', '0.00', '#,##0.00' or '0%'"),
-        ("{{ name | number('0.') }}", "give it a pattern"),
-        ("{{ name | t('a b') }}", "give it the key of a text"),
-        ("{{ name | default(other) }}", "write a text between quotes, a number, true, false or null"),
-        ("{{ name | default('x' }}", "write ',' or ')'"),
-        ("{{ name | default('x) }}", "the quote is not closed"),
-        ("{{ secret.key }}", "write the name of a secret in capital letters"),
+        ("é {{ name", "unterminated '{{' at character 3"),
+        ("{{ }}", "'' is not a valid path; use names separated by dots, such as 'account.kind' or 'items[0].title' at character 4"),
+        ("{{ name + 1 }}", "unexpected '+ 1 }}' at character 9; expected '}}' or '|' and a filter"),
+        ("{{ name | }}", "unexpected '}}' at character 11; expected a filter name"),
+        ("{{ name | upper('x') }}", "invalid arguments for filter 'upper' at character 11; expected no arguments"),
+        ("{{ name | truncate }}", "; expected a whole number"),
+        ("{{ name | truncate(-1) }}", "; expected a whole number"),
+        ("{{ name | truncate('1') }}", "; expected a whole number"),
+        ("{{ name | replace('a') }}", "; expected a string and a string"),
+        ("{{ name | number('1.2') }}", "; expected a pattern such as '0', '0.00', '#,##0.00' or '0%'"),
+        ("{{ name | number('0.') }}", "; expected a pattern"),
+        ("{{ name | t('a b') }}", "; expected a string-table key"),
+        ("{{ name | default(other) }}", "; expected a quoted string, a number, true, false or null"),
+        ("{{ name | default('x' }}", "; expected ',' or ')'"),
+        ("{{ name | default('x) }}", "unterminated string"),
+        ("{{ secret.key }}", "; expected the name of a secret in capital letters"),
         ("{{ secret.KEY.a }}", "a secret has neither members nor filters"),
         ("{{ secret.KEY | upper }}", "a secret has neither members nor filters"),
-        ("{{ a.b[x] }}", "'a.b[x]' is no path"),
+        ("{{ a.b[x] }}", "'a.b[x]' is not a valid path"),
     ] {
-        let wrong = Braces::parse(source).unwrap_err();
-        assert_eq!(wrong.code, "T001", "{source}");
-        assert!(wrong.message.contains(message), "{source}: {}", wrong.message);
+        let error = Braces::parse(source).unwrap_err();
+        assert_eq!(error.code, "T001", "{source}");
+        assert!(error.message.contains(message), "{source}: {}", error.message);
     }
     let unknown = Braces::parse("{{ name | shout }}").unwrap_err();
     assert_eq!(unknown.code, "T002");
-    assert!(unknown.message.starts_with("there is no filter 'shout' at character 11; use one of default, upper"));
+    assert!(unknown.message.starts_with("unknown filter 'shout' at character 11; use one of default, upper"));
     assert_eq!(code(&format!("{{{{ name {} }}}}", "| raw ".repeat(17))), "T001");
     assert_eq!(code(&"x".repeat(32 * 1024)), "");
     assert_eq!(code(&"x".repeat(32 * 1024 + 1)), "T006");
@@ -261,14 +261,14 @@ fn garbage_never_breaks_the_engine() {
         "{{ name | mask(",
     ];
     garbage(30_000, &pieces, |source| {
-        if let Ok(braces) = Braces::parse(source) {
+        if let Ok(template) = Braces::parse(source) {
             for place in [Place::Text, Place::Url, Place::Header] {
-                let sealed = braces.sealed(&names(), place).said;
+                let sealed = template.sealed(&names(), place).said;
                 assert!(sealed.secrets.iter().all(|it| sealed.text[it.0..].starts_with("[secret:")));
             }
-            assert_eq!(braces.source(), source);
-            braces.value(&names());
-            braces.reads();
+            assert_eq!(template.source(), source);
+            template.value(&names());
+            template.reads();
         }
     });
 }

@@ -19,76 +19,75 @@ enum Node {
 }
 
 impl Tree {
-    /// Compiles the texts of a value; the names of members stay as they are.
+    /// Compiles the texts of a JSON value; member names are not templates.
     ///
     /// # Errors
-    /// What is wrong with the first that is, with the JSON pointer to it.
+    /// The first invalid template, with the JSON pointer to it.
     pub fn parse(source: &Value) -> Result<Tree, (String, Wrong)> {
         node(source, &mut String::new()).map(Tree)
     }
 
-    /// The value, filled.
+    /// Renders the value.
     pub fn value(&self, names: &dyn Names) -> Rendered<Value> {
         let mut undefined = Vec::new();
-        let said = self.0.value(names, &mut undefined);
-        Rendered { said, undefined }
+        let value = self.0.value(names, &mut undefined);
+        Rendered { said: value, undefined }
     }
 
-    /// The JSON text of the filled value, in which secrets are named. What the host puts in their place has to be escaped as a part of
-    /// a JSON text.
+    /// Renders the value as JSON text with markers for secrets. The host must JSON-escape the secrets that it inserts.
     pub fn sealed(&self, names: &dyn Names) -> Rendered<Sealed> {
-        let mut made = Rendered::default();
-        self.0.write(names, &mut made);
-        made
+        let mut rendered = Rendered::default();
+        self.0.write(names, &mut rendered);
+        rendered
     }
 
-    /// The filled members of an object, or a text, as the body of a form, in which secrets are named. What the host puts in their place has to be
-    /// percent-encoded.
+    /// Renders the members of an object, or a text, as a form body with markers for secrets. The host must percent-encode the secrets
+    /// that it inserts.
     pub fn form(&self, names: &dyn Names) -> Rendered<Sealed> {
-        let mut made = Rendered::<Sealed>::default();
-        if let Node::Text(braces) = &self.0 {
-            // Written out: only what fills its holes is encoded.
-            return braces.sealed(names, Place::Url);
+        let mut rendered = Rendered::<Sealed>::default();
+        if let Node::Text(template) = &self.0 {
+            // The body is written out: only the values of its placeholders are encoded.
+            return template.sealed(names, Place::Url);
         }
-        let Node::Object(members) = &self.0 else { return made };
+        let Node::Object(members) = &self.0 else { return rendered };
         for (name, member) in members {
             let value = member.sealed(names, Place::Form);
-            add(&mut made.undefined, value.undefined);
-            let said = &mut made.said;
-            if !said.text.is_empty() {
-                said.text.push('&');
+            add(&mut rendered.undefined, value.undefined);
+            let body = &mut rendered.said;
+            if !body.text.is_empty() {
+                body.text.push('&');
             }
-            said.text.push_str(&form_encoded(name));
-            said.text.push('=');
-            let from = said.text.len();
-            said.secrets.extend(value.said.secrets.into_iter().map(|(at, secret)| (from + at, secret)));
-            said.text.push_str(&value.said.text);
+            body.text.push_str(&form_encoded(name));
+            body.text.push('=');
+            let from = body.text.len();
+            body.secrets.extend(value.said.secrets.into_iter().map(|(at, secret)| (from + at, secret)));
+            body.text.push_str(&value.said.text);
         }
-        made
+        rendered
     }
 
-    /// A text, filled, in which secrets are named; nothing of another value, and of a text that is one hole alone, which has a type.
+    /// Renders a text with markers for secrets. Returns `None` for other values and for a single placeholder, whose value has a type.
     pub fn text(&self, names: &dyn Names) -> Option<Rendered<Sealed>> {
         match &self.0 {
-            Node::Text(braces) if !braces.is_hole() => Some(braces.sealed(names, Place::Text)),
+            Node::Text(template) if !template.is_hole() => Some(template.sealed(names, Place::Text)),
             Node::Plain(Value::String(_)) => Some(self.0.sealed(names, Place::Text)),
             Node::Plain(_) | Node::Text(_) | Node::List(_) | Node::Object(_) => None,
         }
     }
 
-    /// The filled members of an object as texts, in which secrets are named.
+    /// Renders the members of an object as texts with markers for secrets.
     pub fn members(&self, names: &dyn Names) -> Rendered<Vec<(&str, Sealed)>> {
-        let mut made = Rendered::<Vec<(&str, Sealed)>>::default();
-        let Node::Object(members) = &self.0 else { return made };
+        let mut rendered = Rendered::<Vec<(&str, Sealed)>>::default();
+        let Node::Object(members) = &self.0 else { return rendered };
         for (name, member) in members {
             let value = member.sealed(names, Place::Text);
-            add(&mut made.undefined, value.undefined);
-            made.said.push((name, value.said));
+            add(&mut rendered.undefined, value.undefined);
+            rendered.said.push((name, value.said));
         }
-        made
+        rendered
     }
 
-    /// The templates in it that have holes or name secrets.
+    /// Returns the templates that have placeholders or secrets.
     pub fn templates(&self) -> Vec<&Braces> {
         let mut found = Vec::new();
         self.0.templates(&mut found);
@@ -98,12 +97,12 @@ impl Tree {
 
 fn node(source: &Value, pointer: &mut String) -> Result<Node, (String, Wrong)> {
     let length = pointer.len();
-    let made = match source {
+    let node = match source {
         Value::String(text) => {
-            let braces = Braces::parse(text).map_err(|wrong| (pointer.clone(), wrong))?;
-            match braces.literal() {
+            let template = Braces::parse(text).map_err(|error| (pointer.clone(), error))?;
+            match template.literal() {
                 Some(text) => Node::Plain(Value::from(text)),
-                None => Node::Text(braces),
+                None => Node::Text(template),
             }
         }
         Value::Array(items) => {
@@ -128,30 +127,30 @@ fn node(source: &Value, pointer: &mut String) -> Result<Node, (String, Wrong)> {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => Node::Plain(source.clone()),
     };
-    Ok(made)
+    Ok(node)
 }
 
 impl Node {
     fn value(&self, names: &dyn Names, undefined: &mut Vec<String>) -> Value {
         match self {
             Node::Plain(value) => value.clone(),
-            Node::Text(braces) => {
-                let made = braces.value(names);
-                add(undefined, made.undefined);
-                made.said
+            Node::Text(template) => {
+                let rendered = template.value(names);
+                add(undefined, rendered.undefined);
+                rendered.said
             }
             Node::List(items) => Value::Array(items.iter().map(|it| it.value(names, undefined)).collect()),
             Node::Object(members) => {
-                let filled = members.iter().map(|(name, it)| (name.clone(), it.value(names, undefined)));
-                Value::Object(filled.collect::<Map<_, _>>())
+                let rendered = members.iter().map(|(name, it)| (name.clone(), it.value(names, undefined)));
+                Value::Object(rendered.collect::<Map<_, _>>())
             }
         }
     }
 
-    /// As a text in a form, in which secrets are named.
+    /// Renders the node as text with markers for secrets.
     fn sealed(&self, names: &dyn Names, place: Place) -> Rendered<Sealed> {
-        if let Node::Text(braces) = self {
-            return braces.sealed(names, place);
+        if let Node::Text(template) = self {
+            return template.sealed(names, place);
         }
         let mut undefined = Vec::new();
         let text = printed(&self.value(names, &mut undefined));
@@ -159,40 +158,40 @@ impl Node {
         Rendered { said: Sealed { text, secrets: Vec::new() }, undefined }
     }
 
-    fn write(&self, names: &dyn Names, made: &mut Rendered<Sealed>) {
+    fn write(&self, names: &dyn Names, rendered: &mut Rendered<Sealed>) {
         match self {
-            Node::Plain(value) => made.said.text.push_str(&value.to_string()),
-            Node::Text(braces) if braces.secrets().is_empty() => {
-                let value = braces.value(names);
-                add(&mut made.undefined, value.undefined);
-                made.said.text.push_str(&value.said.to_string());
+            Node::Plain(value) => rendered.said.text.push_str(&value.to_string()),
+            Node::Text(template) if template.secrets().is_empty() => {
+                let value = template.value(names);
+                add(&mut rendered.undefined, value.undefined);
+                rendered.said.text.push_str(&value.said.to_string());
             }
-            Node::Text(braces) => {
-                let text = braces.sealed(names, Place::Text);
-                add(&mut made.undefined, text.undefined);
-                quote(text.said, &mut made.said);
+            Node::Text(template) => {
+                let text = template.sealed(names, Place::Text);
+                add(&mut rendered.undefined, text.undefined);
+                quote(text.said, &mut rendered.said);
             }
             Node::List(items) => {
-                made.said.text.push('[');
+                rendered.said.text.push('[');
                 for (at, item) in items.iter().enumerate() {
                     if at > 0 {
-                        made.said.text.push(',');
+                        rendered.said.text.push(',');
                     }
-                    item.write(names, made);
+                    item.write(names, rendered);
                 }
-                made.said.text.push(']');
+                rendered.said.text.push(']');
             }
             Node::Object(members) => {
-                made.said.text.push('{');
+                rendered.said.text.push('{');
                 for (at, (name, member)) in members.iter().enumerate() {
                     if at > 0 {
-                        made.said.text.push(',');
+                        rendered.said.text.push(',');
                     }
-                    made.said.text.push_str(&Value::from(name.as_str()).to_string());
-                    made.said.text.push(':');
-                    member.write(names, made);
+                    rendered.said.text.push_str(&Value::from(name.as_str()).to_string());
+                    rendered.said.text.push(':');
+                    member.write(names, rendered);
                 }
-                made.said.text.push('}');
+                rendered.said.text.push('}');
             }
         }
     }
@@ -200,14 +199,14 @@ impl Node {
     fn templates<'t>(&'t self, found: &mut Vec<&'t Braces>) {
         match self {
             Node::Plain(_) => {}
-            Node::Text(braces) => found.push(braces),
+            Node::Text(template) => found.push(template),
             Node::List(items) => items.iter().for_each(|it| it.templates(found)),
             Node::Object(members) => members.iter().for_each(|it| it.1.templates(found)),
         }
     }
 }
 
-/// Writes a text as a JSON text; its markers, which have nothing to escape, begin where they are noted.
+/// Appends a text as a JSON string and records the new offsets of its markers, which need no escaping.
 fn quote(text: Sealed, out: &mut Sealed) {
     out.text.push('"');
     let mut read = 0;

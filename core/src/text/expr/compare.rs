@@ -1,4 +1,4 @@
-//! How the values of expressions compare.
+//! Compares the values of expressions and tests their truth.
 
 use std::cmp::Ordering;
 
@@ -8,19 +8,19 @@ use super::NoValue;
 use crate::text::braces::printed;
 use crate::text::decimal::number_of;
 
-/// What a value is called in messages.
+/// Returns the name of a value's type, for messages.
 pub(super) fn kind(value: Option<&Value>) -> &'static str {
     match value {
-        None | Some(Value::Null) => "nothing",
-        Some(Value::Bool(_)) => "true or false",
-        Some(Value::Number(_)) => "a number",
-        Some(Value::String(_)) => "a text",
-        Some(Value::Array(_)) => "a list",
-        Some(Value::Object(_)) => "an object",
+        None | Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "boolean",
+        Some(Value::Number(_)) => "number",
+        Some(Value::String(_)) => "string",
+        Some(Value::Array(_)) => "list",
+        Some(Value::Object(_)) => "object",
     }
 }
 
-/// Whether a value counts as true: nothing, 0, what is empty, and the texts `false`, `no` and `0` do not.
+/// Returns whether a value is truthy: null, 0, empty values and the strings `false`, `no` and `0` are not.
 pub(super) fn truth(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null) => false,
@@ -32,7 +32,7 @@ pub(super) fn truth(value: Option<&Value>) -> bool {
     }
 }
 
-/// What the words `true`, `false`, `yes` and `no` mean, in any case.
+/// Parses `true`, `false`, `yes` and `no`, ignoring case.
 pub(super) fn truth_of_word(text: &str) -> Option<bool> {
     let is = |word: &str| text.trim().eq_ignore_ascii_case(word);
     if is("true") || is("yes") {
@@ -41,8 +41,8 @@ pub(super) fn truth_of_word(text: &str) -> Option<bool> {
     (is("false") || is("no")).then_some(false)
 }
 
-/// Loose equality: numbers and texts that look like numbers are numbers, words for true and false are equal to them, and nothing is
-/// equal to null. Other values of different kinds are not equal.
+/// Tests loose equality: numeric strings equal numbers, words for true and false equal booleans, and undefined equals null. Other
+/// values of different types are not equal.
 pub(super) fn equal(left: Option<&Value>, right: Option<&Value>, ignore_case: bool) -> bool {
     let (Some(a), Some(b)) = (left, right) else {
         return left.or(right).is_none_or(Value::is_null);
@@ -61,7 +61,7 @@ pub(super) fn equal(left: Option<&Value>, right: Option<&Value>, ignore_case: bo
     }
 }
 
-/// Which of two values comes first: of numbers and texts that look like numbers, or of two texts.
+/// Orders two numbers (or numeric strings), or two strings.
 pub(super) fn order(left: Option<&Value>, right: Option<&Value>) -> Result<Ordering, NoValue> {
     let numbers = left.and_then(number_of).zip(right.and_then(number_of));
     let found = match (numbers, left, right) {
@@ -69,7 +69,7 @@ pub(super) fn order(left: Option<&Value>, right: Option<&Value>) -> Result<Order
         (None, Some(Value::String(a)), Some(Value::String(b))) => Some(a.cmp(b)),
         _ => None,
     };
-    found.ok_or_else(|| NoValue([kind(left), " cannot be ordered with ", kind(right)].concat()))
+    found.ok_or_else(|| NoValue(["cannot compare ", kind(left), " with ", kind(right)].concat()))
 }
 
 pub(super) fn compare_numbers(a: &Number, b: &Number) -> Option<Ordering> {
@@ -79,7 +79,7 @@ pub(super) fn compare_numbers(a: &Number, b: &Number) -> Option<Ordering> {
     }
 }
 
-/// Membership in a list, a part of a text whatever its case, or the name of a member. Nothing contains nothing.
+/// Tests for an element of a list, a substring (ignoring case) or a member of an object. Null contains nothing.
 pub(super) fn contains(whole: Option<&Value>, part: Option<&Value>) -> Result<bool, NoValue> {
     match whole {
         None | Some(Value::Null) => Ok(false),
@@ -91,11 +91,11 @@ pub(super) fn contains(whole: Option<&Value>, part: Option<&Value>) -> Result<bo
     }
 }
 
-/// The text of a text, a number or a truth; nothing for null.
+/// Returns the text of a string, number or boolean; `None` for null.
 pub(super) fn text(value: Option<&Value>) -> Result<Option<String>, NoValue> {
     match value {
         None | Some(Value::Null) => Ok(None),
         Some(it @ (Value::Bool(_) | Value::Number(_) | Value::String(_))) => Ok(Some(printed(it))),
-        Some(Value::Array(_) | Value::Object(_)) => Err(NoValue(["a text is needed, not ", kind(value)].concat())),
+        Some(Value::Array(_) | Value::Object(_)) => Err(NoValue(["expected string, got ", kind(value)].concat())),
     }
 }

@@ -1,4 +1,4 @@
-//! What expressions say.
+//! Evaluates expressions.
 
 use std::borrow::Cow;
 
@@ -12,16 +12,16 @@ use crate::text::decimal::{number_of, tidy};
 use crate::text::names::Names;
 use crate::text::regex::Regex;
 
-/// Steps that one evaluation may take: one for each part, and one for each element of a list that is searched.
+/// Steps that one evaluation may take: one per node, and one per element of a list that is searched.
 const STEPS: usize = 10_000;
 
-/// Steps that a pattern costs that is not written out.
+/// The cost of a pattern that is computed at run time, in steps.
 const PATTERN_STEPS: usize = 1_000;
 
-/// Bytes of a text that is put together.
+/// The most bytes of a concatenated string.
 const MOST_BYTES: usize = 1 << 20;
 
-/// A value where it lies or one that was made; nothing where a name is not defined.
+/// A borrowed or computed value; `None` when a name is not defined.
 pub(super) type Val<'e> = Option<Cow<'e, Value>>;
 
 pub(super) struct Evaluator<'e> {
@@ -29,17 +29,17 @@ pub(super) struct Evaluator<'e> {
     steps: usize,
 }
 
-pub(super) fn none<T>(why: &str) -> Result<T, NoValue> {
-    Err(NoValue(why.to_owned()))
+pub(super) fn none<T>(reason: &str) -> Result<T, NoValue> {
+    Err(NoValue(reason.to_owned()))
 }
 
 impl<'e> Evaluator<'e> {
-    /// With all its steps to take.
+    /// Creates an evaluator with the full step budget.
     pub fn new(names: &'e dyn Names) -> Evaluator<'e> {
         Evaluator { names, steps: STEPS }
     }
 
-    /// Takes steps.
+    /// Spends steps of the budget.
     pub fn spend(&mut self, steps: usize) -> Result<(), NoValue> {
         match self.steps.checked_sub(steps) {
             Some(left) => self.steps = left,
@@ -48,15 +48,15 @@ impl<'e> Evaluator<'e> {
         Ok(())
     }
 
-    /// Whether an expression holds.
+    /// Evaluates an expression as a condition.
     pub fn holds(&mut self, node: &'e Node) -> Result<bool, NoValue> {
         self.value(node).map(|it| truth(it.as_deref()))
     }
 
-    /// What an expression says.
+    /// Evaluates an expression.
     pub fn value(&mut self, node: &'e Node) -> Result<Val<'e>, NoValue> {
         self.spend(1)?;
-        let said = match node {
+        let truth = match node {
             Node::Literal(value) => return Ok(Some(Cow::Borrowed(value))),
             Node::Path(path) => return Ok(self.names.value(path)),
             Node::List(parts) => {
@@ -104,13 +104,13 @@ impl<'e> Evaluator<'e> {
                 Some(Value::Bool(_) | Value::Number(_)) => false,
             },
         };
-        made(Value::Bool(said))
+        made(Value::Bool(truth))
     }
 
-    /// The first part of a truth.
-    fn first(&mut self, parts: &'e [Node], wanted: bool) -> Result<Option<&'e Node>, NoValue> {
+    /// Returns the first part whose truth value is `expected`.
+    fn first(&mut self, parts: &'e [Node], expected: bool) -> Result<Option<&'e Node>, NoValue> {
         for part in parts {
-            if self.holds(part)? == wanted {
+            if self.holds(part)? == expected {
                 return Ok(Some(part));
             }
         }
@@ -131,14 +131,14 @@ impl<'e> Evaluator<'e> {
             Relation::Matches => {
                 self.spend(PATTERN_STEPS)?;
                 let Some(Value::String(pattern)) = right else {
-                    return none("the pattern of 'matches' is no text");
+                    return none("the pattern of 'matches' must be a string");
                 };
                 found(&Regex::linear(pattern).map_err(NoValue)?, left)?
             }
         })
     }
 
-    /// Whether a value has another one in it.
+    /// Returns whether a value contains another one.
     pub fn contains(&mut self, whole: Option<&Value>, part: Option<&Value>) -> Result<bool, NoValue> {
         self.spend(whole.and_then(Value::as_array).map_or(0, Vec::len))?;
         contains(whole, part)
@@ -149,11 +149,11 @@ pub(super) fn made<'e>(value: Value) -> Result<Val<'e>, NoValue> {
     Ok(Some(Cow::Owned(value)))
 }
 
-/// A number that was calculated.
+/// Returns the result of a calculation.
 pub(super) fn made_number<'e>(number: Option<Number>) -> Result<Val<'e>, NoValue> {
     match number {
         Some(number) => made(Value::Number(number)),
-        None => none("the result is too large, or no number"),
+        None => none("the result is too large or not a number"),
     }
 }
 
@@ -162,8 +162,8 @@ fn found(pattern: &Regex, value: Option<&Value>) -> Result<bool, NoValue> {
     pattern.find(&text).map_err(|it| NoValue(it.to_string()))
 }
 
-/// Numbers calculate, and so do texts that look like numbers, but for two texts, which are put together; so are a text and a number or
-/// a truth, and two lists.
+/// Applies an operator. Numeric strings count as numbers, except that `+` concatenates two strings, a string and any scalar, and two
+/// lists.
 fn calculate<'e>(operator: Arithmetic, left: &Value, right: &Value) -> Result<Val<'e>, NoValue> {
     let texts = left.is_string() && right.is_string() && operator == Arithmetic::Add;
     if let (Some(a), Some(b), false) = (number_of(left), number_of(right), texts) {
@@ -174,16 +174,16 @@ fn calculate<'e>(operator: Arithmetic, left: &Value, right: &Value) -> Result<Va
         (Arithmetic::Add, Value::String(_), _) | (Arithmetic::Add, _, Value::String(_)) => {
             let mut joined = text(Some(left))?.unwrap_or_default();
             joined.push_str(&text(Some(right))?.unwrap_or_default());
-            if joined.len() > MOST_BYTES { none("the text is longer than 1 MiB") } else { made(Value::String(joined)) }
+            if joined.len() > MOST_BYTES { none("the string is longer than 1 MiB") } else { made(Value::String(joined)) }
         }
-        _ => Err(NoValue(["there is no calculating with ", kind(Some(left)), " and ", kind(Some(right))].concat())),
+        _ => Err(NoValue(["cannot apply ", operator.symbol(), " to ", kind(Some(left)), " and ", kind(Some(right))].concat())),
     }
 }
 
-/// Whole numbers stay whole where that is exact.
+/// Calculates with two numbers; integers stay integers where that is exact.
 fn arithmetic<'e>(operator: Arithmetic, a: &Number, b: &Number) -> Result<Val<'e>, NoValue> {
     if matches!(operator, Arithmetic::Divide | Arithmetic::Remainder) && b.as_f64() == Some(0.0) {
-        return none("a number is divided by zero");
+        return none("division by zero");
     }
     let whole = a.as_i64().zip(b.as_i64()).and_then(|(a, b)| match operator {
         Arithmetic::Add => a.checked_add(b),
@@ -205,7 +205,7 @@ fn arithmetic<'e>(operator: Arithmetic, a: &Number, b: &Number) -> Result<Val<'e
     }))
 }
 
-/// The text of a value, also of a list or an object.
+/// Returns the text of a value; JSON for lists and objects.
 pub(super) fn shown(value: Option<&Value>) -> String {
     value.map(printed).unwrap_or_default()
 }

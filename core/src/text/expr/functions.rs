@@ -1,4 +1,4 @@
-//! The functions of expressions.
+//! The built-in functions of expressions.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -13,45 +13,45 @@ use crate::text::braces::length;
 use crate::text::date::Date;
 use crate::text::decimal::{Decimal, number_of};
 
-/// Digits behind the point to which numbers are rounded.
+/// The most digits after the point to which numbers are rounded.
 const MOST_PLACES: u64 = 12;
 
-/// A function.
+/// A built-in function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Function {
-    /// How many characters, elements or members there are; 0 of nothing.
+    /// The number of characters, elements or members; 0 for null.
     Len,
     Lower,
     Upper,
     Trim,
-    /// The number that a text looks like; 1 and 0 for true and false.
+    /// Parses a string as a number; 1 and 0 for true and false.
     Number,
     /// The text that a template prints.
     String,
-    /// What `true`, `yes` and `1` or `false`, `no` and `0` mean; nothing and the empty text are false.
+    /// Converts `true`, `yes` and `1` or `false`, `no` and `0` to a boolean; null and the empty string are false.
     Bool,
-    /// The day of a date, of a date with its time or of milliseconds since 1970, as `2026-01-31`; today when nothing is given.
+    /// The day of a date, a date with a time or milliseconds since 1970, such as `2026-01-31`; today without an argument.
     Date,
-    /// Whole days from the first date to the second one.
+    /// The whole days from the first date to the second.
     DaysBetween,
-    /// The same as `contains`.
+    /// Same as the operator `contains`.
     Has,
-    /// The first value that is set.
+    /// The first value that is not null.
     Coalesce,
-    /// The least of its values or of one list; nothing of an empty one.
+    /// The smallest of the arguments or of one list; undefined for an empty list.
     Min,
     Max,
-    /// To a whole number, or to so many digits behind the point; a half goes away from zero.
+    /// Rounds to a whole number, or to the given digits after the point; halves round away from zero.
     Round,
     Abs,
-    /// Whether an element of a list is true, or equal to the second value.
+    /// Whether an element of a list is truthy, or equal to the second argument.
     Any,
     All,
-    /// How many elements of a list are.
+    /// The number of elements that are truthy, or equal to the second argument.
     Count,
 }
 
-/// Name, function, fewest and most values.
+/// Name, function, fewest and most arguments.
 const FUNCTIONS: [(&str, Function, usize, usize); 18] = [
     ("len", Function::Len, 1, 1),
     ("lower", Function::Lower, 1, 1),
@@ -74,19 +74,19 @@ const FUNCTIONS: [(&str, Function, usize, usize); 18] = [
 ];
 
 impl Function {
-    /// The function of a name, with the fewest and the most values that it takes.
+    /// Returns the function of a name, with the fewest and most arguments that it takes.
     pub fn named(name: &str) -> Option<(Function, usize, usize)> {
         FUNCTIONS.iter().find(|it| it.0 == name).map(|it| (it.1, it.2, it.3))
     }
 
-    /// The names of all.
+    /// Returns the names of all functions.
     pub fn names() -> String {
         FUNCTIONS.map(|it| it.0).join(", ")
     }
 }
 
 impl<'e> Evaluator<'e> {
-    /// What a function makes of its values.
+    /// Calls a function.
     pub fn call(&mut self, function: Function, parts: &'e [Node]) -> Result<Val<'e>, NoValue> {
         if function == Function::Coalesce {
             for part in parts {
@@ -97,19 +97,19 @@ impl<'e> Evaluator<'e> {
             }
             return Ok(None);
         }
-        let mut given = Vec::with_capacity(parts.len());
+        let mut arguments = Vec::with_capacity(parts.len());
         for part in parts {
-            given.push(self.value(part)?);
+            arguments.push(self.value(part)?);
         }
-        let first = given.first().and_then(Option::as_deref);
-        let second = given.get(1).and_then(Option::as_deref);
+        let first = arguments.first().and_then(Option::as_deref);
+        let second = arguments.get(1).and_then(Option::as_deref);
         let changed = |change: fn(&str) -> String| Ok(text(first)?.map(|it| Cow::Owned(Value::String(change(&it)))));
         match function {
             Function::Len => match first {
                 None | Some(Value::Null) => made(Value::from(0)),
                 Some(value) => match length(value) {
                     Some(length) => made(Value::from(length)),
-                    None => none("'len' needs a text, a list or an object"),
+                    None => none("'len' expects a string, a list or an object"),
                 },
             },
             Function::Lower => changed(str::to_lowercase),
@@ -122,17 +122,17 @@ impl<'e> Evaluator<'e> {
             Function::String => made(Value::String(shown(first))),
             Function::Bool => boolean(first).map(|it| Some(Cow::Owned(Value::Bool(it)))),
             Function::Date => {
-                let date = if given.is_empty() { Date::of_millis(self.names.now()) } else { date(first)? };
+                let date = if arguments.is_empty() { Date::of_millis(self.names.now()) } else { date(first)? };
                 made(Value::String(date.day()))
             }
             Function::DaysBetween => made(Value::from(date(second)?.days() - date(first)?.days())),
             Function::Has => self.contains(first, second).and_then(|it| made(Value::Bool(it))),
-            Function::Min => self.extreme(&given, Ordering::Less),
-            Function::Max => self.extreme(&given, Ordering::Greater),
+            Function::Min => self.extreme(&arguments, Ordering::Less),
+            Function::Max => self.extreme(&arguments, Ordering::Greater),
             Function::Round => {
                 let places = second.map_or(Some(0), Value::as_u64).filter(|it| *it <= MOST_PLACES);
                 let Some(places) = places.and_then(|it| usize::try_from(it).ok()) else {
-                    return none("'round' needs a whole number of digits from 0 to 12");
+                    return none("'round' expects a whole number of digits from 0 to 12");
                 };
                 made_number(Decimal::new(&number(first)?, 0).rounded(places).number())
             }
@@ -143,8 +143,8 @@ impl<'e> Evaluator<'e> {
             }
             Function::Any | Function::All | Function::Count => {
                 let items = self.items(first)?;
-                let asked = given.len() > 1;
-                let count = items.iter().filter(|it| if asked { equal(Some(it), second, false) } else { truth(Some(it)) }).count();
+                let has_item = arguments.len() > 1;
+                let count = items.iter().filter(|it| if has_item { equal(Some(it), second, false) } else { truth(Some(it)) }).count();
                 if function == Function::Count {
                     return made(Value::from(count));
                 }
@@ -154,28 +154,28 @@ impl<'e> Evaluator<'e> {
         }
     }
 
-    /// The elements of a list; none of nothing.
+    /// Returns the elements of a list; an empty list for null.
     fn items<'v>(&mut self, value: Option<&'v Value>) -> Result<&'v [Value], NoValue> {
         match value {
             None | Some(Value::Null) => Ok(&[]),
             Some(Value::Array(items)) => self.spend(items.len()).map(|()| items.as_slice()),
             Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
-                Err(NoValue(["a list is needed, not ", kind(value)].concat()))
+                Err(NoValue(["expected list, got ", kind(value)].concat()))
             }
         }
     }
 
-    fn extreme(&mut self, given: &[Val<'e>], wanted: Ordering) -> Result<Val<'e>, NoValue> {
-        let values: Vec<Option<&Value>> = match given {
+    fn extreme(&mut self, arguments: &[Val<'e>], preferred: Ordering) -> Result<Val<'e>, NoValue> {
+        let values: Vec<Option<&Value>> = match arguments {
             [one] => self.items(one.as_deref())?.iter().map(Some).collect(),
             several => several.iter().map(Option::as_deref).collect(),
         };
         let Some((first, rest)) = values.split_first() else { return Ok(None) };
         let mut found = *first;
-        // Compared with itself, a lone value has to be one that has an order, too.
+        // A single value is compared with itself, so that it must be orderable as well.
         order(found, found)?;
         for value in rest {
-            if order(*value, found)? == wanted {
+            if order(*value, found)? == preferred {
                 found = *value;
             }
         }
@@ -184,7 +184,7 @@ impl<'e> Evaluator<'e> {
 }
 
 fn number(value: Option<&Value>) -> Result<Number, NoValue> {
-    value.and_then(number_of).ok_or_else(|| NoValue(["a number is needed, not ", kind(value)].concat()))
+    value.and_then(number_of).ok_or_else(|| NoValue(["expected number, got ", kind(value)].concat()))
 }
 
 fn boolean(value: Option<&Value>) -> Result<bool, NoValue> {
@@ -198,7 +198,7 @@ fn boolean(value: Option<&Value>) -> Result<bool, NoValue> {
         },
         Some(Value::Array(_) | Value::Object(_)) => None,
     };
-    found.ok_or_else(|| NoValue([kind(value), " is neither true nor false"].concat()))
+    found.ok_or_else(|| NoValue(["cannot convert ", kind(value), " to boolean"].concat()))
 }
 
 fn date(value: Option<&Value>) -> Result<Date, NoValue> {
@@ -207,5 +207,5 @@ fn date(value: Option<&Value>) -> Result<Date, NoValue> {
         Some(Value::Number(millis)) => millis.as_i64().map(Date::of_millis),
         None | Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
     };
-    found.ok_or_else(|| NoValue(["a date is needed as '2026-01-31', not ", kind(value)].concat()))
+    found.ok_or_else(|| NoValue(["expected a date such as '2026-01-31', got ", kind(value)].concat()))
 }

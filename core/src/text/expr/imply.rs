@@ -1,4 +1,4 @@
-//! What can be said of expressions before they are evaluated. What is not certain is not said.
+//! Static analysis of expressions: constant conditions and implications. Only certain results are reported.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::text::path::Path;
 #[derive(Clone, Copy)]
 struct Atom<'n>(&'n Path, Relation, &'n Value);
 
-/// The paths that are compared with literals, and the literals.
+/// Returns the paths that are compared with literals, and the literals.
 pub(super) fn comparisons(node: &Node) -> Vec<(Path, Value)> {
     let mut found = Vec::new();
     node.each(&mut |it| found.extend(atom(it).map(|Atom(path, _, value)| (path.clone(), value.clone()))));
@@ -25,7 +25,7 @@ pub(super) fn comparisons(node: &Node) -> Vec<(Path, Value)> {
 
 fn atom(node: &Node) -> Option<Atom<'_>> {
     let Node::Compare(relation, sides) = node else { return None };
-    let turned = match relation {
+    let mirrored = match relation {
         Relation::Equal | Relation::NotEqual => *relation,
         Relation::Less => Relation::Greater,
         Relation::LessOrEqual => Relation::GreaterOrEqual,
@@ -35,31 +35,31 @@ fn atom(node: &Node) -> Option<Atom<'_>> {
     };
     match &**sides {
         (Node::Path(path), Node::Literal(value)) => Some(Atom(path, *relation, value)),
-        (Node::Literal(value), Node::Path(path)) => Some(Atom(path, turned, value)),
+        (Node::Literal(value), Node::Path(path)) => Some(Atom(path, mirrored, value)),
         _ => None,
     }
 }
 
-/// Whether a condition always holds, or never.
+/// Returns the truth value that a condition always has, if any.
 pub(super) fn constant(node: &Node) -> Option<bool> {
     if let Some(known) = fixed(node) {
         return Some(known);
     }
     let Node::Every(parts) = node else { return None };
-    // Whatever the others say, or whether they fail: all of them do not hold.
-    let never = parts.iter().any(|it| constant(it) == Some(false));
+    // The conjunction is false whatever the other parts are, even if one of them fails.
+    let is_never = parts.iter().any(|it| constant(it) == Some(false));
     let atoms: Vec<Atom<'_>> = parts.iter().filter_map(atom).collect();
-    let disagree = atoms.iter().enumerate().any(|(at, it)| atoms.iter().skip(at + 1).any(|other| exclude(*it, *other)));
-    (never || disagree).then_some(false)
+    let is_contradiction = atoms.iter().enumerate().any(|(at, it)| atoms.iter().skip(at + 1).any(|other| exclude(*it, *other)));
+    (is_never || is_contradiction).then_some(false)
 }
 
-/// What a part says that never fails, whatever the names are.
+/// Returns the truth value of a part that does not depend on names and cannot fail.
 fn fixed(node: &Node) -> Option<bool> {
-    let mut free = true;
+    let mut is_constant = true;
     node.each(&mut |it| {
-        free &= !matches!(it, Node::Path(_)) && !matches!(it, Node::Call(Function::Date, given) if given.is_empty());
+        is_constant &= !matches!(it, Node::Path(_)) && !matches!(it, Node::Call(Function::Date, given) if given.is_empty());
     });
-    if free {
+    if is_constant {
         return Some(Evaluator::new(&Nothing).holds(node).unwrap_or(false));
     }
     let (parts, decisive) = match node {
@@ -81,7 +81,7 @@ fn fixed(node: &Node) -> Option<bool> {
     parts.first().and_then(fixed).filter(|it| *it == decisive)
 }
 
-/// Whether the second condition holds wherever the first one does.
+/// Returns whether the second condition is true whenever the first one is.
 pub(super) fn implies(first: &Node, second: &Node) -> bool {
     if first == second || fixed(second) == Some(true) {
         return true;
@@ -90,7 +90,7 @@ pub(super) fn implies(first: &Node, second: &Node) -> bool {
         (_, Node::Every(parts)) => parts.iter().all(|it| implies(first, it)),
         (Node::Some(parts), _) => parts.iter().all(|it| implies(it, second)),
         (Node::Every(parts), _) => parts.iter().any(|it| implies(it, second)),
-        // Only the first part is certain to be asked: another one may fail before.
+        // Only the first part is certain to be evaluated: a part before another one may fail.
         (_, Node::Some(parts)) => parts.first().is_some_and(|it| implies(first, it)),
         _ => atom(first).is_some_and(|it| follows(it, second)),
     }
@@ -110,22 +110,22 @@ fn follows(one: Atom<'_>, node: &Node) -> bool {
     atom(node).is_some_and(|other| other.0 == path && same(one, other))
 }
 
-/// Whether one comparison of a path implies another one of the same path.
+/// Returns whether one comparison of a path implies another one of the same path.
 fn same(Atom(_, first, a): Atom<'_>, Atom(_, second, b): Atom<'_>) -> bool {
     if first == second && a == b {
         return true;
     }
-    if let (Some(within), Some(number)) = (range(first, a), exact(b)) {
+    if let (Some(inner), Some(number)) = (range(first, a), exact(b)) {
         return match range(second, b) {
-            Some(whole) => whole.holds(within),
-            // Not equal: the number lies outside.
-            None => !within.has(number),
+            Some(outer) => outer.holds(inner),
+            // The second relation is `!=`: its number must lie outside.
+            None => !inner.has(number),
         };
     }
     first == Relation::Equal && second == Relation::NotEqual && apart(a, b)
 }
 
-/// Whether two comparisons never hold together.
+/// Returns whether two comparisons are never true together.
 fn exclude(one: Atom<'_>, other: Atom<'_>) -> bool {
     let (Atom(path, first, a), Atom(same, second, b)) = (one, other);
     if path != same {
@@ -141,14 +141,14 @@ fn exclude(one: Atom<'_>, other: Atom<'_>) -> bool {
     }
 }
 
-/// Whether no value is equal to both.
+/// Returns whether no value is loosely equal to both.
 fn apart(a: &Value, b: &Value) -> bool {
     let word = |it: &Value| it.as_str().is_some_and(|it| truth_of_word(it).is_none() && looks_like(it).is_none());
     let number = |it: &Value| exact(it).is_some();
     (word(a) || number(a)) && (word(b) || number(b)) && !equal(Some(a), Some(b), false)
 }
 
-/// A number that a double holds exactly.
+/// Returns a number that a double represents exactly.
 fn exact(value: &Value) -> Option<f64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.is_number() { value.as_f64().filter(|it| it.abs() < EXACT) } else { None }
@@ -159,8 +159,9 @@ fn exact(value: &Value) -> Option<f64> {
 struct Range {
     low: f64,
     high: f64,
-    /// Whether the bounds belong to it.
+    /// Whether the lower bound belongs to the range.
     has_low: bool,
+    /// Whether the upper bound belongs to the range.
     has_high: bool,
 }
 
@@ -178,7 +179,7 @@ fn range(relation: Relation, value: &Value) -> Option<Range> {
 }
 
 impl Range {
-    /// Whether all of another one lies in it.
+    /// Returns whether the range contains all of `other`.
     fn holds(self, other: Range) -> bool {
         let low = self.low < other.low || self.low == other.low && (self.has_low || !other.has_low);
         let high = self.high > other.high || self.high == other.high && (self.has_high || !other.has_high);
@@ -189,14 +190,14 @@ impl Range {
         self.holds(Range { low: number, high: number, has_low: true, has_high: true })
     }
 
-    /// Whether there is a number in both.
+    /// Returns whether the ranges share a number.
     fn meets(self, other: Range) -> bool {
         let before = |a: Range, b: Range| a.low < b.high || a.low == b.high && a.has_low && b.has_high;
         before(self, other) && before(other, self)
     }
 }
 
-/// No names at all.
+/// Resolves no names.
 struct Nothing;
 
 impl Names for Nothing {

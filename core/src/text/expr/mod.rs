@@ -1,4 +1,4 @@
-//! Expressions of flow documents. (`convoship.md` 2.5)
+//! Expressions of flow documents: conditions and computed values. (docs/spec/flows.md#2.5)
 
 mod compare;
 mod eval;
@@ -21,28 +21,28 @@ use tree::Node;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expr(Form);
 
-/// The forms in which conditions are written.
+/// The syntactic forms of a condition.
 #[derive(Debug, Clone, PartialEq)]
 enum Form {
     /// `default` or `else`.
     Default,
     Node(Node),
-    /// What the user's last message has to contain, in small letters.
+    /// The text that the user's last message must contain, in lower case.
     Said(String),
     /// `var.path == some words`
     Words(Path, Value),
 }
 
-/// What is wrong with an expression.
+/// A syntax error in an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
     /// `E001`, `E002` or `E003`.
     pub code: &'static str,
-    /// What is wrong.
+    /// What is wrong and at which character.
     pub message: String,
 }
 
-/// Why an expression has no value.
+/// The error of an evaluation that produced no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoValue(pub String);
 
@@ -50,7 +50,7 @@ impl Expr {
     /// Compiles a condition of an assistant's graph.
     ///
     /// # Errors
-    /// What is wrong, and at which character.
+    /// [`Wrong`] when the source is not a condition.
     pub fn parse(source: &str) -> Result<Expr, Wrong> {
         let whole = source;
         let source = whole.trim();
@@ -64,7 +64,7 @@ impl Expr {
         if let Some((_, text)) = source.split_at_checked(9).filter(|it| it.0.eq_ignore_ascii_case("contains:")) {
             let text = text.trim();
             return if text.is_empty() {
-                Err(parse::bad("there is no text behind 'contains:' at character 10".to_owned()))
+                Err(parse::bad("missing text after 'contains:' at character 10".to_owned()))
             } else {
                 Ok(said(text))
             };
@@ -82,28 +82,28 @@ impl Expr {
         Ok(Expr(Form::Node(node)))
     }
 
-    /// Compiles an expression whose value is wanted; it has none of the other forms of conditions, and may be a lone variable.
+    /// Compiles an expression for its value: the other forms of conditions are not allowed, and it may be a bare variable.
     ///
     /// # Errors
-    /// What is wrong, and at which character.
+    /// [`Wrong`] when the source is not an expression.
     pub fn parse_value(source: &str) -> Result<Expr, Wrong> {
         parse::expression(source).map(|it| Expr(Form::Node(it)))
     }
 
-    /// Compiles a condition of a workflow's graph, where a text that is no condition is searched for in the user's last message.
+    /// Compiles a condition of a workflow's graph, where any other text is searched for in the user's last message.
     ///
     /// # Errors
-    /// When it is empty.
+    /// [`Wrong`] when the source is blank.
     pub fn parse_workflow(source: &str) -> Result<Expr, Wrong> {
         let read = Expr::parse(source);
         let text = source.trim();
         if read.is_err() && !text.is_empty() { Ok(said(text)) } else { read }
     }
 
-    /// Its value; nothing where a name is not defined.
+    /// Evaluates the expression; `None` when a name is not defined.
     ///
     /// # Errors
-    /// Why it has none.
+    /// [`NoValue`] when the evaluation fails.
     pub fn value(&self, names: &dyn Names) -> Result<Option<Value>, NoValue> {
         if let Form::Node(node) = &self.0 {
             return Evaluator::new(names).value(node).map(|it| it.map(std::borrow::Cow::into_owned));
@@ -111,10 +111,10 @@ impl Expr {
         self.holds(names).map(|it| Some(Value::Bool(it)))
     }
 
-    /// Whether it holds.
+    /// Returns whether the condition is true.
     ///
     /// # Errors
-    /// Why that cannot be said.
+    /// [`NoValue`] when the evaluation fails.
     pub fn holds(&self, names: &dyn Names) -> Result<bool, NoValue> {
         match &self.0 {
             Form::Default => Ok(true),
@@ -124,12 +124,12 @@ impl Expr {
         }
     }
 
-    /// Whether it is the word `default` or `else`.
+    /// Returns whether the condition is `default` or `else`.
     pub fn is_default(&self) -> bool {
         self.0 == Form::Default
     }
 
-    /// The paths that it reads.
+    /// Returns the paths that the expression reads, sorted.
     pub fn reads(&self) -> Vec<Path> {
         let mut paths = Vec::new();
         match &self.0 {
@@ -146,7 +146,7 @@ impl Expr {
         paths
     }
 
-    /// Whether it always holds, or never, whatever the names are; nothing when that depends on them.
+    /// Returns the truth value that the condition always has, or `None` when it depends on names.
     pub fn constant(&self) -> Option<bool> {
         match &self.0 {
             Form::Default => Some(true),
@@ -155,7 +155,7 @@ impl Expr {
         }
     }
 
-    /// Whether another one certainly holds wherever it does.
+    /// Returns whether `other` is certainly true whenever this condition is.
     pub fn implies(&self, other: &Expr) -> bool {
         match (&self.0, &other.0) {
             (Form::Node(first), Form::Node(second)) => imply::implies(first, second),
@@ -164,7 +164,7 @@ impl Expr {
         }
     }
 
-    /// The paths that it compares with literals by `==`, `!=` or an order, and the literals.
+    /// Returns the paths that are compared with literals by `==`, `!=` or an ordering, and the literals.
     pub fn comparisons(&self) -> Vec<(Path, Value)> {
         match &self.0 {
             Form::Default | Form::Said(_) => Vec::new(),
@@ -174,18 +174,18 @@ impl Expr {
     }
 }
 
-/// Whether a text that is no expression holds words and no operators: workflows search for it in the user's last message.
+/// Returns whether a text consists of words without operators; workflows search the user's last message for such texts.
 pub fn is_words(source: &str) -> bool {
     let mut words = source.split_whitespace().peekable();
     let is_word = |it: &str| it.chars().all(|it| it.is_alphanumeric() || it == '-') && it.contains(char::is_alphabetic);
     words.peek().is_some() && words.all(|it| is_word(it) && !parse::WORDS.contains(&it))
 }
 
-/// A word that is no condition.
+/// Builds the error for a bare word, which is not a condition.
 fn lone(name: &str, at: usize) -> Wrong {
     parse::bad(format!(
-        "'{name}' at character {at} is a lone word; write '{name} is set' or '{name} == true' for a variable, or 'event.text contains \"{name}\"' for \
-         a word of the message"
+        "'{name}' at character {at} is a bare word; write '{name} is set' or '{name} == true' to test a variable, or \
+         'event.text contains \"{name}\"' to search the message"
     ))
 }
 
@@ -193,7 +193,7 @@ fn said(text: &str) -> Expr {
     Expr(Form::Said(text.to_lowercase()))
 }
 
-/// `var.path == some words`, unless the words are an expression; a single one is a text and no variable.
+/// Parses `var.path == some words`, unless the words are an expression; a single word is a string, not a variable.
 fn words(source: &str, is_expression: bool) -> Option<Form> {
     let mut scan = Scan::new(source.strip_prefix("var.")?);
     let path = scan.path().ok()?;

@@ -1,4 +1,4 @@
-//! Reads expressions.
+//! Parses expressions.
 
 use serde_json::{Number, Value};
 
@@ -9,16 +9,16 @@ use crate::text::path::Part;
 use crate::text::regex::Regex;
 use crate::text::scan::{Scan, name_character};
 
-/// Parentheses, lists, calls and signs within each other; a deeper nesting is an error and not an exhausted stack.
+/// The deepest nesting of parentheses, lists, calls and signs; deeper nesting is an error instead of a stack overflow.
 const DEPTH: u32 = 64;
 
-/// Bytes of an expression at most.
+/// The most bytes of an expression.
 const MOST_BYTES: usize = 32 * 1024;
 
-/// Words that are operators and no variables.
+/// Words that are operators and cannot be variables.
 pub(super) const WORDS: [&str; 9] = ["and", "or", "not", "in", "contains", "starts_with", "ends_with", "matches", "is"];
 
-/// Longer signs stand before their beginnings.
+/// The comparison operators; longer signs come before their prefixes.
 const SIGNS: [(&str, Relation); 6] = [
     ("==", Relation::Equal),
     ("!=", Relation::NotEqual),
@@ -36,12 +36,12 @@ pub(super) fn expression(source: &str) -> Result<Node, Wrong> {
     let node = reader.choice()?;
     reader.scan.space();
     if !reader.scan.rest.is_empty() {
-        return Err(reader.expected("an operator as '==' or '&&', or nothing more"));
+        return Err(reader.expected("an operator such as '==' or '&&', or the end of the expression"));
     }
     Ok(node)
 }
 
-/// An expression that does not parse.
+/// Builds a syntax error (`E001`).
 pub(super) fn bad(message: String) -> Wrong {
     Wrong { code: "E001", message }
 }
@@ -56,7 +56,7 @@ impl Reader<'_> {
         bad(self.scan.expected(what))
     }
 
-    /// Takes a sign.
+    /// Consumes a sign after white space.
     fn eat(&mut self, sign: &str) -> bool {
         self.scan.space();
         self.scan.eat(sign)
@@ -66,7 +66,7 @@ impl Reader<'_> {
         if self.eat(sign) { Ok(()) } else { Err(self.expected(&["'", sign, "'"].concat())) }
     }
 
-    /// Takes a word where it is not the beginning of a longer one.
+    /// Consumes a whole word.
     fn word(&mut self, word: &str) -> bool {
         self.scan.space();
         let mut ahead = self.scan;
@@ -150,18 +150,18 @@ impl Reader<'_> {
         }
         if self.word("is") {
             let not = self.word("not");
-            let asked = if self.word("set") {
+            let test = if self.word("set") {
                 Node::IsSet(Box::new(left))
             } else if self.word("empty") {
                 Node::IsEmpty(Box::new(left))
             } else {
-                return Err(self.expected("'set' or 'empty' behind 'is', or '==' to compare"));
+                return Err(self.expected("'set' or 'empty' after 'is', or '==' to compare"));
             };
-            return Ok(negated(not, asked));
+            return Ok(negated(not, test));
         }
         let not = self.word("not");
         let Some(relation) = self.relation() else {
-            return if not { Err(self.expected("'in', 'contains' or 'matches' behind 'not'")) } else { Ok(left) };
+            return if not { Err(self.expected("'in', 'contains' or 'matches' after 'not'")) } else { Ok(left) };
         };
         let compared = match relation {
             Named::In => Node::Compare(Relation::Contains, Box::new((self.sum()?, left))),
@@ -195,8 +195,8 @@ impl Reader<'_> {
         let Node::Literal(Value::String(pattern)) = &right else {
             return Ok(Node::Compare(Relation::Matches, Box::new((left, right))));
         };
-        let regex = Regex::linear(pattern).map_err(|why| {
-            let message = start.wrong("the pattern") + " is not valid: " + &why;
+        let regex = Regex::linear(pattern).map_err(|reason| {
+            let message = start.wrong("invalid pattern") + ": " + &reason;
             Wrong { code: "E003", message }
         })?;
         Ok(Node::Matches(Box::new(left), Pattern(regex)))
@@ -231,7 +231,7 @@ impl Reader<'_> {
     }
 
     fn primary(&mut self) -> Result<Node, Wrong> {
-        const WANTED: &str = "a value: a variable, a number, a text between quotes, a list or a call";
+        const WANTED: &str = "a value: a variable, number, quoted string, list or function call";
         if self.eat("(") {
             let inner = self.nested(Reader::choice)?;
             self.need(")")?;
@@ -255,30 +255,31 @@ impl Reader<'_> {
         if !self.eat("(") {
             self.scan = end;
             if path.first() == "secret" && path.parts().len() > 1 {
-                return Err(Wrong { code: "E002", message: start.wrong("secrets") + " go into requests only; keep a variable instead" });
+                let message = start.wrong("secret") + " can be used in requests only; use a variable instead";
+                return Err(Wrong { code: "E002", message });
             }
             return Ok(Node::Path(path));
         }
         let function = if let [Part::Name(name)] = path.parts() { Function::named(name) } else { None };
         let Some((function, least, most)) = function else {
-            let message = start.wrong(&["there is no function '", &path.to_string(), "'"].concat());
+            let message = start.wrong(&["unknown function '", &path.to_string(), "'"].concat());
             return Err(Wrong { code: "E002", message: message + "; use one of " + &Function::names() });
         };
-        let given = self.parts(")")?;
-        if !(least..=most).contains(&given.len()) {
-            let wanted = match (least, most) {
-                (1, 1) => "one value",
-                (2, 2) => "two values",
-                (0, _) => "no value or one",
-                (1, 2) => "one value or two",
-                _ => "at least one value",
+        let arguments = self.parts(")")?;
+        if !(least..=most).contains(&arguments.len()) {
+            let expected = match (least, most) {
+                (1, 1) => "one argument",
+                (2, 2) => "two arguments",
+                (0, _) => "at most one argument",
+                (1, 2) => "one or two arguments",
+                _ => "at least one argument",
             };
-            return Err(bad(start.wrong(&["'", word, "'"].concat()) + " takes " + wanted));
+            return Err(bad(start.wrong(&["'", word, "'"].concat()) + " takes " + expected));
         }
-        Ok(Node::Call(function, given))
+        Ok(Node::Call(function, arguments))
     }
 
-    /// Values between commas, up to a bracket.
+    /// Parses comma-separated values up to the closing bracket.
     fn parts(&mut self, close: &str) -> Result<Vec<Node>, Wrong> {
         let mut parts = Vec::new();
         if self.eat(close) {
@@ -296,7 +297,7 @@ impl Reader<'_> {
     }
 }
 
-/// A relation that is a word.
+/// A relation written as a word.
 enum Named {
     In,
     Relation(Relation),
@@ -306,14 +307,14 @@ fn negated(not: bool, node: Node) -> Node {
     if not { Node::Not(Box::new(node)) } else { node }
 }
 
-/// A list is a literal when all of its elements are.
+/// Creates a list node; a list of literals is a literal.
 fn list(parts: Vec<Node>) -> Node {
     let values: Option<Vec<Value>> =
         parts.iter().map(|it| if let Node::Literal(value) = it { Some(value.clone()) } else { None }).collect();
     values.map_or(Node::List(parts), |it| Node::Literal(Value::Array(it)))
 }
 
-/// Whole numbers are written without a fraction.
+/// Converts a whole number that is written with a fraction to an integer.
 fn short(value: Value) -> Value {
     match &value {
         Value::Number(number) if number.is_f64() => {

@@ -1,4 +1,4 @@
-//! What expressions are made of.
+//! The syntax tree of expressions.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::functions::Function;
 use crate::text::path::Path;
 use crate::text::regex::Regex;
 
-/// An expression or a part of one. No part is nested deeper than the source nests: what is joined by operators lies side by side.
+/// An expression or a part of one. Operands of chained operators are siblings, so the tree is no deeper than the source nests.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Node {
     Literal(Value),
@@ -18,7 +18,7 @@ pub(super) enum Node {
     Every(Vec<Node>),
     /// `||`
     Some(Vec<Node>),
-    /// The first value, and what is calculated with it from left to right.
+    /// The first value, and the operators and values that are applied to it from left to right.
     Calculate(Box<Node>, Vec<(Arithmetic, Node)>),
     Compare(Relation, Box<(Node, Node)>),
     Matches(Box<Node>, Pattern),
@@ -26,7 +26,7 @@ pub(super) enum Node {
     IsSet(Box<Node>),
     /// `is empty`
     IsEmpty(Box<Node>),
-    /// Condition, value, other value.
+    /// Condition, value if true, value if false.
     Choose(Box<(Node, Node, Node)>),
     Call(Function, Vec<Node>),
 }
@@ -40,7 +40,20 @@ pub(super) enum Arithmetic {
     Remainder,
 }
 
-/// A relation of two values.
+impl Arithmetic {
+    /// Returns the operator sign, for messages.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Arithmetic::Add => "+",
+            Arithmetic::Subtract => "-",
+            Arithmetic::Multiply => "*",
+            Arithmetic::Divide => "/",
+            Arithmetic::Remainder => "%",
+        }
+    }
+}
+
+/// A relation between two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
     Equal,
@@ -49,15 +62,15 @@ pub(super) enum Relation {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
-    /// Also `in`, with its sides changed.
+    /// Also `in`, with its sides swapped.
     Contains,
     StartsWith,
     EndsWith,
-    /// With a pattern that is not written out.
+    /// With a pattern that is computed at run time.
     Matches,
 }
 
-/// A pattern that is written out; it is the same as another one of the same source.
+/// A pattern given as a literal; patterns of the same source are equal.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern(pub Regex);
 
@@ -68,7 +81,7 @@ impl PartialEq for Pattern {
 }
 
 impl Node {
-    /// Visits it and all parts of it.
+    /// Visits the node and all of its descendants.
     pub fn each<'n>(&'n self, visit: &mut dyn FnMut(&'n Node)) {
         visit(self);
         match self {

@@ -1,4 +1,4 @@
-//! Puts pieces together to blocks within blocks.
+//! Builds the tree of nested blocks from the scanned pieces.
 
 use super::expression::Expression;
 use super::names::mentions;
@@ -6,7 +6,7 @@ use super::parse::MAX_DEPTH;
 use super::scan::Piece;
 use super::tag::Tag;
 
-/// Part of a compiled template.
+/// A node of a compiled template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Node {
     Text(String),
@@ -16,7 +16,7 @@ pub(super) enum Node {
     },
     Each {
         item: String,
-        /// The name of the loop's state, where the loop reads it.
+        /// The name of the loop's state variable, if the body reads it.
         state: Option<String>,
         list: Expression,
         body: Vec<Node>,
@@ -31,7 +31,7 @@ pub(super) enum Node {
         body: Vec<Node>,
     },
     Case {
-        /// The value to be equal to; none fits always.
+        /// The value to compare with; `None` always matches.
         value: Option<Expression>,
         body: Vec<Node>,
     },
@@ -42,7 +42,7 @@ pub(super) enum Node {
     },
 }
 
-/// What one attribute of a tag puts around the block.
+/// A layer that one attribute of a tag wraps around the block.
 #[derive(Debug)]
 pub(super) enum Layer {
     Each { item: String, state: String, list: Expression },
@@ -54,7 +54,7 @@ pub(super) enum Layer {
 }
 
 impl Layer {
-    /// The order of the attributes of one tag, the outermost first.
+    /// Returns the nesting order of attributes of one tag; the lowest is the outermost.
     pub fn rank(&self) -> usize {
         match self {
             Layer::Each { .. } => 0,
@@ -81,13 +81,16 @@ impl Layer {
     }
 }
 
-/// A block whose end has not come yet, with what stands before it.
+/// A block that is not closed yet, with the nodes before it.
 struct Open {
     tag: Tag,
     before: Vec<Node>,
 }
 
 /// Builds the blocks of a template.
+///
+/// # Errors
+/// The line of a block that is not closed, nests too deeply or is closed by another tag.
 pub(super) fn blocks(pieces: Vec<Piece>) -> Result<Vec<Node>, String> {
     let mut open: Vec<Open> = Vec::new();
     let mut nodes = Vec::new();
@@ -106,11 +109,11 @@ pub(super) fn blocks(pieces: Vec<Piece>) -> Result<Vec<Node>, String> {
             Piece::Close { name, line } => {
                 let Open { tag, before } = open.pop().ok_or_else(|| {
                     format!(
-                        "line {line}: the end of a block tag has no beginning; remove [/{name}] or write [# th:if=\"${{…}}\"] before it"
+                        "line {line}: the end of a block tag has no beginning; remove [/{name}] or add [# th:if=\"${{…}}\"] before it"
                     )
                 })?;
                 if tag.name != name {
-                    return Err(format!("line {line}: the block of line {} is ended by [/{name}]; write [/{}]", tag.line, tag.name));
+                    return Err(format!("line {line}: the block of line {} is closed by [/{name}]; use [/{}]", tag.line, tag.name));
                 }
                 let body = std::mem::replace(&mut nodes, before);
                 nodes.extend(wrapped(tag, body));
@@ -119,23 +122,23 @@ pub(super) fn blocks(pieces: Vec<Piece>) -> Result<Vec<Node>, String> {
     }
     match open.pop() {
         None => Ok(nodes),
-        Some(Open { tag, .. }) => Err(format!("line {}: a block tag has no end; write [/{}] where its block ends", tag.line, tag.name)),
+        Some(Open { tag, .. }) => Err(format!("line {}: a block tag has no end; add [/{}] where its block ends", tag.line, tag.name)),
     }
 }
 
 fn fits(tag: &Tag, open: &[Open]) -> Result<(), String> {
     let layers = || open.iter().flat_map(|it| &it.tag.layers);
     if layers().count() + open.len() + tag.layers.len() > MAX_DEPTH {
-        return Err(format!("line {}: blocks nest deeper than {MAX_DEPTH}; make the template simpler", tag.line));
+        return Err(format!("line {}: blocks nest deeper than {MAX_DEPTH}; simplify the template", tag.line));
     }
-    let case = tag.layers.iter().any(|it| matches!(it, Layer::Case(_)));
-    if case && !layers().any(|it| matches!(it, Layer::Switch(_))) {
-        return Err(format!("line {}: th:case stands outside of a block with th:switch; put it into one", tag.line));
+    let is_case = tag.layers.iter().any(|it| matches!(it, Layer::Case(_)));
+    if is_case && !layers().any(|it| matches!(it, Layer::Switch(_))) {
+        return Err(format!("line {}: th:case is outside of a block with th:switch; move it into one", tag.line));
     }
     Ok(())
 }
 
-/// The block in its layers; a tag without any is only its content.
+/// Wraps the body in the layers of its tag; a tag without layers is just its body.
 fn wrapped(tag: Tag, body: Vec<Node>) -> Vec<Node> {
     tag.layers.into_iter().rev().fold(body, |body, layer| vec![layer.around(body)])
 }

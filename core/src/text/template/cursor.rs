@@ -1,37 +1,37 @@
-//! A place in a source text that moves forward.
+//! A forward-only cursor over template source.
 
 use serde_json::{Number, Value};
 
-/// The rest of a text, and the small things that can be taken from its beginning.
+/// The text that is not consumed yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'s> {
     pub rest: &'s str,
 }
 
 impl<'s> Cursor<'s> {
-    /// The next character.
+    /// Returns the next character.
     pub fn peek(&self) -> Option<char> {
         self.rest.chars().next()
     }
 
-    /// Whether the rest begins with a text.
+    /// Returns whether the rest starts with `text`.
     pub fn starts(&self, text: &str) -> bool {
         self.rest.starts_with(text)
     }
 
-    /// Takes a text when the rest begins with it.
+    /// Consumes `text` if the rest starts with it.
     pub fn eat(&mut self, text: &str) -> bool {
         let Some(rest) = self.rest.strip_prefix(text) else { return false };
         self.rest = rest;
         true
     }
 
-    /// Goes beyond white space.
+    /// Skips white space.
     pub fn skip_space(&mut self) {
         self.rest = self.rest.trim_start();
     }
 
-    /// Takes the characters that belong together.
+    /// Consumes characters while `belongs` is true.
     pub fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'s str {
         let end = self.rest.find(|c| !belongs(c)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(end);
@@ -39,19 +39,19 @@ impl<'s> Cursor<'s> {
         taken
     }
 
-    /// Takes what stands before `close`, and `close`.
+    /// Consumes the text up to and including `close`; returns it without `close`.
     pub fn until(&mut self, close: &str) -> Option<&'s str> {
         let (taken, rest) = self.rest.split_once(close)?;
         self.rest = rest;
         Some(taken)
     }
 
-    /// Takes a name, which may begin with a digit.
+    /// Consumes a name, which may start with a digit.
     pub fn name(&mut self) -> &'s str {
         self.take_while(name_character)
     }
 
-    /// Takes a word when it is not the beginning of a longer one; letter case does not count.
+    /// Consumes a whole word, ignoring case.
     pub fn eat_word(&mut self, word: &str) -> bool {
         let mut ahead = *self;
         let found = ahead.name().eq_ignore_ascii_case(word);
@@ -61,7 +61,7 @@ impl<'s> Cursor<'s> {
         found
     }
 
-    /// Takes a quoted text, in which a doubled quote stands for one.
+    /// Consumes a quoted string, in which a doubled quote stands for one.
     pub fn quoted(&mut self, quote: char) -> Option<String> {
         let mut text = String::new();
         let mut characters = self.rest.strip_prefix(quote)?.chars();
@@ -79,7 +79,7 @@ impl<'s> Cursor<'s> {
         Some(text)
     }
 
-    /// Takes a number: digits, with a fraction or an exponent a double.
+    /// Consumes a number: an integer, or a double when it has a fraction or an exponent.
     pub fn number(&mut self) -> Result<Value, String> {
         let start = self.rest;
         let digit = |c: char| c.is_ascii_digit();

@@ -1,4 +1,4 @@
-//! Evaluates expressions.
+//! Evaluates template expressions.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::expression::{Arithmetic, Chain, Expr, Operator, Part, Path, Root};
 use super::value::{Numbers, Val, by_key, by_name, calculate, compare, equal, holds, kind, null, print, truth};
 
-/// What the texts that expressions of one rendering make may have together, in bytes.
+/// The total size of the strings that the expressions of one rendering may create, in bytes.
 const MAX_MADE: usize = 8_000_000;
 
-/// A variable of a block; those outside follow.
+/// A variable of a block, linked to those of the outer blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Local<'s> {
     pub name: &'s str,
@@ -28,12 +28,15 @@ pub(super) struct Evaluator<'e, 'v> {
 }
 
 impl<'e, 'v> Evaluator<'e, 'v> {
-    /// Reads variables by a function.
+    /// Creates an evaluator that reads variables with `lookup`.
     pub fn new(lookup: &'e dyn Fn(&str) -> Option<&'v Value>, numbers: Numbers) -> Self {
         Evaluator { lookup, numbers, made: Cell::new(0) }
     }
 
-    /// The value of an expression, or why it has none.
+    /// Evaluates an expression.
+    ///
+    /// # Errors
+    /// Why the expression has no value.
     pub fn value<'s>(&self, expr: &'s Expr, locals: Option<&'s Local<'s>>) -> Result<Val<'s>, String>
     where
         'v: 's,
@@ -72,40 +75,40 @@ impl<'e, 'v> Evaluator<'e, 'v> {
     where
         'v: 's,
     {
-        let mut context = false;
+        let mut is_context = false;
         let mut value = match &path.root {
             Root::Value(expr) => self.value(expr, locals)?,
             Root::Name(name) => match local(name, locals) {
                 Some(value) => Cow::Borrowed(value),
                 None => {
-                    context = name == "context";
+                    is_context = name == "context";
                     (self.lookup)(name).map_or_else(null, Cow::Borrowed)
                 }
             },
         };
         for part in &path.parts {
             value = match part {
-                Part::Member(name) => member(value, name, context),
-                Part::Index(key) => self.index(value, key, context, locals)?,
+                Part::Member(name) => member(value, name, is_context),
+                Part::Index(key) => self.index(value, key, is_context, locals)?,
                 Part::Call { safe: true, .. } if value.is_null() => null(),
                 Part::Call { method, arguments, .. } => self.counted(method.call(value, self.values(arguments, locals)?)?)?,
             };
-            context = false;
+            is_context = false;
         }
         Ok(value)
     }
 
-    fn index<'s>(&self, value: Val<'s>, key: &'s Expr, context: bool, locals: Option<&'s Local<'s>>) -> Result<Val<'s>, String>
+    fn index<'s>(&self, value: Val<'s>, key: &'s Expr, is_context: bool, locals: Option<&'s Local<'s>>) -> Result<Val<'s>, String>
     where
         'v: 's,
     {
         // ConvEngine: a bare name in the brackets of a map is the key itself; pinned by the pack `template_expressions`.
         if let (Some(name), true) = (key.bare_name(), value.is_object()) {
-            return Ok(member(value, name, context));
+            return Ok(member(value, name, is_context));
         }
         let key = self.value(key, locals)?;
         Ok(match key.as_str() {
-            Some(name) => member(value, name, context),
+            Some(name) => member(value, name, is_context),
             None => by_key(value, &key),
         })
     }
@@ -132,7 +135,7 @@ impl<'e, 'v> Evaluator<'e, 'v> {
         Ok(left)
     }
 
-    /// Adds two numbers, or puts a text and another value together.
+    /// Adds two numbers, or concatenates a string and another value.
     fn add<'s>(&self, left: Val<'s>, right: &Value) -> Result<Val<'s>, String> {
         if !left.is_string() && !right.is_string() {
             if left.is_number() && right.is_number() {
@@ -176,13 +179,13 @@ impl<'e, 'v> Evaluator<'e, 'v> {
     }
 
     fn charge(&self, bytes: usize) -> Result<(), String> {
-        let made = self.made.get().saturating_add(bytes);
-        if made > MAX_MADE {
+        let total = self.made.get().saturating_add(bytes);
+        if total > MAX_MADE {
             return Err(format!(
                 "the texts that expressions make are longer than {MAX_MADE} bytes together; print values where they are needed"
             ));
         }
-        self.made.set(made);
+        self.made.set(total);
         Ok(())
     }
 }
@@ -191,17 +194,17 @@ fn local<'s>(name: &str, locals: Option<&'s Local<'s>>) -> Option<&'s Value> {
     std::iter::successors(locals, |it| it.outer).find(|it| it.name == name).map(|it| it.value)
 }
 
-/// A member of a map; `context.agent` is another name of `context.mcp` where the context has no `agent` of its own.
-fn member<'s>(value: Val<'s>, name: &str, context: bool) -> Val<'s> {
-    let renamed = context && name == "agent" && value.get(name).is_none();
-    by_name(value, if renamed { "mcp" } else { name })
+/// Returns a member of a map; `context.agent` is an alias of `context.mcp` unless the context has an `agent` member.
+fn member<'s>(value: Val<'s>, name: &str, is_context: bool) -> Val<'s> {
+    let is_alias = is_context && name == "agent" && value.get(name).is_none();
+    by_name(value, if is_alias { "mcp" } else { name })
 }
 
 fn owned<'s>(value: impl Into<Value>) -> Val<'s> {
     Cow::Owned(value.into())
 }
 
-/// The text of a value within a sum, where what is missing reads `null`.
+/// Returns the text of a value within a concatenation, where null prints `null`.
 fn spoken(value: &Value) -> Cow<'_, str> {
     if value.is_null() { Cow::Borrowed("null") } else { print(value) }
 }

@@ -1,10 +1,10 @@
-//! What expressions are made of.
+//! The syntax tree of template expressions.
 
 use serde_json::Value;
 
 use super::function::{Method, Utility};
 
-/// An expression and the line on which it stands.
+/// An expression and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Expression {
     pub root: Expr,
@@ -22,20 +22,20 @@ pub(super) enum Expr {
     Negative(Box<Expr>),
     Choice(Box<Choice>),
     Fallback(Box<Fallback>),
-    /// True or false by the rules of conditions, which accept every value.
+    /// Truth value by the rules of conditions, which accept every value.
     Truth(Box<Expr>),
-    /// Texts in a row; what is missing is left out.
+    /// Concatenated texts; null prints nothing.
     Join(Vec<Expr>),
 }
 
-/// A value and the way into it.
+/// A root value and the steps into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Path {
     pub root: Root,
     pub parts: Vec<Part>,
 }
 
-/// Where a path begins.
+/// The root of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Root {
     Name(String),
@@ -50,7 +50,7 @@ pub(super) enum Part {
     Call { method: Method, arguments: Vec<Expr>, safe: bool },
 }
 
-/// Operators of one level, from left to right; a list instead of a tree, so that long sums need no deep stack.
+/// Operators of one precedence level, from left to right; a list instead of a tree, so that long sums need no deep stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chain {
     pub level: usize,
@@ -66,7 +66,7 @@ pub(super) struct Choice {
     pub no: Expr,
 }
 
-/// `value ?: instead`; within `${…}` an empty text counts as missing too.
+/// `value ?: fallback`; within `${…}` an empty string counts as missing, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fallback {
     pub value: Expr,
@@ -98,7 +98,7 @@ pub(super) enum Arithmetic {
     Remainder,
 }
 
-/// Spelling, meaning and level; a spelling stands before those that it begins.
+/// Spelling, operator and precedence level; longer spellings come before their prefixes.
 pub(super) const OPERATORS: [(&str, Operator, usize); 23] = [
     ("||", Operator::Or, 0),
     ("or", Operator::Or, 0),
@@ -126,7 +126,7 @@ pub(super) const OPERATORS: [(&str, Operator, usize); 23] = [
 ];
 
 impl Expr {
-    /// The name, when the expression is nothing but one.
+    /// Returns the name if the expression is a bare name.
     pub fn bare_name(&self) -> Option<&str> {
         match self {
             Expr::Path(path) if path.parts.is_empty() => match &path.root {

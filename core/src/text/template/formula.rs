@@ -1,4 +1,4 @@
-//! Formulas: expressions of templates whose value is taken as it is, with numbers that calculate as decimals.
+//! Formulas: template expressions whose value keeps its type, with decimal arithmetic.
 
 use serde_json::Value;
 
@@ -13,20 +13,20 @@ use super::value::Numbers;
 pub struct Formula(Expr);
 
 impl Formula {
-    /// Compiles an expression as it stands within `${…}`.
+    /// Compiles an expression in the syntax of `${…}`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The syntax error.
     pub fn compile(source: &str) -> Result<Formula, String> {
         let mut cursor = Cursor { rest: source };
         let read = expression(&mut cursor, Grammar::Inner)?;
         if cursor.peek().is_some() { Err(unexpected(&cursor)) } else { Ok(Formula(read)) }
     }
 
-    /// The value. Numbers that calculate are decimals of 15 digits, so that a half is 0.5 and never 0.
+    /// Evaluates the formula. Arithmetic uses decimals of 15 digits, so that 1 / 2 is 0.5 and never 0.
     ///
     /// # Errors
-    /// Why there is none, such as a division by zero.
+    /// Why there is no value, such as a division by zero.
     pub fn value<'v>(&self, lookup: &dyn Fn(&str) -> Option<&'v Value>) -> Result<Value, String> {
         Evaluator::new(lookup, Numbers::Decimal).value(&self.0, None).map(std::borrow::Cow::into_owned)
     }

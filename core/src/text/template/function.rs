@@ -1,4 +1,4 @@
-//! The methods of values and the `#…` utilities.
+//! The methods of values and the `#…` utility functions.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ pub(super) enum Method {
     Substring,
 }
 
-/// A function of one of the groups `#strings`, `#lists` and `#maps`.
+/// A function of one of the groups `#strings`, `#lists`, `#maps` and `#numbers`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Utility {
     StringsIsEmpty,
@@ -39,7 +39,7 @@ pub(super) enum Utility {
     NumbersRound,
 }
 
-/// Name, meaning, fewest and most arguments.
+/// Name, method, fewest and most arguments.
 const METHODS: [(&str, Method, usize, usize); 12] = [
     ("size", Method::Size, 0, 0),
     ("isEmpty", Method::IsEmpty, 0, 0),
@@ -70,7 +70,10 @@ const UTILITIES: [(&str, Utility, usize); 11] = [
 ];
 
 impl Method {
-    /// The method of a name, when it takes so many arguments.
+    /// Returns the method of a name.
+    ///
+    /// # Errors
+    /// The method does not exist or does not take that many arguments.
     pub fn named(name: &str, arguments: usize) -> Result<Method, String> {
         let Some((_, method, least, most)) = METHODS.iter().find(|it| it.0 == name) else {
             return Err(format!("calls '{name}()', which templates do not have; use one of {}", METHODS.map(|it| it.0).join(", ")));
@@ -82,7 +85,7 @@ impl Method {
         METHODS.iter().find(|it| it.1 == self).map_or("", |it| it.0)
     }
 
-    /// Calls the method of a value.
+    /// Calls the method on a value.
     pub fn call<'s>(self, target: Val<'s>, arguments: Vec<Val<'s>>) -> Result<Val<'s>, String> {
         let mut arguments = arguments.into_iter();
         let first = arguments.next().unwrap_or_else(null);
@@ -139,7 +142,10 @@ impl Method {
 }
 
 impl Utility {
-    /// The utility of a group and a name, when it takes so many arguments.
+    /// Returns the utility function of a group and a name.
+    ///
+    /// # Errors
+    /// The function does not exist or does not take that many arguments.
     pub fn named(group: &str, name: &str, arguments: usize) -> Result<Utility, String> {
         let full = format!("{group}.{name}");
         let Some((_, utility, count)) = UTILITIES.iter().find(|it| it.0 == full) else {
@@ -149,13 +155,13 @@ impl Utility {
         if *count == arguments { Ok(*utility) } else { Err(wrong_count(&full, *count, arguments)) }
     }
 
-    /// Calls the utility.
+    /// Calls the utility function.
     pub fn call<'s>(self, arguments: Vec<Val<'s>>) -> Result<Val<'s>, String> {
         let mut arguments = arguments.into_iter();
         let first = arguments.next().unwrap_or_else(null);
         let second = arguments.next();
-        let text = |of: fn(&str) -> String| if first.is_null() { Value::Null } else { Value::from(of(&print(&first))) };
-        let made = match self {
+        let text = |convert: fn(&str) -> String| if first.is_null() { Value::Null } else { Value::from(convert(&print(&first))) };
+        let value = match self {
             Utility::StringsIsEmpty => Value::from(print(&first).trim().is_empty()),
             Utility::StringsToUpperCase => text(str::to_uppercase),
             Utility::StringsToLowerCase => text(str::to_lowercase),
@@ -168,17 +174,17 @@ impl Utility {
             Utility::NumbersAbs => result(number(&first)?.abs())?,
             Utility::NumbersMax | Utility::NumbersMin => {
                 let second = second.unwrap_or_else(null);
-                let above = number(&first)? > number(&second)?;
-                return Ok(if above == (self == Utility::NumbersMax) { first } else { second });
+                let is_greater = number(&first)? > number(&second)?;
+                return Ok(if is_greater == (self == Utility::NumbersMax) { first } else { second });
             }
             Utility::NumbersRound => round(number(&first)?, &second.unwrap_or_else(null))?,
         };
-        Ok(Cow::Owned(made))
+        Ok(Cow::Owned(value))
     }
 }
 
-fn wrong_count(name: &str, wanted: usize, arguments: usize) -> String {
-    format!("calls '{name}' with {arguments} values; give it {wanted}")
+fn wrong_count(name: &str, expected: usize, arguments: usize) -> String {
+    format!("calls '{name}' with {arguments} values; give it {expected}")
 }
 
 fn number(value: &Value) -> Result<f64, String> {
@@ -189,7 +195,7 @@ fn result(number: f64) -> Result<Value, String> {
     decimal(number).map(Value::Number).ok_or_else(|| "the result is too large".to_owned())
 }
 
-/// A number with so many digits after the point; a half goes away from zero.
+/// Rounds to the given digits after the point; halves round away from zero.
 fn round(number: f64, digits: &Value) -> Result<Value, String> {
     let Some(digits) = digits.as_f64().filter(|it| it.fract() == 0.0 && (0.0..=12.0).contains(it)) else {
         return Err("'#numbers.round' needs a whole number of digits from 0 to 12".to_owned());
@@ -207,7 +213,7 @@ fn same(left: &str, right: &str) -> bool {
     left.chars().flat_map(char::to_lowercase).eq(right.chars().flat_map(char::to_lowercase))
 }
 
-/// Part of a text by the positions of its characters.
+/// Returns part of a string by character positions.
 fn substring(text: &str, from: &Value, to: Option<Val<'_>>) -> Result<Value, String> {
     let length = text.chars().count();
     let position = |it: &Value| it.as_u64().and_then(|it| usize::try_from(it).ok()).filter(|it| *it <= length);

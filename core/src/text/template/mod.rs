@@ -1,8 +1,8 @@
-//! Templates: text with values, conditions and loops in it. (`spec/data-and-api.md` 4)
+//! Templates of table rows: text with values, conditions and loops. (docs/spec/data-and-api.md#4)
 //!
 //! Outputs are `{{e}}`, `#{e}`, `[${e}]` and `[(${e})]` (raw) and `[[${e}]]` (HTML-escaped), blocks `[# th:if="${e}"] … [/]`. An
-//! expression reads variables and calls a few functions of texts, lists and maps: there is no way to code, files or types.
-//! Inserted values are never scanned again.
+//! expression reads variables and calls a few functions of strings, lists and maps; it cannot reach code, files or types.
+//! Inserted values are never parsed as templates.
 
 mod block;
 mod cursor;
@@ -21,7 +21,7 @@ pub use formula::Formula;
 
 use serde_json::Value;
 
-/// A compiled template; the default one is empty.
+/// A compiled template; empty by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Template {
     source: String,
@@ -29,12 +29,12 @@ pub struct Template {
     names: Vec<String>,
 }
 
-/// What a template became.
+/// The output of a template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rendered {
-    /// The text; an expression that has no value printed nothing.
+    /// The text; an expression that failed printed nothing.
     pub text: String,
-    /// Why the first expression that could not be evaluated could not, or what limit was reached.
+    /// The error of the first expression that failed, or the limit that was reached.
     pub error: Option<String>,
 }
 
@@ -42,26 +42,26 @@ impl Template {
     /// Compiles a template.
     ///
     /// # Errors
-    /// What is wrong, and at which character or line.
+    /// The syntax error, with its character or line.
     pub fn compile(source: &str) -> Result<Template, String> {
-        // ConvEngine: rows that went through SQL carry this in place of `${`; pinned by the pack `template_known_slips`.
-        let mended = source.replace("$'||'{", "${");
-        let nodes = block::blocks(scan::pieces(&mended)?)?;
+        // ConvEngine: rows exported through SQL contain this instead of `${`; pinned by the pack `template_known_slips`.
+        let repaired = source.replace("$'||'{", "${");
+        let nodes = block::blocks(scan::pieces(&repaired)?)?;
         let names = names::names(&nodes);
         Ok(Template { source: source.to_owned(), nodes, names })
     }
 
-    /// A template that is this text, whatever stands in it.
+    /// Creates a template that prints `text` verbatim.
     pub fn plain(text: &str) -> Template {
         Template { source: text.to_owned(), nodes: vec![block::Node::Text(text.to_owned())], names: Vec::new() }
     }
 
-    /// The text that it was compiled from.
+    /// Returns the source text.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The text of a template that names no value.
+    /// Returns the text of a template without expressions and blocks.
     pub fn literal(&self) -> Option<&str> {
         match self.nodes.as_slice() {
             [] => Some(""),
@@ -70,12 +70,12 @@ impl Template {
         }
     }
 
-    /// The paths that the template reads, sorted, as far as they are names joined by dots; variables of its blocks are left out.
+    /// Returns the dotted paths that the template reads, sorted, without the variables of its own blocks.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
-    /// Fills the template; a value that is missing prints as nothing.
+    /// Renders the template; a missing value prints nothing.
     pub fn render<'v>(&self, lookup: impl Fn(&str) -> Option<&'v Value>) -> Rendered {
         render::render(&self.nodes, &lookup)
     }

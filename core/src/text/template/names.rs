@@ -1,4 +1,4 @@
-//! Which values a template reads.
+//! Collects the variables that a template reads.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::block::Node;
 use super::expression::{Expr, Part, Path, Root};
 
-/// The paths that a template reads, as far as they are names joined by dots; variables of blocks are left out.
+/// Returns the dotted paths that a template reads, without the variables of its own blocks.
 pub(super) fn names(nodes: &[Node]) -> Vec<String> {
     let mut reader = Reader::default();
     reader.nodes(nodes);
     reader.found.into_iter().collect()
 }
 
-/// Whether any expression reads a variable or a part of it.
+/// Returns whether any expression reads a variable or a part of it.
 pub(super) fn mentions(nodes: &[Node], name: &str) -> bool {
     let first = |path: &String| path.split('.').next() == Some(name);
     names(nodes).iter().any(first)
@@ -53,10 +53,10 @@ impl<'n> Reader<'n> {
     }
 
     fn within(&mut self, locals: [Option<&'n String>; 2], body: &'n [Node]) {
-        let outside = self.locals.len();
+        let outer = self.locals.len();
         self.locals.extend(locals.into_iter().flatten().map(String::as_str));
         self.nodes(body);
-        self.locals.truncate(outside);
+        self.locals.truncate(outer);
     }
 
     fn exprs(&mut self, exprs: impl IntoIterator<Item = &'n Expr>) {
@@ -92,7 +92,7 @@ impl<'n> Reader<'n> {
         for part in &path.parts {
             match part {
                 Part::Member(_) => {}
-                // A bare name in brackets is mostly the key itself.
+                // A bare name in brackets is usually the key itself.
                 Part::Index(key) if key.bare_name().is_some_and(|it| !self.locals.contains(&it)) => {}
                 Part::Index(key) => self.expr(key),
                 Part::Call { arguments, .. } => self.exprs(arguments),

@@ -1,5 +1,5 @@
-//! Reads expressions: the inner language of `${…}`, and the outer one around it, whose operands are `${…}`, `'text'`, `|text ${…}|`
-//! and numbers.
+//! Parses expressions: the inner grammar of `${…}`, and the outer grammar around it, whose operands are `${…}`, `'text'`,
+//! `|text ${…}|` and numbers.
 
 use serde_json::Value;
 
@@ -7,21 +7,21 @@ use super::cursor::{Cursor, name_character};
 use super::expression::{Chain, Choice, Expr, Fallback, OPERATORS, Operator, Part, Path, Root};
 use super::function::{Method, Utility};
 
-/// How deep parentheses, conditions and blocks may nest: well below what any stack bears.
+/// The deepest nesting of parentheses, conditions and blocks; well below what overflows any stack.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// The language in which an expression is written.
+/// The grammar of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grammar {
-    /// As within `${…}`: names are values.
+    /// Inside `${…}`: names are variables.
     Inner,
-    /// As in the values of tags and in doubled brackets.
+    /// In attributes of tags and in doubled brackets.
     Outer,
-    /// The outer one where a bare word is a text too.
+    /// The outer grammar in which a bare word is a string.
     OuterWords,
 }
 
-/// Reads an expression from the beginning of a text; what follows it stays with the cursor.
+/// Parses an expression at the start of a text; the cursor keeps the text after it.
 pub(super) fn expression(cursor: &mut Cursor<'_>, grammar: Grammar) -> Result<Expr, String> {
     let mut parser = Parser { cursor: *cursor, grammar, depth: 0 };
     let read = parser.expression();
@@ -30,7 +30,7 @@ pub(super) fn expression(cursor: &mut Cursor<'_>, grammar: Grammar) -> Result<Ex
     read
 }
 
-/// What is said of text that does not belong to an expression.
+/// Builds the error for text that does not belong to an expression.
 pub(super) fn unexpected(cursor: &Cursor<'_>) -> String {
     let mut ahead = *cursor;
     let word = ahead.name();
@@ -221,7 +221,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Reads the rest of `${…}`.
+    /// Parses the rest of `${…}`.
     fn dollar(&mut self) -> Result<Expr, String> {
         let outer = std::mem::replace(&mut self.grammar, Grammar::Inner);
         let value = self.expression();
@@ -242,9 +242,9 @@ impl<'s> Parser<'s> {
         self.pieces(text, "${", "")
     }
 
-    // ConvEngine: what `__${…}__` gives is read as source. Here it is a value like any other, because what users type is never code;
-    // pinned by the pack `template_expressions`.
-    /// Reads text with `${…}` in it.
+    // ConvEngine: the result of `__${…}__` is parsed as source. Here it is an ordinary value, because user input is never code; pinned
+    // by the pack `template_expressions`.
+    /// Parses text that contains `${…}`.
     fn pieces(&mut self, text: &str, open: &str, close: &str) -> Result<Expr, String> {
         let mut pieces = Vec::new();
         let mut inner = Parser { cursor: Cursor { rest: text }, grammar: Grammar::Outer, depth: self.depth };
@@ -263,7 +263,7 @@ impl<'s> Parser<'s> {
         self.grammar == Grammar::Inner
     }
 
-    /// What decides as a condition: the outer language takes every value, the inner one only truths.
+    /// Converts an operand to a condition: the outer grammar accepts every value, the inner one only booleans.
     fn condition(&self, value: Expr) -> Expr {
         if self.inner() { value } else { Expr::Truth(Box::new(value)) }
     }

@@ -1,4 +1,4 @@
-//! Fills compiled templates.
+//! Renders compiled templates.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -11,24 +11,24 @@ use super::evaluate::{Evaluator, Local};
 use super::expression::Expression;
 use super::value::{Numbers, Val, equal, holds, null, print};
 
-/// How many characters a rendering may print.
+/// The most characters that a rendering may print.
 const MAX_CHARACTERS: usize = 1_000_000;
-/// How many items all loops of a rendering may have together.
+/// The most items that all loops of a rendering may have in total.
 const MAX_ITEMS: usize = 10_000;
 
-/// Fills the nodes of a template.
+/// Renders the nodes of a template.
 pub(super) fn render<'v>(nodes: &[Node], lookup: &dyn Fn(&str) -> Option<&'v Value>) -> Rendered {
     let mut renderer =
         Renderer { evaluator: Evaluator::new(lookup, Numbers::AsWritten), out: String::new(), characters: 0, items: 0, error: None };
-    // A rendering that is full has noted why; what was printed until then stands.
+    // A rendering that is full has recorded the error; the text printed so far is kept.
     let _ = renderer.nodes(nodes, Frame::default());
     Rendered { text: renderer.out, error: renderer.error }
 }
 
-/// Nothing more can be printed.
+/// The output limit is reached.
 struct Full;
 
-/// The variables and the choice in which a block stands.
+/// The variables and the switch that are in scope of a block.
 #[derive(Clone, Copy, Default)]
 struct Frame<'s> {
     locals: Option<&'s Local<'s>>,
@@ -84,17 +84,17 @@ impl<'v> Renderer<'_, 'v> {
         Ok(())
     }
 
-    /// The value of an expression; when it has none, the reason is noted.
+    /// Evaluates an expression; records the error if it fails.
     fn value<'s>(&mut self, expression: &'s Expression, frame: Frame<'s>) -> Option<Val<'s>>
     where
         'v: 's,
     {
         let value = self.evaluator.value(&expression.root, frame.locals);
-        value.map_err(|why| self.note(expression.line, &why)).ok()
+        value.map_err(|reason| self.note(expression.line, &reason)).ok()
     }
 
-    fn note(&mut self, line: usize, why: &str) {
-        self.error.get_or_insert_with(|| format!("line {line}: {why}"));
+    fn note(&mut self, line: usize, reason: &str) {
+        self.error.get_or_insert_with(|| format!("line {line}: {reason}"));
     }
 
     fn output<'s>(&mut self, value: &'s Expression, escape: bool, frame: Frame<'s>) -> Result<(), Full>
@@ -155,7 +155,7 @@ impl<'v> Renderer<'_, 'v> {
     }
 }
 
-/// What a loop goes over: a list, the entries of a map, or the one value that there is.
+/// Returns the items of a loop: of a list, the entries of a map, or a single other value.
 fn items(value: &Value) -> Vec<Cow<'_, Value>> {
     match value {
         Value::Null => Vec::new(),

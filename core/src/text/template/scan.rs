@@ -1,11 +1,11 @@
-//! Cuts a template into text, outputs and block tags.
+//! Splits a template into text, outputs and block tags.
 
 use super::cursor::Cursor;
 use super::expression::{Expr, Expression};
 use super::parse::{Grammar, expression, unexpected};
 use super::tag::{Tag, closing, tag};
 
-/// What templates are made of.
+/// One piece of a template source.
 #[derive(Debug)]
 pub(super) enum Piece {
     Text(String),
@@ -14,14 +14,14 @@ pub(super) enum Piece {
         escape: bool,
     },
     Tag(Tag),
-    /// The end of a block, with the name that it gives.
+    /// The closing tag of a block, with its name.
     Close {
         name: &'static str,
         line: usize,
     },
 }
 
-/// How an output is written.
+/// A syntax for outputs.
 struct Form {
     open: &'static str,
     close: &'static str,
@@ -35,14 +35,17 @@ const SHORT: Form = Form { open: "[${", close: "}]", grammar: Grammar::Inner, es
 const RAW: Form = Form { open: "[(", close: ")]", grammar: Grammar::Outer, escape: false };
 const ESCAPED: Form = Form { open: "[[", close: "]]", grammar: Grammar::Outer, escape: true };
 
-/// What begins at a character that is not text.
+/// The construct that starts at a position.
 enum Opening {
     Form(&'static Form, usize),
     Tag,
     Close,
 }
 
-/// Cuts a template into its pieces.
+/// Splits a template into its pieces.
+///
+/// # Errors
+/// The syntax error of a piece, with its character or line.
 pub(super) fn pieces(source: &str) -> Result<Vec<Piece>, String> {
     let mut scanner = Scanner { source, cursor: Cursor { rest: source }, line: 1, pieces: Vec::new() };
     while let Some((at, opening)) = next(scanner.cursor.rest) {
@@ -79,8 +82,8 @@ impl<'s> Scanner<'s> {
                 let root = self.output(form, length)?;
                 Piece::Output { expression: Expression { root, line }, escape: form.escape }
             }
-            Opening::Tag => Piece::Tag(tag(&mut self.cursor, line).map_err(|why| format!("line {line}: {why}"))?),
-            Opening::Close => Piece::Close { name: closing(&mut self.cursor).map_err(|why| format!("line {line}: {why}"))?, line },
+            Opening::Tag => Piece::Tag(tag(&mut self.cursor, line).map_err(|reason| format!("line {line}: {reason}"))?),
+            Opening::Close => Piece::Close { name: closing(&mut self.cursor).map_err(|reason| format!("line {line}: {reason}"))?, line },
         };
         let (taken, _) = start.split_at(start.len() - self.cursor.rest.len());
         self.line += lines(taken);
@@ -100,22 +103,22 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    fn refused(&self, form: &Form, inside: &str, start: usize, why: Option<String>) -> String {
+    fn refused(&self, form: &Form, inside: &str, start: usize, reason: Option<String>) -> String {
         let (open, close) = (form.open, form.close);
         let Some((inner, _)) = inside.split_once(close) else {
             let before = self.source.len() - start;
             let character = self.source.char_indices().take_while(|it| it.0 < before).count() + 1;
-            return format!("'{open}' at character {character} is not closed by '{close}'");
+            return format!("unterminated '{open}' at character {character}; add '{close}'");
         };
         let written: String = inner.chars().take(80).collect();
         if inner.trim().is_empty() {
-            return format!("'{open}{written}{close}' names no value");
+            return format!("'{open}{written}{close}' is empty; add an expression");
         }
-        format!("'{open}{written}{close}' {}", why.unwrap_or_else(|| unexpected(&self.cursor)))
+        format!("'{open}{written}{close}' {}", reason.unwrap_or_else(|| unexpected(&self.cursor)))
     }
 }
 
-/// Doubled brackets whose last two before the end of a block were forgotten are closed by the brace.
+/// Returns the closing brackets of an escaped output; before the end of a block, the brace alone may close it.
 fn escaped_close(cursor: &Cursor<'_>) -> &'static str {
     if cursor.starts("][/]") { "]" } else { ESCAPED.close }
 }
@@ -140,7 +143,7 @@ fn next(text: &str) -> Option<(usize, Opening)> {
 }
 
 fn opening(mut cursor: Cursor<'_>) -> Option<Opening> {
-    // Of three braces or brackets in a row the first is text, and so is the number sign before two braces.
+    // The first of three braces or brackets in a row is text, and so is a number sign before two braces.
     let form = |form: &'static Form, longer: &str| (!cursor.starts(longer)).then_some(Opening::Form(form, form.open.len()));
     if cursor.starts(BRACES.open) {
         return form(&BRACES, "{{{");
@@ -172,14 +175,14 @@ fn opening(mut cursor: Cursor<'_>) -> Option<Opening> {
     None
 }
 
-/// Brackets that hold JSON are text.
+/// Returns whether doubled brackets contain an expression; those around JSON are text.
 fn holds_expression(inside: &str) -> bool {
     let json = ["true", "false", "null"].iter().any(|it| inside.starts_with(it));
     let link = ["@{", "*{", "~{"].iter().any(|it| inside.starts_with(it));
     link || !json && inside.starts_with(|c: char| c.is_alphabetic() || "$#|'".contains(c))
 }
 
-/// `[#` is text unless white space, an attribute or the name of an element with attributes follows.
+/// Returns whether `[#` starts a tag: white space, an attribute or an element name with attributes must follow.
 fn opens_tag(inside: &str) -> bool {
     let named = inside.find(|c: char| !(c.is_alphanumeric() || c == '-')).and_then(|at| inside.get(at..));
     let attributes = named.filter(|it| it.starts_with(char::is_whitespace)).is_some_and(|it| it.trim_start().starts_with("th:"));

@@ -1,4 +1,4 @@
-//! Reads block tags: `[# th:if="…"]`, `[#th:block th:each="…"]`, `[# th:text="…"/]` and their ends.
+//! Parses block tags: `[# th:if="…"]`, `[#th:block th:each="…"]`, `[# th:text="…"/]` and their closing tags.
 
 use super::block::Layer;
 use super::cursor::Cursor;
@@ -8,19 +8,19 @@ use super::parse::{Grammar, expression, unexpected};
 const BLOCK: &str = "th:block";
 const KNOWN: &str = "th:each, th:if, th:unless, th:switch, th:case, th:with, th:text or th:utext";
 
-/// The beginning of a block.
+/// The opening tag of a block.
 #[derive(Debug)]
 pub(super) struct Tag {
-    /// The name that its end must have; empty for `[# …]`.
+    /// The name that the closing tag must have; empty for `[# …]`.
     pub name: &'static str,
     pub line: usize,
-    /// What its attributes say, the outermost first.
+    /// The layers of the attributes, the outermost first.
     pub layers: Vec<Layer>,
-    /// Whether it ends at once, by `/]`.
+    /// Whether the tag is self-closing (`/]`).
     pub closed: bool,
 }
 
-/// Reads a tag from `[#` to its `]`.
+/// Parses a tag from `[#` to its `]`.
 pub(super) fn tag(cursor: &mut Cursor<'_>, line: usize) -> Result<Tag, String> {
     cursor.eat("[#");
     let name = block_name(cursor)?;
@@ -35,28 +35,28 @@ pub(super) fn tag(cursor: &mut Cursor<'_>, line: usize) -> Result<Tag, String> {
         }
         let (name, value) = attribute(cursor)?;
         if attributes.iter().any(|it| it.0 == name) {
-            return Err(format!("a block tag has two attributes '{name}'; put one into a block of its own"));
+            return Err(format!("a block tag has two attributes '{name}'; move one into a separate block"));
         }
         attributes.push((name, value));
     };
     if attributes.is_empty() && name.is_empty() {
-        return Err(format!("a block tag has no attribute; give it {KNOWN}"));
+        return Err(format!("a block tag has no attribute; add {KNOWN}"));
     }
     let mut layers = Vec::new();
     for (name, value) in &attributes {
         let read = add(name, &repaired(value), line, &mut layers);
-        read.map_err(|why| format!("{name}: '{}' {why}", value.chars().take(80).collect::<String>()))?;
+        read.map_err(|reason| format!("{name}: '{}' {reason}", value.chars().take(80).collect::<String>()))?;
     }
     layers.sort_by_key(Layer::rank);
     Ok(Tag { name, line, layers, closed })
 }
 
-/// Reads the end of a block and returns the name that it gives.
+/// Parses a closing tag and returns its name.
 pub(super) fn closing(cursor: &mut Cursor<'_>) -> Result<&'static str, String> {
     if cursor.eat("[/]") {
         return Ok("");
     }
-    if cursor.eat("[/th:block]") { Ok(BLOCK) } else { Err("the end of a block has an unknown name; write [/] or [/th:block]".to_owned()) }
+    if cursor.eat("[/th:block]") { Ok(BLOCK) } else { Err("a closing tag has an unknown name; use [/] or [/th:block]".to_owned()) }
 }
 
 fn block_name(cursor: &mut Cursor<'_>) -> Result<&'static str, String> {
@@ -66,7 +66,7 @@ fn block_name(cursor: &mut Cursor<'_>) -> Result<&'static str, String> {
         return Ok("");
     }
     if name != BLOCK {
-        return Err(format!("'{name}' is no block; write [# …] or [#{BLOCK} …]"));
+        return Err(format!("'{name}' is not a block tag; use [# …] or [#{BLOCK} …]"));
     }
     *cursor = ahead;
     Ok(BLOCK)
@@ -75,17 +75,17 @@ fn block_name(cursor: &mut Cursor<'_>) -> Result<&'static str, String> {
 fn attribute<'s>(cursor: &mut Cursor<'s>) -> Result<(&'s str, String), String> {
     let name = cursor.take_while(|c| c.is_alphanumeric() || c == ':' || c == '-');
     cursor.skip_space();
-    let equals = cursor.eat("=");
+    let has_equals = cursor.eat("=");
     cursor.skip_space();
     let quote = ["\"", "'"].into_iter().find(|it| cursor.eat(it));
     let value = quote.and_then(|it| cursor.until(it));
     match value {
-        Some(value) if equals && !name.is_empty() => Ok((name, unescaped(value))),
-        Some(_) | None => Err("a block tag is broken off; write it as [# th:if=\"${…}\"] and end the block by [/]".to_owned()),
+        Some(value) if has_equals && !name.is_empty() => Ok((name, unescaped(value))),
+        Some(_) | None => Err("a block tag is incomplete; write [# th:if=\"${…}\"] and close the block with [/]".to_owned()),
     }
 }
 
-/// Values of tags may be written as in HTML.
+/// Resolves the HTML entities in the value of an attribute.
 fn unescaped(value: &str) -> String {
     if !value.contains('&') {
         return value.to_owned();
@@ -94,7 +94,7 @@ fn unescaped(value: &str) -> String {
     entities.into_iter().fold(value.to_owned(), |text, (entity, plain)| text.replace(entity, plain))
 }
 
-// ConvEngine: `"{${` at the beginning of a value is a known slip for `"${`; pinned by the pack `template_known_slips`.
+// ConvEngine: `"{${` at the start of a value is a known typo for `"${`; pinned by the pack `template_known_slips`.
 fn repaired(value: &str) -> String {
     if value.starts_with("{${") { value.replacen('{', "", 1) } else { value.to_owned() }
 }
@@ -111,7 +111,7 @@ fn add(name: &str, value: &str, line: usize, layers: &mut Vec<Layer>) -> Result<
         "th:utext" => Layer::Text { value: whole(Grammar::OuterWords)?, escape: false },
         "th:each" => each(value, line)?,
         "th:with" => return with(value, line, layers),
-        _ => return Err(format!("is an attribute that blocks do not have; use {KNOWN}")),
+        _ => return Err(format!("is not a supported attribute; use {KNOWN}")),
     });
     Ok(())
 }
@@ -123,12 +123,12 @@ fn whole(value: &str, grammar: Grammar, line: usize) -> Result<Expression, Strin
 }
 
 fn each(value: &str, line: usize) -> Result<Layer, String> {
-    let broken = || "is no loop; write th:each=\"item : ${list}\"".to_owned();
+    let invalid = || "is not a loop; write th:each=\"item : ${list}\"".to_owned();
     let mut cursor = Cursor { rest: value };
-    let item = variable(&mut cursor).ok_or_else(broken)?;
-    let state = if cursor.eat(",") { variable(&mut cursor).ok_or_else(broken)? } else { format!("{item}Stat") };
+    let item = variable(&mut cursor).ok_or_else(invalid)?;
+    let state = if cursor.eat(",") { variable(&mut cursor).ok_or_else(invalid)? } else { format!("{item}Stat") };
     if !cursor.eat(":") {
-        return Err(broken());
+        return Err(invalid());
     }
     Ok(Layer::Each { item, state, list: whole(cursor.rest, Grammar::Outer, line)? })
 }
@@ -137,7 +137,7 @@ fn with(value: &str, line: usize, layers: &mut Vec<Layer>) -> Result<(), String>
     let mut cursor = Cursor { rest: value };
     loop {
         let name = variable(&mut cursor).filter(|_| cursor.eat("="));
-        let name = name.ok_or("gives no name to a value; write th:with=\"a=${…},b=${…}\"")?;
+        let name = name.ok_or("has a value without a name; write th:with=\"a=${…},b=${…}\"")?;
         let root = expression(&mut cursor, Grammar::Outer)?;
         layers.push(Layer::With { name, value: Expression { root, line } });
         if cursor.rest.is_empty() {

@@ -1,4 +1,4 @@
-//! The template language as tables: what is written, and what it prints.
+//! The template language as tables of sources and outputs.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn variables() -> Value {
 
 fn fill(source: &str) -> Rendered {
     let variables = variables();
-    Template::compile(source).unwrap_or_else(|why| panic!("{source}: {why}")).render(|name| variables.get(name))
+    Template::compile(source).unwrap_or_else(|error| panic!("{source}: {error}")).render(|name| variables.get(name))
 }
 
 fn prints(rows: &[(&str, &str)]) {
@@ -197,8 +197,8 @@ fn known_slips_are_read_as_meant() {
 #[test]
 fn bad_templates_say_what_is_wrong() {
     for (source, expected) in [
-        ("hé {{a", "'{{' at character 4 is not closed by '}}'"),
-        ("{{}}", "'{{}}' names no value"),
+        ("hé {{a", "unterminated '{{' at character 4; add '}}'"),
+        ("{{}}", "'{{}}' is empty"),
         ("[(${ })]", "is not a path"),
         ("{{a b}}", "is not a path"),
         ("{{a +}}", "'}' was not expected"),
@@ -221,17 +221,17 @@ fn bad_templates_say_what_is_wrong() {
         ("[(${name)]", "')' was not expected"),
         ("[# th:if=\"${a}\"]\n[# th:if=\"${b}\"]x[/]", "line 1: a block tag has no end"),
         ("x\n[/]", "line 2: the end of a block tag has no beginning"),
-        ("[#th:block th:if=\"${a}\"]x[/]", "write [/th:block]"),
-        ("[# th:if=\"${a}\"]x[/th:block]", "write [/]"),
-        ("[# th:if=\"${a}]x[/]", "broken off"),
-        ("\n\n[# th:object=\"${a}\"]x[/]", "line 3: th:object: '${a}' is an attribute that blocks do not have"),
+        ("[#th:block th:if=\"${a}\"]x[/]", "use [/th:block]"),
+        ("[# th:if=\"${a}\"]x[/th:block]", "use [/]"),
+        ("[# th:if=\"${a}]x[/]", "is incomplete"),
+        ("\n\n[# th:object=\"${a}\"]x[/]", "line 3: th:object: '${a}' is not a supported attribute"),
         ("[# th:if=\"a\"]x[/]", "without ${…}"),
         ("[# th:if=\"${a} b\"]x[/]", "'b' was not expected"),
-        ("[#div th:if=\"${a}\"]x[/]", "'div' is no block"),
+        ("[#div th:if=\"${a}\"]x[/]", "'div' is not a block tag"),
         ("[# ]x[/]", "no attribute"),
         ("[# th:case=\"1\"]x[/]", "outside of a block with th:switch"),
-        ("[# th:each=\"${a}\"]x[/]", "is no loop"),
-        ("[# th:with=\"${a}\"]x[/]", "gives no name"),
+        ("[# th:each=\"${a}\"]x[/]", "is not a loop"),
+        ("[# th:with=\"${a}\"]x[/]", "without a name"),
         ("[# th:if=\"${a}\" th:if=\"${a}\"]x[/]", "two attributes"),
     ] {
         let error = Template::compile(source).map(|it| panic!("{source}: {it:?}")).unwrap_err();
@@ -290,8 +290,8 @@ fn a_rendering_is_bounded() {
     assert_eq!(long.text.chars().count(), 1_000_000);
     assert!(long.error.is_some_and(|it| it.contains("longer than 1000000 characters")));
     let doubling: String = ('b'..='z').fold("a=${big}".to_owned(), |it, c| format!("{it},{c}=${{{0}+{0}}}", char::from(c as u8 - 1)));
-    let made = fill(&format!("[# th:with=\"{doubling}\"]{{{{z.length()}}}}[/]"));
-    assert!(made.error.is_some_and(|it| it.contains("longer than 8000000 bytes")));
+    let rendered = fill(&format!("[# th:with=\"{doubling}\"]{{{{z.length()}}}}[/]"));
+    assert!(rendered.error.is_some_and(|it| it.contains("longer than 8000000 bytes")));
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn what_is_long_but_not_deep_compiles() {
     assert_eq!(fill(&format!("{{{{{sum}}}}}{{{{{path}}}}}")).text, "50000");
 }
 
-/// Cuts, doubles and mixes templates; whatever comes of it compiles to the same each time, and renders within its bounds.
+/// Cuts, duplicates and mixes templates; every result compiles deterministically and renders within its bounds.
 #[test]
 fn mutated_templates_never_break_the_engine() {
     const SEEDS: [&str; 8] = [
@@ -364,7 +364,7 @@ fn mutated_templates_never_break_the_engine() {
                 assert_eq!(first, again.render(|name| variables.get(name)), "{source}");
                 assert!(first.text.chars().count() <= 1_000_000, "{source}");
             }
-            (Err(why), Err(again)) => assert!(!why.is_empty() && why == again, "{source}"),
+            (Err(error), Err(again)) => assert!(!error.is_empty() && error == again, "{source}"),
             (one, other) => panic!("{source}: {one:?} {other:?}"),
         }
     }

@@ -1,4 +1,4 @@
-//! Values of expressions: how they print, compare and count.
+//! Values of template expressions: printing, comparison and arithmetic.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 
 use super::expression::Arithmetic;
 
-/// A value of the session where it lies, or one that an expression made.
+/// A borrowed value of the session, or one that an expression computed.
 pub(super) type Val<'s> = Cow<'s, Value>;
 
 static NULL: Value = Value::Null;
@@ -16,7 +16,7 @@ pub(super) fn null<'s>() -> Val<'s> {
     Cow::Borrowed(&NULL)
 }
 
-/// The text of a value: nothing for null, JSON for lists and maps, doubles with a fraction or an exponent.
+/// Returns the text of a value: empty for null, JSON for lists and maps, doubles with a fraction or an exponent.
 pub(super) fn print(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
@@ -42,7 +42,7 @@ fn double(number: f64) -> String {
     }
 }
 
-/// What decides in `th:if`: null, false, 0 and the words false, off and no do not hold.
+/// Returns the truth value of a `th:if` condition: null, false, 0 and the words false, off and no are false, all else is true.
 pub(super) fn holds(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -53,7 +53,7 @@ pub(super) fn holds(value: &Value) -> bool {
     }
 }
 
-/// A truth within an expression: true, false, and the words for them.
+/// Converts an operand of a logical operator to a boolean: true, false and the words for them.
 pub(super) fn truth(value: &Value) -> Result<bool, String> {
     let word = match value {
         Value::Bool(truth) => return Ok(*truth),
@@ -68,7 +68,7 @@ pub(super) fn truth(value: &Value) -> Result<bool, String> {
     }
 }
 
-/// What kind of value it is, for messages.
+/// Returns the type of a value, for messages.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "a missing value",
@@ -87,7 +87,7 @@ pub(super) fn by_name<'s>(value: Val<'s>, name: &str) -> Val<'s> {
     }
 }
 
-/// The item of a list, the character of a text, or the member of a map.
+/// Returns the item of a list, the character of a string or the member of a map at a key.
 pub(super) fn by_key<'s>(value: Val<'s>, key: &Value) -> Val<'s> {
     let position = key.as_u64().and_then(|it| usize::try_from(it).ok());
     match (value, position) {
@@ -108,7 +108,7 @@ pub(super) fn equal(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Which of two values comes first; what is missing comes before everything.
+/// Orders two values; null sorts first.
 pub(super) fn compare(left: &Value, right: &Value) -> Result<Ordering, String> {
     let order = match (left, right) {
         (Value::Null, _) | (_, Value::Null) => Some(right.is_null().cmp(&left.is_null())),
@@ -123,13 +123,13 @@ pub(super) fn compare(left: &Value, right: &Value) -> Result<Ordering, String> {
     order.ok_or_else(|| format!("{} cannot be compared with {}", kind(left), kind(right)))
 }
 
-/// How numbers calculate.
+/// How arithmetic treats numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Numbers {
-    /// Two whole numbers give a whole number, as in the original's templates.
+    /// Two integers give an integer, as in ConvEngine's templates.
     AsWritten,
-    /// All numbers are decimals of 15 digits, as in formulas: a half is 0.5, and 0.1 and 0.2 are 0.3. Whole numbers of more digits
-    /// stay exact.
+    /// All numbers are decimals of 15 digits, as in formulas: 1 / 2 is 0.5, and 0.1 + 0.2 is 0.3. Integers of more digits stay
+    /// exact.
     Decimal,
 }
 
@@ -138,8 +138,8 @@ pub(super) fn calculate(operator: Arithmetic, numbers: Numbers, left: &Value, ri
         return Err(format!("calculating needs two numbers, not {} and {}", kind(left), kind(right)));
     };
     let wholes = a.as_i64().zip(b.as_i64());
-    let divides = matches!(operator, Arithmetic::Divide | Arithmetic::Remainder);
-    if divides && (matches!(wholes, Some((_, 0))) || numbers == Numbers::Decimal && b.as_f64() == Some(0.0)) {
+    let is_division = matches!(operator, Arithmetic::Divide | Arithmetic::Remainder);
+    if is_division && (matches!(wholes, Some((_, 0))) || numbers == Numbers::Decimal && b.as_f64() == Some(0.0)) {
         return Err("a number is divided by zero".to_owned());
     }
     let decimal_of = || a.as_f64().zip(b.as_f64()).map(|(a, b)| broken(operator, a, b));
@@ -151,12 +151,12 @@ pub(super) fn calculate(operator: Arithmetic, numbers: Numbers, left: &Value, ri
     result.map(Value::Number).ok_or_else(|| "the result of a calculation is too large, or no number".to_owned())
 }
 
-/// A number of 15 digits, as many as a double always holds and spreadsheets calculate with.
+/// Rounds to 15 significant digits, which every double represents exactly and spreadsheets use.
 pub(super) fn decimal(number: f64) -> Option<Number> {
     format!("{number:.14e}").parse().ok().and_then(Number::from_f64)
 }
 
-/// A whole result of more digits than [`decimal`] has.
+/// Calculates an integer result of more digits than [`decimal`] keeps.
 fn long(operator: Arithmetic, a: i64, b: i64) -> Option<Number> {
     let result = if operator == Arithmetic::Divide && a.checked_rem(b) != Some(0) { None } else { whole(operator, a, b) };
     result.filter(|it| it.unsigned_abs() >= 1_000_000_000_000_000).map(Number::from)

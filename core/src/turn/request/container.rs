@@ -1,4 +1,4 @@
-//! Data of a container, fetched before values are extracted.
+//! The effect that fetches container data before values are extracted.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::{Reply, Request};
 use crate::turn::{Class, Map, Operation};
 
-/// Milliseconds that a container has.
+/// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 10_000;
 
-/// A query of a container; the body that its service gets.
+/// A container query; the request body of its service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerRequest {
@@ -19,15 +19,15 @@ pub struct ContainerRequest {
     pub section_id: i64,
     /// The container of the section.
     pub container_id: i64,
-    /// On whose behalf; the engine's name.
+    /// The user on whose behalf it runs; the engine's name.
     pub user_id: String,
-    /// Who is logged in; the engine's name.
+    /// The user who is logged in; the engine's name.
     pub logged_in_user_id: String,
     /// The parameters.
     pub input_params: Map,
 }
 
-/// What a container answered.
+/// A container's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContainerReply {
     /// The data.

@@ -1,25 +1,25 @@
-//! A conversation with a model that may call tools.
+//! A chat with a model that may call tools.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What an agent's model is sent beside its system prompt.
+/// The messages and tools that an agent's model gets beside its system prompt.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LlmDialogue {
-    /// What was said so far, the oldest first.
+    /// The messages so far, oldest first.
     pub messages: Vec<LlmMessage>,
     /// The tools that it may call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<LlmTool>,
-    /// The model, as `MODEL` or `provider:MODEL`; the host's own choice when absent.
+    /// The model, as `MODEL` or `provider:MODEL`; chosen by the host when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How freely it writes.
+    /// The sampling temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
 }
 
-/// Who says something in a conversation with a model.
+/// The author of a chat message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LlmRole {
@@ -27,19 +27,19 @@ pub enum LlmRole {
     User,
     /// The model.
     Assistant,
-    /// A tool that the model has called.
+    /// A tool called by the model.
     Tool,
 }
 
-/// One message of a conversation with a model.
+/// One message of a chat with a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LlmMessage {
-    /// Who says it.
+    /// The author.
     pub role: LlmRole,
-    /// What; JSON text when a tool says it.
+    /// The text; JSON for a tool.
     #[serde(default)]
     pub content: String,
-    /// The tools that the model calls with it.
+    /// The tool calls that the model requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<LlmToolCall>,
     /// The call that a tool answers.
@@ -47,42 +47,42 @@ pub struct LlmMessage {
     pub tool_call_id: Option<String>,
 }
 
-/// A tool as a model is told of it.
+/// A tool as described to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LlmTool {
-    /// What it is called by: letters, digits, `_` and `-`.
+    /// The name: letters, digits, `_` and `-`.
     pub name: String,
-    /// What it is for.
+    /// The description.
     pub description: String,
     /// JSON Schema of its arguments.
     pub parameters: Value,
 }
 
-/// A model's call of a tool.
+/// A tool call requested by a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LlmToolCall {
-    /// By which its answer is told from others.
+    /// The id that its answer refers to.
     #[serde(default)]
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments: an object, or what the model wrote in the place of one.
+    /// The arguments: an object, or whatever the model wrote instead.
     #[serde(default)]
     pub arguments: Value,
 }
 
 impl LlmMessage {
-    /// What the user says.
+    /// A user message.
     pub fn user(content: impl Into<String>) -> LlmMessage {
         LlmMessage { role: LlmRole::User, content: content.into(), tool_calls: Vec::new(), tool_call_id: None }
     }
 
-    /// What the model says, with the tools that it calls.
+    /// A model message with its tool calls.
     pub fn assistant(content: impl Into<String>, tool_calls: Vec<LlmToolCall>) -> LlmMessage {
         LlmMessage { role: LlmRole::Assistant, content: content.into(), tool_calls, tool_call_id: None }
     }
 
-    /// What a tool answers.
+    /// A tool's answer to a call.
     pub fn tool(call: &str, content: impl Into<String>) -> LlmMessage {
         LlmMessage { role: LlmRole::Tool, content: content.into(), tool_calls: Vec::new(), tool_call_id: Some(call.to_owned()) }
     }

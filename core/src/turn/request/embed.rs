@@ -1,21 +1,21 @@
-//! Embeddings of texts.
+//! The effect that embeds texts.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Reply, Request};
 use crate::turn::{Class, Operation};
 
-/// Milliseconds that a model has.
+/// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 10_000;
 
-/// Texts to embed; hosts may keep the embeddings of texts that come again.
+/// Texts to embed; hosts may cache the embeddings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EmbedRequest {
     /// The texts.
     pub texts: Vec<String>,
 }
 
-/// One vector a text, in their order.
+/// One vector per text, in the same order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EmbedReply {
     /// The vectors.

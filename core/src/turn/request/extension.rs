@@ -1,4 +1,4 @@
-//! A call of an extension: a WebAssembly module without imports that speaks the turn protocol. (`architecture.md` 12)
+//! The effect that calls an extension: a WebAssembly module without imports that speaks the turn protocol. (docs/spec/architecture.md#12)
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::{Reply, Request};
 use crate::turn::{Answer, Class, EffectError, EffectErrorKind, Operation};
 
-/// Everything that was said to the extension in this call: its start, and each answer to what it asked for.
+/// All messages sent to the extension in this call: its start, and the answers to its requests.
 ///
-/// A module depends on its messages alone, so the host makes a fresh instance, gives it the messages in order, and answers with what
-/// it said last. Nothing of an instance has to outlive a call.
+/// A module depends on its messages only, so the host creates a fresh instance, sends it the messages in order, and answers with its last
+/// message. No instance outlives a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExtensionRequest {
     /// The name of the extension.
@@ -18,18 +18,18 @@ pub struct ExtensionRequest {
     pub module: String,
     /// The messages: the first starts the call, the others resume it.
     pub messages: Vec<Value>,
-    /// Bytes that its memory may have.
+    /// Memory limit in bytes.
     pub memory_bytes: u32,
-    /// Milliseconds that it may take.
+    /// Time limit in milliseconds.
     pub timeout_ms: u32,
 }
 
 impl ExtensionRequest {
-    /// What a module said, as the answer to this request: each host hands the bytes in here, so that all of them answer alike.
-    pub fn heard(&self, said: &[u8]) -> Answer {
-        let text = std::str::from_utf8(said).unwrap_or_default();
+    /// Parses a module's output as the answer to this request; shared by all hosts.
+    pub fn heard(&self, output: &[u8]) -> Answer {
+        let text = std::str::from_utf8(output).unwrap_or_default();
         match serde_json::from_str(text) {
-            Ok(said) => Answer::Ok(Reply::Extension(ExtensionReply { said })),
+            Ok(message) => Answer::Ok(Reply::Extension(ExtensionReply { said: message })),
             Err(_) => {
                 let message = format!("the extension '{}' did not answer with JSON: check what it returns", self.extension);
                 Answer::Error(EffectError::new(EffectErrorKind::Invalid, message))
@@ -38,7 +38,7 @@ impl ExtensionRequest {
     }
 }
 
-/// What the extension said last.
+/// The last message of the extension.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExtensionReply {
     /// `{"effects": […], "notices": […], "end": …}`.

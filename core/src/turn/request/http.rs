@@ -1,62 +1,62 @@
-//! A call of an HTTP service: for a tool, or for a task that a service carries out.
+//! The effect that calls an HTTP service, for a tool or a task.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Reply, Request};
 use crate::turn::{Class, Operation};
 
-/// Stands for the address of a pack's stub service; calls that go there are answered from the pack.
+/// Placeholder for the address of a pack's fake service; calls to it are answered from the pack.
 pub const STUB: &str = "${STUB}";
 
-/// A call whose parts are rendered; what is secret in it is only named.
+/// A rendered call; secrets are only referenced by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpRequest {
-    /// Who calls, for scripted answers and the circuit breaker.
+    /// The caller, for scripted answers and the circuit breaker.
     pub caller: HttpCaller,
     /// The method, in upper case.
     pub method: String,
-    /// The whole address, with its query.
+    /// The full URL, with its query.
     pub url: String,
-    /// Names and values, in their order.
+    /// Names and values, in order.
     pub headers: Vec<(String, String)>,
     /// The body; absent when none is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// A header whose value only the host knows; it wins over one of the same name.
+    /// A header whose value only the host knows; it overrides one of the same name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<SecretHeader>,
-    /// Milliseconds for a connection.
+    /// Connect timeout in milliseconds.
     pub connect_timeout_ms: u32,
-    /// Milliseconds for the whole attempt.
+    /// Timeout of the whole attempt in milliseconds.
     pub timeout_ms: u32,
-    /// Bytes that an answer may have.
+    /// Maximum size of the answer in bytes.
     pub max_bytes: u32,
     /// What repeating it does.
     pub class: Class,
     /// Whether it may be repeated although it writes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub idempotent: bool,
-    /// The key of the first attempt, when this is a later one.
+    /// The idempotency key of the first attempt, if this is a later one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// What guards the service against calls that fail anyway.
+    /// The circuit breaker, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaker: Option<Breaker>,
-    /// Where `[secret:NAME]` stands for what only the host knows, as `url 17 NAME`, `body 9 NAME` or, with the position of a header,
-    /// `0 7 NAME`: the part, the byte at which the marker begins, and the secret. The host writes it as the part needs it: a body that
-    /// is JSON is `json`, one that is a form is `form`.
+    /// Positions of `[secret:NAME]` markers that the host replaces with secrets, as `url 17 NAME`, `body 9 NAME` or, with the index of a
+    /// header, `0 7 NAME`: the part, the byte offset of the marker, and the secret. The host encodes the secret for the part: `json` for a
+    /// JSON body, `form` for a form body.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
-    /// The header for a signature of the body, the HMAC-SHA-256 in hexadecimal behind its prefix, and the secret that signs.
+    /// The header for a signature of the body (HMAC-SHA-256 in hexadecimal, after its prefix), and the signing secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sign: Option<SecretHeader>,
 }
 
-/// Who calls a service.
+/// The caller of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HttpCaller {
-    /// A tool, by its code; a node of a flow that calls a service itself, as `graph/node`.
+    /// A tool, by its code; or a flow node that calls a service itself, as `graph/node`.
     Tool(String),
     /// A task, as `bean:method`.
     Task(String),
@@ -64,55 +64,55 @@ pub enum HttpCaller {
     Extension(String),
 }
 
-/// A header with a secret that the host knows by name.
+/// A header with a secret that the host looks up by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretHeader {
     /// The header.
     pub header: String,
-    /// What stands before the secret, such as `Bearer `.
+    /// The text before the secret, such as `Bearer `.
     #[serde(default)]
     pub prefix: String,
     /// The name of the secret.
     pub secret: String,
 }
 
-/// A circuit breaker: after so many failures in a row, calls fail at once for a while. The host keeps its state, by caller.
+/// A circuit breaker: after a number of consecutive failures, calls fail immediately for a while. The host keeps its state, by caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breaker {
-    /// Failures in a row that open it.
+    /// Consecutive failures that open it.
     pub threshold: u32,
-    /// Milliseconds for which it stays open; then one call may try.
+    /// Milliseconds for which it stays open; then one call may probe.
     pub open_ms: u32,
-    /// Whether a failure of this attempt is retried, and so does not count.
+    /// Which failures of this attempt are retried, and so do not count.
     pub retries: Retries,
 }
 
-/// Which failures of an attempt are followed by another attempt.
+/// Which failures of an attempt are retried.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retries {
     /// Status codes.
     pub statuses: Vec<u16>,
-    /// A connection that fails, or an answer that takes too long.
+    /// Connection failures and timeouts.
     pub io: bool,
 }
 
-/// What a service answered, whatever its status.
+/// A service's answer, whatever its status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpReply {
     /// The status code.
     pub status: u16,
-    /// The body as text, with secrets struck out.
+    /// The body as text, with secrets redacted.
     pub body: String,
-    /// Milliseconds that the service asks to wait before the next attempt.
+    /// Milliseconds to wait before the next attempt, if the service asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// Whether the service says that its body is JSON, and it is none.
+    /// Whether the content type promises JSON and the body is not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub broken_json: bool,
 }
 
 impl HttpReply {
-    /// Says whether a body keeps what its type promises.
+    /// Sets `broken_json` from the content type.
     #[must_use]
     pub fn of_type(self, content_type: &str) -> Self {
         let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -168,7 +168,7 @@ mod tests {
         };
         assert!(request("read", false).repeatable() && request("write", true).repeatable());
         assert!(!request("write", false).repeatable() && !request("irreversible", false).repeatable());
-        // Fingerprints of other requests stay as they were.
+        // Fingerprints of other requests stay the same.
         assert!(serde_json::to_value(request("write", false)).unwrap().get("idempotent").is_none());
     }
 }

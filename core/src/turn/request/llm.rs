@@ -1,4 +1,4 @@
-//! A call of a language model.
+//! The effect that calls a language model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{LlmDialogue, LlmToolCall, Reply, Request};
 use crate::turn::{Class, Operation};
 
-/// What models are called for. (`interface.md` 3)
+/// The purposes of model calls. (docs/spec/interface.md#3)
 pub const PURPOSES: [&str; 19] = [
     "policy",
     "dialogue_act",
@@ -29,10 +29,10 @@ pub const PURPOSES: [&str; 19] = [
     "agent",
 ];
 
-/// Milliseconds that a model has for an answer.
+/// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 60_000;
 
-/// The calls whose text the user reads as it stands.
+/// Purposes whose text is shown to the user unchanged.
 const READ_BY_USERS: [&str; 2] = ["response_text", "agent"];
 
 /// How the answer is constrained.
@@ -47,10 +47,10 @@ pub enum LlmMode {
     JsonStrict,
 }
 
-/// What is sent to the model.
+/// A request to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LlmRequest {
-    /// What the call is for, one of the purposes of the scripted model; hosts choose the model by it.
+    /// The purpose, one of [`PURPOSES`]; hosts choose the model by it.
     pub purpose: String,
     /// How the answer is constrained.
     pub mode: LlmMode,
@@ -58,69 +58,69 @@ pub struct LlmRequest {
     pub system: String,
     /// Rendered user prompt.
     pub user: String,
-    /// Appended to the prompt as it stands.
+    /// Text appended to the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// The conversation's context, as the original handed it to its clients beside the prompt.
+    /// The conversation's context.
     pub context: Value,
-    /// The user's message of this turn, trimmed; scripted models match on it.
+    /// The trimmed user message of this turn; scripted models match on it.
     pub user_text: String,
-    /// The conversation that takes the place of the user prompt, where the model may call tools.
+    /// The chat that replaces the user prompt, if the model may call tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialogue: Option<Box<LlmDialogue>>,
 }
 
-/// What the model answered.
+/// A model's answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LlmReply {
     /// The answer as text, also when it is JSON.
     pub text: String,
-    /// Who answered, for the call log.
+    /// The provider, for the call log.
     #[serde(default)]
     pub provider: String,
-    /// Which model answered, for the call log.
+    /// The model, for the call log.
     #[serde(default)]
     pub model: String,
-    /// What the call used, where the provider says so.
+    /// The usage, if the provider reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The tools that the model calls.
+    /// The tool calls that the model requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<LlmToolCall>,
 }
 
-/// What a model call used.
+/// The usage of a model call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens of the prompt.
     pub input_tokens: u64,
     /// Tokens of the answer.
     pub output_tokens: u64,
-    /// The cost in millionths of the currency of the price list; absent where no price is known.
+    /// The cost in millionths of the price list's currency; absent when no price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
 }
 
 impl LlmReply {
-    /// What a scripted model answers.
+    /// The answer of a scripted model.
     pub(crate) fn scripted(text: String) -> LlmReply {
         LlmReply { text, provider: "scripted".to_owned(), model: "scripted".to_owned(), usage: None, tool_calls: Vec::new() }
     }
 
-    /// What a scripted model answers to an agent: a text, or the tools that it calls. `None` when it is neither.
+    /// The answer of a scripted model to an agent: a text or tool calls. `None` when it is neither.
     pub(crate) fn scripted_agent(reply: &Value) -> Option<LlmReply> {
         if let Some(text) = reply.as_str() {
             return Some(LlmReply::scripted(text.to_owned()));
         }
         let calls = reply.get("tool_calls")?.as_array()?;
-        let formed = |it: &Value| it.get("name")?.as_str().filter(|_| it.get("arguments").is_none_or(Value::is_object)).map(str::to_owned);
+        let valid_name = |it: &Value| it.get("name")?.as_str().filter(|_| it.get("arguments").is_none_or(Value::is_object)).map(str::to_owned);
         let tool_calls = calls.iter().map(|it| {
             let id = it.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
             let arguments = it.get("arguments").cloned().unwrap_or_else(|| Value::Object(crate::turn::Map::new()));
-            Some(LlmToolCall { id, name: formed(it)?, arguments })
+            Some(LlmToolCall { id, name: valid_name(it)?, arguments })
         });
         let text = match reply.get("text") {
             None | Some(Value::Null) => String::new(),
@@ -131,20 +131,20 @@ impl LlmReply {
 }
 
 impl LlmRequest {
-    /// The user prompt, or all messages of the conversation, with what is appended to it.
+    /// The user prompt, or all messages of the chat, with the hint.
     pub fn user_prompt(&self) -> String {
         let hint = self.hint.as_ref().map(|it| format!("\n\n{it}")).unwrap_or_default();
-        let said = self.dialogue.iter().flat_map(|it| &it.messages).map(|it| it.content.as_str());
-        let said: Vec<&str> = [self.user.as_str()].into_iter().filter(|it| !it.is_empty()).chain(said).collect();
-        format!("{}{hint}", said.join("\n\n"))
+        let texts = self.dialogue.iter().flat_map(|it| &it.messages).map(|it| it.content.as_str());
+        let texts: Vec<&str> = [self.user.as_str()].into_iter().filter(|it| !it.is_empty()).chain(texts).collect();
+        format!("{}{hint}", texts.join("\n\n"))
     }
 
-    /// All parts of the prompt together.
+    /// The whole prompt as one text.
     pub fn prompt(&self) -> String {
         format!("{}\n\n{}", self.system, self.user_prompt())
     }
 
-    /// The call by which a scripted model is asked for the embedding of a text.
+    /// The call that requests an embedding from a scripted model.
     pub(crate) fn embedding(text: &str) -> LlmRequest {
         LlmRequest {
             purpose: "embed".to_owned(),
@@ -192,9 +192,9 @@ mod tests {
 
     #[test]
     fn what_users_read_as_it_stands_may_be_shown_while_it_is_made() {
-        let of = |purpose: &str, mode| LlmRequest { purpose: purpose.to_owned(), mode, ..LlmRequest::embedding("x") };
-        let shown = |mode| PURPOSES.into_iter().filter(|it| of(it, mode).streams()).collect::<Vec<_>>();
-        assert_eq!(shown(LlmMode::Text), ["response_text", "agent"]);
-        assert!(shown(LlmMode::Json).is_empty() && shown(LlmMode::JsonStrict).is_empty());
+        let request = |purpose: &str, mode| LlmRequest { purpose: purpose.to_owned(), mode, ..LlmRequest::embedding("x") };
+        let streamed = |mode| PURPOSES.into_iter().filter(|it| request(it, mode).streams()).collect::<Vec<_>>();
+        assert_eq!(streamed(LlmMode::Text), ["response_text", "agent"]);
+        assert!(streamed(LlmMode::Json).is_empty() && streamed(LlmMode::JsonStrict).is_empty());
     }
 }

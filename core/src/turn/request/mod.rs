@@ -1,4 +1,4 @@
-//! What the core can ask for: one variant and one file a kind. A host is complete when its `match` compiles.
+//! The requests of effects: one variant and one file per kind. A host is complete when its `match` compiles.
 
 mod container;
 mod dialogue;
@@ -32,7 +32,7 @@ pub enum Request {
     Llm(LlmRequest),
     /// Embeddings of texts.
     Embed(EmbedRequest),
-    /// A task of the host.
+    /// A task that runs in the host.
     Task(TaskRequest),
     /// A tool.
     Tool(ToolRequest),
@@ -56,18 +56,18 @@ pub enum Reply {
     Llm(LlmReply),
     /// Vectors.
     Embed(EmbedReply),
-    /// What a task returned and changes.
+    /// A task's result and changes.
     Task(Box<TaskReply>),
-    /// What a tool returned.
+    /// A tool's result.
     Tool(ToolReply),
     /// The data of a container.
     Container(ContainerReply),
     /// The wait is over.
     Slept,
-    /// What an HTTP service answered.
+    /// An HTTP response.
     Http(HttpReply),
     /// Rows.
     Sql(SqlReply),
-    /// What an extension said.
+    /// The last message of an extension.
     Extension(ExtensionReply),
 }

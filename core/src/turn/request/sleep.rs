@@ -1,4 +1,4 @@
-//! A short wait, at most ten seconds; longer ones are data with a due time.
+//! The effect that waits for a short time, at most ten seconds; longer waits are stored with a due time.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::turn::{Class, Operation};
 /// The longest wait, in milliseconds.
 const LONGEST_MS: u32 = 10_000;
 
-/// What the host may be late by, in milliseconds.
+/// Tolerance for a late host, in milliseconds.
 const GRACE_MS: u32 = 5_000;
 
 /// A wait.
@@ -19,7 +19,7 @@ pub struct SleepRequest {
 }
 
 impl SleepRequest {
-    /// A wait of so many milliseconds, or of the longest that there is.
+    /// A wait of `ms` milliseconds, limited to the longest allowed.
     pub fn of(ms: u32) -> SleepRequest {
         SleepRequest { ms: ms.min(LONGEST_MS) }
     }

@@ -1,4 +1,4 @@
-//! A query of a database, for a tool.
+//! The effect that queries a database, for a tool.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,20 +6,20 @@ use serde_json::Value;
 use super::{Reply, Request};
 use crate::turn::{Class, Map, Operation};
 
-/// A query that the host checks, prints anew and runs in a transaction that only reads.
+/// A query that the host validates, renders again and runs in a read-only transaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SqlRequest {
     /// The tool.
     pub tool_code: String,
-    /// One query, with its values as `:name`.
+    /// One query, with values as `:name`.
     pub sql: String,
     /// Values by name.
     pub params: Map,
-    /// Rows that are returned at most.
+    /// Maximum number of rows.
     pub max_rows: u32,
-    /// Milliseconds that it may take.
+    /// Timeout in milliseconds.
     pub timeout_ms: u32,
-    /// Whether functions are limited to those that are known to have no effect.
+    /// Whether only functions known to be free of side effects are allowed.
     pub safe: bool,
 }
 
@@ -28,13 +28,13 @@ pub struct SqlRequest {
 pub struct SqlReply {
     /// Objects by column.
     pub rows: Vec<Map>,
-    /// Whether there were more rows than allowed.
+    /// Whether there were more rows than the maximum.
     #[serde(default)]
     pub truncated: bool,
 }
 
 impl SqlReply {
-    /// The rows that a script gives: a list of objects, or one object.
+    /// The rows of a script: a list of objects, or one object.
     pub(crate) fn of(script: Value) -> SqlReply {
         let items = if let Value::Array(items) = script { items } else { vec![script] };
         let row = |it| if let Value::Object(row) = it { Some(row) } else { None };

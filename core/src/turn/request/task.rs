@@ -1,4 +1,4 @@
-//! A task of the host: `bean:method`, called for a pending action, a rule, a hook or a transformer.
+//! The effect that runs a task in the host: `bean:method`, called for a pending action, a rule, a hook, a transformer or a tool.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,22 +6,22 @@ use serde_json::Value;
 use super::{Reply, Request};
 use crate::turn::{Class, Map, Operation, Payload};
 
-/// Milliseconds that a task has.
+/// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 30_000;
 
-/// What a task is called for.
+/// The purpose of a task call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskUse {
-    /// A pending action is carried out.
+    /// Executes a pending action.
     PendingAction,
-    /// A rule says `SET_TASK`.
+    /// Runs for a rule's `SET_TASK`.
     Rule,
-    /// A step is entered, left or has failed.
+    /// Runs when a step is entered, exits or fails.
     Hook,
-    /// Something is changed on its way: container data or an answer.
+    /// Transforms container data or an answer.
     Transform,
-    /// It carries out a tool.
+    /// Executes a tool.
     Tool,
 }
 
@@ -30,26 +30,26 @@ pub enum TaskUse {
 pub struct TaskRequest {
     /// `bean:method`.
     pub task: String,
-    /// What it is called for.
+    /// The purpose.
     pub called_for: TaskUse,
-    /// The rule, of a rule's task.
+    /// The rule, for a rule's task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_id: Option<i64>,
-    /// What is to be transformed, of a transformer; the arguments, of a tool.
+    /// The value to transform, for a transformer; the arguments, for a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     /// The session as rules see it, with the parameters.
     pub view: Map,
 }
 
-/// What a task changes in the session; absent members change nothing.
+/// A task's changes to the session; absent members change nothing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Patch {
-    /// Parameters to write.
+    /// Parameters to set.
     #[serde(rename = "set_params")]
     pub params: Map,
-    /// Top-level members of the context to write; null removes one.
+    /// Top-level members of the context to set; null removes one.
     #[serde(rename = "set_context")]
     pub context: Map,
     /// The new intent.
@@ -64,22 +64,22 @@ pub struct Patch {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Publication {
-    /// A message that `ce_verbose` has the words for.
+    /// A message with the text of a `ce_verbose` row.
     Verbose {
         /// What happened.
         determinant: String,
-        /// Facts about it.
+        /// Facts about the event.
         #[serde(default)]
         metadata: Map,
         /// Whether something failed.
         #[serde(default)]
         error: bool,
     },
-    /// A message in the task's own words.
+    /// A message with the task's own text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
-        /// Facts about it.
+        /// Facts about the event.
         #[serde(default)]
         metadata: Map,
         /// Whether something failed.
@@ -88,13 +88,13 @@ pub enum Publication {
     },
 }
 
-/// What a task answered.
+/// A task's answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskReply {
-    /// What it returned.
+    /// The return value.
     pub result: Value,
-    /// What it changes.
+    /// The changes.
     #[serde(flatten)]
     pub patch: Patch,
     /// Messages to publish, in this order.

@@ -1,4 +1,4 @@
-//! A tool, called by the planner or by a request of the turn.
+//! The effect that calls a tool of the host, for the planner or a tool request.
 
 use std::sync::Arc;
 
@@ -8,30 +8,30 @@ use serde_json::Value;
 use super::{Reply, Request};
 use crate::turn::{Class, Map, Operation};
 
-/// Milliseconds that a tool has.
+/// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 30_000;
 
-/// Groups that read only.
+/// Groups of read-only tools.
 const READING: [&str; 2] = ["DOCUMENT_RETRIEVAL", "FILES"];
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolRequest {
-    /// The code; absent when only a group is asked.
+    /// The code; absent when only a group is requested.
     pub tool_code: Option<String>,
     /// The group, such as `HTTP_API`.
     pub tool_group: String,
     /// The arguments.
     pub args: Map,
-    /// How the tool is set up: the `spec` of its row of `cv_tool_spec`; absent when the host knows it by its code.
+    /// The tool's setup: the `spec` of its row of `cv_tool_spec`; absent when the host knows the tool by its code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<Arc<Value>>,
 }
 
-/// What a tool answered.
+/// A tool's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolReply {
-    /// The answer, JSON text where the tool gives JSON.
+    /// The answer; JSON text if the tool returns JSON.
     pub text: String,
 }
 
@@ -44,10 +44,10 @@ impl From<ToolRequest> for Request {
 impl Operation for ToolRequest {
     type Output = ToolReply;
 
-    /// Who looks into documents and files by what a row says changes nothing; a script may do anything.
+    /// Document and file tools that a row sets up only read; a scripted tool may write.
     fn class(&self) -> Class {
-        let looks = self.spec.is_some() && READING.contains(&self.tool_group.as_str());
-        if looks { Class::Read } else { Class::Write }
+        let reads_only = self.spec.is_some() && READING.contains(&self.tool_group.as_str());
+        if reads_only { Class::Read } else { Class::Write }
     }
 
     fn deadline_ms(&self) -> u32 {

@@ -7,49 +7,49 @@ use crate::text::path::Path;
 /// Data of `set`.
 #[derive(Debug, Clone)]
 pub struct SetData {
-    /// What is changed, in this order.
+    /// The assignments, in order.
     pub assign: Vec<Assign>,
 }
 
-/// A change of a variable.
+/// An assignment to a variable.
 #[derive(Debug, Clone)]
 pub struct Assign {
     /// The variable.
     pub variable: Path,
-    /// How it changes.
+    /// The operation.
     pub op: AssignOp,
     /// The value.
     pub value: Option<Filling>,
-    /// Or what makes it.
+    /// Or an expression that computes the value.
     pub expr: Option<Formula>,
 }
 
-/// How a variable changes.
+/// The operation of an assignment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AssignOp {
-    /// It becomes the value.
+    /// Sets the variable.
     #[default]
     Set,
-    /// It goes.
+    /// Removes the variable.
     Unset,
-    /// The value is added to it.
+    /// Adds the value to a number.
     Increment,
-    /// The value is added at its end.
+    /// Appends the value to a list.
     Append,
-    /// The members of the value are put into it.
+    /// Merges the members of the value into an object.
     Merge,
 }
 
 impl Assign {
-    pub(super) fn read(of: Of<'_>) -> Assign {
+    pub(super) fn read(fields: Of<'_>) -> Assign {
         let words =
             [("unset", AssignOp::Unset), ("increment", AssignOp::Increment), ("append", AssignOp::Append), ("merge", AssignOp::Merge)];
         Assign {
-            variable: read::path(of.text("variable").unwrap_or_default()),
-            op: of.word("op", &words).unwrap_or_default(),
+            variable: read::path(fields.text("variable").unwrap_or_default()),
+            op: fields.word("op", &words).unwrap_or_default(),
             // Null is a value here.
-            value: of.0.get("value").map(|it| Filling::from(it.clone())),
-            expr: of.text("expr").map(Formula::from),
+            value: fields.0.get("value").map(|it| Filling::from(it.clone())),
+            expr: fields.text("expr").map(Formula::from),
         }
     }
 }

@@ -9,48 +9,48 @@ use crate::text::path::Path;
 pub enum Block {
     /// Text.
     Text {
-        /// What is said.
+        /// The text.
         text: LocalizedText,
     },
-    /// Buttons to press.
+    /// Buttons.
     Buttons {
-        /// What is said above them.
+        /// The text above them.
         text: Option<LocalizedText>,
         /// The buttons.
         buttons: Vec<Button>,
     },
     /// A card.
     Card(Card),
-    /// Cards side by side.
+    /// A carousel of cards.
     Carousel {
-        /// The cards; with `items_from` each element of a list makes one of the first.
+        /// The cards; with `items_from`, the first is the template for each item.
         items: Vec<Card>,
-        /// The list.
+        /// The variable of a list of items.
         items_from: Option<Path>,
     },
     /// A list.
     List {
-        /// What stands above it.
+        /// Its title.
         title: Option<Template>,
-        /// Its entries; with `items_from` each element of a list makes one of the first.
+        /// Its entries; with `items_from`, the first is the template for each item.
         items: Vec<ListItem>,
-        /// The list.
+        /// The variable of a list of items.
         items_from: Option<Path>,
     },
-    /// A picture, a sound, a film or a file.
+    /// An image, audio, video or file.
     Media {
-        /// Which of them.
+        /// `image`, `audio`, `video` or `file`.
         media: String,
-        /// Where it is.
+        /// Its URL.
         url: Template,
-        /// What to say of it.
+        /// Its alternative text.
         alt: Option<Template>,
     },
-    /// Something that the host knows how to show.
+    /// A block that the client renders.
     Custom {
-        /// The name of its form.
+        /// The name of its schema.
         schema: String,
-        /// What it shows.
+        /// Its content.
         payload: Filling,
     },
 }
@@ -60,9 +60,9 @@ pub enum Block {
 pub struct Card {
     /// Its title.
     pub title: Template,
-    /// What stands below it.
+    /// Its subtitle.
     pub subtitle: Option<Template>,
-    /// Its picture.
+    /// The URL of its image.
     pub image_url: Option<Template>,
     /// Its buttons.
     pub buttons: Vec<Button>,
@@ -73,9 +73,9 @@ pub struct Card {
 pub struct ListItem {
     /// Its title.
     pub title: Template,
-    /// What stands below it.
+    /// Its subtitle.
     pub subtitle: Option<Template>,
-    /// What it stands for.
+    /// The value that selecting it sends.
     pub value: Option<Filling>,
 }
 
@@ -84,32 +84,32 @@ pub struct ListItem {
 pub struct Button {
     /// Its id.
     pub id: String,
-    /// What stands on it.
+    /// Its label.
     pub label: Template,
-    /// What it stands for.
+    /// The value that selecting it sends.
     pub value: Option<Filling>,
-    /// Where it leads.
+    /// The URL that it opens.
     pub url: Option<Template>,
 }
 
 impl Block {
-    /// Reads a block; nothing of a kind that is not known.
-    pub(super) fn read(of: Of<'_>) -> Option<Block> {
-        Some(match of.text("kind")? {
-            "text" => Block::Text { text: of.localized("text").unwrap_or_default() },
-            "buttons" => Block::Buttons { text: of.localized("text"), buttons: of.list("buttons", Button::read) },
-            "card" => Block::Card(Card::read(of)),
-            "carousel" => Block::Carousel { items: of.list("items", Card::read), items_from: of.path("items_from") },
+    /// Reads a block; `None` for an unknown kind.
+    pub(super) fn read(fields: Of<'_>) -> Option<Block> {
+        Some(match fields.text("kind")? {
+            "text" => Block::Text { text: fields.localized("text").unwrap_or_default() },
+            "buttons" => Block::Buttons { text: fields.localized("text"), buttons: fields.list("buttons", Button::read) },
+            "card" => Block::Card(Card::read(fields)),
+            "carousel" => Block::Carousel { items: fields.list("items", Card::read), items_from: fields.path("items_from") },
             "list" => {
-                Block::List { title: of.template("title"), items: of.list("items", ListItem::read), items_from: of.path("items_from") }
+                Block::List { title: fields.template("title"), items: fields.list("items", ListItem::read), items_from: fields.path("items_from") }
             }
-            "media" => Block::Media { media: of.string("media"), url: of.template("url").unwrap_or_default(), alt: of.template("alt") },
-            "custom" => Block::Custom { schema: of.string("schema"), payload: of.filling("payload").unwrap_or_default() },
+            "media" => Block::Media { media: fields.string("media"), url: fields.template("url").unwrap_or_default(), alt: fields.template("alt") },
+            "custom" => Block::Custom { schema: fields.string("schema"), payload: fields.filling("payload").unwrap_or_default() },
             _ => return None,
         })
     }
 
-    /// The buttons of the block.
+    /// Returns the buttons of the block.
     pub fn buttons(&self) -> Vec<&Button> {
         match self {
             Block::Buttons { buttons, .. } | Block::Card(Card { buttons, .. }) => buttons.iter().collect(),
@@ -120,35 +120,35 @@ impl Block {
 }
 
 impl Card {
-    fn read(of: Of<'_>) -> Card {
+    fn read(fields: Of<'_>) -> Card {
         Card {
-            title: of.template("title").unwrap_or_default(),
-            subtitle: of.template("subtitle"),
-            image_url: of.template("image_url"),
-            buttons: of.list("buttons", Button::read),
+            title: fields.template("title").unwrap_or_default(),
+            subtitle: fields.template("subtitle"),
+            image_url: fields.template("image_url"),
+            buttons: fields.list("buttons", Button::read),
         }
     }
 
-    /// What shows an element of a list when the document does not say how.
+    /// Returns the default card for an item of a list.
     pub fn of_item() -> Card {
         Card { title: Template::from("{{ item.title }}".to_owned()), subtitle: None, image_url: None, buttons: Vec::new() }
     }
 
-    /// The same as an entry of a list.
+    /// Converts the card into a list entry.
     pub fn into_item(self) -> ListItem {
         ListItem { title: self.title, subtitle: self.subtitle, value: None }
     }
 }
 
 impl ListItem {
-    fn read(of: Of<'_>) -> ListItem {
-        ListItem { title: of.template("title").unwrap_or_default(), subtitle: of.template("subtitle"), value: of.filling("value") }
+    fn read(fields: Of<'_>) -> ListItem {
+        ListItem { title: fields.template("title").unwrap_or_default(), subtitle: fields.template("subtitle"), value: fields.filling("value") }
     }
 }
 
 impl Button {
-    pub(super) fn read(of: Of<'_>) -> Button {
-        let label = of.template("label").unwrap_or_default();
-        Button { id: of.string("id"), label, value: of.filling("value"), url: of.template("url") }
+    pub(super) fn read(fields: Of<'_>) -> Button {
+        let label = fields.template("label").unwrap_or_default();
+        Button { id: fields.string("id"), label, value: fields.filling("value"), url: fields.template("url") }
     }
 }

@@ -1,4 +1,4 @@
-//! A flow document as the walker reads it. (`convoship.md` 3)
+//! The typed form of a flow document. (docs/spec/flows.md#3)
 
 mod assign;
 mod message;
@@ -30,11 +30,11 @@ pub struct Document {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// The locale of texts that do not say one.
+    /// The locale of texts without one.
     pub default_locale: String,
-    /// The locales that it declares.
+    /// The declared locales.
     pub locales: Vec<String>,
-    /// The graph in which sessions begin.
+    /// The id of the graph in which sessions start.
     pub root: String,
     /// Its graphs.
     pub graphs: Vec<GraphForm>,
@@ -44,15 +44,15 @@ pub struct Document {
     pub entities: Vec<EntityForm>,
     /// Its tools.
     pub tools: Vec<FlowTool>,
-    /// Small talk.
+    /// Its small talk.
     pub small_talk: Vec<SmallTalkForm>,
-    /// What is said on events.
+    /// Replies to events.
     pub events: Events,
-    /// How it runs.
+    /// Its settings.
     pub settings: FlowSettings,
-    /// Variables that it declares.
+    /// The declared variables.
     pub variables: Vec<Variable>,
-    /// Its table of texts: by locale and key, or by key alone.
+    /// Its string table: by locale and key, or by key alone.
     pub strings: crate::turn::Map,
 }
 
@@ -61,30 +61,30 @@ pub struct Document {
 pub struct GraphForm {
     /// Its id.
     pub id: String,
-    /// What it is for.
+    /// Its kind.
     pub kind: GraphKind,
-    /// The node at which it begins.
+    /// The id of the node at which it starts.
     pub entry: String,
     /// Its nodes.
     pub nodes: Vec<Node>,
     /// Its edges.
     pub edges: Vec<EdgeForm>,
-    /// What callers give it.
+    /// Its parameters.
     pub params: Vec<Param>,
-    /// What it returns.
+    /// Its return values.
     pub returns: Vec<Param>,
-    /// The ports by which it may be left beside `out`.
+    /// The ports by which it may be left, besides `out`.
     pub exits: Vec<String>,
 }
 
-/// What a graph is for.
+/// The kind of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GraphKind {
-    /// Where sessions begin.
+    /// The graph in which sessions start.
     Root,
-    /// An intent.
+    /// The graph of an intent.
     Intent,
-    /// What other graphs call.
+    /// A graph that other graphs call.
     Subflow,
 }
 
@@ -93,35 +93,35 @@ pub enum GraphKind {
 pub struct EdgeForm {
     /// Its id.
     pub id: String,
-    /// Where it begins.
+    /// The source node.
     pub source: String,
-    /// At which port.
+    /// The port of the source node.
     pub source_port: String,
-    /// Where it leads.
+    /// The target node.
     pub target: String,
-    /// Lower ones are looked at first.
+    /// Lower priorities are evaluated first.
     pub priority: i64,
-    /// When it is taken.
+    /// The condition under which it is taken.
     pub condition: Option<EdgeCondition>,
 }
 
-/// When an edge is taken.
+/// The condition of an edge.
 #[derive(Debug, Clone)]
 pub struct EdgeCondition {
-    /// The condition.
+    /// The expression.
     pub expr: Condition,
 }
 
-/// A parameter or a return of a graph.
+/// A parameter or return value of a graph.
 #[derive(Debug, Clone)]
 pub struct Param {
     /// Its name.
     pub name: Path,
-    /// What it has to be.
+    /// Its type.
     pub kind: Option<ValueType>,
-    /// Whether callers have to give it.
+    /// Whether callers must pass it.
     pub required: bool,
-    /// What it is otherwise.
+    /// Its default.
     pub default: Option<Value>,
 }
 
@@ -132,40 +132,40 @@ pub struct IntentForm {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What users want with it.
+    /// Its description.
     pub description: String,
-    /// What they say.
+    /// Phrases that match it.
     pub phrases: Vec<String>,
-    /// What they say when they do not want it.
+    /// Phrases that rule it out.
     pub negative_phrases: Vec<String>,
-    /// Lower ones win.
+    /// The lowest priority wins.
     pub priority: i64,
-    /// Its graph.
+    /// The id of its graph.
     pub graph: String,
-    /// Values that it collects first.
+    /// Values that it collects on entry.
     pub parameters: Vec<EntityForParameter>,
-    /// Whether it is what is left when no other matches.
+    /// Whether it applies when no other intent matches.
     pub is_fallback: bool,
-    /// Whether it may come between a question and its answer.
+    /// Whether it may interrupt an open question.
     pub interrupts: bool,
-    /// Whether it can be matched.
+    /// Whether it is enabled.
     pub enabled: bool,
 }
 
 /// A value that an intent collects.
 #[derive(Debug, Clone)]
 pub struct EntityForParameter {
-    /// Where the value goes.
+    /// The variable that stores the value.
     pub variable: Path,
-    /// Its type.
+    /// Its entity type.
     pub entity: String,
     /// Whether the intent fails without it.
     pub required: bool,
-    /// Whether it is asked for; one that is not is only looked for in the message that began the intent.
+    /// Whether the user is asked for it; otherwise it is only extracted from the message that started the intent.
     pub asks: bool,
-    /// What is asked.
+    /// The prompt.
     pub prompt: LocalizedText,
-    /// What is asked again.
+    /// The reprompts.
     pub reprompt: Vec<LocalizedText>,
 }
 
@@ -180,11 +180,11 @@ pub struct EntityForm {
     pub entries: Vec<ListEntry>,
     /// The patterns of a regex.
     pub patterns: Vec<String>,
-    /// The group of a pattern that is the value.
+    /// The capture group that holds the value.
     pub group: Option<String>,
-    /// How many letters may differ.
+    /// Its tolerance for typos.
     pub fuzzy: Fuzzy,
-    /// Whether its values stay out of logs.
+    /// Whether its values are redacted in logs.
     pub redact: bool,
 }
 
@@ -193,126 +193,126 @@ pub struct EntityForm {
 pub struct ListEntry {
     /// The value.
     pub value: String,
-    /// What else it is called.
+    /// Its synonyms.
     pub synonyms: Vec<String>,
 }
 
-/// How many letters may differ.
+/// The tolerance of a list entity for typos.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Fuzzy {
-    /// At most two.
+    /// Maximum edit distance, at most two.
     pub max_edits: u8,
 }
 
-/// Small talk.
+/// A small talk entry.
 #[derive(Debug, Clone)]
 pub struct SmallTalkForm {
     /// Its id.
     pub id: String,
-    /// What users say.
+    /// Patterns of user messages.
     pub patterns: Vec<String>,
-    /// What is said back.
+    /// Variants of the reply.
     pub responses: Vec<LocalizedText>,
-    /// How much alike they have to be.
+    /// Minimum similarity of a match.
     pub min_score: f64,
-    /// What follows.
+    /// What happens after the reply.
     pub after: AfterTalk,
 }
 
-/// What follows small talk.
+/// What happens after a reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AfterTalk {
-    /// Nothing.
+    /// The session continues.
     #[default]
     Continue,
     /// The session ends.
     EndSession,
 }
 
-/// What is said on events.
+/// Replies to events.
 #[derive(Debug, Clone)]
 pub struct Events {
-    /// When a session starts.
+    /// On the start of a session.
     pub welcome: Event,
-    /// When nothing matches.
+    /// When no intent matches.
     pub fallback: Event,
-    /// When nobody answers.
+    /// When the user does not answer.
     pub no_input: NoInput,
 }
 
-/// What is said on an event.
+/// The reply to an event.
 #[derive(Debug, Clone, Default)]
 pub struct Event {
-    /// Whether it is.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// What is said.
+    /// The message.
     pub message: Option<LocalizedText>,
-    /// What runs then.
+    /// The id of a graph to run.
     pub graph: Option<String>,
 }
 
-/// What is said when nobody answers.
+/// The reply when the user does not answer.
 #[derive(Debug, Clone)]
 pub struct NoInput {
-    /// Whether it is.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// What is said.
+    /// The message.
     pub message: Option<LocalizedText>,
-    /// What runs then.
+    /// The id of a graph to run.
     pub graph: Option<String>,
-    /// How often.
+    /// Maximum number of times in a row.
     pub max_times: u32,
-    /// What follows.
+    /// What happens after the last time.
     pub then: AfterTalk,
 }
 
-/// How a document runs.
+/// Settings of a document.
 #[derive(Debug, Clone)]
 pub struct FlowSettings {
-    /// Seconds until nobody has answered; 0 for never.
+    /// Seconds until the no-input event; 0 for never.
     pub no_input_timeout_s: u64,
-    /// Seconds until a session is abandoned.
+    /// Seconds until an idle session expires.
     pub session_timeout_s: u64,
-    /// Days for which sessions are kept.
+    /// Days for which sessions are retained.
     pub retention_days: Option<u32>,
-    /// What models may cost in a month.
+    /// Monthly budget for model calls, in cents.
     pub monthly_llm_spend_cap_cents: Option<u64>,
-    /// How sure a model has to be of an intent.
+    /// Minimum confidence of an intent chosen by a model.
     pub intent_min_confidence: f64,
-    /// Whether a model looks at what phrases matched.
+    /// Whether a model verifies intents matched by phrases.
     pub llm_verify: bool,
-    /// Whether a model looks for an intent.
+    /// Whether a model may choose an intent.
     pub llm_match: bool,
-    /// Whether knowledge is asked before the fallback.
+    /// Whether the knowledge base is queried before the fallback.
     pub knowledge_fallback: bool,
-    /// How sure it has to be.
+    /// Minimum score of a knowledge base answer.
     pub knowledge_fallback_min_score: Option<f64>,
-    /// How many fallbacks in a row are answered as usual.
+    /// Number of consecutive fallbacks before the limit graph runs.
     pub fallback_limit: u32,
-    /// What runs after that.
+    /// The id of the limit graph.
     pub fallback_limit_graph: Option<String>,
-    /// What is said of failures that nobody handles.
+    /// The message for unhandled failures.
     pub error_message: Option<LocalizedText>,
-    /// Where transfers to people are told.
+    /// The webhook that is notified of handoffs.
     pub handoff_webhook_url: Option<String>,
-    /// Nodes that a turn may enter.
+    /// Maximum number of nodes that a turn may enter.
     pub max_steps_per_turn: u32,
-    /// How deep graphs may call.
+    /// Maximum depth of graph calls.
     pub max_call_depth: usize,
-    /// Which version a running session uses.
+    /// The version that running sessions use.
     pub version_policy: VersionPolicy,
     /// Models by alias.
     pub models: std::collections::BTreeMap<String, String>,
 }
 
-/// Which version a running session uses. (`convoship.md` 13.2)
+/// The document version that running sessions use. (docs/spec/flows.md#13.2)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionPolicy {
-    /// The one that it began on.
+    /// The version on which the session started.
     Pin,
-    /// The newest, once nothing is open.
+    /// The newest, once the session is back in the root graph and awaits no input.
     MigrateAtRoot,
-    /// The newest.
+    /// The newest, always.
     MigrateEager,
 }
 
@@ -321,10 +321,10 @@ pub enum VersionPolicy {
 pub struct Variable {
     /// Its path.
     pub name: Path,
-    /// What it has to be.
+    /// Its type.
     pub kind: ValueType,
-    /// What it is at first.
+    /// Its initial value.
     pub default: Option<Value>,
-    /// Whether it stays out of logs.
+    /// Whether its value is redacted in logs.
     pub redact: bool,
 }

@@ -1,4 +1,4 @@
-//! Nodes: one kind each, with its data.
+//! Nodes and the data of each kind.
 
 use serde_json::Value;
 
@@ -16,85 +16,85 @@ use crate::turn::Map;
 pub struct Node {
     /// Its id.
     pub id: String,
-    /// Its name, which traces show.
+    /// Its name in traces.
     pub name: String,
-    /// Its type as it is written.
+    /// Its type as written.
     pub type_name: String,
-    /// What it does.
+    /// Its kind, with its data.
     pub kind: NodeKind,
-    /// Whether it is passed through.
+    /// Whether it is skipped.
     pub disabled: bool,
-    /// What follows when it fails.
+    /// What happens when it fails.
     pub on_error: OnError,
 }
 
-/// What follows when a node fails. (`convoship.md` 2.3)
+/// What happens when a node fails. (docs/spec/flows.md#2.3)
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// Its failure port, or a fallback.
+    /// Continue at its failure port, or at a fallback.
     #[default]
     Port,
-    /// Its default port.
+    /// Continue at its default port.
     Continue,
-    /// The error message.
+    /// Send the error message.
     Stop,
 }
 
-/// What a node does.
+/// The kind of a node, with its data.
 #[derive(Debug, Clone)]
 pub enum NodeKind {
-    /// Where a graph begins.
+    /// Entry of a graph.
     Start(StartData),
-    /// Where it ends.
+    /// End of a graph.
     End(EndData),
-    /// Where an intent begins.
+    /// Entry of an intent.
     Intent(IntentData),
-    /// Says something.
+    /// Sends a message.
     Message(MessageData),
-    /// Asks for a value.
+    /// Collects a value.
     Entity(Box<EntityData>),
-    /// Branches in two.
+    /// Branches on a condition.
     Decision,
-    /// Branches in many.
+    /// Branches on several conditions.
     Router,
     /// Calls a service.
     Service(Box<ServiceData>),
     /// Changes variables.
     Set(SetData),
-    /// What happens when nothing else does.
+    /// Handles what no other node handles.
     Fallback(FallbackData),
-    /// Runs another graph.
+    /// Calls another graph.
     Subflow(SubflowData),
-    /// Lets a model talk and call tools.
+    /// Lets a model converse and call tools.
     InstructionAgent(Box<AgentData>),
-    /// A type that drafts may hold and that cannot run yet.
+    /// A type that drafts may contain but that cannot run yet.
     Unavailable,
 }
 
 /// Data of `start`.
 #[derive(Debug, Clone, Default)]
 pub struct StartData {
-    /// Variables that are written where they are not defined.
+    /// Initial values of undefined variables.
     pub init: Map,
 }
 
 /// Data of `end`.
 #[derive(Debug, Clone)]
 pub struct EndData {
-    /// The port of the caller.
+    /// The exit port of the calling node.
     pub exit: String,
-    /// What is said at the end.
+    /// The last message.
     pub final_message: Option<LocalizedText>,
     /// Whether the session ends.
     pub end_session: Option<bool>,
-    /// What a subflow returns.
+    /// The return values of a subflow.
     pub outputs: Option<Filling>,
 }
 
 /// Data of `intent`.
 #[derive(Debug, Clone)]
 pub struct IntentData {
-    /// The intent.
+    /// The id of the intent.
     pub intent_id: String,
 }
 
@@ -104,53 +104,53 @@ pub enum Selection {
     /// The first.
     #[default]
     First,
-    /// One after the other.
+    /// The next one each time.
     Sequence,
-    /// By the session's seed.
+    /// At random, by the seed of the session.
     SeededRandom,
 }
 
-/// What a message waits for.
+/// The input that a message waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Await {
-    /// Nothing.
+    /// None.
     None,
-    /// One of its buttons.
+    /// A press of one of its buttons.
     Button,
-    /// Whatever comes.
+    /// Any input.
     Any,
 }
 
 /// Data of `message`.
 #[derive(Debug, Clone)]
 pub struct MessageData {
-    /// What is said.
+    /// Its blocks.
     pub blocks: Vec<Block>,
-    /// Which of the variants.
+    /// How a variant is chosen.
     pub selection: Selection,
-    /// What it waits for.
+    /// The input that it waits for.
     pub waits: Option<Await>,
-    /// For how long typing is shown, in milliseconds.
+    /// Duration of the typing indicator, in milliseconds.
     pub typing_ms: Option<u64>,
 }
 
 /// Data of `fallback`.
 #[derive(Debug, Clone)]
 pub struct FallbackData {
-    /// What it is for.
+    /// The failures that it handles.
     pub on: FallbackOn,
 }
 
-/// What a fallback is for.
+/// The failures that a fallback handles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FallbackOn {
-    /// No edge leads on.
+    /// No edge matches.
     NoEdge,
     /// A node failed.
     Error,
     /// No intent matched.
     NoIntent,
-    /// All of them.
+    /// All failures.
     #[default]
     Any,
 }
@@ -158,182 +158,182 @@ pub enum FallbackOn {
 /// Data of `subflow`.
 #[derive(Debug, Clone)]
 pub struct SubflowData {
-    /// The graph.
+    /// The id of the graph.
     pub graph: String,
-    /// Whether it takes the place of this one.
+    /// Whether the graph returns.
     pub mode: CallMode,
-    /// Its parameters.
+    /// Values of its parameters.
     pub inputs: Option<Filling>,
-    /// Variables that take what it returns.
+    /// Variables that store its return values.
     pub outputs: std::collections::BTreeMap<String, Path>,
 }
 
 /// How a graph is entered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CallMode {
-    /// It returns.
+    /// As a call, which returns.
     #[default]
     Call,
-    /// It does not.
+    /// As a jump, which does not return.
     Goto,
 }
 
 /// Data of `instruction_agent`.
 #[derive(Debug, Clone)]
 pub struct AgentData {
-    /// What the model is to do.
+    /// The instructions of the model.
     pub instructions: Template,
     /// The tools that it may call.
     pub tools: Vec<AgentTool>,
     /// The alias of the model.
     pub model: Option<String>,
-    /// How freely it writes.
+    /// The sampling temperature.
     pub temperature: Option<f64>,
-    /// Calls of the model in a turn.
+    /// Maximum model calls in a turn.
     pub max_steps: u32,
-    /// What is said first.
+    /// The first message.
     pub greeting: Option<LocalizedText>,
-    /// When it is done.
+    /// The condition under which it finishes.
     pub exit_when: Option<Condition>,
-    /// Messages of the user.
+    /// Maximum user messages.
     pub max_turns: u32,
-    /// What it remembers.
+    /// Its memory.
     pub memory: AgentMemory,
-    /// What it leaves.
+    /// Its output.
     pub output: Option<AgentOutput>,
 }
 
-/// A tool of an agent.
+/// A tool that an agent may call.
 #[derive(Debug, Clone)]
 pub struct AgentTool {
-    /// The tool.
+    /// The id of the tool.
     pub tool: String,
-    /// When a person has to say yes.
+    /// When a call requires approval.
     pub approval: Option<Approval>,
 }
 
-/// When a person has to say yes.
+/// When a tool call requires approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approval {
     /// Never.
     Never,
     /// Before each call.
     Always,
-    /// Before calls that do more than read.
+    /// Before calls that write.
     Write,
 }
 
-/// What an agent remembers.
+/// The memory of an agent.
 #[derive(Debug, Clone)]
 pub struct AgentMemory {
-    /// Messages that are kept.
+    /// Maximum messages.
     pub max_messages: usize,
-    /// Characters that are kept.
+    /// Maximum characters.
     pub max_chars: usize,
-    /// When it forgets.
+    /// When it is cleared.
     pub reset: MemoryReset,
 }
 
-/// When an agent forgets.
+/// When the memory of an agent is cleared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryReset {
     /// Never.
     Never,
-    /// When it is entered.
+    /// When the agent is entered.
     OnEnter,
-    /// When it is left.
+    /// When the agent is left.
     OnExit,
 }
 
-/// What an agent leaves.
+/// The output of an agent.
 #[derive(Debug, Clone)]
 pub struct AgentOutput {
-    /// Where it goes.
+    /// The variable that stores it.
     pub variable: Path,
-    /// JSON Schema that it has to keep.
+    /// The JSON Schema of the output.
     pub schema: Option<Value>,
 }
 
 impl Node {
-    pub(super) fn read(of: Of<'_>) -> Node {
-        let type_name = of.string("type");
-        let data = of.part("data");
+    pub(super) fn read(fields: Of<'_>) -> Node {
+        let type_name = fields.string("type");
+        let data = fields.part("data");
         Node {
-            id: of.string("id"),
-            name: of.string("name"),
+            id: fields.string("id"),
+            name: fields.string("name"),
             kind: NodeKind::read(&type_name, data),
             type_name,
-            disabled: of.flag("disabled", false),
-            on_error: of.word("on_error", &[("continue", OnError::Continue), ("stop", OnError::Stop)]).unwrap_or_default(),
+            disabled: fields.flag("disabled", false),
+            on_error: fields.word("on_error", &[("continue", OnError::Continue), ("stop", OnError::Stop)]).unwrap_or_default(),
         }
     }
 }
 
 impl NodeKind {
-    fn read(type_name: &str, of: Of<'_>) -> NodeKind {
+    fn read(type_name: &str, fields: Of<'_>) -> NodeKind {
         match type_name {
-            "start" => NodeKind::Start(StartData { init: of.map("init") }),
+            "start" => NodeKind::Start(StartData { init: fields.map("init") }),
             "end" => NodeKind::End(EndData {
-                exit: of.string_or("exit", "out"),
-                final_message: of.localized("final_message"),
-                end_session: of.value("end_session").and_then(Value::as_bool),
-                outputs: of.filling("outputs"),
+                exit: fields.string_or("exit", "out"),
+                final_message: fields.localized("final_message"),
+                end_session: fields.value("end_session").and_then(Value::as_bool),
+                outputs: fields.filling("outputs"),
             }),
-            "intent" => NodeKind::Intent(IntentData { intent_id: of.string("intent_id") }),
+            "intent" => NodeKind::Intent(IntentData { intent_id: fields.string("intent_id") }),
             "message" => NodeKind::Message(MessageData {
-                blocks: of.list("blocks", Block::read).into_iter().flatten().collect(),
-                selection: of
+                blocks: fields.list("blocks", Block::read).into_iter().flatten().collect(),
+                selection: fields
                     .word("selection", &[("sequence", Selection::Sequence), ("seeded_random", Selection::SeededRandom)])
                     .unwrap_or_default(),
-                waits: of.word("await", &[("none", Await::None), ("button", Await::Button), ("any", Await::Any)]),
-                typing_ms: of.count("typing_ms"),
+                waits: fields.word("await", &[("none", Await::None), ("button", Await::Button), ("any", Await::Any)]),
+                typing_ms: fields.count("typing_ms"),
             }),
-            "entity" => NodeKind::Entity(Box::new(EntityData::read(of))),
+            "entity" => NodeKind::Entity(Box::new(EntityData::read(fields))),
             "decision" => NodeKind::Decision,
             "router" => NodeKind::Router,
-            "service" => NodeKind::Service(Box::new(ServiceData::read(of))),
-            "set" => NodeKind::Set(SetData { assign: of.list("assign", Assign::read) }),
-            "fallback" => NodeKind::Fallback(FallbackData { on: FallbackOn::read(of) }),
+            "service" => NodeKind::Service(Box::new(ServiceData::read(fields))),
+            "set" => NodeKind::Set(SetData { assign: fields.list("assign", Assign::read) }),
+            "fallback" => NodeKind::Fallback(FallbackData { on: FallbackOn::read(fields) }),
             "subflow" => NodeKind::Subflow(SubflowData {
-                graph: of.string("graph"),
-                mode: of.word("mode", &[("goto", CallMode::Goto)]).unwrap_or_default(),
-                inputs: of.filling("inputs"),
-                outputs: of.members("outputs").map(|(name, it)| (name.clone(), read::path(it.as_str().unwrap_or_default()))).collect(),
+                graph: fields.string("graph"),
+                mode: fields.word("mode", &[("goto", CallMode::Goto)]).unwrap_or_default(),
+                inputs: fields.filling("inputs"),
+                outputs: fields.members("outputs").map(|(name, it)| (name.clone(), read::path(it.as_str().unwrap_or_default()))).collect(),
             }),
-            "instruction_agent" => NodeKind::InstructionAgent(Box::new(AgentData::read(of))),
+            "instruction_agent" => NodeKind::InstructionAgent(Box::new(AgentData::read(fields))),
             _ => NodeKind::Unavailable,
         }
     }
 }
 
 impl FallbackOn {
-    fn read(of: Of<'_>) -> FallbackOn {
+    fn read(fields: Of<'_>) -> FallbackOn {
         let words = [("no_edge", FallbackOn::NoEdge), ("error", FallbackOn::Error), ("no_intent", FallbackOn::NoIntent)];
-        of.word("match", &words).unwrap_or_default()
+        fields.word("match", &words).unwrap_or_default()
     }
 }
 
 impl AgentData {
-    fn read(of: Of<'_>) -> AgentData {
+    fn read(fields: Of<'_>) -> AgentData {
         let approvals = [("never", Approval::Never), ("always", Approval::Always), ("write", Approval::Write)];
         let resets = [("never", MemoryReset::Never), ("on_exit", MemoryReset::OnExit)];
-        let memory = of.part("memory");
-        let size = |name: &str, usual: usize| memory.count(name).map_or(usual, |it| usize::try_from(it).unwrap_or(usize::MAX));
+        let memory = fields.part("memory");
+        let size = |name: &str, default: usize| memory.count(name).map_or(default, |it| usize::try_from(it).unwrap_or(usize::MAX));
         AgentData {
-            instructions: of.template("instructions").unwrap_or_default(),
-            tools: of.list("tools", |it| AgentTool { tool: it.string("tool"), approval: it.word("approval", &approvals) }),
-            model: of.maybe("model"),
-            temperature: of.real("temperature"),
-            max_steps: of.small("max_steps").unwrap_or(8),
-            greeting: of.localized("greeting"),
-            exit_when: of.text("exit_when").map(Condition::from),
-            max_turns: of.small("max_turns").unwrap_or(20),
+            instructions: fields.template("instructions").unwrap_or_default(),
+            tools: fields.list("tools", |it| AgentTool { tool: it.string("tool"), approval: it.word("approval", &approvals) }),
+            model: fields.maybe("model"),
+            temperature: fields.real("temperature"),
+            max_steps: fields.small("max_steps").unwrap_or(8),
+            greeting: fields.localized("greeting"),
+            exit_when: fields.text("exit_when").map(Condition::from),
+            max_turns: fields.small("max_turns").unwrap_or(20),
             memory: AgentMemory {
                 max_messages: size("max_messages", 40),
                 max_chars: size("max_chars", 24_000),
                 reset: memory.word("reset", &resets).unwrap_or(MemoryReset::OnEnter),
             },
-            output: of.object("output").map(|it| AgentOutput {
+            output: fields.object("output").map(|it| AgentOutput {
                 variable: read::path(it.text("variable").unwrap_or_default()),
                 schema: it.value("schema").cloned(),
             }),
@@ -342,7 +342,7 @@ impl AgentData {
 }
 
 impl Node {
-    /// The port by which it is left when nothing is special.
+    /// Returns the port by which it is left normally.
     pub fn default_port(&self) -> &'static str {
         match self.kind {
             NodeKind::Service(_) => "success",
@@ -361,7 +361,7 @@ impl Node {
         }
     }
 
-    /// The port by which it is left when it fails; nothing for a node that cannot fail by itself.
+    /// Returns the port by which it is left on failure; `None` for a node that cannot fail.
     pub fn failure_port(&self) -> Option<&'static str> {
         match (&self.kind, self.type_name.as_str()) {
             (NodeKind::Intent(_) | NodeKind::Entity(_), _) => Some("failed"),

@@ -1,4 +1,4 @@
-//! Reads members of a document. Its form has been checked before: what is of another type here counts as absent.
+//! Typed access to the members of JSON objects in a document. The structure has been checked: a member of another type is absent.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use crate::text::decimal;
 use crate::text::path::Path;
 use crate::turn::Map;
 
-/// An object of a document.
+/// A JSON object of a document.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Of<'v>(pub &'v Value);
 
 impl<'v> Of<'v> {
-    /// A member that is there and not null.
+    /// A member that is present and not null.
     pub fn value(self, name: &str) -> Option<&'v Value> {
         self.0.get(name).filter(|it| !it.is_null())
     }
@@ -22,35 +22,35 @@ impl<'v> Of<'v> {
         self.value(name).filter(|it| it.is_object()).map(Of)
     }
 
-    /// A member that is an object, or an empty one.
+    /// A member that is an object, else an empty object.
     pub fn part(self, name: &str) -> Of<'v> {
-        const NOTHING: &Value = &Value::Null;
-        self.object(name).unwrap_or(Of(NOTHING))
+        const EMPTY: &Value = &Value::Null;
+        self.object(name).unwrap_or(Of(EMPTY))
     }
 
-    /// A text.
+    /// A string.
     pub fn text(self, name: &str) -> Option<&'v str> {
         self.value(name)?.as_str()
     }
 
-    /// A text, or an empty one.
+    /// A string, else an empty one.
     pub fn string(self, name: &str) -> String {
         self.text(name).unwrap_or_default().to_owned()
     }
 
-    /// A text, or another one.
-    pub fn string_or(self, name: &str, otherwise: &str) -> String {
-        self.text(name).unwrap_or(otherwise).to_owned()
+    /// A string, else a default.
+    pub fn string_or(self, name: &str, default: &str) -> String {
+        self.text(name).unwrap_or(default).to_owned()
     }
 
-    /// A text of its own.
+    /// An optional string, owned.
     pub fn maybe(self, name: &str) -> Option<String> {
         self.text(name).map(str::to_owned)
     }
 
-    /// A truth, or what it is otherwise.
-    pub fn flag(self, name: &str, otherwise: bool) -> bool {
-        self.value(name).and_then(Value::as_bool).unwrap_or(otherwise)
+    /// A boolean, else a default.
+    pub fn flag(self, name: &str, default: bool) -> bool {
+        self.value(name).and_then(Value::as_bool).unwrap_or(default)
     }
 
     /// A number.
@@ -58,28 +58,28 @@ impl<'v> Of<'v> {
         self.value(name)?.as_f64()
     }
 
-    /// A whole number; `2.0` is one.
+    /// An integer; `2.0` counts as one.
     pub fn whole(self, name: &str) -> Option<i64> {
         let value = self.value(name)?;
         value.as_i64().or_else(|| decimal::tidy(value.as_f64()?)?.as_i64())
     }
 
-    /// A whole number that is not below zero.
+    /// An integer; a negative one becomes 0.
     pub fn count(self, name: &str) -> Option<u64> {
         self.whole(name).map(|it| u64::try_from(it).unwrap_or(0))
     }
 
-    /// A small whole number.
+    /// An integer, clamped to 32 bits.
     pub fn small(self, name: &str) -> Option<u32> {
         self.count(name).map(|it| u32::try_from(it).unwrap_or(u32::MAX))
     }
 
-    /// The elements of a list, each read.
+    /// The items of an array, each converted by `read`.
     pub fn list<T>(self, name: &str, read: impl Fn(Of<'v>) -> T) -> Vec<T> {
         self.value(name).and_then(Value::as_array).into_iter().flatten().map(|it| read(Of(it))).collect()
     }
 
-    /// The texts of a list.
+    /// The strings of an array.
     pub fn strings(self, name: &str) -> Vec<String> {
         self.list(name, |it| it.0.as_str().unwrap_or_default().to_owned())
     }
@@ -89,12 +89,12 @@ impl<'v> Of<'v> {
         self.value(name).and_then(Value::as_object).into_iter().flatten()
     }
 
-    /// An object of its own.
+    /// An object, owned; empty when absent.
     pub fn map(self, name: &str) -> Map {
         self.value(name).and_then(Value::as_object).cloned().unwrap_or_default()
     }
 
-    /// A path.
+    /// A variable path.
     pub fn path(self, name: &str) -> Option<Path> {
         self.text(name).map(path)
     }
@@ -104,24 +104,24 @@ impl<'v> Of<'v> {
         self.text(name).map(|it| Template::from(it.to_owned()))
     }
 
-    /// A JSON value whose texts are templates.
+    /// A JSON value whose strings are templates.
     pub fn filling(self, name: &str) -> Option<Filling> {
         self.value(name).map(|it| Filling::from(it.clone()))
     }
 
-    /// A text in variants.
+    /// A localized text.
     pub fn localized(self, name: &str) -> Option<LocalizedText> {
         self.value(name).map(LocalizedText::from)
     }
 
-    /// One of several words.
+    /// One of several keywords.
     pub fn word<T: Copy>(self, name: &str, words: &[(&str, T)]) -> Option<T> {
         let text = self.text(name)?;
         words.iter().find(|it| it.0 == text).map(|it| it.1)
     }
 }
 
-/// A path; a text that is none is a name that nothing has.
+/// Parses a variable path; an invalid one becomes a single name, which no variable has.
 pub(super) fn path(text: &str) -> Path {
     Path::parse(text).unwrap_or_else(|_| Path::name(text))
 }

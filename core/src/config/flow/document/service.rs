@@ -1,4 +1,4 @@
-//! Tools, and the calls of services.
+//! Tools and service nodes.
 
 use serde_json::Value;
 
@@ -7,70 +7,70 @@ use super::text::{Filling, Template};
 use crate::text::path::Path;
 use crate::turn::Class;
 
-/// Bytes that an answer may have where nothing else is said.
+/// The default maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: u32 = 262_144;
 
-/// A request of a service.
+/// An HTTP request.
 #[derive(Debug, Clone)]
 pub struct RequestForm {
     /// `GET`, `POST`, …
     pub method: String,
-    /// Where it goes.
+    /// The URL.
     pub url: Template,
-    /// What is added to the address, in its order.
+    /// Query parameters added to the URL, in document order.
     pub query: Vec<(String, Template)>,
-    /// Headers, in their order.
+    /// Headers, in document order.
     pub headers: Vec<(String, Template)>,
-    /// What is sent.
+    /// The body.
     pub body: Option<Filling>,
     /// `none`, `json`, `form`, `text` or `multipart`.
     pub body_type: Option<String>,
 }
 
-/// What of an answer becomes a variable.
+/// The mapping of a response value to a variable.
 #[derive(Debug, Clone)]
 pub struct OutputMap {
-    /// JSON path in the answer.
+    /// JSONPath in the response.
     pub path: String,
     /// The variable.
     pub variable: Path,
-    /// What it is when nothing is found.
+    /// The value when nothing is found.
     pub default: Option<Value>,
-    /// Whether the call fails then.
+    /// Whether the call fails when nothing is found.
     pub required: bool,
-    /// What it has to be.
+    /// The required type.
     pub kind: Option<ValueType>,
 }
 
 /// The type of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueType {
-    /// Text.
+    /// A string.
     String,
     /// A number.
     Number,
-    /// Yes or no.
+    /// A boolean.
     Boolean,
-    /// A list.
+    /// An array.
     Array,
     /// An object.
     Object,
-    /// Whatever it is.
+    /// Any value.
     Any,
 }
 
-/// How often and when a call is tried again.
+/// The retry policy of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Retry {
-    /// How often it is tried in all.
+    /// Maximum attempts, including the first.
     pub max_attempts: u32,
-    /// Milliseconds before the second attempt.
+    /// Delay before the second attempt, in milliseconds.
     pub initial_ms: u64,
-    /// How much longer each further wait is.
+    /// Factor by which each further delay grows.
     pub multiplier: f64,
-    /// The longest wait, in milliseconds.
+    /// Maximum delay, in milliseconds.
     pub max_ms: u64,
-    /// Statuses, `network` and `timeout`.
+    /// Statuses to retry on, `network` and `timeout`.
     pub on: Vec<Value>,
 }
 
@@ -81,103 +81,103 @@ impl Default for Retry {
     }
 }
 
-/// The call by which an agent says that it is done.
+/// The built-in tool by which an agent finishes.
 pub const FINISH: &str = "finish";
 
-/// The call by which it asks for a person.
+/// The built-in tool by which an agent requests a human.
 pub const REQUEST_HUMAN: &str = "request_human";
 
-/// Characters of a tool's name that providers take.
+/// The maximum length of a tool name that providers accept.
 const LONGEST_NAME: usize = 64;
 
-/// A tool of the document.
+/// A tool of a document.
 #[derive(Debug, Clone)]
 pub struct FlowTool {
     /// Its id.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What a model is told of it.
+    /// Its description for models.
     pub description: String,
     /// `http`, `webhook`, `function`, `mcp` or `noop`.
     pub kind: String,
     /// JSON Schema of its arguments.
     pub input_schema: Option<Value>,
-    /// What is asked.
+    /// The HTTP request.
     pub request: Option<RequestForm>,
-    /// What of the answer becomes variables.
+    /// Mappings of the response to variables.
     pub outputs: Vec<OutputMap>,
-    /// Milliseconds for an attempt.
+    /// Timeout of an attempt, in milliseconds.
     pub timeout_ms: Option<u32>,
-    /// How often it is tried.
+    /// The retry policy.
     pub retry: Option<Retry>,
-    /// What repeating it does; by its method when it does not say.
+    /// Its effect class; derived from the method when absent.
     pub effect_class: Option<Class>,
     /// The secrets that it may use.
     pub secrets: Vec<String>,
     /// The secret that signs its calls.
     pub signing_secret: Option<String>,
-    /// Whether a person has to say yes.
+    /// Whether a call requires approval.
     pub sensitive: bool,
 }
 
-/// The data of a service node.
+/// Data of `service`.
 #[derive(Debug, Clone)]
 pub struct ServiceData {
-    /// A tool of the document.
+    /// The id of a tool of the document.
     pub tool_id: Option<String>,
-    /// Or what is asked.
+    /// The HTTP request, when no tool is named.
     pub request: Option<RequestForm>,
-    /// What the tool's templates know as `args`.
+    /// The variable `args` of the templates of the tool.
     pub args: Option<Filling>,
-    /// What of the answer becomes variables, beside the tool's.
+    /// Mappings of the response to variables, in addition to those of the tool.
     pub outputs: Vec<OutputMap>,
-    /// Milliseconds for an attempt.
+    /// Timeout of an attempt, in milliseconds.
     pub timeout_ms: Option<u32>,
-    /// How often it is tried.
+    /// The retry policy.
     pub retry: Option<Retry>,
-    /// Statuses of a success; 200 to 299 when there are none.
+    /// Statuses that count as success; 200 to 299 when empty.
     pub success: Vec<u16>,
-    /// The key of a write.
+    /// The idempotency key of a write.
     pub idempotency_key: Option<Template>,
-    /// Bytes that an answer may have.
+    /// Maximum size of the response, in bytes.
     pub max_response_bytes: u32,
-    /// What repeating it does.
+    /// Its effect class.
     pub effect_class: Option<Class>,
 }
 
 impl RequestForm {
-    fn read(of: Of<'_>) -> RequestForm {
+    fn read(fields: Of<'_>) -> RequestForm {
         let templates = |name: &str| {
             let text = |value: &Value| Template::from(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-            of.members(name).map(|(name, value)| (name.clone(), text(value))).collect()
+            fields.members(name).map(|(name, value)| (name.clone(), text(value))).collect()
         };
         RequestForm {
-            method: of.string_or("method", "GET"),
-            url: of.template("url").unwrap_or_default(),
+            method: fields.string_or("method", "GET"),
+            url: fields.template("url").unwrap_or_default(),
             query: templates("query"),
             headers: templates("headers"),
-            body: of.filling("body"),
-            body_type: of.maybe("body_type"),
+            body: fields.filling("body"),
+            body_type: fields.maybe("body_type"),
         }
     }
 }
 
 impl OutputMap {
-    fn read(of: Of<'_>) -> OutputMap {
+    fn read(fields: Of<'_>) -> OutputMap {
         OutputMap {
-            path: of.string("path"),
-            variable: super::read::path(of.text("variable").unwrap_or_default()),
-            default: of.0.get("default").cloned(),
-            required: of.flag("required", false),
-            kind: ValueType::read(of),
+            path: fields.string("path"),
+            variable: super::read::path(fields.text("variable").unwrap_or_default()),
+            default: fields.0.get("default").cloned(),
+            required: fields.flag("required", false),
+            kind: ValueType::read(fields),
         }
     }
 }
 
 impl ValueType {
-    pub(super) fn read(of: Of<'_>) -> Option<ValueType> {
-        of.word(
+    pub(super) fn read(fields: Of<'_>) -> Option<ValueType> {
+        fields.word(
             "type",
             &[
                 ("string", ValueType::String),
@@ -192,67 +192,67 @@ impl ValueType {
 }
 
 impl Retry {
-    fn read(of: Of<'_>) -> Retry {
-        let usual = Retry::default();
+    fn read(fields: Of<'_>) -> Retry {
+        let default = Retry::default();
         Retry {
-            max_attempts: of.small("max_attempts").unwrap_or(usual.max_attempts),
-            initial_ms: of.count("initial_ms").unwrap_or(usual.initial_ms),
-            multiplier: of.real("multiplier").unwrap_or(usual.multiplier),
-            max_ms: of.count("max_ms").unwrap_or(usual.max_ms),
-            on: of.value("on").and_then(Value::as_array).cloned().unwrap_or(usual.on),
+            max_attempts: fields.small("max_attempts").unwrap_or(default.max_attempts),
+            initial_ms: fields.count("initial_ms").unwrap_or(default.initial_ms),
+            multiplier: fields.real("multiplier").unwrap_or(default.multiplier),
+            max_ms: fields.count("max_ms").unwrap_or(default.max_ms),
+            on: fields.value("on").and_then(Value::as_array).cloned().unwrap_or(default.on),
         }
     }
 }
 
-fn class(of: Of<'_>) -> Option<Class> {
-    of.word("effect_class", &[("read", Class::Read), ("write", Class::Write), ("irreversible", Class::Irreversible)])
+fn class(fields: Of<'_>) -> Option<Class> {
+    fields.word("effect_class", &[("read", Class::Read), ("write", Class::Write), ("irreversible", Class::Irreversible)])
 }
 
 impl FlowTool {
-    pub(super) fn read(of: Of<'_>) -> FlowTool {
+    pub(super) fn read(fields: Of<'_>) -> FlowTool {
         FlowTool {
-            id: of.string("id"),
-            name: of.string("name"),
-            description: of.string("description"),
-            kind: of.string("kind"),
-            input_schema: of.value("input_schema").cloned(),
-            request: of.object("request").map(RequestForm::read),
-            outputs: of.list("outputs", OutputMap::read),
-            timeout_ms: of.small("timeout_ms"),
-            retry: of.object("retry").map(Retry::read),
-            effect_class: class(of),
-            secrets: of.strings("secrets"),
-            signing_secret: of.maybe("signing_secret"),
-            sensitive: of.flag("sensitive", false),
+            id: fields.string("id"),
+            name: fields.string("name"),
+            description: fields.string("description"),
+            kind: fields.string("kind"),
+            input_schema: fields.value("input_schema").cloned(),
+            request: fields.object("request").map(RequestForm::read),
+            outputs: fields.list("outputs", OutputMap::read),
+            timeout_ms: fields.small("timeout_ms"),
+            retry: fields.object("retry").map(Retry::read),
+            effect_class: class(fields),
+            secrets: fields.strings("secrets"),
+            signing_secret: fields.maybe("signing_secret"),
+            sensitive: fields.flag("sensitive", false),
         }
     }
 
-    /// The name by which models know it: its id as providers take it.
+    /// Its name for models: the id, reduced to the characters and length that providers accept.
     pub fn offered(&self) -> String {
         let plain = |it: char| if it.is_ascii_alphanumeric() || it == '_' || it == '-' { it } else { '_' };
         self.id.chars().take(LONGEST_NAME).map(plain).collect()
     }
 }
 
-/// Whether a call is one of those that every agent has.
+/// Whether a tool is one of those that every agent has.
 pub fn is_built_in(name: &str) -> bool {
     [FINISH, REQUEST_HUMAN].contains(&name)
 }
 
 impl ServiceData {
-    pub(super) fn read(of: Of<'_>) -> ServiceData {
+    pub(super) fn read(fields: Of<'_>) -> ServiceData {
         let status = |it: Of<'_>| it.0.as_u64().and_then(|it| u16::try_from(it).ok()).unwrap_or(0);
         ServiceData {
-            tool_id: of.maybe("tool_id"),
-            request: of.object("request").map(RequestForm::read),
-            args: of.filling("args"),
-            outputs: of.list("outputs", OutputMap::read),
-            timeout_ms: of.small("timeout_ms"),
-            retry: of.object("retry").map(Retry::read),
-            success: of.list("success", status),
-            idempotency_key: of.template("idempotency_key"),
-            max_response_bytes: of.small("max_response_bytes").unwrap_or(MAX_RESPONSE_BYTES),
-            effect_class: class(of),
+            tool_id: fields.maybe("tool_id"),
+            request: fields.object("request").map(RequestForm::read),
+            args: fields.filling("args"),
+            outputs: fields.list("outputs", OutputMap::read),
+            timeout_ms: fields.small("timeout_ms"),
+            retry: fields.object("retry").map(Retry::read),
+            success: fields.list("success", status),
+            idempotency_key: fields.template("idempotency_key"),
+            max_response_bytes: fields.small("max_response_bytes").unwrap_or(MAX_RESPONSE_BYTES),
+            effect_class: class(fields),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Slots: the values that entity nodes and intents collect.
+//! Slots: values collected by entity nodes and intents.
 
 use serde_json::Value;
 
@@ -7,111 +7,111 @@ use super::read::{self, Of};
 use super::text::{Condition, LocalizedText};
 use crate::text::path::Path;
 
-/// Data of `entity`; a parameter of an intent is one as well.
+/// Data of `entity`; also used for parameters of intents.
 #[derive(Debug, Clone)]
 pub struct EntityData {
-    /// Where the value goes.
+    /// The variable that stores the value.
     pub variable: Path,
-    /// A system type or an entity of the document.
+    /// A system entity or an entity of the document.
     pub entity: String,
-    /// What is asked.
+    /// The prompt.
     pub prompt: LocalizedText,
-    /// What is asked again.
+    /// The reprompts.
     pub reprompt: Vec<LocalizedText>,
-    /// How many invalid answers end it.
+    /// Maximum number of invalid answers.
     pub max_attempts: u32,
-    /// Whether it fails then.
+    /// Whether the node fails after that.
     pub required: bool,
-    /// The value that it has otherwise.
+    /// The value otherwise.
     pub default: Value,
-    /// Whether it is asked when there is a value.
+    /// Whether to ask when there is a value already.
     pub ask: Ask,
-    /// Whether the message that began the intent may hold it.
+    /// Whether to extract it from the message that started the intent.
     pub prefill_from_trigger: bool,
-    /// What the value has to keep.
+    /// Constraints on the value.
     pub validation: Vec<Validation>,
-    /// Answers to press.
+    /// Suggested answers as buttons.
     pub buttons: Vec<Button>,
-    /// Whether a model may look for it.
+    /// Whether a model may extract it.
     pub llm_extract: bool,
-    /// Whether another intent may come between.
+    /// Whether another intent may interrupt the question.
     pub interruptible: bool,
-    /// Whether the user has to confirm it.
+    /// Whether the user must confirm it.
     pub confirm: bool,
-    /// Whether it stays out of logs.
+    /// Whether it is redacted in logs.
     pub redact: bool,
-    /// Milliseconds until nobody has answered.
+    /// Milliseconds until the no-input event.
     pub no_input_ms: Option<u64>,
 }
 
-/// When a value is asked for.
+/// When to ask for a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ask {
-    /// When there is none.
+    /// When there is none yet.
     #[default]
     IfEmpty,
-    /// Every time.
+    /// Always.
     Always,
 }
 
-/// A rule that a value has to keep.
+/// A constraint on a value.
 #[derive(Debug, Clone, Default)]
 pub struct Validation {
-    /// The least value.
+    /// Minimum value.
     pub min: Option<Value>,
-    /// The greatest value.
+    /// Maximum value.
     pub max: Option<Value>,
-    /// The fewest characters.
+    /// Minimum characters.
     pub min_length: Option<usize>,
-    /// The most characters.
+    /// Maximum characters.
     pub max_length: Option<usize>,
-    /// A pattern.
+    /// A regular expression.
     pub pattern: Option<String>,
     /// A condition on `value`.
     pub expr: Option<Condition>,
-    /// What is said of a value that breaks it.
+    /// The message for a value that violates it.
     pub message: Option<LocalizedText>,
 }
 
 impl EntityData {
-    pub(super) fn read(of: Of<'_>) -> EntityData {
+    pub(super) fn read(fields: Of<'_>) -> EntityData {
         EntityData {
-            variable: read::path(of.text("variable").unwrap_or_default()),
-            entity: of.string("entity"),
-            prompt: of.localized("prompt").unwrap_or_default(),
-            reprompt: of.list("reprompt", |it| LocalizedText::from(it.0)),
-            max_attempts: of.small("max_attempts").unwrap_or(3),
-            required: of.flag("required", true),
-            default: of.value("default").cloned().unwrap_or_default(),
-            ask: of.word("ask", &[("always", Ask::Always)]).unwrap_or_default(),
-            prefill_from_trigger: of.flag("prefill_from_trigger", true),
-            validation: of.list("validation", Validation::read),
-            buttons: of.list("buttons", Button::read),
-            llm_extract: of.flag("llm_extract", false),
-            interruptible: of.flag("interruptible", true),
-            confirm: of.flag("confirm", false),
-            redact: of.flag("redact", false),
-            no_input_ms: of.count("no_input_ms"),
+            variable: read::path(fields.text("variable").unwrap_or_default()),
+            entity: fields.string("entity"),
+            prompt: fields.localized("prompt").unwrap_or_default(),
+            reprompt: fields.list("reprompt", |it| LocalizedText::from(it.0)),
+            max_attempts: fields.small("max_attempts").unwrap_or(3),
+            required: fields.flag("required", true),
+            default: fields.value("default").cloned().unwrap_or_default(),
+            ask: fields.word("ask", &[("always", Ask::Always)]).unwrap_or_default(),
+            prefill_from_trigger: fields.flag("prefill_from_trigger", true),
+            validation: fields.list("validation", Validation::read),
+            buttons: fields.list("buttons", Button::read),
+            llm_extract: fields.flag("llm_extract", false),
+            interruptible: fields.flag("interruptible", true),
+            confirm: fields.flag("confirm", false),
+            redact: fields.flag("redact", false),
+            no_input_ms: fields.count("no_input_ms"),
         }
     }
 }
 
 impl Validation {
-    /// Reads a rule.
+    /// Reads a constraint.
     pub fn of(value: &Value) -> Validation {
         Validation::read(Of(value))
     }
 
-    fn read(of: Of<'_>) -> Validation {
-        let length = |name: &str| of.count(name).map(|it| usize::try_from(it).unwrap_or(usize::MAX));
+    fn read(fields: Of<'_>) -> Validation {
+        let length = |name: &str| fields.count(name).map(|it| usize::try_from(it).unwrap_or(usize::MAX));
         Validation {
-            min: of.value("min").cloned(),
-            max: of.value("max").cloned(),
+            min: fields.value("min").cloned(),
+            max: fields.value("max").cloned(),
             min_length: length("min_length"),
             max_length: length("max_length"),
-            pattern: of.maybe("pattern"),
-            expr: of.text("expr").map(Condition::from),
-            message: of.localized("message"),
+            pattern: fields.maybe("pattern"),
+            expr: fields.text("expr").map(Condition::from),
+            message: fields.localized("message"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Texts, templates and conditions of a document. One that does not parse is kept as it is written: drafts may hold it.
+//! Texts, templates and expressions of a document. Invalid ones are kept with their error, because drafts may contain them.
 
 use serde_json::Value;
 
@@ -8,45 +8,45 @@ use crate::text::expr::{Expr, Wrong as BadExpr};
 /// A template.
 #[derive(Debug, Clone)]
 pub struct Template {
-    /// As it is written.
+    /// As written.
     pub source: String,
-    /// Compiled, or what is wrong with it.
+    /// The compiled template, or its error.
     pub compiled: Result<Braces, BadTemplate>,
 }
 
-/// An expression.
+/// A boolean expression.
 #[derive(Debug, Clone)]
 pub struct Condition {
-    /// As it is written.
+    /// As written.
     pub source: String,
-    /// Compiled, or what is wrong with it.
+    /// The compiled expression, or its error.
     pub compiled: Result<Expr, BadExpr>,
 }
 
-/// An expression that makes a value.
+/// An expression that computes a value.
 #[derive(Debug, Clone)]
 pub struct Formula(pub Condition);
 
-/// A JSON value whose texts are templates.
+/// A JSON value whose strings are templates.
 #[derive(Debug, Clone)]
 pub struct Filling {
-    /// As it is written.
+    /// As written.
     pub source: Value,
-    /// Compiled, or where something is wrong with it and what.
+    /// The compiled value, or the location and error of an invalid template.
     pub compiled: Result<Tree, (String, BadTemplate)>,
 }
 
-/// A text in variants, for every locale and channel or for each its own.
+/// A text with variants, optionally by locale or channel.
 #[derive(Debug, Clone, Default)]
 pub struct LocalizedText {
-    /// The keys with their variants; a plain text stands under `default`.
+    /// Keys (locale, `channel:NAME` or `default`) with their variants; a plain text has the key `default`.
     pub of: Vec<(String, Vec<Template>)>,
 }
 
 impl LocalizedText {
-    /// The variants for a channel and a locale: those of the channel, the locale, its language, the document's own locale, the default.
+    /// Returns the variants of the first match: the channel, the locale, its language, the default locale, `default`.
     pub fn variants(&self, channel: &str, locale: &str, default_locale: &str) -> &[Template] {
-        let find = |wanted: &dyn Fn(&str) -> bool| self.of.iter().find(|it| wanted(&it.0)).map(|it| it.1.as_slice());
+        let find = |matches: &dyn Fn(&str) -> bool| self.of.iter().find(|it| matches(&it.0)).map(|it| it.1.as_slice());
         let language = |it: &str| it.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
         find(&|it| it.strip_prefix("channel:") == Some(channel))
             .or_else(|| find(&|it| it.eq_ignore_ascii_case(locale)))
@@ -56,12 +56,12 @@ impl LocalizedText {
             .unwrap_or_default()
     }
 
-    /// All templates in it.
+    /// Iterates over all its templates.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         self.of.iter().flat_map(|it| &it.1)
     }
 
-    /// Whether nothing would be said.
+    /// Whether all its variants are blank.
     pub fn is_blank(&self) -> bool {
         self.templates().all(|it| it.source.trim().is_empty())
     }

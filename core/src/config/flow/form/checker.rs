@@ -1,4 +1,4 @@
-//! Holds values against shapes.
+//! Checks values against shapes.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::super::shape::{Field, Keys, LEAST, List, MOST, Pattern, Role, Shape, 
 use super::place::Place;
 use super::words::{found, listed, nearest, one_of, quoted, words};
 
-/// How many issues of a weight are told of.
+/// The maximum number of reported issues of each severity.
 const MANY: usize = 1000;
 
 /// The codes of a value below and above its bounds.
@@ -20,18 +20,18 @@ pub(super) struct Checker<'v> {
     pub issues: Vec<DocumentIssue>,
     errors: usize,
     warnings: usize,
-    /// Locales that texts have to be in, without that of `default`.
+    /// Locales that texts should cover, without the default locale.
     locales: Vec<&'v str>,
 }
 
 impl<'v> Checker<'v> {
-    /// A checker of a document.
+    /// Creates a checker for a document.
     pub fn of(source: &'v Value) -> Checker<'v> {
-        let main = source.get("default_locale").and_then(Value::as_str);
+        let default_locale = source.get("default_locale").and_then(Value::as_str);
         let declared = source.get("locales").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let mut locales: Vec<&str> = Vec::new();
-        // A document lists few locales; those of a hostile one are not all needed.
-        for locale in declared.take(MANY).filter(|it| Some(*it) != main && Pattern::Locale.fits(it)) {
+        // Bounds the work for a hostile document.
+        for locale in declared.take(MANY).filter(|it| Some(*it) != default_locale && Pattern::Locale.fits(it)) {
             if !locales.contains(&locale) {
                 locales.push(locale);
             }
@@ -39,7 +39,7 @@ impl<'v> Checker<'v> {
         Checker { issues: Vec::new(), errors: 0, warnings: 0, locales }
     }
 
-    /// Reports an error, unless there are very many.
+    /// Reports an error, up to the maximum.
     pub fn error(&mut self, issue: impl FnOnce() -> DocumentIssue) {
         self.errors += 1;
         if self.errors <= MANY {
@@ -54,7 +54,7 @@ impl<'v> Checker<'v> {
         }
     }
 
-    /// Holds a value against a shape.
+    /// Checks a value against a shape.
     pub fn check(&mut self, shape: &Shape, value: &Value, place: &Place<'_>) {
         self.bounded(shape, value, place, ("D001", "D001"));
     }
@@ -130,8 +130,8 @@ impl<'v> Checker<'v> {
 
     fn wrong(&mut self, code: &'static str, shape: &Shape, value: &Value, place: &Place<'_>) {
         self.error(|| {
-            let wanted = words(shape);
-            place.error(code, format!("{} has to be {wanted}, and is {}", place.title(), found(value))).fix(format!("write {wanted}"))
+            let expected = words(shape);
+            place.error(code, format!("{} must be {expected}, but is {}", place.title(), found(value))).fix(format!("write {expected}"))
         });
     }
 
@@ -141,7 +141,7 @@ impl<'v> Checker<'v> {
                 Some(near) => format!("write '{near}'"),
                 None => format!("write {}", one_of(allowed.iter().copied())),
             };
-            let message = format!("{} has to be {}, and is {}", place.title(), one_of(allowed.iter().copied()), quoted(text));
+            let message = format!("{} must be {}, but is {}", place.title(), one_of(allowed.iter().copied()), quoted(text));
             place.error("D002", message).fix(fix)
         });
     }
@@ -165,8 +165,8 @@ impl<'v> Checker<'v> {
                 && !ids.insert(id)
             {
                 self.error(|| {
-                    let message = format!("the id {} stands in {} more than once", quoted(id), place.title());
-                    inner.of(role, item).member("id").error("D004", message).fix("give it an id of its own")
+                    let message = format!("the id {} occurs more than once in {}", quoted(id), place.title());
+                    inner.of(role, item).member("id").error("D004", message).fix("give it a unique id")
                 });
             }
             if list.keys == Keys::IdAndName
@@ -175,15 +175,15 @@ impl<'v> Checker<'v> {
                 && !names.insert(name)
             {
                 self.warning(|| {
-                    let message = format!("several nodes of the graph have the name {}", quoted(name));
-                    inner.of(role, item).member("name").warning("D010", message).fix("give it a name of its own: traces show it")
+                    let message = format!("several nodes of the graph are named {}", quoted(name));
+                    inner.of(role, item).member("name").warning("D010", message).fix("give it a unique name, because traces show it")
                 });
             }
             self.check(&list.item, item, &inner);
         }
     }
 
-    /// Holds the keys of a text against what keys may be, and against the locales of the document.
+    /// Checks the keys of a localized text, and that it covers the locales of the document.
     fn texts(&mut self, texts: &Map<String, Value>, place: &Place<'_>) {
         if !texts.contains_key("default") {
             self.missing("default", place);
@@ -192,8 +192,8 @@ impl<'v> Checker<'v> {
             let is_channel = key.strip_prefix("channel:").is_some_and(|it| !it.trim().is_empty());
             if key != "default" && !is_channel && !Pattern::Locale.fits(key) {
                 self.error(|| {
-                    let message = format!("the key {} is no locale, no channel, and not 'default'", quoted(key));
-                    place.member(key).error("D007", message).fix("write a language tag, as 'en' or 'en-US', or 'channel:' and a name")
+                    let message = format!("the key {} is not a locale, a channel or 'default'", quoted(key));
+                    place.member(key).error("D007", message).fix("write a language tag such as 'en' or 'en-US', or 'channel:' and a name")
                 });
             }
         }
@@ -223,14 +223,14 @@ impl<'v> Checker<'v> {
             }
             Some(other) => {
                 self.error(|| {
-                    let wanted = one_of(tagged.kinds.iter().map(|it| it.0));
+                    let expected = one_of(tagged.kinds.iter().map(|it| it.0));
                     let place = place.member(tagged.tag);
-                    let message = format!("{} has to be {wanted}, and is {}", place.title(), found(other));
-                    place.error("D001", message).fix(format!("write {wanted}"))
+                    let message = format!("{} must be {expected}, but is {}", place.title(), found(other));
+                    place.error("D001", message).fix(format!("write {expected}"))
                 });
             }
         }
-        // What else belongs to the value depends on its kind.
+        // The other members depend on the kind, which is unknown.
         self.fields(&[tagged.common], members, place);
     }
 
@@ -239,8 +239,8 @@ impl<'v> Checker<'v> {
         for key in members.keys().filter(|key| names().all(|it| it != *key)) {
             self.warning(|| {
                 let near = nearest(key, names().filter(|it| !members.contains_key(*it)));
-                let fix = near.map_or("remove it, or leave it: it is kept".to_owned(), |it| format!("rename it to '{it}'"));
-                let message = format!("the member {} is not known and has no effect", quoted(key));
+                let fix = near.map_or("remove it, or leave it: it is preserved".to_owned(), |it| format!("rename it to '{it}'"));
+                let message = format!("the member {} is unknown and has no effect", quoted(key));
                 place.member(key).warning("D003", message).fix(fix)
             });
         }
@@ -258,16 +258,16 @@ impl<'v> Checker<'v> {
     }
 
     fn missing(&mut self, name: &str, place: &Place<'_>) {
-        self.error(|| place.error("D001", format!("'{name}' is missing in {}", place.title())).fix(format!("add '{name}'")));
+        self.error(|| place.error("D001", format!("'{name}' is missing from {}", place.title())).fix(format!("add '{name}'")));
     }
 }
 
-/// The characters of a text. Where there can be no more bytes than characters may be, bytes will do.
+/// The length of a text in characters, or in bytes where these are within the bound already.
 fn text_length(text: &str, max: u32) -> usize {
     if u32::try_from(text.len()).is_ok_and(|it| it <= max) { text.len() } else { text.chars().count() }
 }
 
-/// Whether a number is whole, and one that every reader of JSON reads as it is.
+/// Whether a number is an integer that every JSON parser reads exactly.
 fn is_integer(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() <= WHOLE as f64
 }

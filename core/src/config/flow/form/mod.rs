@@ -1,4 +1,4 @@
-//! Whether a document has the form of flow documents. (`convoship.md` 11 D)
+//! The structural check of flow documents: issues D001 to D010 and codes of single bounds. (docs/spec/flows.md#11)
 
 mod checker;
 mod place;
@@ -14,21 +14,20 @@ use self::place::Place;
 use super::issue::DocumentIssue;
 use super::shape::{DOCUMENT, Shape};
 
-/// How many bytes a document may have as JSON without white space.
+/// The maximum size of a document, in bytes of compact JSON.
 const LARGEST: usize = 4 * 1024 * 1024;
 
-/// What is wrong with the form of a document: first with what it lists, then by graphs and nodes. A thousand errors and a
-/// thousand warnings are told of at most.
+/// Returns the structural issues of a document: of its top-level lists first, then by graph and node, at most a thousand errors
+/// and a thousand warnings.
 ///
-/// Bounds for which publishing has a code of its own are reported by that: `N002` `N006` `V006` `K004` `A004` `B005` `T006`.
+/// Some bounds have their own code: `N002` `N006` `V006` `K004` `A004` `B005` `T006`.
 pub fn form(source: &Value) -> Vec<DocumentIssue> {
     let mut checker = Checker::of(source);
     let place = Place::document();
-    // Without white space.
     let size = crate::json::length(source).unwrap_or_default();
     if size > LARGEST {
-        let message = format!("the document has {size} bytes, and at most {LARGEST} are possible");
-        checker.error(|| place.error("D005", message).fix("split the assistant, or move long texts out of it"));
+        let message = format!("the document has {size} bytes; the maximum is {LARGEST}");
+        checker.error(|| place.error("D005", message).fix("split the assistant or move long texts out of it"));
     }
     checker.check(&Shape::Named(&DOCUMENT), source, &place);
     checker.issues

@@ -1,11 +1,11 @@
-//! Where in a document the check is.
+//! The location of the structural check in a document.
 
 use serde_json::Value;
 
 use super::super::issue::DocumentIssue;
 use super::super::shape::Role;
 
-/// A place: the steps to it, and what is around it.
+/// A location: the path to it, and the graph, node and name that its issues report.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'p> {
     parent: Option<&'p Place<'p>>,
@@ -20,7 +20,7 @@ enum Step<'p> {
     Item(usize),
 }
 
-/// What an issue names.
+/// What an issue at a location reports.
 #[derive(Debug, Clone, Copy, Default)]
 struct Owner<'p> {
     graph: Option<&'p str>,
@@ -34,17 +34,17 @@ impl<'p> Place<'p> {
         Place { parent: None, step: Step::Document, owner: Owner::default() }
     }
 
-    /// A member of what stands here.
+    /// The location of a member.
     pub fn member(&'p self, name: &'p str) -> Place<'p> {
         Place { parent: Some(self), step: Step::Member(name), owner: self.owner }
     }
 
-    /// An element of what stands here.
+    /// The location of an item.
     pub fn item(&'p self, at: usize) -> Place<'p> {
         Place { parent: Some(self), step: Step::Item(at), owner: self.owner }
     }
 
-    /// The same place, known to hold such a value.
+    /// Updates the owner for a value of a role.
     #[must_use]
     pub fn of(self, role: Role, value: &'p Value) -> Place<'p> {
         let text = |name: &str| value.get(name).and_then(Value::as_str);
@@ -57,12 +57,12 @@ impl<'p> Place<'p> {
         Place { owner, ..self }
     }
 
-    /// An error here.
+    /// Creates an error here.
     pub fn error(&self, code: &'static str, message: String) -> DocumentIssue {
         self.named(DocumentIssue::error(code, self.pointer(), message))
     }
 
-    /// A warning here.
+    /// Creates a warning here.
     pub fn warning(&self, code: &'static str, message: String) -> DocumentIssue {
         self.named(DocumentIssue::warning(code, self.pointer(), message))
     }
@@ -72,7 +72,7 @@ impl<'p> Place<'p> {
         DocumentIssue { graph: graph.map(str::to_owned), node: node.map(str::to_owned), name: name.map(str::to_owned), ..issue }
     }
 
-    /// What it is called in a message: `'nodes[2]'`.
+    /// Its name in messages, such as `'nodes[2]'`.
     pub fn title(&self) -> String {
         let mut indices = String::new();
         let mut place = self;

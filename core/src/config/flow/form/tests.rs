@@ -6,7 +6,7 @@ use crate::json::schema::JsonSchema;
 
 const BANK: &str = include_str!("../../../../../tests/packs/flow/bank_assistant.flow.json");
 
-/// The bank's node that asks for the account, and others.
+/// Nodes of the bank: the one that asks for the account, and others.
 const KIND: &str = "/graphs/1/nodes/2";
 const CALL: &str = "/graphs/1/nodes/3";
 const SAY: &str = "/graphs/1/nodes/5";
@@ -16,7 +16,7 @@ fn bank() -> Value {
     serde_json::from_str(BANK).unwrap()
 }
 
-/// The bank with a value put at a place, which the value `-` takes away; at the end of a list for `/-`.
+/// The bank with a value set at a pointer; the value `-` removes a member, and the key `-` appends to an array.
 fn changed(pointer: &str, value: &Value) -> Value {
     let mut document = bank();
     let (parent, key) = pointer.rsplit_once('/').unwrap();
@@ -143,7 +143,7 @@ fn every_demand_is_made_by_the_check_and_by_the_schema() {
         assert_eq!(issue.code, code, "{pointer} {value}: {issue}");
         assert!(issue.path.starts_with(&pointer), "{pointer} {value}: {issue}");
         assert!(issue.is_error() && issue.fix.is_some(), "{issue}");
-        assert!(schema.check(&document).is_some(), "the schema takes {pointer} {value}");
+        assert!(schema.check(&document).is_some(), "the schema accepts {pointer} {value}");
     }
 }
 
@@ -180,10 +180,10 @@ fn what_must_be_there_is_missed() {
         let (parent, name) = pointer.rsplit_once('/').unwrap();
         let issue = only(&document);
         assert_eq!((issue.code, issue.path.as_str()), ("D001", parent));
-        assert!(issue.message.starts_with(&format!("'{name}' is missing in ")), "{issue}");
-        assert!(schema.check(&document).is_some(), "the schema takes it without {pointer}");
+        assert!(issue.message.starts_with(&format!("'{name}' is missing from ")), "{issue}");
+        assert!(schema.check(&document).is_some(), "the schema accepts it without {pointer}");
     }
-    assert_eq!(only(&json!([])).to_string(), "error D001 : the document has to be an object, and is an empty list; write an object");
+    assert_eq!(only(&json!([])).to_string(), "error D001 : the document must be an object, but is an empty array; write an object");
 }
 
 #[test]
@@ -210,13 +210,13 @@ fn issues_say_where_and_what_to_do() {
     let issue = only(&changed("/graphs/1/nodes/2/data/max_attempts", &json!(11)));
     let expected = json!({
         "code": "D001", "severity": "error", "path": "/graphs/1/nodes/2/data/max_attempts", "graph": "g_balance", "node": "b_kind",
-        "name": "Which account", "message": "'max_attempts' has to be a whole number from 1 to 10, and is 11",
-        "fix": "write a whole number from 1 to 10"
+        "name": "Which account", "message": "'max_attempts' must be an integer from 1 to 10, but is 11",
+        "fix": "write an integer from 1 to 10"
     });
     assert_eq!(serde_json::to_value(issue).unwrap(), expected);
     let issue = only(&changed("/graphs/1/nodes/2/type", &json!("entitty")));
     assert_eq!((issue.node.as_deref(), issue.fix.as_deref()), (Some("b_kind"), Some("write 'entity'")));
-    assert!(issue.message.contains("'start', 'end', 'intent'") && issue.message.ends_with("and is 'entitty'"), "{issue}");
+    assert!(issue.message.contains("'start', 'end', 'intent'") && issue.message.ends_with("but is 'entitty'"), "{issue}");
     let issue = only(&changed("/graphs/1/edges/0/priority", &json!(null)));
     assert_eq!((issue.graph.as_deref(), issue.node, issue.name.as_deref()), (Some("g_balance"), None, Some("be1")));
     let issue = only(&changed("/tools/0/kind", &json!("rest")));
@@ -228,8 +228,8 @@ fn unknown_members_are_warned_of() {
     let issue = only(&changed("/graphs/1/nodes/2/data/max_attempt", &json!(3)));
     assert_eq!(
         issue.to_string(),
-        "warning D003 /graphs/1/nodes/2/data/max_attempt: the member 'max_attempt' is not known and has no effect; \
-        remove it, or leave it: it is kept"
+        "warning D003 /graphs/1/nodes/2/data/max_attempt: the member 'max_attempt' is unknown and has no effect; \
+        remove it, or leave it: it is preserved"
     );
     let mut document = changed("/graphs/1/nodes/2/data/maxAttempts", &json!(3));
     document["graphs"][1]["nodes"][2]["data"].as_object_mut().unwrap().shift_remove("max_attempts");

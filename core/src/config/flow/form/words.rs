@@ -1,34 +1,34 @@
-//! What shapes and values are called in messages.
+//! Descriptions of shapes and values for messages.
 
 use serde_json::Value;
 
 use super::super::shape::{ANY_LENGTH, LEAST, MOST, Shape};
 use crate::entity::edits;
 
-/// Letters of a text that a message shows.
+/// The maximum characters of a text that a message quotes.
 const SHOWN: usize = 40;
 
-/// What a value has to be.
+/// Describes what a shape allows.
 pub(super) fn words(shape: &Shape) -> String {
     match shape {
         Shape::Any => "a value".to_owned(),
         Shape::Free | Shape::Map(_) | Shape::Object(_) | Shape::Tagged(_) => "an object".to_owned(),
         Shape::Texts(_) => "an object of texts by locale".to_owned(),
         Shape::Bool => "true or false".to_owned(),
-        Shape::Text(0, ANY_LENGTH) => "a text".to_owned(),
-        Shape::Text(0, max) => format!("a text of at most {max} characters"),
-        Shape::Text(_, ANY_LENGTH) => "a text that is not empty".to_owned(),
-        Shape::Text(min, max) => format!("a text of {min} to {max} characters"),
+        Shape::Text(0, ANY_LENGTH) => "a string".to_owned(),
+        Shape::Text(0, max) => format!("a string of at most {max} characters"),
+        Shape::Text(_, ANY_LENGTH) => "a non-empty string".to_owned(),
+        Shape::Text(min, max) => format!("a string of {min} to {max} characters"),
         Shape::Spelt(pattern) => pattern.words().to_owned(),
         Shape::Const(text, _) => format!("'{text}'"),
         Shape::Enum(allowed) => one_of(allowed.iter().copied()),
-        Shape::Integer(min, max) => range("a whole number", *min, *max),
+        Shape::Integer(min, max) => range("an integer", *min, *max),
         Shape::Number(min, max) => range("a number", *min, *max),
         Shape::List(list) => match (list.min, list.max) {
-            (0, ANY_LENGTH) => "a list".to_owned(),
-            (0, max) => format!("a list of at most {max} items"),
-            (_, ANY_LENGTH) => "a list that is not empty".to_owned(),
-            (min, max) => format!("a list of {min} to {max} items"),
+            (0, ANY_LENGTH) => "an array".to_owned(),
+            (0, max) => format!("an array of at most {max} items"),
+            (_, ANY_LENGTH) => "a non-empty array".to_owned(),
+            (min, max) => format!("an array of {min} to {max} items"),
         },
         Shape::AnyOf(shapes) => shapes.iter().map(words).collect::<Vec<_>>().join(" or "),
         Shape::Coded(coded) => words(&coded.shape),
@@ -45,39 +45,39 @@ fn range(what: &str, min: i32, max: i32) -> String {
     }
 }
 
-/// `one of 'a', 'b'`.
+/// Formats names as `one of 'a', 'b'`.
 pub(super) fn one_of<'n>(allowed: impl Iterator<Item = &'n str>) -> String {
     let names = listed(allowed);
     if names.contains(", ") { format!("one of {names}") } else { names }
 }
 
-/// `'a', 'b'`.
+/// Formats names as `'a', 'b'`.
 pub(super) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.map(|it| format!("'{it}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// What a value is.
+/// Describes a value.
 pub(super) fn found(value: &Value) -> String {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) => quoted(text),
-        Value::Array(items) if items.is_empty() => "an empty list".to_owned(),
-        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Array(items) if items.is_empty() => "an empty array".to_owned(),
+        Value::Array(items) => format!("an array of length {}", items.len()),
         Value::Object(_) => "an object".to_owned(),
     }
 }
 
-/// A text in quotes, or how it begins.
+/// Quotes a text, truncated if it is long.
 pub(super) fn quoted(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("'{}…', a text of {} characters", text.get(..end).unwrap_or_default(), text.chars().count()),
+        Some((end, _)) => format!("'{}…', a string of {} characters", text.get(..end).unwrap_or_default(), text.chars().count()),
         None => format!("'{text}'"),
     }
 }
 
-/// The known name that a name looks like a slip of.
+/// Returns the known name that a name is probably a typo of.
 pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // A short name with two other letters is another name.
+    // Two differing letters make a short name a different one.
     let most = if name.len() > 5 { 2 } else { 1 };
     let letters: Vec<char> = name.chars().take(SHOWN).collect();
     let near = known.filter(|it| it.len().abs_diff(name.len()) <= most).map(|it| {

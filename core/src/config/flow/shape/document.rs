@@ -1,11 +1,11 @@
-//! The document and what it lists. (`convoship.md` 3)
+//! The shape of the document, its lists and its settings. (docs/spec/flows.md#3)
 
 use super::Shape::{Any, Bool, Coded, Const, Enum, Free, Integer, List as Items, Map, Named, Number, Object, Spelt, Tagged};
 use super::node::{EDGE, NODE};
 use super::parts::{EFFECT_CLASS, FILLED, HTTP_REQUEST, ID, LOCALIZED, OUTPUTS, PARAMS, PATH, RETRY, STRING, TEMPLATE, TYPE};
 use super::{Coded as Codes, Definition, Field, Keys, LEAST, List, MOST, Pattern, Role, Tagged as Kinds, may, must};
 
-/// A flow document. What is told of first stands first: its graphs are last.
+/// A flow document. Issues are reported in this order, so graphs come last.
 pub(in crate::config::flow) static DOCUMENT: Definition = Definition::part(
     "ConversationFlow",
     Object(&[

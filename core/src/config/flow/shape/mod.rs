@@ -1,4 +1,4 @@
-//! The form of flow documents as a table: what is checked and what the published schema says are both read off it.
+//! The structure of flow documents as a table, from which both the check and the published JSON Schema are derived.
 
 mod document;
 mod node;
@@ -8,35 +8,35 @@ mod pattern;
 pub(super) use document::DOCUMENT;
 pub(super) use pattern::Pattern;
 
-/// What a value may be.
+/// The allowed values at a location.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape {
     /// Anything.
     Any,
-    /// An object with members of its own.
+    /// An object with arbitrary members.
     Free,
     Bool,
-    /// A text of so many characters.
+    /// A string with a minimum and maximum length in characters.
     Text(u32, u32),
-    /// A text of a certain spelling.
+    /// A string that matches a pattern.
     Spelt(Pattern),
-    /// This text; another one breaks the rule of the code.
+    /// Exactly this string, and the code reported for any other.
     Const(&'static str, &'static str),
     Enum(&'static [&'static str]),
-    /// A whole number within these bounds; [`LEAST`] and [`MOST`] bound nothing.
+    /// An integer within these bounds.
     Integer(i32, i32),
     /// A number within these bounds.
     Number(i32, i32),
     List(&'static List),
-    /// An object whose keys are free.
+    /// An object with arbitrary keys.
     Map(&'static Shape),
-    /// A text by locale, channel, and `default`, which has to be there.
+    /// Texts by locale, channel and `default`, which is required.
     Texts(&'static Shape),
     Object(&'static [Field]),
     Tagged(&'static Tagged),
-    /// One of these, which the JSON type tells apart.
+    /// One of several shapes with different JSON types.
     AnyOf(&'static [Shape]),
-    /// As the shape, but breaking its bounds has a code of its own.
+    /// A shape whose bounds have their own codes.
     Coded(&'static Coded),
     Named(&'static Definition),
 }
@@ -45,12 +45,12 @@ pub(super) enum Shape {
 pub(super) const LEAST: i32 = i32::MIN;
 /// No upper bound.
 pub(super) const MOST: i32 = i32::MAX;
-/// The largest whole number that every reader of JSON reads as it is; no integer may be beyond it.
+/// The largest integer that every JSON parser reads exactly; larger ones are rejected.
 pub(super) const WHOLE: i64 = (1 << 53) - 1;
 /// No upper bound of a length.
 pub(super) const ANY_LENGTH: u32 = u32::MAX;
 
-/// Items of one shape.
+/// An array with items of one shape.
 #[derive(Debug)]
 pub(super) struct List {
     pub item: Shape,
@@ -59,13 +59,13 @@ pub(super) struct List {
     pub keys: Keys,
 }
 
-/// What tells the items of a list apart.
+/// The members by which items of a list must be unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keys {
     None,
     /// Their `id`.
     Id,
-    /// Their `id`; their `name` should.
+    /// Their `id`, and preferably their `name`.
     IdAndName,
 }
 
@@ -75,14 +75,14 @@ pub(super) struct Field {
     pub name: &'static str,
     pub shape: Shape,
     pub is_required: bool,
-    /// What stands for it when it is missing, as JSON; empty when nothing does.
+    /// Its default as JSON; empty when there is none.
     pub default: &'static str,
 }
 
-/// Objects of several kinds.
+/// A tagged union of objects.
 #[derive(Debug)]
 pub(super) struct Tagged {
-    /// The member that names the kind.
+    /// The member that holds the kind.
     pub tag: &'static str,
     /// The members of every kind.
     pub common: &'static [Field],
@@ -90,7 +90,7 @@ pub(super) struct Tagged {
     pub kinds: &'static [(&'static str, &'static [Field])],
 }
 
-/// A shape whose bounds have codes.
+/// A shape with codes for values below and above its bounds.
 #[derive(Debug)]
 pub(super) struct Coded {
     pub shape: Shape,
@@ -98,7 +98,7 @@ pub(super) struct Coded {
     pub above: &'static str,
 }
 
-/// A shape with a name, under which the schema has it once.
+/// A named shape, which the schema defines once.
 #[derive(Debug)]
 pub(super) struct Definition {
     pub name: &'static str,
@@ -106,14 +106,14 @@ pub(super) struct Definition {
     pub role: Role,
 }
 
-/// What an issue names when it is within such a value.
+/// What issues within a value report as their owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// What is around it.
+    /// The owner of the enclosing value.
     Part,
     Graph,
     Node,
-    /// Its name.
+    /// The name of the value.
     Item,
 }
 

@@ -1,4 +1,4 @@
-//! The nodes of assistants, and the edges between them. (`convoship.md` 4)
+//! The shapes of nodes and edges. (docs/spec/flows.md#4)
 
 use super::Shape::{Any, Bool, Coded, Enum, Free, Integer, List as Items, Map, Named, Number, Object, Spelt, Tagged, Text};
 use super::parts::{

@@ -1,4 +1,4 @@
-//! What nodes, tools, and intents are made of.
+//! Shapes shared by nodes, tools and intents.
 
 use super::Shape::{Any, AnyOf, Bool, Coded, Enum, Integer, Map, Named, Object, Spelt, Tagged, Text};
 use super::{ANY_LENGTH, Coded as Codes, Definition, Field, LEAST, List, MOST, Pattern, Shape, Tagged as Kinds, may, must};

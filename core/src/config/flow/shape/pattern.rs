@@ -1,6 +1,6 @@
-//! Spellings: as a pattern for the schema, as a function for the check, and as words for the author.
+//! String patterns: as a regular expression for the schema, a predicate for the check, and a description for messages.
 
-/// A spelling that texts may have to have.
+/// A required format of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::config::flow) enum Pattern {
     Id,
@@ -9,14 +9,14 @@ pub(in crate::config::flow) enum Pattern {
     JsonPath,
     /// The name of a secret.
     Secret,
-    /// A name that is shown.
+    /// A display name.
     Name,
     /// A language tag.
     Locale,
 }
 
 impl Pattern {
-    /// The pattern, in the dialect of JSON Schema.
+    /// The regular expression, in the dialect of JSON Schema.
     pub fn source(self) -> &'static str {
         match self {
             Pattern::Id => "^[A-Za-z][A-Za-z0-9_.-]{0,63}$",
@@ -31,7 +31,7 @@ impl Pattern {
         }
     }
 
-    /// The code of the rule that another spelling breaks.
+    /// The code of the issue for a string that does not match.
     pub fn code(self) -> &'static str {
         match self {
             Pattern::Id | Pattern::Path | Pattern::JsonPath | Pattern::Secret => "D001",
@@ -40,19 +40,19 @@ impl Pattern {
         }
     }
 
-    /// What it is, in words.
+    /// Its description in messages.
     pub fn words(self) -> &'static str {
         match self {
             Pattern::Id => "an id: a letter, then at most 63 letters, digits, '_', '.' or '-'",
-            Pattern::Path => "the path of a variable, as 'account.kind' or 'items[0]'",
-            Pattern::JsonPath => "a JSONPath, which begins with '$'",
-            Pattern::Secret => "the name of a secret: a capital, then at most 63 capitals, digits or '_'",
+            Pattern::Path => "a variable path such as 'account.kind' or 'items[0]'",
+            Pattern::JsonPath => "a JSONPath starting with '$'",
+            Pattern::Secret => "a secret name: a capital letter, then at most 63 capital letters, digits or '_'",
             Pattern::Name => "a name that is not blank",
-            Pattern::Locale => "a language tag, as 'en' or 'en-US'",
+            Pattern::Locale => "a language tag such as 'en' or 'en-US'",
         }
     }
 
-    /// Whether a text is spelt so.
+    /// Whether a text matches.
     pub fn fits(self, text: &str) -> bool {
         let bytes = text.as_bytes();
         let starts = |first: fn(&u8) -> bool, others: fn(&u8) -> bool| {
@@ -69,7 +69,7 @@ impl Pattern {
     }
 }
 
-/// Whether it is a name with any number of indices behind it.
+/// Whether it is a name followed by any number of indices.
 fn is_step(text: &str) -> bool {
     let mut parts = text.split('[');
     let name = parts.next().unwrap_or_default();
@@ -77,11 +77,11 @@ fn is_step(text: &str) -> bool {
     !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_') && parts.all(is_index)
 }
 
-/// Whether a text is a well-formed language tag. (RFC 5646, with the languages of two and three letters)
+/// Whether a text is a well-formed language tag. (RFC 5646, with languages of two or three letters)
 fn is_locale(text: &str) -> bool {
-    // The place within the tag: language, extended language, script, region, variant, extension, private use.
-    let mut place = 0;
-    // Subtags that an extension has, or the extended language.
+    // Index of the section: language, extended language, script, region, variant, extension, private use.
+    let mut section = 0;
+    // Subtags of the extension or the extended language so far.
     let mut count = 0;
     let mut subtags = text.split('-');
     let first = subtags.next().unwrap_or_default();
@@ -91,24 +91,24 @@ fn is_locale(text: &str) -> bool {
         let starts_with_digit = it.starts_with(|it: char| it.is_ascii_digit());
         let next = match it.len() {
             _ if it.bytes().any(|it| !it.is_ascii_alphanumeric()) => return false,
-            1..=8 if place == 6 => 6,
-            1 if place == 5 && count == 0 => return false,
+            1..=8 if section == 6 => 6,
+            1 if section == 5 && count == 0 => return false,
             1 if it.eq_ignore_ascii_case("x") => 6,
             1 => 5,
-            2..=8 if place == 5 => 5,
-            3 if place < 2 && is_letters && count < 3 => 1,
-            4 if place < 2 && is_letters => 2,
-            2 if place < 3 && is_letters => 3,
-            3 if place < 3 && it.bytes().all(|it| it.is_ascii_digit()) => 3,
+            2..=8 if section == 5 => 5,
+            3 if section < 2 && is_letters && count < 3 => 1,
+            4 if section < 2 && is_letters => 2,
+            2 if section < 3 && is_letters => 3,
+            3 if section < 3 && it.bytes().all(|it| it.is_ascii_digit()) => 3,
             5..=8 => 4,
             4 if starts_with_digit => 4,
             _ => return false,
         };
-        count = if it.len() == 1 && place != 6 { 0 } else { count + 1 };
-        place = next;
+        count = if it.len() == 1 && section != 6 { 0 } else { count + 1 };
+        section = next;
         true
     });
-    is_first && rest && !(place >= 5 && count == 0)
+    is_first && rest && !(section >= 5 && count == 0)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Texts in results of tools that want to be obeyed, and a model that obeys them: a test each. (`convoship.md` 4.13)
+//! Prompt injection tests: tool results with instructions and a model that follows them (docs/spec/flows.md#4.13).
 
 use serde_json::{Value, json};
 
@@ -7,36 +7,36 @@ use crate::turn::LlmRequest;
 
 const CORPUS: &str = include_str!("../../../../../tests/packs/flow/injections.json");
 
-/// What a harmless result says.
+/// The text of a harmless result.
 const HARMLESS: &str = "All is well.";
 
-/// What a model is sent beside the messages.
+/// The parts of a model request other than its messages.
 fn frame(request: &LlmRequest) -> Value {
     let dialogue = request.dialogue.as_ref().unwrap();
     json!([request.system, dialogue.tools, dialogue.model, dialogue.temperature, request.mode, request.user])
 }
 
-/// A model reads a text in a result and does all that it could want: it calls a tool that there is not, hands the text on to tools,
-/// calls one that needs consent, and says the text.
+/// Runs a model that reads a text in a result and does all it could ask for: calls an unknown tool, passes the text to tools, calls a tool
+/// that needs approval, and sends the text to the user.
 fn obeying(text: &str) -> Play {
-    let obeyed = calls(&[
+    let calls_of_text = calls(&[
         ("t", "transfer_all", json!({})),
         ("f", "find_cards", json!({"name": text})),
         ("b", "block_card", json!({"card": "C-1", "note": text})),
         ("h", "request_human", json!({"reason": text})),
     ]);
-    let obeyed = json!({"text": text, "tool_calls": obeyed["tool_calls"]});
-    let rules = json!([{"purpose": "agent", "replies": [calls(&[("a", "get_balance", json!({"account": "checking"}))]), obeyed]}]);
+    let calls_of_text = json!({"text": text, "tool_calls": calls_of_text["tool_calls"]});
+    let rules = json!([{"purpose": "agent", "replies": [calls(&[("a", "get_balance", json!({"account": "checking"}))]), calls_of_text]}]);
     let mut play = Play::with(rules, |pack| pack["http"][0]["json"] = json!({"balance": 1, "note": text}));
 
     let answer = play.event(&json!({"type": "user.message", "text": "card desk: my balance?"}));
-    assert_eq!(said(&answer), [text], "what is said is said as it stands");
+    assert_eq!(said(&answer), [text], "the text is sent unchanged");
     assert_eq!((&answer["awaiting"]["kind"], &answer["awaiting"]["call"]["tool"]), (&json!("approval"), &json!("block_card")));
-    assert_eq!(play.told(), json!({"ok": true, "data": {"balance": 1, "note": text}}), "a result is data, to the letter");
+    assert_eq!(play.told(), json!({"ok": true, "data": {"balance": 1, "note": text}}), "results are passed unchanged as data");
     let memory = play.vars["_agent_memory_desk"]["messages"].clone();
     let unlisted: Value = serde_json::from_str(memory[4]["content"].as_str().unwrap()).unwrap();
     assert_eq!((&unlisted["ok"], &unlisted["error"]["code"]), (&json!(false), &json!("unknown_tool")));
-    assert_eq!(play.sent.len(), 2, "nothing that writes was called");
+    assert_eq!(play.sent.len(), 2, "no write was called");
     assert!(play.sent.iter().all(|it| it.method == "GET"));
     play
 }
@@ -47,14 +47,14 @@ fn withstands(name: &str) {
     let text = case["text"].as_str().unwrap();
     let (mut harmless, mut play) = (obeying(HARMLESS), obeying(text));
     let frames = |play: &Play| play.asked.iter().map(frame).collect::<Vec<_>>();
-    assert_eq!(frames(&play), frames(&harmless), "what the model is told and may call");
+    assert_eq!(frames(&play), frames(&harmless), "instructions and tools are unchanged");
     assert_eq!(play.vars["_agent_memory_desk"]["instructions"], harmless.vars["_agent_memory_desk"]["instructions"]);
-    // The text in an address is a value of its query; secrets that it names are not filled in.
+    // The text is encoded as a query value; secrets that it names are not inserted.
     assert_eq!(play.sent[0], harmless.sent[0]);
     let found = &play.sent[1];
     let value = found.url.strip_prefix("${STUB}/cards?name=").unwrap();
     assert!(!value.contains(['/', '?', '&', '#', '\n', ' ', '{', '$']) && found.secrets.is_empty(), "{value}");
-    // A person agrees: the text stays a text in the body.
+    // After approval, the text is still a JSON string in the body.
     for play in [&mut harmless, &mut play] {
         assert_eq!(play.decide(json!({"call_id": "b", "approved": true}))["status"], "awaiting_input");
     }

@@ -1,4 +1,4 @@
-//! What an agent remembers between its turns: a reserved variable of the session. (`convoship.md` 4.13)
+//! The memory of an agent between turns, stored in a reserved session variable (docs/spec/flows.md#4.13).
 
 use std::collections::BTreeSet;
 
@@ -7,28 +7,28 @@ use serde_json::{Value, json};
 use crate::config::flow::document::AgentMemory;
 use crate::turn::{LlmMessage, LlmRole, LlmToolCall};
 
-/// What an agent remembers.
+/// The memory of an agent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Memory {
-    /// What was said, the oldest first.
+    /// The dialogue, oldest first.
     pub messages: Vec<LlmMessage>,
-    /// Messages of the user since the node was entered.
+    /// User messages since the node was entered.
     pub turns: u32,
-    /// What the model is told to do. They are filled once, when the node is entered: what tools write to variables does not change them.
+    /// The rendered instructions. They are rendered once, when the node is entered, so that tool outputs cannot change them.
     pub instructions: String,
-    /// Calls of the last step that are still to be made.
+    /// Calls of the last step that have not been made yet.
     pub open: Vec<LlmToolCall>,
-    /// What the user has said while a call waited for a person.
+    /// User messages received while a call waited for approval.
     pub said: Vec<String>,
 }
 
 impl Memory {
-    /// The variable of a node.
+    /// The name of the variable of a node.
     pub fn variable(node: &str) -> String {
         format!("_agent_memory_{node}")
     }
 
-    /// Reads a stored memory; one that cannot be read is empty.
+    /// Parses a stored memory; an invalid one is empty.
     pub fn of(stored: Option<&Value>) -> Memory {
         let member = |name: &str| stored.and_then(|it| it.get(name)).cloned().unwrap_or_default();
         let pending = member("pending");
@@ -42,7 +42,7 @@ impl Memory {
         }
     }
 
-    /// As the session holds it.
+    /// Converts the memory to its stored form.
     pub fn stored(&self) -> Value {
         let mut stored = json!({
             "v": 1, "messages": self.messages, "turns": self.turns, "summary": null, "instructions": self.instructions,
@@ -53,19 +53,19 @@ impl Memory {
         stored
     }
 
-    /// Begins another stay: calls that nobody has answered are forgotten with what was said to them.
+    /// Starts another run: drops open calls and the last step if it has unanswered calls.
     pub fn begin(&mut self) {
         (self.turns, self.open, self.said) = (0, Vec::new(), Vec::new());
         let Some(last) = self.messages.iter().rposition(|it| !it.tool_calls.is_empty()) else { return };
         let (before, after) = self.messages.split_at(last);
         let answered: BTreeSet<&str> = after.iter().filter_map(|it| it.tool_call_id.as_deref()).collect();
-        let whole = after.first().is_some_and(|it| it.tool_calls.iter().all(|it| answered.contains(it.id.as_str())));
-        if !whole {
+        let is_complete = after.first().is_some_and(|it| it.tool_calls.iter().all(|it| answered.contains(it.id.as_str())));
+        if !is_complete {
             self.messages = before.to_vec();
         }
     }
 
-    /// Forgets the oldest exchanges until the rest fits; calls and their results go together.
+    /// Drops the oldest exchanges until the rest fits; calls are dropped with their results.
     pub fn trim(&mut self, limits: &AgentMemory) {
         while self.exceeds(limits) && self.forget() {}
     }
@@ -76,7 +76,7 @@ impl Memory {
         self.messages.len() > limits.max_messages || chars > limits.max_chars
     }
 
-    /// Forgets the oldest exchange, or the oldest step of the only one; says whether there was any.
+    /// Drops the oldest exchange, or the oldest step when there is only one. Returns whether anything was dropped.
     fn forget(&mut self) -> bool {
         let next =
             |role: LlmRole, from: usize| (from..self.messages.len()).find(|it| self.messages.get(*it).is_some_and(|it| it.role == role));
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn the_oldest_exchange_goes_first_and_calls_keep_their_results() {
         let limits = |max_messages| AgentMemory { max_messages, max_chars: 24_000, reset: MemoryReset::Never };
-        for (whole, most, kept) in [
+        for (whole, most, expected) in [
             ("uauc12auc12a", 12, "uauc12auc12a"),
             ("uauc12auc12a", 11, "uc12auc12a"),
             ("uauc12auc12a", 9, "uc12a"),
@@ -134,7 +134,7 @@ mod tests {
         ] {
             let mut memory = memory(whole);
             memory.trim(&limits(most));
-            assert_eq!(shape(&memory), kept, "{whole} to {most}");
+            assert_eq!(shape(&memory), expected, "{whole} to {most}");
         }
         let mut memory = memory("uaua");
         memory.trim(&AgentMemory { max_messages: 40, max_chars: 3, reset: MemoryReset::Never });

@@ -1,4 +1,4 @@
-//! Agents in turns of the pack `agent`: each turn is suspended and restored after every answer.
+//! Agents in turns of the pack `agent`; every turn is restored from its journal after each slice.
 
 use std::sync::Arc;
 
@@ -13,26 +13,26 @@ use crate::turn::{
 
 const PACK: &str = include_str!("../../../../../tests/packs/flow/agent.json");
 
-/// A session that is played.
+/// A session with a scripted model.
 pub struct Play {
     config: Arc<Config>,
     scripted: Scripted,
     conversations: Conversations,
     seed: u64,
-    /// What models were asked.
+    /// Requests sent to models.
     pub asked: Vec<LlmRequest>,
-    /// What services were asked.
+    /// Requests sent to services.
     pub sent: Vec<HttpRequest>,
-    /// How many effects there were at a time.
+    /// Number of effects per slice.
     pub abreast: Vec<usize>,
-    /// Stages of the last turn.
+    /// Audit stages of the last turn.
     pub stages: Vec<String>,
-    /// The variables after the last turn.
+    /// Variables after the last turn.
     pub vars: Value,
 }
 
 impl Play {
-    /// A session with a model that follows rules; `change` changes the pack first.
+    /// Starts a session with model rules; `change` modifies the pack first.
     pub fn with(rules: Value, change: impl FnOnce(&mut Value)) -> Play {
         let mut pack: Value = serde_json::from_str(PACK).unwrap();
         pack["llm"] = rules;
@@ -55,12 +55,12 @@ impl Play {
         play
     }
 
-    /// A session whose model answers one thing after the other.
+    /// Starts a session whose model gives these replies in order.
     pub fn replying(replies: &Value) -> Play {
         Play::with(json!([{"purpose": "agent", "replies": replies}]), |_| {})
     }
 
-    /// Something happens.
+    /// Runs a turn with an event; returns its output.
     pub fn event(&mut self, event: &Value) -> Value {
         self.seed += 1;
         let at = 1_767_258_000_000 + i64::try_from(self.seed).unwrap() * 60_000;
@@ -76,7 +76,7 @@ impl Play {
             slice = turn.resume(completions).unwrap();
             let saved = serde_json::to_string(turn.journal()).unwrap();
             let (restored, again) = Turn::restore(serde_json::from_str(&saved).unwrap(), Arc::clone(&self.config)).unwrap();
-            assert_eq!((&again.effects, &again.end), (&slice.effects, &slice.end), "a restored turn stands elsewhere");
+            assert_eq!((&again.effects, &again.end), (&slice.effects, &slice.end), "the restored turn differs");
             turn = restored;
         }
         self.hear(&slice.notices);
@@ -101,35 +101,35 @@ impl Play {
         self.scripted.answer(&effect.request).0
     }
 
-    /// The user says something; what is said back.
+    /// Runs a turn with a message; returns the texts of the answer.
     pub fn say(&mut self, text: &str) -> Vec<String> {
         let answer = self.event(&json!({"type": "user.message", "text": text}));
         said(&answer)
     }
 
-    /// A person decides about a call.
+    /// Runs a turn with an approval decision.
     pub fn decide(&mut self, mut decision: Value) -> Value {
         decision["type"] = json!("approval.decision");
         self.event(&decision)
     }
 
-    /// What the model was sent last.
+    /// The dialogue of the last model request.
     pub fn dialogue(&self) -> &LlmDialogue {
         self.asked.last().unwrap().dialogue.as_ref().unwrap()
     }
 
-    /// The last result that the model was told.
+    /// The last tool result in the dialogue.
     pub fn told(&self) -> Value {
         serde_json::from_str(&self.dialogue().messages.last().unwrap().content).unwrap()
     }
 }
 
-/// The texts of an answer.
+/// The texts of the messages of an answer.
 pub fn said(answer: &Value) -> Vec<String> {
     answer["messages"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A reply with calls.
+/// A model reply with tool calls.
 pub fn calls(calls: &[(&str, &str, Value)]) -> Value {
     json!({"tool_calls": calls.iter().map(|(id, name, args)| json!({"id": id, "name": name, "arguments": args})).collect::<Vec<_>>()})
 }
@@ -166,9 +166,9 @@ fn a_tool_is_called_and_its_result_told() {
     assert_eq!(names, ["get_balance", "find_cards", "block_card", "crm_search", "note", "finish", "request_human"]);
     assert!(play.asked[0].system.starts_with("You help with cards of a customer. Block a card only when the customer asks for it.\n\n"));
     assert_eq!((play.asked[0].user.as_str(), play.asked[0].user_text.as_str()), ("", "card desk please"));
-    assert!(play.asked[1].prompt().contains("99.5"), "what is told is part of the prompt");
+    assert!(play.asked[1].prompt().contains("99.5"), "the dialogue is part of the prompt");
 
-    // No intent is looked for, though the message has a phrase of one.
+    // The message goes to the agent although it has a phrase of an intent.
     assert_eq!(play.say("new ticket"), ["You are welcome."]);
     let memory = json!({"v": 1, "messages": [
         {"role": "user", "content": "card desk please"},
@@ -223,7 +223,7 @@ fn reads_go_together_and_writes_one_after_the_other() {
 fn a_person_agrees_disagrees_or_changes_what_is_done() {
     let block = calls(&[("b1", "block_card", json!({"card": "C-1"})), ("b2", "note", json!({}))]);
     let replies = json!([{"text": "One moment.", "tool_calls": block["tool_calls"]}, "Settled."]);
-    let asks = |replies: &Value| {
+    let request_approval = |replies: &Value| {
         let mut play = Play::replying(replies);
         let answer = play.event(&json!({"type": "user.message", "text": "card desk: block it"}));
         assert_eq!(said(&answer), ["One moment."]);
@@ -232,7 +232,7 @@ fn a_person_agrees_disagrees_or_changes_what_is_done() {
         assert!(play.sent.is_empty());
         play
     };
-    let mut play = asks(&replies);
+    let mut play = request_approval(&replies);
     let answer = play.decide(json!({"call_id": "other", "approved": true}));
     assert_eq!((&answer["awaiting"]["kind"], &answer["debug"]["warnings"]), (&json!("approval"), &json!(["approval.unknown_call"])));
     assert_eq!(play.say("are you there?"), Vec::<String>::new());
@@ -244,13 +244,13 @@ fn a_person_agrees_disagrees_or_changes_what_is_done() {
     let late = play.decide(json!({"call_id": "b1", "approved": true}));
     assert_eq!((&late["debug"]["warnings"], play.sent.len()), (&json!(["approval.late"]), 1));
 
-    let mut play = asks(&replies);
+    let mut play = request_approval(&replies);
     play.decide(json!({"call_id": "b1", "approved": false, "reason": "not today"}));
     let rejected = play.dialogue().messages[2].content.clone();
     assert_eq!(rejected, r#"{"ok":false,"error":{"code":"rejected","message":"not today"}}"#);
     assert!(play.sent.is_empty());
 
-    let mut play = asks(&replies);
+    let mut play = request_approval(&replies);
     let answer = play.decide(json!({"call_id": "b1", "approved": true, "edited_args": {"card": "all"}}));
     assert_eq!((&answer["awaiting"]["kind"], &answer["debug"]["warnings"]), (&json!("approval"), &json!(["approval.invalid_args"])));
     play.decide(json!({"call_id": "b1", "approved": true, "edited_args": {"card": "C-7"}}));
@@ -268,7 +268,7 @@ fn an_output_that_does_not_do_can_be_repaired_once() {
     assert_eq!((&play.vars["ticket"], &play.told()["error"]["code"]), (&good, &json!("output_invalid")));
     let mut play = Play::replying(&json!([finish(json!("card")), finish(json!("loan"))]));
     assert_eq!(play.say("new ticket"), ["The desk is closed (output_invalid)."]);
-    // What stands beside it comes first.
+    // Other calls of the same reply are made before `finish`.
     let beside = calls(&[("f", "finish", json!({"output": good})), ("n", "note", json!({}))]);
     let mut play = Play::replying(&json!([{"text": "Thanks.", "tool_calls": beside["tool_calls"]}]));
     assert_eq!(play.say("new ticket"), ["Thanks.", r#"Done: {"topic":"card","urgent":true}."#]);
@@ -285,7 +285,7 @@ fn an_agent_ends_by_a_person_a_condition_or_too_many_turns() {
     assert_eq!(play.say("savings guide"), ["What would you like to know?"]);
     assert!(play.asked.is_empty());
     assert_eq!(play.say("my savings"), ["Done: ."]);
-    assert_eq!((play.asked.len(), &play.vars["_agent_memory_guide"]), (1, &Value::Null), "it forgets when it is left");
+    assert_eq!((play.asked.len(), &play.vars["_agent_memory_guide"]), (1, &Value::Null), "the memory is reset on exit");
     assert_eq!(play.dialogue().model.as_deref(), Some("small"));
 
     let mut play = Play::replying(&json!(["One.", "Two.", "Three."]));
@@ -301,7 +301,7 @@ fn too_many_steps_end_the_turn_and_not_the_stay() {
     play.say("savings guide");
     let answer = play.event(&json!({"type": "user.message", "text": "balance"}));
     assert_eq!((said(&answer), &answer["awaiting"]["kind"]), (vec!["Something went wrong on our side.".to_owned()], &json!("agent")));
-    assert_eq!((&answer["debug"]["stop_reason"], play.sent.len()), (&json!("max_steps"), 2), "ruling 31: the last calls are made");
+    assert_eq!((&answer["debug"]["stop_reason"], play.sent.len()), (&json!("max_steps"), 2), "the last calls are made (docs/spec/flow-rulings.md#31)");
     assert_eq!(play.say("so?"), ["Here."]);
     assert_eq!(play.dialogue().messages.len(), 6);
 }
@@ -334,9 +334,9 @@ fn what_is_redacted_is_not_remembered() {
     assert_eq!(play.told(), json!({"ok": true, "data": {"pin": "[pin]", "code": "[pin]", "other": "14711"}}));
     let memory = play.vars["_agent_memory_desk"].to_string();
     assert!(!memory.replace("14711", "").contains("4711") && memory.contains("my PIN is [pin]"), "{memory}");
-    assert_eq!(play.sent[0].url, "${STUB}/cards?name=4711", "the call itself is the model's");
+    assert_eq!(play.sent[0].url, "${STUB}/cards?name=4711", "the call has the original arguments");
 
-    // What was said before the variable had its value is struck out then.
+    // Earlier messages are redacted once the variable has its value.
     let call = calls(&[("a", "get_balance", json!({"account": "checking"}))]);
     let change = |pack: &mut Value| {
         pack["documents"][0]["tools"][0]["outputs"] = json!([{"path": "$.pin", "variable": "pin"}]);
@@ -369,5 +369,5 @@ fn what_is_said_too_often_during_an_approval_ends_the_stay() {
     assert_eq!(answer["awaiting"]["kind"], "approval", "{answer}");
     play.say("one too many");
     let answer = play.decide(json!({"call_id": "b", "approved": true}));
-    assert_eq!((play.asked.len(), answer["awaiting"]["kind"] == "agent"), (1, false), "ruling 32: {answer}");
+    assert_eq!((play.asked.len(), answer["awaiting"]["kind"] == "agent"), (1, false), "docs/spec/flow-rulings.md#32: {answer}");
 }

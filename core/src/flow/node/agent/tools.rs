@@ -1,4 +1,4 @@
-//! What an agent's model may call: the tools of its node, and two that every agent has. (`convoship.md` 4.13)
+//! The tools of an agent: those of its node, and the built-in `finish` and `request_human` (docs/spec/flows.md#4.13).
 
 use serde_json::{Value, json};
 
@@ -10,44 +10,44 @@ use crate::config::flow::document::{AgentData, AgentTool, Approval, FINISH, Flow
 use crate::json::schema::JsonSchema;
 use crate::turn::{Class, LlmTool, LlmToolCall};
 
-/// Calls of one answer that are looked at.
+/// Maximum calls per reply; the rest is ignored.
 const MOST_CALLS: usize = 32;
 
-/// Bytes of a result that are kept.
+/// Maximum bytes of a result.
 const LONGEST_RESULT: usize = 8 * 1024;
 
-/// What a call comes to before it is made.
+/// A validated call.
 pub(super) enum Judged<'c> {
     /// The agent is done.
     Finish,
-    /// It asks for a person.
+    /// The agent requests a person.
     RequestHuman,
-    /// A tool is called; whether a person has to say yes.
+    /// A call of a tool, and whether it needs approval.
     Tool(&'c FlowTool, bool),
-    /// It cannot be made; what the model is told.
+    /// An invalid call, with the result for the model.
     Wrong(Value),
 }
 
-/// A call that was made ready.
+/// A call ready to be made.
 pub(super) enum Ready<'c> {
-    /// Nobody has to be asked.
+    /// The result is known without a request.
     Answered(Value),
-    /// A service has to be.
+    /// A service has to be called.
     Asks(Box<Call<'c>>),
 }
 
-/// A result that is none.
+/// Creates an error result.
 pub(super) fn failed(code: &str, message: &str) -> Value {
     json!({"ok": false, "error": {"code": code, "message": message}})
 }
 
 impl<'c> Walk<'c> {
-    /// What the model is told that it may call. It depends on the document alone.
+    /// The tools offered to the model. They depend only on the document.
     pub(super) fn agent_tools(&self, data: &AgentData) -> Vec<LlmTool> {
         let mut tools: Vec<LlmTool> = Vec::new();
         for tool in data.tools.iter().filter_map(|it| self.flow.tool(&it.tool)) {
             let name = tool.offered();
-            // Of two that are called the same only one can be called.
+            // Names must be unique; the first tool wins.
             if tools.iter().all(|it| it.name != name) && !is_built_in(&name) {
                 let description = if tool.description.is_empty() { &tool.name } else { &tool.description }.clone();
                 let parameters = tool.input_schema.clone().unwrap_or_else(|| json!({"type": "object"}));
@@ -73,7 +73,7 @@ impl<'c> Walk<'c> {
         tools
     }
 
-    /// Looks at a call: its name, its arguments, and whether a person has to agree.
+    /// Validates a call: its name, its arguments and its need for approval.
     pub(super) fn judged(&self, data: &'c AgentData, call: &LlmToolCall) -> Judged<'c> {
         let Some(members) = call.arguments.as_object() else {
             return Judged::Wrong(failed("invalid_args", "the arguments are no JSON object"));
@@ -95,7 +95,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// Makes a call ready.
+    /// Prepares a call.
     pub(super) fn ready(&mut self, node: &'c Node, tool: &'c FlowTool, args: Value) -> Ready<'c> {
         match tool.kind.as_str() {
             "http" | "webhook" => match wire::of_tool(self, node, tool, args) {
@@ -112,22 +112,22 @@ impl<'c> Walk<'c> {
         match self.ready(node, tool, args) {
             Ready::Answered(result) => self.nobody_asked(result),
             Ready::Asks(call) => {
-                let tried = tries(&self.door, &call, &self.here(), self.effects_left()).await;
-                self.result(&call, &tried)
+                let attempts = tries(&self.door, &call, &self.here(), self.effects_left()).await;
+                self.result(&call, &attempts)
             }
         }
     }
 
-    /// Counts a call for which nobody had to be asked: it is no effect.
+    /// Counts a call that needed no request; it is not an effect.
     pub(super) fn nobody_asked(&mut self, result: Value) -> Value {
         self.state.usage.tool_calls += 1;
         result
     }
 
-    /// What the model is told of an answer: data, or a failure.
-    pub(super) fn result(&mut self, call: &Call<'c>, tried: &Tried) -> Value {
-        self.note_attempts("tool.call", tried);
-        let taken = tried.reply().and_then(|reply| {
+    /// Converts a reply to a result for the model: data or an error.
+    pub(super) fn result(&mut self, call: &Call<'c>, attempts: &Tried) -> Value {
+        self.note_attempts("tool.call", attempts);
+        let outputs = attempts.reply().and_then(|reply| {
             if !(200..300).contains(&reply.status) {
                 return Err(Failure::new(status_code(reply.status), format!("the service answered {}", reply.status)));
             }
@@ -135,14 +135,14 @@ impl<'c> Walk<'c> {
             self.take_outputs(call.tool.into_iter().flat_map(|it| &it.outputs), &body, &call.here)?;
             Ok(body)
         });
-        match taken {
+        match outputs {
             Ok(data) => json!({"ok": true, "data": data}),
             Err(failure) => failed(&failure.code, &failure.message),
         }
     }
 }
 
-/// What is wrong with the arguments of a call. What cannot be checked is not sent.
+/// Returns why the arguments of a call are invalid. Arguments that cannot be checked are refused.
 pub(super) fn breach(tool: &FlowTool, args: &Value) -> Option<String> {
     let schema = tool.input_schema.as_ref()?;
     match JsonSchema::compile(schema) {
@@ -160,20 +160,20 @@ fn needs_approval(listed: &AgentTool, tool: &FlowTool) -> bool {
     of_node || tool.sensitive
 }
 
-/// The calls of an answer, each with an id of its own; those that every agent has come last, because they end the stay.
+/// Gives each call of a reply a unique id, and moves the built-in calls to the end, because they end the run.
 pub(super) fn told_apart(calls: Vec<LlmToolCall>, step: &str) -> Vec<LlmToolCall> {
-    let mut told: Vec<LlmToolCall> = Vec::new();
+    let mut unique: Vec<LlmToolCall> = Vec::new();
     for mut call in calls.into_iter().take(MOST_CALLS) {
-        if call.id.is_empty() || told.iter().any(|it| it.id == call.id) {
-            call.id = format!("call_{step}_{}", told.len() + 1);
+        if call.id.is_empty() || unique.iter().any(|it| it.id == call.id) {
+            call.id = format!("call_{step}_{}", unique.len() + 1);
         }
-        told.push(call);
+        unique.push(call);
     }
-    told.sort_by_key(|it| is_built_in(&it.name));
-    told
+    unique.sort_by_key(|it| is_built_in(&it.name));
+    unique
 }
 
-/// A result as the model reads it; one that is too long is cut, and says so.
+/// Serializes a result for the model; a long result is cut and marked as truncated.
 pub(super) fn content(result: &Value) -> String {
     let text = result.to_string();
     if text.len() <= LONGEST_RESULT {
@@ -183,10 +183,10 @@ pub(super) fn content(result: &Value) -> String {
     let mut keep = LONGEST_RESULT - 128;
     loop {
         let end = (0..=keep.min(part.len())).rev().find(|it| part.is_char_boundary(*it)).unwrap_or(0);
-        let kept = part.get(..end).unwrap_or_default();
-        let cut = json!({"ok": result.get("ok"), "data": kept, "truncated": format!("[cut: {} of {} bytes]", end, part.len())});
+        let part_kept = part.get(..end).unwrap_or_default();
+        let cut = json!({"ok": result.get("ok"), "data": part_kept, "truncated": format!("[cut: {} of {} bytes]", end, part.len())});
         let text = cut.to_string();
-        // Signs that JSON writes longer count as they are written.
+        // JSON escapes make the text longer than its content.
         if text.len() <= LONGEST_RESULT || end == 0 {
             return text;
         }
@@ -212,8 +212,8 @@ mod tests {
     #[test]
     fn calls_are_told_apart_and_what_ends_the_stay_comes_last() {
         let call = |id: &str, name: &str| LlmToolCall { id: id.to_owned(), name: name.to_owned(), arguments: json!({}) };
-        let told = told_apart(vec![call("a", FINISH), call("a", "x"), call("", "y")], "3_1");
-        let shown: Vec<_> = told.iter().map(|it| (it.id.as_str(), it.name.as_str())).collect();
+        let unique = told_apart(vec![call("a", FINISH), call("a", "x"), call("", "y")], "3_1");
+        let shown: Vec<_> = unique.iter().map(|it| (it.id.as_str(), it.name.as_str())).collect();
         assert_eq!(shown, [("call_3_1_2", "x"), ("call_3_1_3", "y"), ("a", FINISH)]);
     }
 }

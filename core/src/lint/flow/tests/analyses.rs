@@ -50,12 +50,12 @@ fn a_large_document_is_checked() {
     nodes.push(json!({"id": "end", "type": "end", "name": "End", "data": {}}));
     let document = changed(shop(), &[("/graphs/3/nodes", json!(nodes)), ("/graphs/3/edges", json!(edges))]);
     let issues = said_of(&document);
-    // Routers write nothing that the next node could read.
+    // Routers do not write the variables that the next nodes read.
     assert!(issues.iter().all(|it| it.code == "T003"), "{:#?}", issues.iter().find(|it| it.code != "T003"));
     assert_eq!(issues.len(), 333);
 }
 
-/// The help with nodes that are numbered, and edges between them; the first is its intent.
+/// Returns the help graph with numbered nodes and edges between them. The first node is its intent, the second its end.
 fn numbered(count: usize, edges: &[(usize, usize)]) -> Value {
     let node = |at: usize| match at {
         0 => json!({"id": "n0", "type": "intent", "name": "Help", "data": {"intent_id": "help"}}),
@@ -75,23 +75,23 @@ fn numbered(count: usize, edges: &[(usize, usize)]) -> Value {
 fn a_way_enters_no_node_twice() {
     let long = |count: usize, edges: &[(usize, usize)]| {
         let found = said_of(&numbered(count, edges)).into_iter().find(|it| ["G014", "G015"].contains(&it.code));
-        found.map(|it| (it.code, it.message.split(' ').nth(3).unwrap().to_owned()))
+        found.map(|it| (it.code, it.message.split(" enters ").nth(1).unwrap().split(' ').next().unwrap().to_owned()))
     };
-    let way = |code: &'static str, length: usize| Some((code, length.to_string()));
-    // One that leads to all others, which lead back: a way has one of them before it and one behind.
+    let path = |code: &'static str, length: usize| Some((code, length.to_string()));
+    // A hub with edges to and from all others: a path has one of them before the hub and one after it.
     let star: Vec<(usize, usize)> = [(0, 2), (2, 1)].into_iter().chain((3..73).flat_map(|it| [(2, it), (it, 2)])).collect();
     assert_eq!(long(73, &star), None);
-    // A circle is as long as it is, whatever short cuts there are, and wherever one leaves it.
-    let round = |count: usize| (2..count).map(move |it| (it, if it + 1 < count { it + 1 } else { 2 }));
-    let circle =
-        |count: usize, more: &[(usize, usize)]| long(count, &more.iter().copied().chain([(0, 2)]).chain(round(count)).collect::<Vec<_>>());
-    assert_eq!(circle(65 + 2, &[]), way("G015", 66));
-    assert_eq!(circle(65 + 2, &[(2, 40), (66, 1)]), way("G015", 67));
-    assert_eq!((circle(45 + 2, &[]), circle(50 + 2, &[(30, 1)])), (None, way("G014", 51)));
-    // Circles one behind the other.
+    // The length of a cycle does not depend on shortcuts or on where paths leave it.
+    let ring = |count: usize| (2..count).map(move |it| (it, if it + 1 < count { it + 1 } else { 2 }));
+    let cycle =
+        |count: usize, more: &[(usize, usize)]| long(count, &more.iter().copied().chain([(0, 2)]).chain(ring(count)).collect::<Vec<_>>());
+    assert_eq!(cycle(65 + 2, &[]), path("G015", 66));
+    assert_eq!(cycle(65 + 2, &[(2, 40), (66, 1)]), path("G015", 67));
+    assert_eq!((cycle(45 + 2, &[]), cycle(50 + 2, &[(30, 1)])), (None, path("G014", 51)));
+    // Two consecutive cycles.
     let two: Vec<(usize, usize)> =
         [(0, 2), (31, 32), (61, 1), (31, 2), (61, 32)].into_iter().chain((2..61).map(|it| (it, it + 1))).collect();
-    assert_eq!(long(62, &two), way("G014", 62));
+    assert_eq!(long(62, &two), path("G014", 62));
 }
 
 #[test]
@@ -100,25 +100,25 @@ fn ways_through_many_circles_are_looked_for_with_little_effort() {
         (2..1000).flat_map(|it| [1, 7, 31, 200].map(|step| (it, 2 + (it - 2 + step) % 998))).chain([(0, 2), (2, 1)]).take(4000).collect();
     let document = numbered(1000, &edges);
     let flow = Flow::compile(&document).unwrap();
-    let around = Around::nothing();
-    let ground = Ground::of(&document, &flow, &around);
+    let target = Around::nothing();
+    let context = Ground::of(&document, &flow, &target);
     let mut found = Vec::new();
-    cycle::check(&ground, &mut found);
+    cycle::check(&context, &mut found);
     assert!(found.iter().any(|it| it.code == "G015"), "{found:#?}");
 }
 
 #[test]
 fn a_call_that_waits_is_no_circle_and_one_that_does_not_is_part_of_the_way() {
-    let circle = |data: Value| {
+    let cycle = |data: Value| {
         let node = json!({"id": "n", "type": "subflow", "name": "Node", "data": data});
         let edges = json!([{"id": "a", "source": "asked", "target": "n"}, {"id": "b", "source": "n", "target": "m"},
             {"id": "c", "source": "m", "target": "n"}]);
         changed(shop(), &[("/graphs/3/nodes/1", node), ("/graphs/3/nodes/2", message("m")), ("/graphs/3/edges", edges)])
     };
     let has = |document: &Value, code: &str| codes(document).iter().any(|it| it.0 == code && it.1.starts_with("/graphs/3"));
-    let waiting = circle(json!({"graph": "buy"}));
+    let waiting = cycle(json!({"graph": "buy"}));
     assert!(!has(&waiting, "G010") && !has(&waiting, "G011") && !has(&waiting, "G007"));
-    let busy = circle(json!({"graph": "send", "inputs": {"what": 1}}));
+    let busy = cycle(json!({"graph": "send", "inputs": {"what": 1}}));
     assert!(has(&busy, "G011") && has(&busy, "G007") && !has(&busy, "G010"));
 }
 
@@ -173,7 +173,7 @@ fn a_fallback_stands_in_for_what_is_not_wired() {
     let bare = [("/graphs/2/edges/2", json!("-")), ("/graphs/2/nodes/4", json!("-")), ("/graphs/1/edges/10", json!("-"))];
     let document = changed(shop(), &bare);
     let found: Vec<&str> = codes(&document).into_iter().map(|it| it.0).collect();
-    // The callers have a fallback; the exit that nothing names any more is declared all the same.
+    // The callers have a fallback; the exit without an end node is still declared.
     assert_eq!(found, ["C005"]);
     let fallback = json!({"id": "root_sorry", "type": "fallback", "name": "Sorry", "data": {}});
     let edge = json!({"id": "r2", "source": "root_sorry", "target": "idle"});
@@ -206,12 +206,12 @@ fn longer_ways_count_what_they_call() {
             .collect::<Vec<_>>()
     };
     assert_eq!(send(40), []);
-    // Begin, 44 messages and the end; and with the call an intent, a call and an end around them.
+    // A start, 44 messages and an end; the caller adds an intent, a call and an end.
     assert_eq!(send(44), [("G014", "/graphs/3".to_owned())]);
     assert_eq!(send(60), [("G014", "/graphs/2".to_owned()), ("G015", "/graphs/3".to_owned())]);
 }
 
-/// Pointers to all values within one.
+/// Collects JSON Pointers to all values within one.
 fn pointers(value: &Value, path: &str, found: &mut Vec<String>) {
     found.push(path.to_owned());
     match value {

@@ -1,10 +1,10 @@
-//! Nodes that cases put into the help, between the intent and its end.
+//! Nodes that cases insert into the help graph, between its intent and its end.
 
 use serde_json::{Value, json};
 
 use super::Change;
 
-/// The help with a node `n` of a type in the place of its agent; edges lead from the default port to the end.
+/// Replaces the agent of the help graph by a node `n` of a type, with edges from `port` to the end.
 pub(super) fn with_node(kind: &str, port: &str, data: Value) -> Vec<Change> {
     let node = json!({"id": "n", "type": kind, "name": "Node", "data": data});
     vec![
@@ -16,28 +16,28 @@ pub(super) fn with_node(kind: &str, port: &str, data: Value) -> Vec<Change> {
     ]
 }
 
-/// The same with more changes.
+/// Adds more changes.
 pub(super) fn and(mut changes: Vec<Change>, more: &[Change]) -> Vec<Change> {
     changes.extend_from_slice(more);
     changes
 }
 
-/// A request of the node `n` of the help.
+/// Replaces the agent of the help graph by a service node with a request.
 pub(super) fn request(request: Value) -> Vec<Change> {
     with_node("service", "success", json!({"request": request}))
 }
 
-/// A condition on the first edge of the shop's decision.
+/// Sets the condition of the first edge of the decision of the shop.
 pub(super) fn condition(source: &str) -> Vec<Change> {
     vec![("/graphs/1/edges/5/condition/expr", json!(source))]
 }
 
-/// A text of the shop's message.
+/// Sets the text of the message of the shop.
 pub(super) fn text(source: &str) -> Vec<Change> {
     vec![("/graphs/1/nodes/4/data/blocks/0/text", json!(source))]
 }
 
-/// A script in the place of the help's agent.
+/// Replaces the agent of the help graph by a script.
 pub(super) fn script(code: &str) -> Vec<Change> {
     with_node("python", "out", json!({"code": code, "inputs": [], "outputs": []}))
 }

@@ -6,7 +6,7 @@ use super::{Case, check};
 /// Services, tools and calls of graphs.
 pub(super) fn cases() -> Vec<Case> {
     let url = |url: &str| request(json!({"method": "GET", "url": url}));
-    let address = "/graphs/3/nodes/1/data/request/url";
+    let url_path = "/graphs/3/nodes/1/data/request/url";
     let call = |graph: &str| with_node("subflow", "out", json!({"graph": graph}));
     let output = |path: &str| json!({"path": path, "variable": "unread"});
     vec![
@@ -14,9 +14,9 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/graphs/1/nodes/2/data/tool_id", json!("-"))], "V002", "/graphs/1/nodes/2/data"),
         (vec![("/graphs/1/nodes/2/data/request", json!({"method": "GET", "url": "https://x.org"}))], "V002", "/graphs/1/nodes/2/data"),
         (vec![("/tools/0/request", json!("-"))], "V002", "/graphs/1/nodes/2/data/tool_id"),
-        (url("ftp://a.example.org"), "V003", address),
-        (url("http://127.0.0.1:8080/x"), "V003", address),
-        (url("http://user:password@a.example.org"), "V003", address),
+        (url("ftp://a.example.org"), "V003", url_path),
+        (url("http://127.0.0.1:8080/x"), "V003", url_path),
+        (url("http://user:password@a.example.org"), "V003", url_path),
         (vec![("/tools/0/request/url", json!("http://printer.local/{{ args.size }}"))], "V003", "/tools/0/request/url"),
         (vec![("/settings/handoff_webhook_url", json!("http://10.0.0.1"))], "V003", "/settings/handoff_webhook_url"),
         (vec![("/tools/0/outputs/0/path", json!("$.["))], "V004", "/tools/0/outputs/0/path"),

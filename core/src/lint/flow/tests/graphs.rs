@@ -7,7 +7,7 @@ use super::{Case, check};
 pub(super) fn cases() -> Vec<Case> {
     let edge =
         |id: &str, source: &str, port: &str, target: &str| json!({"id": id, "source": source, "source_port": port, "target": target});
-    let say = json!({"blocks": [{"kind": "text", "text": "x"}]});
+    let text = json!({"blocks": [{"kind": "text", "text": "x"}]});
     vec![
         (vec![("/root", json!("none"))], "G001", "/root"),
         (vec![("/root", json!("buy"))], "G001", "/root"),
@@ -26,7 +26,7 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/graphs/1/edges/8", json!("-"))], "G008", "/graphs/1/nodes/5"),
         (vec![("/graphs/1/edges/11", json!("-")), ("/graphs/1/nodes/8/data/match", json!("any"))], "G008", "/graphs/1/nodes/8"),
         (vec![("/graphs/3/edges/2", json!("-"))], "G009", "/graphs/3/nodes/1"),
-        (and(with_node("message", "out", say.clone()), &[("/graphs/3/edges/1/target", json!("n"))]), "G010", "/graphs/3/nodes/1"),
+        (and(with_node("message", "out", text.clone()), &[("/graphs/3/edges/1/target", json!("n"))]), "G010", "/graphs/3/nodes/1"),
         (vec![("/graphs/2/edges/3/target", json!("call"))], "G011", "/graphs/2/nodes/1"),
         (vec![("/graphs/1/edges/-", edge("x", "size", "out", "gone"))], "G012", "/graphs/1/edges/12"),
         (
@@ -63,7 +63,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// The help with so many messages in a row.
+/// The help graph with `count` consecutive messages.
 fn long(count: usize) -> Vec<super::Change> {
     let data = json!({"blocks": [{"kind": "text", "text": "x"}]});
     let mut nodes = vec![json!({"id": "asked", "type": "intent", "name": "Help", "data": {"intent_id": "help"}})];
@@ -76,7 +76,7 @@ fn long(count: usize) -> Vec<super::Change> {
     vec![("/graphs/3/nodes", json!(nodes)), ("/graphs/3/edges", json!(edges))]
 }
 
-/// The same, and the last of them leads back to the first.
+/// As [`long`], with an edge from the last message to the first.
 fn circle(count: usize) -> Vec<super::Change> {
     let back = json!({"id": "back", "source": format!("n{}", count - 1), "target": "n0"});
     and(long(count), &[("/graphs/3/edges/-", back)])

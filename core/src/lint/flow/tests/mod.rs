@@ -15,34 +15,34 @@ use crate::config::flow::Weight;
 const SHOP: &str = include_str!("shop.flow.json");
 const BANK: &str = include_str!("../../../../../tests/packs/flow/bank_assistant.flow.json");
 
-/// What is changed: a place with its new value, which is taken away by `-`, and put at the end of a list at `/-`.
+/// A change: a JSON Pointer and a new value. The value `-` removes, and the pointer suffix `/-` appends to an array.
 type Change = (&'static str, Value);
 
-/// Changes of the shop, a code that follows from them, and its place.
+/// Changes of the shop, the code that they cause, and its path.
 type Case = (Vec<Change>, &'static str, &'static str);
 
-/// The document that all cases change: nothing is wrong with it.
+/// Returns the valid document that all cases change.
 fn shop() -> Value {
     serde_json::from_str(SHOP).unwrap()
 }
 
-/// A document, changed.
+/// Applies changes to a document.
 fn changed(mut document: Value, changes: &[Change]) -> Value {
     for (pointer, value) in changes {
         let (parent, key) = pointer.rsplit_once('/').unwrap();
-        match document.pointer_mut(parent).unwrap_or_else(|| panic!("there is no {parent}")) {
+        match document.pointer_mut(parent).unwrap_or_else(|| panic!("unknown {parent}")) {
             Value::Object(members) if *value == json!("-") => assert!(members.shift_remove(key).is_some(), "{pointer}"),
             Value::Object(members) => drop(members.insert(key.to_owned(), value.clone())),
             Value::Array(items) if key == "-" => items.push(value.clone()),
             Value::Array(items) if *value == json!("-") => drop(items.remove(key.parse::<usize>().unwrap())),
             Value::Array(items) => items[key.parse::<usize>().unwrap()] = value.clone(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => panic!("{parent} holds nothing"),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => panic!("{parent} is not a container"),
         }
     }
     document
 }
 
-/// What there is around the shop.
+/// Returns the issues of a document in the environment of the shop.
 fn said_of(document: &Value) -> Vec<DocumentIssue> {
     let secrets = BTreeSet::from(["SHOP_KEY".to_owned()]);
     let revoked = BTreeSet::from(["OLD_KEY".to_owned()]);
@@ -53,13 +53,13 @@ fn codes(document: &Value) -> Vec<(&'static str, String)> {
     said_of(document).into_iter().map(|it| (it.code, it.path)).collect()
 }
 
-/// Each case has its code at its place, with the weight that the table says.
+/// Asserts that each case has its code at its path, with the severity of the table.
 fn check(cases: Vec<Case>) {
     for (changes, code, path) in cases {
         let issues = said_of(&changed(shop(), &changes));
         let found = issues.iter().find(|it| it.code == code && it.path == path);
         let Some(found) = found else { panic!("{changes:?}: no {code} at {path} among {issues:#?}") };
-        let weight = CODES.iter().find(|it| it.0 == code).unwrap_or_else(|| panic!("{code} is not in the table")).1;
+        let weight = CODES.iter().find(|it| it.0 == code).unwrap_or_else(|| panic!("{code} is not in CODES")).1;
         assert_eq!(found.severity, weight, "{code}");
         assert!(found.fix.is_some() && !found.message.ends_with('.'), "{found}");
         let of_graph = path.strip_prefix("/graphs/").map(|it| it.split('/').next().unwrap().parse::<usize>().unwrap());
@@ -68,7 +68,7 @@ fn check(cases: Vec<Case>) {
     }
 }
 
-/// All cases.
+/// Returns all cases.
 fn cases() -> Vec<Case> {
     [graphs::cases(), words::cases(), texts::cases(), calls::cases()].into_iter().flatten().collect()
 }
@@ -81,9 +81,9 @@ fn nothing_is_wrong_with_the_shop() {
 
 #[test]
 fn every_code_has_a_case() {
-    let told: BTreeSet<&str> = cases().iter().map(|it| it.1).collect();
+    let covered: BTreeSet<&str> = cases().iter().map(|it| it.1).collect();
     let listed: BTreeSet<&str> = CODES.iter().map(|it| it.0).collect();
-    assert_eq!(told, listed);
+    assert_eq!(covered, listed);
     assert_eq!(CODES.len(), listed.len());
 }
 

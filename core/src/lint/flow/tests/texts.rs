@@ -51,12 +51,12 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// A root that says a variable and writes it only then.
+/// A root graph that reads a variable before it writes it.
 fn late() -> Vec<Change> {
-    let say = json!({"blocks": [{"kind": "text", "text": "{{ late }}"}]});
+    let data = json!({"blocks": [{"kind": "text", "text": "{{ late }}"}]});
     vec![
         ("/graphs/0/edges/0/target", json!("say")),
-        ("/graphs/0/nodes/-", json!({"id": "say", "type": "message", "name": "Say", "data": say})),
+        ("/graphs/0/nodes/-", json!({"id": "say", "type": "message", "name": "Say", "data": data})),
         ("/graphs/0/nodes/-", json!({"id": "set", "type": "set", "name": "Set", "data": {"assign": [{"variable": "late", "value": 1}]}})),
         ("/graphs/0/edges/-", json!({"id": "r2", "source": "say", "target": "set"})),
         ("/graphs/0/edges/-", json!({"id": "r3", "source": "set", "target": "idle"})),

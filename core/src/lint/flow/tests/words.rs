@@ -3,7 +3,7 @@ use serde_json::json;
 use super::bases::{and, script, with_node};
 use super::{Case, Change, changed, check, codes, shop};
 
-/// Intents, entities, scripts, knowledge, agents and people.
+/// Intents, entities, scripts, knowledge, agents and handoffs.
 pub(super) fn cases() -> Vec<Case> {
     let fallback = json!({"id": "none", "name": "None", "graph": "help", "is_fallback": true});
     let mut cases = vec![
@@ -66,12 +66,12 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// A further parameter of the intent that has one.
+/// Adds a parameter to the first intent.
 fn parameter(variable: &str, entity: &str) -> Change {
     ("/intents/0/parameters/-", json!({"variable": variable, "entity": entity, "prompt": "?", "reprompt": ["?"]}))
 }
 
-/// The tools by other ids, and called alike, and the agent that has them.
+/// Renames the tools of the agent: new ids, similar names.
 fn tools(first: &str, second: &str) -> Vec<Change> {
     vec![
         ("/tools/0/id", json!(first)),
@@ -131,7 +131,7 @@ fn others() -> Vec<Case> {
 
 #[test]
 fn parameters_are_asked_for_as_by_nodes() {
-    // A node asks for it, so that the parameter does not.
+    // A node prompts for it, so the parameter does not.
     assert_eq!(codes(&changed(shop(), &[parameter("order.size", "@number")])), []);
     let hidden = ("/variables/-", json!({"name": "pin", "type": "string", "redact": true}));
     assert_eq!(codes(&changed(shop(), &[parameter("pin", "@string"), hidden])), []);
