@@ -1,4 +1,4 @@
-//! The router and the server.
+//! Builds hosts and routers, and runs the server.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -54,22 +54,22 @@ use crate::stream::{Sharing, Streams, share};
 use crate::writer::Writer;
 use crate::{follow, recover, retention, store, tls};
 
-/// Where messages are sent.
+/// The path for sending messages.
 pub const MESSAGE: &str = "/api/v1/conversation/message";
 
-/// Where the authors' rows are read again.
+/// The path for reloading the configuration.
 pub const REFRESH: &str = "/api/v1/cache/refresh";
 
-/// How long the collector may take for the last spans.
+/// The timeout for exporting the last spans at shutdown.
 const FLUSH: Duration = Duration::from_secs(2);
 
-/// Bytes up to which an answer fits into a packet or two.
+/// The largest response in bytes that is sent uncompressed.
 const SMALL: u64 = 2048;
 
-/// How long running turns may go on when the server stops.
+/// The graceful shutdown timeout.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// The routes of a tenant, each with the scopes of which its callers need one, and with what the document tells of it.
+/// Returns the routes of a tenant with their required scopes and OpenAPI documentation.
 pub fn routes(sse: bool, stomp: Option<&Stomp>) -> Routes {
     let routes = Routes::default()
         .told(Scopes::CONVERSE, routes!(conversation::message))
@@ -110,27 +110,27 @@ pub fn routes(sse: bool, stomp: Option<&Stomp>) -> Routes {
     stomp.into_iter().fold(routes, stomp::routes)
 }
 
-/// The routes that are no tenant's and need nothing.
+/// Returns the server-wide routes that need no authentication.
 pub fn open_routes() -> OpenApiRouter<Arc<Door>> {
     OpenApiRouter::default().routes(routes!(health::alive)).routes(routes!(health::ready)).routes(routes!(document::openapi))
 }
 
-/// The routes of a server: its own, and behind its door those of its tenants.
+/// Builds the router of a server: its own routes, with the auth gateway to its tenants as fallback.
 pub fn router(door: Arc<Door>) -> Router {
     let routes = routes(door.tenants.values().any(|it| it.host.offers.sse()), None);
-    let (own, told) = open_routes().split_for_parts();
-    let document = Document::of(routes.document().merge_from(told), routes.list());
+    let (own, documented) = open_routes().split_for_parts();
+    let document = Document::of(routes.document().merge_from(documented), routes.list());
     let own = own.layer(CompressionLayer::new().compress_when(large())).layer(Extension(document));
     let own = own.method_not_allowed_fallback(error::method_not_allowed).fallback(door::enter).with_state(Arc::clone(&door));
     around(own.layer(door.cors()))
 }
 
-/// Which answers are worth compressing; events must not wait in a compressor until there are more of them.
+/// Returns which responses to compress. Event streams are excluded, because a compressor would buffer them.
 fn large() -> impl Predicate {
     SizeAbove::new(SMALL).and(NotForContentType::SSE)
 }
 
-/// Puts tenants behind a door, each with its settings.
+/// Builds the auth gateway with its tenants.
 async fn door(settings: &Settings, reach: Reach, hosts: Vec<(Settings, Arc<Host>)>) -> Result<Door, Failure> {
     let Reach { mode, local } = reach;
     let tokens = match &settings.security.jwt {
@@ -153,7 +153,7 @@ async fn door(settings: &Settings, reach: Reach, hosts: Vec<(Settings, Arc<Host>
     Ok(door)
 }
 
-/// Lays around routes what every request goes through.
+/// Adds the middleware of every request: metrics, tracing and request ids.
 pub fn around<S: Clone + Send + Sync + 'static>(routes: Router<S>) -> Router<S> {
     routes
         .layer(from_fn(observed::count))
@@ -162,29 +162,29 @@ pub fn around<S: Clone + Send + Sync + 'static>(routes: Router<S>) -> Router<S> 
         .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
 }
 
-/// Every line of the log about a request carries the id that its answer has.
+/// Creates the log span of a request, with its request id.
 fn span(request: &Request) -> tracing::Span {
     let id = request.headers().get("x-request-id").and_then(|it| it.to_str().ok());
     tracing::error_span!("request", id)
 }
 
-/// Prepares what turns share: database, configuration, model. Issues of the configuration go to standard error.
+/// Builds a host: database, configuration and models. Configuration issues go to standard error.
 ///
-/// The traces of turns go to `traces`. The task is the writer's; it ends after the last use of what turns share.
+/// Returns the host and the writer's task, which ends when the host is dropped.
 ///
 /// # Errors
-/// Settings or configuration that do not allow a start, or a database that cannot be used.
+/// Returns exit code 2 for invalid settings or configuration, 3 when the database cannot be used.
 pub async fn host(settings: &Settings, traces: Traces) -> Result<(Arc<Host>, JoinHandle<()>), Failure> {
     tls::install();
-    let place = &settings.database;
+    let database = &settings.database;
     let meter = Meter::of(settings.tenant.as_deref());
     let models = Models::new(&settings.llm, Arc::clone(&settings.secrets))?.counted(meter.clone());
-    let mut connection = store::connect_ready(place).await?;
-    let current = Current::start(&mut connection, place, &settings.tree).await?;
-    let readers = store::readers(place).await?;
+    let mut connection = store::connect_ready(database).await?;
+    let current = Current::start(&mut connection, database, &settings.tree).await?;
+    let readers = store::readers(database).await?;
     let vault = Vault::default();
-    vault.refresh(&readers, &settings.secrets).await.map_err(|it| store::unusable(place, &it))?;
-    let (writer, writing) = Writer::start(connection, place.clone(), meter.clone());
+    vault.refresh(&readers, &settings.secrets).await.map_err(|it| store::unusable(database, &it))?;
+    let (writer, writer_task) = Writer::start(connection, database.clone(), meter.clone());
     let host = Host {
         current,
         readers,
@@ -195,7 +195,7 @@ pub async fn host(settings: &Settings, traces: Traces) -> Result<(Arc<Host>, Joi
         offers: settings.stream.clone(),
         containers: Containers::at(settings.container_url.clone(), Arc::clone(&settings.secrets))?,
         http: Http::new(settings.network.clone(), Arc::clone(&settings.secrets)),
-        queries: Queries::at(settings.tool_database.as_ref().unwrap_or(&place.url))?,
+        queries: Queries::at(settings.tool_database.as_ref().unwrap_or(&database.url))?,
         file_roots: Arc::clone(&settings.file_roots),
         secrets: Arc::clone(&settings.secrets),
         vault,
@@ -215,49 +215,48 @@ pub async fn host(settings: &Settings, traces: Traces) -> Result<(Arc<Host>, Joi
     };
     let host = Arc::new(host);
     host.streams.belong_to(&host);
-    Ok((host, writing))
+    Ok((host, writer_task))
 }
 
-/// Runs a server until `stop`; calls `listening` with the address once messages can be sent.
+/// Runs a server until `stop` completes. Calls `listening` with the address once it accepts requests.
 ///
 /// # Errors
-/// Why it could not start.
+/// Returns the reason when the server cannot start.
 pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: impl Future<Output = ()>) -> Result<(), Failure> {
     settings.stream.check()?;
     let (listener, reach) = listen(settings).await?;
-    let counting = observe::begin();
-    let (traces, exporting) = Traces::start(settings.collector.as_deref())?;
+    let metrics_task = observe::begin();
+    let (traces, export_task) = Traces::start(settings.collector.as_deref())?;
     let mut tenants = Vec::new();
-    let mut writing = Vec::new();
-    let of_tenants = if settings.tenants.is_empty() { vec![settings] } else { settings.tenants.values().collect() };
-    for settings in of_tenants {
+    let mut writer_tasks = Vec::new();
+    let tenant_settings = if settings.tenants.is_empty() { vec![settings] } else { settings.tenants.values().collect() };
+    for settings in tenant_settings {
         let (host, writer) = host(settings, traces.clone()).await?;
         tenants.push((settings.clone(), host));
-        writing.push(writer);
+        writer_tasks.push(writer);
     }
     drop(traces);
     let sharing: Vec<Sharing> =
         join_all(tenants.iter().map(|(settings, host)| share(host, &settings.database))).await.into_iter().flatten().collect();
-    let served = tenants.clone();
+    let tenant_hosts = tenants.clone();
     let hosts: Vec<Arc<Host>> = tenants.iter().map(|it| Arc::clone(&it.1)).collect();
     let router = router(Arc::new(door(settings, reach, tenants).await?));
     let address = listener.local_addr().map_err(|it| Failure::service(format!("cannot listen on {}: {it}", settings.listen)))?;
-    let (hang_up, hung_up) = oneshot::channel::<()>();
+    let (stop_server, stopped) = oneshot::channel::<()>();
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     let server = axum::serve(Patient(listener).tap_io(|_| ()), service).with_graceful_shutdown(async {
-        let _ = hung_up.await;
+        let _ = stopped.await;
     });
     let server = tokio::spawn(server.into_future());
     listening(address);
-    let watching: Vec<JoinHandle<()>> = served.into_iter().flat_map(|(settings, host)| watches(&settings, &host)).collect();
+    let background_tasks: Vec<JoinHandle<()>> = tenant_hosts.into_iter().flat_map(|(settings, host)| watches(&settings, &host)).collect();
     stop.await;
-    drop(hang_up);
-    // First the turns, which may go on without their clients, and are heard to their end; then the connections that still get an
-    // answer.
-    let farewell = async {
+    drop(stop_server);
+    // Drain turns first, which may outlive their clients, then streams, then connections waiting for a response.
+    let shutdown = async {
         join_all(hosts.iter().map(|it| it.gate.drain())).await;
-        // Until then the leases of running turns are renewed.
-        watching.iter().for_each(JoinHandle::abort);
+        // Leases of running turns are renewed until here.
+        background_tasks.iter().for_each(JoinHandle::abort);
         hosts.iter().for_each(|it| it.streams.close());
         join_all(hosts.iter().map(|it| it.streams.left())).await;
         join_all(sharing.into_iter().map(Sharing::end)).await;
@@ -266,48 +265,48 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
             host.readers.close().await;
             host.queries.close().await;
         }
-        join_all(writing).await;
-        if let Some(exporting) = exporting {
-            // A collector that is gone must not look like a turn that is not done.
-            let _ = tokio::time::timeout(FLUSH, exporting).await;
+        join_all(writer_tasks).await;
+        if let Some(export_task) = export_task {
+            // An unreachable collector must not use up the shutdown timeout.
+            let _ = tokio::time::timeout(FLUSH, export_task).await;
         }
-        counting.abort();
+        metrics_task.abort();
     };
-    if tokio::time::timeout(FAREWELL, farewell).await.is_err() {
-        tracing::warn!("turns or connections were still open after {} s", FAREWELL.as_secs());
+    if tokio::time::timeout(FAREWELL, shutdown).await.is_err() {
+        tracing::warn!("shutdown timed out after {} s with open turns or connections", FAREWELL.as_secs());
     }
     Ok(())
 }
 
-/// What goes on beside the requests of a tenant.
+/// Spawns the background tasks of a tenant.
 fn watches(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
-    let mut watches = vec![recover::watch(Arc::clone(host))];
-    watches.extend(settings.assistants.timers.then(|| timers::watch(Arc::clone(host))));
-    watches.extend(settings.follow.then(|| follow::watch(Arc::clone(host))));
-    watches.extend((!settings.retention.is_off()).then(|| retention::watch(Arc::clone(host), settings.retention)));
-    watches
+    let mut tasks = vec![recover::watch(Arc::clone(host))];
+    tasks.extend(settings.assistants.timers.then(|| timers::watch(Arc::clone(host))));
+    tasks.extend(settings.follow.then(|| follow::watch(Arc::clone(host))));
+    tasks.extend((!settings.retention.is_off()).then(|| retention::watch(Arc::clone(host), settings.retention)));
+    tasks
 }
 
-/// From where a server is reached, and what callers have to say there.
+/// The exposure of a server and its authentication mode.
 #[derive(Debug, Clone, Copy)]
 struct Reach {
     mode: Mode,
-    /// Whether nobody but this machine reaches it, and nobody has to say who they are.
+    /// Whether it is reachable only from this machine and needs no authentication.
     local: bool,
 }
 
 async fn listen(settings: &Settings) -> Result<(TcpListener, Reach), Failure> {
     let at = &settings.listen;
-    let failed = |it: std::io::Error| Failure::service(format!("cannot listen on {at}: {it}: choose another address with --listen"));
+    let failed = |it: std::io::Error| Failure::service(format!("cannot listen on {at}: {it}; choose another address with --listen"));
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host(at)
         .await
-        .map_err(|it| Failure::usage(format!("cannot read the address '{at}': {it}: write --listen HOST:PORT")))?
+        .map_err(|it| Failure::usage(format!("invalid address '{at}': {it}; use --listen HOST:PORT")))?
         .collect();
     let loopback = addresses.iter().all(|it| it.ip().is_loopback());
     let Some(mode) = settings.security.mode.or(loopback.then(Mode::default)) else {
         let line = format!(
-            "'{at}' can be reached from other machines: make a key with `convengine key create` and add --set \
-             convengine.security.mode=keys, or let everybody in with --set convengine.security.mode=none"
+            "'{at}' is reachable from other machines without authentication; create a key with 'convengine key create' and add --set \
+             convengine.security.mode=keys, or allow anonymous access with --set convengine.security.mode=none"
         );
         return Err(Failure::usage(line));
     };
@@ -321,7 +320,7 @@ mod tests {
     use axum::routing::get;
     use std::collections::BTreeSet;
 
-    /// The paths of a router, as it shows itself; what stands for all others is not a route.
+    /// The paths of a router, from its debug output, without fallbacks.
     fn paths<S>(routes: &Router<S>) -> BTreeSet<String> {
         let shown = format!("{routes:?}");
         let paths = shown.split('"').filter(|it| it.starts_with('/') && *it != "/" && !it.contains("__private__axum_fallback"));
@@ -332,8 +331,8 @@ mod tests {
     fn every_route_is_in_the_document_and_nothing_else() {
         for streams in [true, false] {
             let of = |routes: Routes| {
-                let (open, told) = open_routes().split_for_parts();
-                let document = document::whole(routes.document().merge_from(told), routes.list());
+                let (open, open_document) = open_routes().split_for_parts();
+                let document = document::whole(routes.document().merge_from(open_document), routes.list());
                 let documented = document["paths"].as_object().map(|it| it.keys().cloned().collect()).unwrap_or_default();
                 (&paths(&routes.into_parts().0) | &paths(&open), documented)
             };
@@ -341,7 +340,7 @@ mod tests {
             assert_eq!(routed, documented);
             assert!([MESSAGE, REFRESH, "/openapi.json"].iter().all(|it| documented.contains(*it)));
             let (routed, documented) = of(routes(streams, None).stream("/unsaid", get(metrics::numbers)));
-            assert!(routed.contains("/unsaid") && !documented.contains("/unsaid"), "one that is not documented is seen");
+            assert!(routed.contains("/unsaid") && !documented.contains("/unsaid"), "an undocumented route is detected");
         }
     }
 }

@@ -4,217 +4,217 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-/// The conversation engine's server and its tools.
+/// A deterministic conversation engine: server and tools.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "convengine", version)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// Options of every command.
+    /// Global options.
     #[command(flatten)]
     pub options: Options,
 }
 
-/// Options that are also environment variables; all but `--settings` may stand in the settings file.
+/// Global options, also settable as environment variables and, except `--settings`, in the settings file.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Options {
-    /// The database, `sqlite:PATH` [default: sqlite:convengine.db]
+    /// Database URL: `sqlite:PATH` or `postgres://…` [default: sqlite:convengine.db]
     #[arg(long, global = true, env = "CONVENGINE_DATABASE", value_name = "ADDRESS")]
     pub database: Option<String>,
-    /// The tenant whose database a command is about, where there are tenants
+    /// Tenant whose database the command uses, if tenants are configured
     #[arg(long, global = true, env = "CONVENGINE_TENANT", value_name = "NAME")]
     pub tenant: Option<String>,
-    /// Where to listen [default: 127.0.0.1:8080]
+    /// Address to listen on [default: 127.0.0.1:8080]
     #[arg(long, global = true, env = "CONVENGINE_LISTEN", value_name = "HOST:PORT")]
     pub listen: Option<String>,
-    /// A TOML file with `database`, `listen`, `llm` and the tree `convengine`, or an application.yml with that tree
+    /// Settings file: TOML with `database`, `listen`, `llm` and the `convengine` tree, or an application.yml with that tree
     #[arg(long, global = true, env = "CONVENGINE_SETTINGS", value_name = "FILE")]
     pub settings: Option<PathBuf>,
-    /// Who answers model calls: `scripted:FILE`, `openai[:MODEL]`, `anthropic[:MODEL]`, `ollama:MODEL` or `off`, for some calls alone
-    /// as `PURPOSE=MODEL`; may be repeated: several for the same calls are asked in turn until one answers. Keys and addresses are
-    /// taken from OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL and
-    /// OLLAMA_HOST [env: CONVENGINE_LLM, separated by commas or one a line] [default: off]
+    /// Model provider: `scripted:FILE`, `openai[:MODEL]`, `anthropic[:MODEL]`, `ollama:MODEL` or `off`; prefix with `PURPOSE=` to use it
+    /// for one kind of call only. May be repeated: providers for the same calls are tried in order. Keys and addresses are read from
+    /// OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL and OLLAMA_HOST
+    /// [env: CONVENGINE_LLM, separated by commas or newlines] [default: off]
     #[arg(long, global = true, value_name = "[PURPOSE=]MODEL")]
     pub llm: Vec<String>,
-    /// A `convengine.*` setting; may be repeated [env: CONVENGINE_SET, one a line]
+    /// A `convengine.*` setting; may be repeated [env: CONVENGINE_SET, one per line]
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 }
 
-/// The commands.
+/// The subcommands.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
-    /// Runs the server
+    /// Run the server
     Serve,
-    /// Creates what is missing in the database
+    /// Create missing tables, columns and indexes
     Migrate,
-    /// Replaces the rows of the tables that a pack names
+    /// Import a pack, replacing the rows of its tables
     Import {
-        /// The pack
+        /// Pack file
         pack: PathBuf,
-        /// Refuses a pack with rows that do not compile, or with a document that has an error
+        /// Reject packs with rows that do not compile or documents with errors
         #[arg(long)]
         strict: bool,
-        /// Prints what would change, and changes nothing
+        /// Print the changes without applying them
         #[arg(long)]
         dry_run: bool,
-        /// Prints it as JSON
+        /// Print the changes as JSON
         #[arg(long, requires = "dry_run")]
         json: bool,
     },
-    /// Prints the rows of the database as a pack
+    /// Print the configuration of the database as a pack
     Export,
-    /// Prints the issues of a pack, of the pack of a talk, or of the database
+    /// Print the issues of a pack, a talk or the database
     Lint {
-        /// The pack or talk; without it the database is read
+        /// Pack or talk file [default: the database]
         pack: Option<PathBuf>,
-        /// Prints a JSON array
+        /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
-    /// The configurations that have been
+    /// Inspect and restore configuration snapshots
     Snapshot {
-        /// What to do
+        /// The subcommand
         #[command(subcommand)]
         command: SnapshotCommand,
     },
-    /// What becomes of audit rows
+    /// Manage audit records
     Audit {
-        /// What to do
+        /// The subcommand
         #[command(subcommand)]
         command: AuditCommand,
     },
-    /// The keys of those who may call
+    /// Manage API keys
     Key {
-        /// What to do
+        /// The subcommand
         #[command(subcommand)]
         command: KeyCommand,
     },
-    /// Lets go of conversations, with everything that is stored of them
+    /// Delete conversations and all their data
     Forget {
-        /// A conversation
+        /// Conversation to delete
         #[arg(long, value_name = "ID", required_unless_present = "person", conflicts_with = "person")]
         conversation: Option<String>,
-        /// All conversations whose stored input parameters have this member; of several, all of them
+        /// Delete all conversations with this stored input parameter; if repeated, all must match
         #[arg(long, value_name = "NAME=VALUE", value_parser = crate::forget::member)]
         person: Vec<(String, String)>,
     },
-    /// Takes away now what is older than convengine.retention says
+    /// Delete data older than convengine.retention allows
     Retention,
-    /// Runs a stored conversation again from its journals
+    /// Replay a stored conversation from its journals
     Replay {
-        /// The conversation
+        /// Conversation to replay
         #[arg(long, value_name = "ID")]
         conversation: String,
-        /// Compares with what this pack's configuration would do
+        /// Compare with the behavior of this pack's configuration
         #[arg(long, value_name = "PACK")]
         config: Option<PathBuf>,
     },
-    /// Prints the journals of a stored conversation, and a pack of each configuration that it ran under
+    /// Print the journals of a stored conversation and a pack of each configuration it ran on
     Journal {
-        /// The conversation
+        /// Conversation to print
         #[arg(long, value_name = "ID")]
         conversation: String,
     },
-    /// Plays packs and talks and compares with what they expect
+    /// Play packs and talks and compare the results with their expectations
     Test(TestArguments),
 }
 
-/// The commands about snapshots. The first eight digits of a hash are enough where no other one begins with them.
+/// Snapshot commands. A unique prefix of a hash, at least eight digits, is enough.
 #[derive(Debug, Clone, Subcommand)]
 pub enum SnapshotCommand {
-    /// Prints which there are, the newest first
+    /// List snapshots, newest first
     List {
-        /// Prints a JSON array
+        /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
-    /// Prints one as a pack
+    /// Print a snapshot as a pack
     Show {
-        /// Its hash
+        /// Snapshot hash or a unique prefix of at least eight digits
         hash: String,
     },
-    /// Prints how one differs from the rows that are there now, or from another one
+    /// Print how a snapshot differs from the current configuration or another snapshot
     Diff {
-        /// The hash of the first
+        /// Hash of the first snapshot
         hash: String,
-        /// The hash of the second [default: the rows that are there now]
+        /// Hash of the second snapshot [default: the current configuration]
         other: Option<String>,
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Puts the rows of one back into the tables
+    /// Restore the configuration of a snapshot
     Activate {
-        /// Its hash
+        /// Snapshot hash or a unique prefix of at least eight digits
         hash: String,
-        /// Prints what would change, and changes nothing
+        /// Print the changes without applying them
         #[arg(long)]
         dry_run: bool,
-        /// Prints the change as JSON
+        /// Print the changes as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Puts the rows back that were there before; once more, those before them
+    /// Restore the previous configuration; repeat to go further back
     Rollback {
-        /// Prints what would change, and changes nothing
+        /// Print the changes without applying them
         #[arg(long)]
         dry_run: bool,
-        /// Prints the change as JSON
+        /// Print the changes as JSON
         #[arg(long)]
         json: bool,
     },
 }
 
-/// The commands about audit rows.
+/// Audit commands.
 #[derive(Debug, Clone, Subcommand)]
 pub enum AuditCommand {
-    /// Stores the audit rows that are derived so far, where `convengine.audit.persistence.mode` is DERIVED
+    /// Store derived audit rows, where `convengine.audit.persistence.mode` is DERIVED
     Materialise {
-        /// Only of messages that came in then or later, such as 2026-01-31 or 2026-01-31T09:00:00Z
+        /// Only turns received at or after this time, such as 2026-01-31 or 2026-01-31T09:00:00Z
         #[arg(long, value_name = "TIME")]
         from: Option<String>,
-        /// Only of messages that came in before then
+        /// Only turns received before this time
         #[arg(long, value_name = "TIME")]
         to: Option<String>,
     },
 }
 
-/// The commands about keys.
+/// API key commands.
 #[derive(Debug, Clone, Subcommand)]
 pub enum KeyCommand {
-    /// Makes a key and prints it, once
+    /// Create a key and print it once
     Create {
-        /// What the key is for
+        /// Display name of the key
         #[arg(long)]
         name: String,
-        /// What it may do: `converse`, `read`, `admin`, separated by commas
+        /// Scopes, separated by commas: `converse`, `read`, `admin`
         #[arg(long, value_name = "SCOPES")]
         scope: String,
-        /// How long it counts, such as 90d [default: until it is revoked]
+        /// Lifetime, such as 90d [default: until revoked]
         #[arg(long, value_name = "TIME")]
         expires: Option<String>,
     },
-    /// Prints the keys, without their secrets
+    /// List keys without their secrets
     List,
-    /// Lets a key not count any more
+    /// Revoke a key
     Revoke {
-        /// The key's id, the first part of it after the tenant
+        /// Key id: the first part of the key, after the tenant
         id: String,
     },
 }
 
-/// What `convengine test` plays.
+/// Arguments of `convengine test`.
 #[derive(Debug, Clone, Args)]
 pub struct TestArguments {
-    /// Packs and talks
+    /// Pack and talk files
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Writes a JUnit report
+    /// Write a JUnit report
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// The list of explained differences
+    /// List of explained differences
     #[arg(long, value_name = "FILE")]
     pub explained: Option<PathBuf>,
 }

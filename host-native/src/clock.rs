@@ -1,4 +1,4 @@
-//! Milliseconds and the forms in which databases hold them.
+//! The host's clock in milliseconds since 1970, and the text formats of timestamps.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -7,15 +7,15 @@ use convengine_core::turn::Millis;
 
 const DAY: i64 = 86_400_000;
 
-/// How far the host's time is ahead of the machine's.
+/// How far the host's time is ahead of the system clock, in milliseconds.
 static AHEAD: AtomicI64 = AtomicI64::new(0);
 
-/// The host's time.
+/// Returns the host's time.
 pub fn now() -> Millis {
     machine().saturating_add(AHEAD.load(Ordering::Relaxed))
 }
 
-/// Sets the host's time, from which it runs on: for scripts that say when their turns happen.
+/// Sets the host's time, which continues from there. For scripted turns with a time of their own.
 pub fn set(at: Millis) {
     AHEAD.store(at.saturating_sub(machine()), Ordering::Relaxed);
 }
@@ -24,18 +24,18 @@ fn machine() -> Millis {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// UTC text as `ce_audit` holds it: `2026-01-02 03:04:05.678`.
+/// Formats a time as in `ce_audit`, in UTC: `2026-01-02 03:04:05.678`.
 pub fn audit_text(at: Millis) -> String {
     render(at, ' ', "")
 }
 
-/// ISO 8601 with `Z`, as clients get it.
+/// Formats a time as ISO 8601 with `Z`, for clients.
 pub fn iso_text(at: Millis) -> String {
     render(at, 'T', "Z")
 }
 
-/// Reads every form that a database of the original or of ours holds: milliseconds, text with a blank or `T`, with or
-/// without a fraction and a zone. Text without a zone is UTC.
+/// Parses every timestamp format found in databases, including those of the Java original: milliseconds, or text with a space or `T`, with
+/// or without a fraction and a zone. Text without a zone is UTC.
 pub fn parse(text: &str) -> Option<Millis> {
     let text = text.trim();
     if let Ok(millis) = text.parse::<i64>() {
@@ -83,7 +83,7 @@ fn render(at: Millis, between: char, zone: &str) -> String {
     format!("{year:04}-{month:02}-{day:02}{between}{hour:02}:{minute:02}:{second:02}.{millis:03}{zone}")
 }
 
-/// Days since 1970-01-01 of a date, by counting from March so that the leap day comes last.
+/// Returns the days from 1970-01-01 to a date; years begin in March, so that the leap day comes last.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -1,4 +1,4 @@
-//! Runs a command and turns its end into an exit code.
+//! Dispatches the commands of `convengine` and maps their results to exit codes.
 
 use std::process::ExitCode;
 
@@ -11,10 +11,10 @@ use crate::settings::{Logging, Settings};
 use crate::store::{self, schema};
 use crate::{access, app, audit::materialise, export, forget, import, lint, play, recorded, replay, retention, snapshot};
 
-/// Runs a command.
+/// Runs a command and returns its exit code.
 pub fn run(arguments: Arguments) -> ExitCode {
     let Arguments { command, options } = arguments;
-    let ended = match command {
+    let result = match command {
         Command::Serve => served(&options),
         Command::Migrate => within(&options, migrate),
         Command::Import { pack, strict, dry_run, json } => {
@@ -35,13 +35,13 @@ pub fn run(arguments: Arguments) -> ExitCode {
             within(&options, async |it| materialise::command(it, from.as_deref(), to.as_deref()).await)
         }
         Command::Key { command } => within(&options, async |it| access::command::command(it, &command).await),
-        // The player starts servers of its own, each with its own runtime and settings.
+        // The player starts its own servers, each with its own runtime and settings.
         Command::Test(test) => {
             log::begin(&Logging::default());
             return play::command(&test);
         }
     };
-    ended.map_or_else(|it| it.report(), |()| ExitCode::SUCCESS)
+    result.map_or_else(|it| it.report(), |()| ExitCode::SUCCESS)
 }
 
 fn within(options: &Options, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
@@ -50,7 +50,7 @@ fn within(options: &Options, command: impl AsyncFnOnce(&Settings) -> Result<(), 
 
 fn served(options: &Options) -> Result<(), Failure> {
     if let Some(name) = &options.tenant {
-        return Err(Failure::usage(format!("--tenant {name}: a server serves all its tenants: leave it out")));
+        return Err(Failure::usage(format!("--tenant {name}: a server serves all tenants; omit the option")));
     }
     on(&Settings::read(options)?, serve)
 }
@@ -58,9 +58,9 @@ fn served(options: &Options) -> Result<(), Failure> {
 fn on(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
     log::begin(&settings.logging);
     let runtime = Runtime::new().map_err(|it| Failure::service(format!("cannot start: {it}")))?;
-    let ended = runtime.block_on(command(settings));
+    let result = runtime.block_on(command(settings));
     runtime.shutdown_background();
-    ended
+    result
 }
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
@@ -68,7 +68,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     app::serve(settings, |address| println!("convengine listening on http://{address}"), stop).await
 }
 
-/// Ends with the first SIGTERM or Ctrl-C.
+/// Returns a future that completes at the first SIGTERM or Ctrl-C.
 fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;

@@ -1,4 +1,4 @@
-//! The configuration of a database.
+//! Compiles the configuration that is stored in a database.
 
 use convengine_core::config::{Config, Issue, Tables};
 use convengine_core::lint;
@@ -10,23 +10,23 @@ use crate::store::{self, Connection};
 /// Compiles the authors' rows of a database with the settings below `convengine`.
 ///
 /// # Errors
-/// What the database says.
+/// The failure of the database.
 pub async fn of_database(connection: &mut Connection, settings: &Value) -> sqlx::Result<(Config, Vec<Issue>)> {
     let tables = store::config::tables(connection).await?;
     Ok(of_tables(connection, &tables, settings))
 }
 
-/// Compiles rows of a database that are read already.
+/// Compiles rows that were already read from a database.
 pub fn of_tables(connection: &Connection, tables: &Tables, settings: &Value) -> (Config, Vec<Issue>) {
     let (config, mut issues) = Config::compile(tables, settings);
     issues.extend(sql::lint::check(tables, dialect(connection, settings)));
     (config, issues)
 }
 
-/// What compiling the authors' rows of a database says, and what lint says beyond it.
+/// Returns the issues of compiling and linting the authors' rows of a database.
 ///
 /// # Errors
-/// What the database says.
+/// The failure of the database.
 pub async fn lint_database(connection: &mut Connection, settings: &Value) -> sqlx::Result<Vec<Issue>> {
     let tables = store::config::tables(connection).await?;
     let (config, mut issues) = Config::compile(&tables, settings);
@@ -35,7 +35,7 @@ pub async fn lint_database(connection: &mut Connection, settings: &Value) -> sql
     Ok(issues)
 }
 
-/// How queries of tools are written: as the database takes them that they ask.
+/// Returns the dialect of tool queries, which is that of the database they run on.
 fn dialect(connection: &Connection, settings: &Value) -> Dialect {
     match (settings.pointer("/tool-database/url").and_then(Value::as_str), connection) {
         (Some(url), _) => Dialect::of(url),

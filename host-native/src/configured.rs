@@ -1,4 +1,4 @@
-//! What turns run on, and how it is replaced while turns run. (`decisions.md` 3, one bad row)
+//! The active configuration of a server, and its replacement while turns run. (docs/decisions/README.md#3)
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,81 +15,81 @@ use crate::snapshot::{PutBack, Refusal, State, Wanted, note, put_back};
 use crate::store::{self, Connection, Place, activation, import};
 use crate::{clock, config};
 
-/// The authors' rows, ready to run. A turn holds one from its beginning to its end.
+/// A compiled configuration with its fakes and extensions. A turn keeps one from start to end.
 #[derive(Debug)]
 pub struct Configured {
     /// The compiled configuration.
     pub config: Arc<Config>,
-    /// Who answers tasks and tools, and containers without a service.
+    /// Scripted replies of tasks and tools, and of containers without a service.
     pub stand_ins: StandIns,
-    /// Who runs extensions.
+    /// WebAssembly extensions.
     pub extensions: Extensions,
-    /// What of the rows is left out or fails.
+    /// Configuration issues: rows that are skipped or invalid.
     pub issues: Vec<Issue>,
 }
 
-/// What new turns run on.
+/// Holds the configuration of new turns.
 #[derive(Debug)]
 pub struct Current {
     place: Place,
-    /// The settings below `convengine`.
+    /// The `convengine` settings tree.
     settings: Value,
     now: RwLock<Arc<Configured>>,
-    /// Whoever reads the rows again holds it, so that the newest reading stays.
+    /// Held while reloading, so that a stale read cannot overwrite a newer one.
     reading: Mutex<()>,
-    /// The newest activation that was looked at.
+    /// The number of the last activation processed.
     seen: AtomicI64,
 }
 
-/// Who says that the rows are to be read again.
+/// Why the configuration is reloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
-    /// Somebody who wants all to know: other processes follow.
+    /// A local request, announced to other processes.
     Somebody,
-    /// Another process.
+    /// An announcement by another process.
     Other,
 }
 
-/// Why the rows were not taken.
+/// Why a new configuration was rejected.
 #[derive(Debug)]
 pub enum Refused {
-    /// They have errors that were not there before.
+    /// It has new errors.
     Errors(Vec<Issue>),
-    /// They cannot be read.
+    /// It cannot be read.
     Database(sqlx::Error),
 }
 
 impl Configured {
-    /// Reads and compiles the rows of a database, and keeps their snapshot.
+    /// Reads and compiles the configuration of a database.
     ///
     /// # Errors
-    /// What the database says.
+    /// Returns any database error.
     async fn read(connection: &mut Connection, settings: &Value) -> sqlx::Result<Configured> {
         let (config, issues) = config::of_database(connection, settings).await?;
-        let stand_ins = store::script::load(connection).await?;
+        let fakes = store::script::load(connection).await?;
         let extensions = match store::module::has_tables(connection).await? {
             true => Extensions::of(store::module::load(connection).await?),
             false => Extensions::default(),
         };
-        Ok(Configured { config: Arc::new(config), stand_ins, extensions, issues })
+        Ok(Configured { config: Arc::new(config), stand_ins: fakes, extensions, issues })
     }
 
-    /// The same with a document in the place of the rows.
+    /// Returns a copy with a flow document instead of the tables.
     pub fn running(&self, flow: &Arc<Config>) -> Configured {
-        let (stand_ins, extensions) = (self.stand_ins.clone(), self.extensions.clone());
-        Configured { config: Arc::clone(flow), stand_ins, extensions, issues: Vec::new() }
+        let (fakes, extensions) = (self.stand_ins.clone(), self.extensions.clone());
+        Configured { config: Arc::clone(flow), stand_ins: fakes, extensions, issues: Vec::new() }
     }
 
     fn errors(&self) -> BTreeSet<String> {
         self.issues.iter().filter(|it| it.is_error()).map(ToString::to_string).collect()
     }
 
-    /// Keeps what the journals of its turns refer to.
+    /// Stores the snapshot that journals reference.
     async fn keep(&self, connection: &mut Connection) -> sqlx::Result<()> {
         store::config::keep_snapshot(connection, self.config.hash(), self.config.source(), clock::now()).await
     }
 
-    /// Keeps it, and notes that these are the rows now.
+    /// Stores the snapshot and records its activation. Returns the number of the newest activation.
     async fn take(&self, connection: &mut Connection, how: &str) -> sqlx::Result<i64> {
         self.keep(connection).await?;
         note(connection, &State::of(&self.config, Vec::new()), how, None).await?;
@@ -98,122 +98,122 @@ impl Configured {
 }
 
 impl Current {
-    /// Reads the rows of a database for a server that starts.
+    /// Loads the configuration at server start.
     ///
     /// # Errors
-    /// Rows with errors where `convengine.config.strict` is set, or a database that cannot be used.
-    pub async fn start(connection: &mut Connection, place: &Place, settings: &Value) -> Result<Current, Failure> {
-        let unusable = |it: sqlx::Error| store::unusable(place, &it);
-        let read = Configured::read(connection, settings).await.map_err(unusable)?;
-        read.issues.iter().for_each(|it| eprintln!("{it}"));
-        if read.config.settings.strict && !read.errors().is_empty() {
-            return Err(Failure::usage("the configuration has errors and convengine.config.strict is set: correct them or unset it"));
+    /// Returns exit code 2 for a configuration with errors if `convengine.config.strict` is set, 3 when the database cannot be used.
+    pub async fn start(connection: &mut Connection, database: &Place, settings: &Value) -> Result<Current, Failure> {
+        let unusable = |it: sqlx::Error| store::unusable(database, &it);
+        let loaded = Configured::read(connection, settings).await.map_err(unusable)?;
+        loaded.issues.iter().for_each(|it| eprintln!("{it}"));
+        if loaded.config.settings.strict && !loaded.errors().is_empty() {
+            return Err(Failure::usage("the configuration has errors and convengine.config.strict is set; correct the errors or unset it"));
         }
-        let seen = read.take(connection, "start").await.map_err(unusable)?;
-        // The first turns need not wait for the compiler, unless they call an extension.
-        let extensions = read.extensions.clone();
+        let seen = loaded.take(connection, "start").await.map_err(unusable)?;
+        // Compile extensions in the background; only turns that call one wait for it.
+        let extensions = loaded.extensions.clone();
         tokio::task::spawn_blocking(move || extensions.compile());
-        let (place, settings) = (place.clone(), settings.clone());
-        Ok(Current { place, settings, now: RwLock::new(Arc::new(read)), reading: Mutex::default(), seen: seen.into() })
+        let (database, settings) = (database.clone(), settings.clone());
+        Ok(Current { place: database, settings, now: RwLock::new(Arc::new(loaded)), reading: Mutex::default(), seen: seen.into() })
     }
 
-    /// What a turn that begins now runs on.
+    /// Returns the configuration of new turns.
     pub fn now(&self) -> Arc<Configured> {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The settings below `convengine`.
+    /// The `convengine` settings tree.
     pub fn settings(&self) -> &Value {
         &self.settings
     }
 
-    /// Where the rows are.
+    /// The database of the configuration.
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// Reads the rows again. Turns that run go on with what they began with.
+    /// Reloads the configuration. Running turns keep theirs.
     ///
     /// # Errors
-    /// Why everything stays as it was.
+    /// Returns the reason; the configuration is then unchanged.
     pub async fn refresh(&self) -> Result<Arc<Configured>, Refused> {
-        let _alone = self.reading.lock().await;
+        let _guard = self.reading.lock().await;
         let mut connection = store::open(&self.place, false).await.map_err(Refused::Database)?;
-        let read = self.take(&mut connection, Says::Somebody).await;
+        let result = self.take(&mut connection, Says::Somebody).await;
         closed(connection).await;
-        read
+        result
     }
 
-    /// Reads the rows again when somebody has taken others than those of which this process knows; answers whether it did.
+    /// Reloads the configuration if another process has activated a newer one. Returns whether it did.
     ///
     /// # Errors
-    /// Why everything stays as it was; rows with errors are not tried again until they are others.
+    /// Returns the reason; the configuration is then unchanged. A configuration with errors is not retried until it changes.
     pub async fn follow(&self, newest: i64) -> Result<bool, Refused> {
         if newest <= self.seen.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        let _alone = self.reading.lock().await;
+        let _guard = self.reading.lock().await;
         let mut connection = store::open(&self.place, false).await.map_err(Refused::Database)?;
-        let read = self.take(&mut connection, Says::Other).await;
+        let result = self.take(&mut connection, Says::Other).await;
         closed(connection).await;
-        if !matches!(read, Err(Refused::Database(_))) {
+        if !matches!(result, Err(Refused::Database(_))) {
             self.seen.fetch_max(newest, Ordering::Relaxed);
         }
-        read.map(|_| true)
+        result.map(|_| true)
     }
 
-    /// Puts rows back that have been there, and takes them as [`Current::refresh`] does.
+    /// Restores an earlier configuration and loads it like [`Current::refresh`].
     ///
     /// # Errors
-    /// Why everything stays as it was.
-    pub async fn activate(&self, wanted: &Wanted) -> Result<(Arc<Configured>, PutBack), Refusal> {
-        let _alone = self.reading.lock().await;
+    /// Returns the reason; the configuration is then unchanged.
+    pub async fn activate(&self, target: &Wanted) -> Result<(Arc<Configured>, PutBack), Refusal> {
+        let _guard = self.reading.lock().await;
         let mut connection = store::open(&self.place, false).await?;
-        let done = self.put_back(&mut connection, wanted).await;
+        let result = self.put_back(&mut connection, target).await;
         closed(connection).await;
-        done
+        result
     }
 
-    async fn put_back(&self, connection: &mut Connection, wanted: &Wanted) -> Result<(Arc<Configured>, PutBack), Refusal> {
+    async fn put_back(&self, connection: &mut Connection, target: &Wanted) -> Result<(Arc<Configured>, PutBack), Refusal> {
         import::unbind(connection).await?;
         connection.begin().await?;
-        let done = match put_back(connection, &self.settings, wanted, Some(&self.now().errors())).await {
-            Ok(done) => done,
+        let restored = match put_back(connection, &self.settings, target, Some(&self.now().errors())).await {
+            Ok(restored) => restored,
             Err(refusal) => {
                 connection.rollback().await?;
                 return Err(refusal);
             }
         };
-        done.keep(connection).await?;
+        restored.keep(connection).await?;
         let refusal = |it| match it {
             Refused::Errors(issues) => Refusal::Errors(issues),
             Refused::Database(error) => Refusal::Database(error),
         };
-        let taken = self.take(connection, Says::Somebody).await.map_err(refusal)?;
-        Ok((taken, done))
+        let active = self.take(connection, Says::Somebody).await.map_err(refusal)?;
+        Ok((active, restored))
     }
 
-    async fn take(&self, connection: &mut Connection, says: Says) -> Result<Arc<Configured>, Refused> {
-        let read = Configured::read(connection, &self.settings).await.map_err(Refused::Database)?;
+    async fn take(&self, connection: &mut Connection, source: Says) -> Result<Arc<Configured>, Refused> {
+        let loaded = Configured::read(connection, &self.settings).await.map_err(Refused::Database)?;
         let known = self.now().errors();
-        let new: Vec<Issue> = read.issues.iter().filter(|it| it.is_error() && !known.contains(&it.to_string())).cloned().collect();
+        let new: Vec<Issue> = loaded.issues.iter().filter(|it| it.is_error() && !known.contains(&it.to_string())).cloned().collect();
         if !new.is_empty() {
             return Err(Refused::Errors(new));
         }
-        let kept = match says {
-            Says::Somebody => read.take(connection, "refresh").await,
-            // What one process tells the others must not come back as news.
-            Says::Other => read.keep(connection).await.map(|()| 0),
+        let stored = match source {
+            Says::Somebody => loaded.take(connection, "refresh").await,
+            // Do not announce a change made by another process again.
+            Says::Other => loaded.keep(connection).await.map(|()| 0),
         };
-        self.seen.fetch_max(kept.map_err(Refused::Database)?, Ordering::Relaxed);
-        let extensions = read.extensions.clone();
-        // Its compiler is not needed for all else, and a turn that calls it waits for it.
+        self.seen.fetch_max(stored.map_err(Refused::Database)?, Ordering::Relaxed);
+        let extensions = loaded.extensions.clone();
+        // Compile extensions in the background; only turns that call one wait for it.
         tokio::task::spawn_blocking(move || extensions.compile());
-        read.issues.iter().for_each(|it| tracing::warn!(issue = %it, "the configuration has an issue"));
-        let read = Arc::new(read);
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&read);
-        tracing::info!(config = read.config.hash(), "the configuration was read again");
-        Ok(read)
+        loaded.issues.iter().for_each(|it| tracing::warn!(issue = %it, "configuration issue"));
+        let loaded = Arc::new(loaded);
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
+        tracing::info!(config = loaded.config.hash(), "configuration reloaded");
+        Ok(loaded)
     }
 }
 
@@ -223,6 +223,6 @@ async fn newest(connection: &mut Connection) -> sqlx::Result<i64> {
 
 async fn closed(connection: Connection) {
     if let Err(error) = connection.close().await {
-        tracing::debug!(%error, "the database was not closed well");
+        tracing::debug!(%error, "cannot close the database connection cleanly");
     }
 }

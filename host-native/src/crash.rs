@@ -1,11 +1,10 @@
-//! Where a process can be made to die, so that tests see what a crash leaves. Compiled to nothing without the feature `crash-points`.
+//! Crash points: where tests can kill the process. They compile to nothing without the feature `crash-points`.
 
-/// Dies here when it is this crossing's turn: `CONVENGINE_CRASH_AT=N` means the Nth of all, from 1. With `CONVENGINE_CRASH_LOG` each
-/// crossing is a line on standard error.
+/// Does nothing without the feature `crash-points`.
 #[cfg(not(feature = "crash-points"))]
 pub fn point(_name: &str) {}
 
-/// Dies here when it is this crossing's turn: `CONVENGINE_CRASH_AT=N` means the Nth of all, from 1. With `CONVENGINE_CRASH_LOG` each
+/// Kills the process at the Nth crossing of any crash point (from 1) if `CONVENGINE_CRASH_AT=N`. With `CONVENGINE_CRASH_LOG`, each
 /// crossing is a line on standard error.
 #[cfg(feature = "crash-points")]
 pub fn point(name: &str) {
@@ -22,7 +21,7 @@ pub fn point(name: &str) {
         eprintln!("crash point {number} {name}");
     }
     if *AT == Some(number) {
-        // As kill -9 does: nothing is closed, nothing is flushed.
+        // Like kill -9: nothing is closed or flushed.
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
 }

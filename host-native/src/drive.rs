@@ -1,4 +1,4 @@
-//! Drives a turn: load, run and fulfil, commit.
+//! The turn runner: admits a message, loads its session, executes the turn with its effects, commits the rows and publishes the result.
 
 mod message;
 
@@ -42,92 +42,92 @@ use crate::stream::live::Ear;
 use crate::stream::{Streams, Told};
 use crate::writer::{CommitError, Writer};
 
-/// What turns of one server share.
+/// State shared by the turns of a server or tenant.
 #[derive(Debug)]
 pub struct Host {
-    /// What new turns run on.
+    /// The active configuration.
     pub current: Current,
-    /// For reading.
+    /// The reader pool.
     pub readers: Pool,
-    /// For writing.
+    /// The single writer.
     pub writer: Writer,
-    /// One turn at a time per conversation.
+    /// Serializes the turns of each conversation.
     pub gate: Arc<Gate>,
-    /// Who answers model calls.
+    /// Model providers.
     pub models: Models,
-    /// Who answers containers, when a service is set up.
+    /// The container service, if configured.
     pub containers: Containers,
-    /// Who calls HTTP services.
+    /// The HTTP client for tools and flow nodes.
     pub http: Http,
-    /// The database that tools ask.
+    /// The database that SQL tools query.
     pub queries: Queries,
-    /// The folders that tools may read.
+    /// The directories that file tools may read.
     pub file_roots: Arc<Roots>,
-    /// What may leave this server nowhere.
+    /// Secret values, redacted from all output.
     pub secrets: Arc<Secrets>,
-    /// Keeps those of the database in step with it.
+    /// Keeps `secrets` in sync with the database.
     pub vault: Vault,
-    /// The documents that sessions run on.
+    /// Compiled flow documents of sessions.
     pub flows: Flows,
-    /// What plans allow.
+    /// The plan's quotas.
     pub plan: Plan,
-    /// Whose assistants they are: the tenant, or `default`.
+    /// The workspace of the assistants: the tenant, or `default`.
     pub workspace: String,
-    /// That a session has armed a timer.
+    /// Notified when a session arms a timer.
     pub armed: Notify,
-    /// What is struck out of everything that comes in.
+    /// Redaction of incoming messages.
     pub redaction: Arc<Redaction>,
-    /// Who listens to turns.
+    /// Event streams and their subscribers.
     pub streams: Arc<Streams>,
-    /// Which streams are offered.
+    /// Stream settings.
     pub offers: Stream,
-    /// How turns are kept.
+    /// Turn settings: journaling, audit, leases and timeouts.
     pub turns: Turns,
-    /// How often may be called.
+    /// Rate limits.
     pub limits: Limits,
-    /// What models have cost.
+    /// Model cost and the global spend cap.
     pub spend: Arc<Spend>,
-    /// What of the caps of assistants is kept back for calls.
+    /// Model budgets of assistants.
     pub purse: Purse,
-    /// The name under which this process holds open turns.
+    /// The name under which this process owns open turns.
     pub owner: String,
-    /// Those that it runs.
+    /// The open turns this process runs.
     pub open: Arc<OpenTurns>,
-    /// Who counts what happens.
+    /// Metrics.
     pub meter: Meter,
-    /// Who gets the traces of turns.
+    /// The trace exporter.
     pub traces: Traces,
 }
 
-/// Why a message has no answer.
+/// Why a message was not processed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// Too many turns wait.
+    /// The conversation or server is at capacity.
     #[error(transparent)]
     Busy(#[from] Busy),
     /// The session cannot be read.
-    #[error("the conversation cannot be read: {0}")]
+    #[error("cannot read the conversation: {0}")]
     Load(#[from] sqlx::Error),
     /// The rows cannot be written.
     #[error(transparent)]
     Commit(#[from] CommitError),
-    /// The name was given to another message before.
-    #[error("this Idempotency-Key was used for another message: give each message a key of its own")]
+    /// The idempotency key was used for a different message.
+    #[error("Idempotency-Key was already used for a different message; use a new key for each message")]
     OtherMessage,
-    /// The session is one of another assistant.
-    #[error("there is such a session already: wish for another id, or for none")]
+    /// The session id belongs to another assistant.
+    #[error("session id already exists; choose another id or omit it")]
     Taken,
-    /// The plan has so many sessions a month.
-    #[error("the plan has {0} of the kind 'session' a month, and they are used up")]
+    /// The plan's monthly session quota is exceeded.
+    #[error("monthly session quota of {0} is exceeded")]
     UsedUp(u32),
-    /// The session has come to its end.
-    #[error("the session has come to its end: start a new one")]
+    /// The session has ended.
+    #[error("session has ended; start a new one")]
     Closed,
-    /// The session has gone on since the timer was armed.
-    #[error("the session has gone on meanwhile")]
+    /// The session has advanced since the timer was armed.
+    #[error("stale timer: the session has advanced")]
     Late,
-    /// A defect of the core or of this host.
-    #[error("the turn cannot be run: {0}")]
+    /// A bug in the core or in this host.
+    #[error("cannot run the turn: {0}")]
     Defect(String),
 }
 
@@ -137,27 +137,27 @@ impl From<TurnError> for Refusal {
     }
 }
 
-/// Runs the turn of a message to its end, also when nobody waits for the answer any more.
+/// Submits a message and returns the outcome of its turn. The turn runs to its end even if the caller is dropped.
 ///
 /// # Errors
-/// [`Refusal`]; the conversation is then as it was before.
+/// Returns [`Refusal`]; the conversation is then unchanged.
 pub async fn answer(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
     told(host, message).await.map(|it| it.outcome)
 }
 
-/// The answer to a message.
+/// The result of a submitted message.
 #[derive(Debug)]
 pub struct Answered {
-    /// The end of its turn.
+    /// The outcome of its turn.
     pub outcome: Outcome,
-    /// Whether the message has been answered before.
+    /// Whether the message is a duplicate, answered from its stored turn.
     pub again: bool,
 }
 
-/// As [`answer`], and whether it is an old answer.
+/// Like [`answer`], and also returns whether the message is a duplicate.
 ///
 /// # Errors
-/// As there.
+/// Returns [`Refusal`]; the conversation is then unchanged.
 pub async fn told(host: Arc<Host>, mut message: Message) -> Result<Answered, Refusal> {
     host.redaction.event(&mut message.event);
     let meter = host.meter.clone();
@@ -166,16 +166,16 @@ pub async fn told(host: Arc<Host>, mut message: Message) -> Result<Answered, Ref
     answer.inspect_err(|it| meter.refused(reason(it)))
 }
 
-/// Runs a message that the plan counts only when there is something left of the plan.
+/// Runs a metered message if the plan's quota allows it.
 async fn counted(host: Arc<Host>, message: Message) -> Result<Answered, Refusal> {
     let Some(assistant) = &message.counted else { return in_line(host, message).await };
     let reservation = Reservation::take(&host, assistant).await?;
     let session = message.conversation.clone();
-    let answered = in_line(Arc::clone(&host), message).await;
-    if answered.is_err() {
+    let result = in_line(Arc::clone(&host), message).await;
+    if result.is_err() {
         reservation.give_back(&host, &session).await;
     }
-    answered
+    result
 }
 
 async fn in_line(host: Arc<Host>, message: Message) -> Result<Answered, Refusal> {
@@ -188,9 +188,9 @@ async fn in_line(host: Arc<Host>, message: Message) -> Result<Answered, Refusal>
                     return Ok(Answered { outcome, again: true });
                 }
             }
-            // Nothing of it has left: it runs on the conversation as it is now.
+            // No effect was dispatched: run again on the current conversation.
             Err(Refusal::Commit(CommitError::Conflict)) if !last => {}
-            // Another process was first with the same message.
+            // Another process committed the same message first.
             Err(Refusal::Commit(CommitError::SameMessage)) if !last => {}
             Err(refusal) => return Err(refusal),
         }
@@ -198,7 +198,7 @@ async fn in_line(host: Arc<Host>, message: Message) -> Result<Answered, Refusal>
     Err(Busy.into())
 }
 
-/// Runs the turn of a message; nothing when the message has one already.
+/// Runs the turn of a message. Returns `None` when the message already has a turn.
 async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
     let mut configured = host.current.now();
     let Some(mut session) = session(host, &configured.config, message).await? else { return Ok(None) };
@@ -207,7 +207,7 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>,
         let upgraded = message.upgrade.as_ref().and_then(|it| it.take(flow, &mut session, &mut event));
         configured = Arc::new(configured.running(upgraded.as_ref().unwrap_or(flow)));
     }
-    // A turn that waited in line starts after the one before it: audit rows and resets are ordered by time.
+    // A queued turn starts after its predecessor, because audit rows and resets are ordered by time.
     let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1).max(after(&session));
     let mut input = TurnInput {
         turn: Uuid::new_v4().to_string(),
@@ -224,18 +224,18 @@ async fn attempt(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>,
     }
     let (turn, slice) = Turn::start(input, Arc::clone(&configured.config))?;
     let id = turn.journal().input.turn.clone();
-    let kept = Kept::new(host, &id, message.key.clone(), Arc::clone(&configured.config));
+    let journal = Kept::new(host, &id, message.key.clone(), Arc::clone(&configured.config));
     let caller = message.caller.clone();
-    let ear = message.ear.clone();
-    let open = Open { configured, turn, slice, kept, interrupted: Vec::new(), status: "closed", caller, ear };
+    let subscriber = message.ear.clone();
+    let open = Open { configured, turn, slice, kept: journal, interrupted: Vec::new(), status: "closed", caller, ear: subscriber };
     match finish_from(host, open, message.received).await {
-        // What it has sent must not be sent a second time by another turn.
+        // Its effects may be dispatched and must not be repeated by another turn.
         Err(Refusal::Commit(CommitError::TakenOver)) => sent_again::by_another(host, message, &id).await.map(Some),
         other => other.map(Some),
     }
 }
 
-/// The conversation as the turn before this one has left it; nothing when the message has a turn already.
+/// Loads the session after its previous turn. Returns `None` when the message already has a turn.
 async fn session(host: &Arc<Host>, config: &Config, message: &Message) -> Result<Option<Loaded>, Refusal> {
     let history = config.settings.history_max_turns;
     loop {
@@ -255,31 +255,31 @@ async fn session(host: &Arc<Host>, config: &Config, message: &Message) -> Result
     }
 }
 
-/// A turn that runs.
+/// A running turn.
 #[derive(Debug)]
 pub struct Open {
-    /// Who answers for it.
+    /// The configuration it runs on.
     pub configured: Arc<Configured>,
     /// The turn.
     pub turn: Turn,
-    /// What it asks for now, or its end.
+    /// The current slice: requested effects, or the outcome.
     pub slice: Slice,
-    /// What of it is stored.
+    /// Its journal writer.
     pub kept: Kept,
-    /// Effects that left before a crash and cannot be asked again.
+    /// Non-repeatable effects that were dispatched before a crash.
     pub interrupted: Vec<EffectId>,
-    /// What its row says at the end: `closed` or `lost`.
+    /// The final row status: `closed` or `lost`.
     pub status: &'static str,
-    /// The span that its message came from.
+    /// The trace span of the caller.
     pub caller: Option<SpanContext>,
-    /// Who hears it while it runs.
+    /// The subscriber that receives its events while it runs.
     pub ear: Option<Ear>,
 }
 
-/// Runs a turn that was left behind to its end and stores it.
+/// Runs an orphaned turn to its end and stores it.
 ///
 /// # Errors
-/// [`Refusal`]; the turn is then as it was left.
+/// Returns [`Refusal`]; the turn is then unchanged.
 pub async fn finish(host: &Arc<Host>, open: Open) -> Result<Outcome, Refusal> {
     let age = u64::try_from(clock::now() - open.turn.journal().input.at).unwrap_or(0);
     let received = Instant::now();
@@ -290,18 +290,18 @@ async fn finish_from(host: &Arc<Host>, open: Open, received: Instant) -> Result<
     let streams = Arc::clone(&host.streams);
     let input = &open.turn.journal().input;
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
-    let mut told = Told::of(&streams, input).to(open.ear.clone());
+    let mut publisher = Told::of(&streams, input).to(open.ear.clone());
     let mut seen = Seen::of(input, open.configured.config.hash(), received, open.caller.clone());
     let capped = open.configured.config.flow.as_ref().map(|it| (it.document.id.clone(), input.turn.clone()));
     async {
-        let outcome = to_the_end(host, open, received, &mut told, &mut seen).await;
+        let outcome = to_the_end(host, open, received, &mut publisher, &mut seen).await;
         if let Some((assistant, turn)) = capped {
             host.purse.ended(&assistant, &turn).await;
         }
         match &outcome {
-            // Whoever goes on with it tells the rest, under the same numbers.
-            Err(Refusal::Commit(CommitError::TakenOver)) => drop(told),
-            outcome => told.close(outcome.as_ref().ok()),
+            // The new owner publishes the rest under the same sequence numbers.
+            Err(Refusal::Commit(CommitError::TakenOver)) => drop(publisher),
+            outcome => publisher.close(outcome.as_ref().ok()),
         }
         seen.end(host, outcome.as_ref());
         outcome
@@ -310,73 +310,79 @@ async fn finish_from(host: &Arc<Host>, open: Open, received: Instant) -> Result<
     .await
 }
 
-async fn to_the_end(host: &Arc<Host>, open: Open, received: Instant, told: &mut Told<'_>, seen: &mut Seen) -> Result<Outcome, Refusal> {
-    let (ended, mut kept) = run(host, open, told, seen).await?;
+async fn to_the_end(
+    host: &Arc<Host>,
+    open: Open,
+    received: Instant,
+    publisher: &mut Told<'_>,
+    seen: &mut Seen,
+) -> Result<Outcome, Refusal> {
+    let (ended, mut journal) = run(host, open, publisher, seen).await?;
     let total = Millis::try_from(received.elapsed().as_millis()).unwrap_or(Millis::MAX);
-    let rows = kept.end(host, &ended, &told.notices(), total).map_err(|it| Refusal::Defect(it.to_string()))?;
+    let rows = journal.end(host, &ended, &publisher.notices(), total).map_err(|it| Refusal::Defect(it.to_string()))?;
     crash::point("before the commit");
     if let Err(error) = host.writer.commit(rows).await {
-        // What was handed over before, was not waited for and was not stored, is the reason.
-        kept.settled().await?;
+        // A failed earlier write, which was not awaited, is the root cause.
+        journal.settled().await?;
         return Err(error.into());
     }
-    kept.stored();
+    journal.stored();
     crash::point("after the commit");
     if ended.outcome.flow.is_some() {
         host.armed.notify_one();
     }
-    told.stored(total);
+    publisher.stored(total);
     Ok(ended.outcome)
 }
 
-/// Below 2^53, so that a journal read by a browser keeps it.
+/// Returns a random seed below 2^53, which JavaScript numbers represent exactly.
 fn seed() -> u64 {
     Uuid::new_v4().as_u64_pair().1 & ((1 << 53) - 1)
 }
 
-async fn run(host: &Arc<Host>, open: Open, told: &mut Told<'_>, seen: &mut Seen) -> Result<(Ended, Kept), Refusal> {
-    let Open { configured, mut turn, mut slice, mut kept, mut interrupted, status, caller: _, ear: _ } = open;
-    let until = tokio::time::Instant::now() + host.turns.max_duration;
+async fn run(host: &Arc<Host>, open: Open, publisher: &mut Told<'_>, seen: &mut Seen) -> Result<(Ended, Kept), Refusal> {
+    let Open { configured, mut turn, mut slice, kept: mut journal, mut interrupted, status, caller: _, ear: _ } = open;
+    let deadline = tokio::time::Instant::now() + host.turns.max_duration;
     let mut running: JoinSet<Completion> = JoinSet::new();
     loop {
-        told.add(&mut slice.notices);
+        publisher.add(&mut slice.notices);
         if let Some(outcome) = slice.end {
-            if kept.owes(&turn) {
-                let answered = kept.before(host, &turn, &told.notices(), &[])?;
-                kept.store(host, answered).await?;
+            if journal.owes(&turn) {
+                let pending = journal.before(host, &turn, &publisher.notices(), &[])?;
+                journal.store(host, pending).await?;
             }
-            return Ok((Ended { turn, outcome, status }, kept));
+            return Ok((Ended { turn, outcome, status }, journal));
         }
         if !slice.effects.is_empty() {
             crash::point("before the journal");
-            let before = kept.before(host, &turn, &told.notices(), &slice.effects)?;
-            kept.store(host, before).await?;
+            let pending = journal.before(host, &turn, &publisher.notices(), &slice.effects)?;
+            journal.store(host, pending).await?;
             crash::point("before the effects");
         }
-        told.publish();
+        publisher.publish();
         seen.asks(slice.effects.len());
         for effect in slice.effects {
-            told.asks(&effect);
+            publisher.asks(&effect);
             if interrupted.contains(&effect.id) {
                 let outcome = Answer::Error(recover::interrupted());
                 running.spawn(std::future::ready(Completion { id: effect.id, at: clock::now(), outcome }));
             } else {
-                let tokens = told.tokens(&effect).filter(|_| host.redaction.lets_pieces_through());
-                let answered = fulfil(Arc::clone(host), Arc::clone(&configured), tokens, effect);
-                running.spawn(answered.in_current_span());
+                let tokens = publisher.tokens(&effect).filter(|_| host.redaction.lets_pieces_through());
+                let completion = fulfil(Arc::clone(host), Arc::clone(&configured), tokens, effect);
+                running.spawn(completion.in_current_span());
             }
         }
         interrupted.clear();
-        slice = match tokio::time::timeout_at(until, running.join_next()).await {
+        slice = match tokio::time::timeout_at(deadline, running.join_next()).await {
             Ok(Some(completion)) => {
                 crash::point("after an effect");
                 let completion = completion.map_err(|it| Refusal::Defect(it.to_string()))?;
-                told.hears(&completion);
+                publisher.hears(&completion);
                 host.spend.note(&turn.journal().input.turn, &completion.outcome);
                 turn.resume(vec![completion])?
             }
             Ok(None) => return Err(TurnError::Stalled.into()),
-            // What still runs is dropped with the set.
+            // Running effects are dropped with the set.
             Err(_) => turn.abandon(Abandon::Timeout, clock::now())?,
         };
     }

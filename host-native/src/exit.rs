@@ -1,29 +1,29 @@
-//! How a command ends when it does not end well.
+//! Failures of commands: messages and exit codes.
 
 use std::process::ExitCode;
 
-/// Lines for standard error and an exit code.
+/// A command failure, with lines for standard error and an exit code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", lines.join("\n"))]
 pub struct Failure {
-    /// 1 the thing asked about is not right, 2 bad usage or settings, 3 a needed service is not there.
+    /// 1: the checked subject has problems. 2: invalid usage or settings. 3: a required service is unavailable.
     pub code: u8,
-    /// One problem a line.
+    /// One problem per line.
     pub lines: Vec<String>,
 }
 
 impl Failure {
-    /// The thing asked about is not right.
+    /// Creates a failure with code 1: the checked subject has problems.
     pub fn not_right(lines: Vec<String>) -> Self {
         Failure { code: 1, lines }
     }
 
-    /// Bad usage or settings.
+    /// Creates a failure with code 2: invalid usage or settings.
     pub fn usage(line: impl Into<String>) -> Self {
         Failure { code: 2, lines: vec![line.into()] }
     }
 
-    /// A needed service is not there.
+    /// Creates a failure with code 3: a required service is unavailable.
     pub fn service(line: impl Into<String>) -> Self {
         Failure { code: 3, lines: vec![line.into()] }
     }

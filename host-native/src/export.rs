@@ -1,4 +1,4 @@
-//! `convengine export`: the authors' rows and the scripted answers of a database as a pack.
+//! `convengine export`: writes the authors' rows and scripted answers of a database as a pack.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use crate::settings::Settings;
 use crate::store::{module, script};
 use crate::{config, import, store};
 
-/// The table of the manifests.
+/// The table of extension manifests.
 const EXTENSIONS: &str = "cv_extension";
 
-/// Runs the command. Columns that only this database has are left out and named on standard error: no other database takes them.
+/// Runs the command. Columns that ConvEngine does not define are omitted and named on standard error: other databases do not have them.
 ///
 /// # Errors
-/// Exit code 3 when the database cannot be read.
+/// Exit code 3 if the database cannot be read.
 pub async fn command(settings: &Settings) -> Result<(), Failure> {
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
     let mut connection = store::connect(&settings.database, false).await?;
     let mut tables = store::config::tables(&mut connection).await.map_err(unusable)?;
     tables.0.extend(store::config::other_tables(&mut connection).await.map_err(unusable)?.0);
     for column in import::drop_foreign_columns(&mut tables).await? {
-        eprintln!("{column}: is no column of ours and left out");
+        eprintln!("{column}: unknown column; omitted");
     }
     let modules = match tables.0.contains_key(EXTENSIONS) {
         true => module::load(&mut connection).await.map_err(unusable)?,
@@ -36,7 +36,7 @@ pub async fn command(settings: &Settings) -> Result<(), Failure> {
     let mut pack = vec![
         ("name", Member::Value(json!("export"))),
         ("about", Member::Value(json!(format!("The configuration {}.", config.hash())))),
-        // What changes a turn, and nothing that only this server needs: among those may be secrets.
+        // Only settings that affect turns: the others may contain secrets.
         ("settings", Member::Value(config.source().get("settings").cloned().unwrap_or_default())),
         ("tables", Member::Tables(tables.0.into_iter().collect())),
     ];
@@ -56,36 +56,36 @@ pub async fn command(settings: &Settings) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes the rows of extensions out of the tables whose modules are there: a pack has both in one.
+/// Removes the extension rows with a stored module from the tables and returns them with their modules, as a pack combines both.
 pub fn extensions(tables: &mut Tables, modules: &BTreeMap<String, Vec<u8>>) -> Map {
     let mut extensions = Map::new();
-    let mut left = Vec::new();
+    let mut remaining = Vec::new();
     for row in tables.0.remove(EXTENSIONS).unwrap_or_default() {
         let text = |column: &str| row.get(column).and_then(Value::as_str).unwrap_or_default();
         match modules.get(text("module")) {
             Some(module) => {
                 extensions.insert(text("name").to_owned(), stored_extension(&row, module));
             }
-            None => left.push(row),
+            None => remaining.push(row),
         }
     }
-    if !left.is_empty() {
-        tables.0.insert(EXTENSIONS.to_owned(), left);
+    if !remaining.is_empty() {
+        tables.0.insert(EXTENSIONS.to_owned(), remaining);
     }
     extensions
 }
 
-/// A member of a pack, and how it is laid out.
+/// A member of a pack with its layout.
 pub enum Member {
     /// On one line.
     Value(Value),
-    /// Each member on its line.
+    /// Each member on its own line.
     Lines(Map),
-    /// Each row on its line.
+    /// Each row on its own line.
     Tables(Vec<(String, Vec<Map>)>),
 }
 
-/// One row a line, so that two exports can be compared by their lines.
+/// Renders a pack with one row per line, so that exports can be compared line by line.
 pub fn render(pack: &[(&str, Member)]) -> String {
     let members: Vec<String> = pack.iter().map(|(name, member)| format!("  {}: {}", json!(name), of_member(member))).collect();
     format!("{{\n{}\n}}\n", members.join(",\n"))

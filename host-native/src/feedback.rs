@@ -1,25 +1,25 @@
-//! What is kept when a user says that an answer was good or bad. (`spec/data-and-api.md` 9.3)
+//! User feedback on replies, and the rows it produces. (docs/spec/data-and-api.md#9.3)
 
 use std::collections::BTreeSet;
 
 use convengine_core::turn::{ConversationRow, Map};
 use serde_json::{Value, json};
 
-/// The tool whose queries are worth remembering.
+/// The tool whose queries are stored as knowledge.
 const QUERY_TOOL: &str = "db.semantic.query";
 
-/// What a client says of an answer.
+/// Feedback on a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Feedback {
     /// The conversation, a UUID in lower case.
     pub conversation: String,
-    /// Whether the answer was good.
+    /// Whether the rating is positive.
     pub good: bool,
-    /// The client's name for the answer.
+    /// The client's id of the reply.
     pub message_id: Option<String>,
-    /// The answer as the client shows it.
+    /// The reply as displayed by the client.
     pub answer: Option<String>,
-    /// What else the client says.
+    /// Further client data.
     pub metadata: Map,
 }
 
@@ -28,13 +28,13 @@ pub struct Feedback {
 pub struct FeedbackRow<'f> {
     /// `THUMBS_UP` or `THUMBS_DOWN`.
     pub kind: &'static str,
-    /// The client's name for the answer.
+    /// The client's id of the reply.
     pub message_id: Option<&'f str>,
-    /// What the user had asked.
+    /// The user's question.
     pub query: Option<&'f str>,
-    /// The answer.
+    /// The reply.
     pub answer: Option<String>,
-    /// The tool that was asked last.
+    /// The last tool called.
     pub tool: Option<&'f str>,
     /// JSON text.
     pub metadata: String,
@@ -43,15 +43,15 @@ pub struct FeedbackRow<'f> {
 /// A row of `ce_semantic_query_failures`.
 #[derive(Debug, PartialEq)]
 pub struct FailureRow<'f> {
-    /// What the user had asked.
+    /// The user's question.
     pub question: &'f str,
-    /// The query that was wrong.
+    /// The wrong query.
     pub generated: Option<String>,
-    /// The one that would have been right.
+    /// The corrected query.
     pub corrected: Option<&'f str>,
     /// Why it was wrong.
     pub cause: &'f str,
-    /// What was wrong with the answer.
+    /// What was wrong with the reply.
     pub reason: Option<String>,
 }
 
@@ -60,13 +60,13 @@ pub struct FailureRow<'f> {
 pub struct KnowledgeRow {
     /// The tool.
     pub tool: String,
-    /// What the user had asked.
+    /// The user's question.
     pub query: String,
-    /// What the tool had found.
+    /// A summary of the result.
     pub description: String,
-    /// The query that it had run.
+    /// The executed query.
     pub sql: Option<String>,
-    /// What it had answered.
+    /// The observation of the tool call.
     pub observation: Value,
 }
 
@@ -76,43 +76,43 @@ impl Feedback {
         if self.good { "THUMBS_UP" } else { "THUMBS_DOWN" }
     }
 
-    /// What is kept of it.
-    pub fn row<'f>(&'f self, about: &'f ConversationRow) -> FeedbackRow<'f> {
+    /// Returns the feedback row.
+    pub fn row<'f>(&'f self, conversation: &'f ConversationRow) -> FeedbackRow<'f> {
         FeedbackRow {
             kind: self.kind(),
             message_id: filled(self.message_id.as_deref()),
-            query: filled(about.last_user_text.as_deref()),
-            answer: self.answer_of(about),
-            tool: observations(about).last().and_then(|it| it.get("toolCode")?.as_str()),
+            query: filled(conversation.last_user_text.as_deref()),
+            answer: self.answer_of(conversation),
+            tool: observations(conversation).last().and_then(|it| it.get("toolCode")?.as_str()),
             metadata: Value::Object(self.metadata.clone()).to_string(),
         }
     }
 
-    /// What is kept of a bad answer to a question.
-    pub fn failure<'f>(&'f self, about: &'f ConversationRow) -> Option<FailureRow<'f>> {
-        let question = filled(about.last_user_text.as_deref()).filter(|_| !self.good)?;
-        let said = |names: &[&str]| names.iter().find_map(|it| filled(self.metadata.get(*it)?.as_str()));
+    /// Returns the failure row of a negative rating of an answered question.
+    pub fn failure<'f>(&'f self, conversation: &'f ConversationRow) -> Option<FailureRow<'f>> {
+        let question = filled(conversation.last_user_text.as_deref()).filter(|_| !self.good)?;
+        let member = |names: &[&str]| names.iter().find_map(|it| filled(self.metadata.get(*it)?.as_str()));
         Some(FailureRow {
             question,
-            generated: said(&["wrong_sql", "wrongSql"]).map(str::to_owned).or_else(|| observations(about).last().and_then(sql_of)),
-            corrected: said(&["correct_sql", "correctSql"]),
-            cause: said(&["root_cause", "rootCause"]).unwrap_or("USER_FEEDBACK"),
-            reason: said(&["reason"]).map(str::to_owned).or_else(|| self.answer_of(about)),
+            generated: member(&["wrong_sql", "wrongSql"]).map(str::to_owned).or_else(|| observations(conversation).last().and_then(sql_of)),
+            corrected: member(&["correct_sql", "correctSql"]),
+            cause: member(&["root_cause", "rootCause"]).unwrap_or("USER_FEEDBACK"),
+            reason: member(&["reason"]).map(str::to_owned).or_else(|| self.answer_of(conversation)),
         })
     }
 
-    /// The queries that the conversation's tools have run, each once.
-    pub fn knowledge(&self, about: &ConversationRow) -> Vec<KnowledgeRow> {
+    /// Returns the distinct queries executed by the conversation's tools.
+    pub fn knowledge(&self, conversation: &ConversationRow) -> Vec<KnowledgeRow> {
         let mut seen = BTreeSet::new();
         let mut rows = Vec::new();
-        for observation in observations(about) {
+        for observation in observations(conversation) {
             let Some(tool) = observation.get("toolCode").and_then(Value::as_str) else { continue };
             if !tool.trim().eq_ignore_ascii_case(QUERY_TOOL) {
                 continue;
             }
             let answer = answer(observation);
             let summary = text(&answer, &["summary"]);
-            let query = filled(about.last_user_text.as_deref()).map(str::to_owned).or_else(|| summary.clone());
+            let query = filled(conversation.last_user_text.as_deref()).map(str::to_owned).or_else(|| summary.clone());
             let query = query.unwrap_or_else(|| "semantic query".to_owned());
             let described = summary.or_else(|| text(&answer, &["message"]));
             let description = described.unwrap_or_else(|| format!("{tool} was asked, and the answer was called {}", self.kind()));
@@ -124,21 +124,21 @@ impl Feedback {
         rows
     }
 
-    fn answer_of(&self, about: &ConversationRow) -> Option<String> {
+    fn answer_of(&self, conversation: &ConversationRow) -> Option<String> {
         let given = filled(self.answer.as_deref()).map(str::to_owned);
         given.or_else(|| {
-            let stored = filled(about.last_assistant.as_deref())?;
+            let stored = filled(conversation.last_assistant.as_deref())?;
             let value = serde_json::from_str::<Value>(stored).ok().and_then(|it| text(&it, &["value"]));
             Some(value.unwrap_or_else(|| stored.to_owned()))
         })
     }
 }
 
-fn observations(about: &ConversationRow) -> &[Value] {
-    about.context.get("mcp").and_then(|it| it.get("observations")?.as_array()).map_or(&[], Vec::as_slice)
+fn observations(conversation: &ConversationRow) -> &[Value] {
+    conversation.context.get("mcp").and_then(|it| it.get("observations")?.as_array()).map_or(&[], Vec::as_slice)
 }
 
-/// What a tool has answered; some tools answer JSON as a text.
+/// Returns the result of a tool call; some tools return JSON as text.
 fn answer(observation: &Value) -> Value {
     match observation.get("json") {
         Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
@@ -160,8 +160,8 @@ fn filled(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|it| !it.is_empty())
 }
 
-/// The metadata of a failure and of a piece of knowledge, JSON text.
-pub fn metadata(feedback: &Feedback, number: i64, about: &ConversationRow, knowledge: Option<&KnowledgeRow>) -> String {
+/// Returns the metadata of a failure row or knowledge row as JSON text.
+pub fn metadata(feedback: &Feedback, number: i64, conversation: &ConversationRow, knowledge: Option<&KnowledgeRow>) -> String {
     let Some(knowledge) = knowledge else {
         let message = filled(feedback.message_id.as_deref());
         return json!({"feedbackId": number, "feedbackType": feedback.kind(), "messageId": message}).to_string();
@@ -169,8 +169,8 @@ pub fn metadata(feedback: &Feedback, number: i64, about: &ConversationRow, knowl
     json!({
         "source": "semantic-query",
         "feedbackId": number,
-        "intent": about.intent_code,
-        "state": about.state_code,
+        "intent": conversation.intent_code,
+        "state": conversation.state_code,
         "feedbackType": feedback.kind(),
         "toolCode": knowledge.tool,
         "observation": knowledge.observation,
@@ -226,8 +226,8 @@ mod tests {
         let failure = bad.failure(&seen).expect("a failure");
         assert_eq!((failure.generated.as_deref(), failure.corrected, failure.cause), (Some("select 1"), Some("select 2"), "JOIN"));
         assert_eq!(failure.reason.as_deref(), Some("seven"));
-        let told = feedback(false, json!({"wrong_sql": "select 3", "reason": "no"}));
-        let failure = told.failure(&seen).expect("a failure");
+        let with_query = feedback(false, json!({"wrong_sql": "select 3", "reason": "no"}));
+        let failure = with_query.failure(&seen).expect("a failure");
         assert_eq!(
             (failure.generated.as_deref(), failure.cause, failure.reason.as_deref()),
             (Some("select 3"), "USER_FEEDBACK", Some("no"))

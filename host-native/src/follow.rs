@@ -1,5 +1,4 @@
-//! Takes the rows that another process has taken: an import, an activation or a refresh there is one here too, and a secret that is kept
-//! there is known here.
+//! Watches the database for configuration activations and secret changes made by other processes, and reloads them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +10,10 @@ use crate::configured::Refused;
 use crate::drive::Host;
 use crate::store::activation;
 
-/// How often the newest activation is looked at: one row by its key; and the names of the secrets.
+/// The polling interval.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Looks from now on.
+/// Spawns the polling task.
 pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {
@@ -26,21 +25,21 @@ pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
 
 async fn look(host: &Host) {
     if let Err(error) = host.vault.follow(&host.readers, &host.secrets).await {
-        tracing::debug!(%error, "the secrets of the database cannot be read");
+        tracing::debug!(%error, "cannot read secrets");
     }
     let newest = match activation::newest_of(&host.readers).await {
         Ok(newest) => newest.map_or(0, |it| it.number),
         Err(error) => {
-            tracing::debug!(%error, "the database cannot be asked which rows are the newest");
+            tracing::debug!(%error, "cannot read the newest activation");
             return;
         }
     };
     match host.current.follow(newest).await {
         Ok(_) => {}
-        Err(Refused::Database(error)) => tracing::warn!(%error, "the rows that another process has taken cannot be read yet"),
+        Err(Refused::Database(error)) => tracing::warn!(%error, "cannot read the configuration activated by another process; will retry"),
         Err(Refused::Errors(issues)) => {
-            issues.iter().for_each(|it| tracing::error!(issue = %it, "rows that another process has taken have an error"));
-            tracing::error!("the rows that another process has taken are not taken here: correct them and refresh");
+            issues.iter().for_each(|it| tracing::error!(issue = %it, "error in the configuration activated by another process"));
+            tracing::error!("rejected the configuration activated by another process; correct its errors and refresh");
         }
     }
 }

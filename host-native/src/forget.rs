@@ -1,4 +1,4 @@
-//! Lets go of conversations: one, all of a person, or those that are old. (`README.md`, "Operations on configuration and data")
+//! Deletes conversations by id or person, from the command line or in a running server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,53 +12,54 @@ use crate::recover;
 use crate::settings::Settings;
 use crate::store::{self, Connection, forget};
 
-/// How often the log of SQLite is tried to be emptied while somebody reads.
+/// Attempts to truncate the SQLite log while readers are active.
 const ATTEMPTS: u32 = 50;
-/// How long it waits between two attempts.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Who is to be forgotten.
+/// Which conversations to delete.
 #[derive(Debug, Clone, Default)]
 pub struct Whom {
-    /// A conversation.
+    /// A conversation id.
     pub conversation: Option<String>,
-    /// Members of the stored parameters with their values; each must be there.
+    /// Members of the stored input parameters with their values; all must match.
     pub person: Vec<(String, String)>,
 }
 
-/// Runs the command `convengine forget`.
+/// Runs `convengine forget`.
 ///
 /// # Errors
-/// Exit code 1 when nothing is meant, or a turn runs; 3 when the database cannot be used.
-pub async fn command(settings: &Settings, whom: Whom) -> Result<(), Failure> {
+/// Returns exit code 1 when the conversation does not exist or has a running turn, 2 for an invalid id, 3 when the database cannot be
+/// used.
+pub async fn command(settings: &Settings, target: Whom) -> Result<(), Failure> {
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
     let mut connection = store::connect_existing(&settings.database).await?;
-    let ids = match &whom.conversation {
+    let ids = match &target.conversation {
         Some(text) => {
-            vec![uuid(text).ok_or_else(|| Failure::usage(format!("'{text}' is not a UUID: give the 36 characters of a conversation")))?]
+            vec![uuid(text).ok_or_else(|| Failure::usage(format!("'{text}' is not a conversation id; use a UUID")))?]
         }
-        None => of_person(&mut connection, &whom.person).await.map_err(unusable)?,
+        None => of_person(&mut connection, &target.person).await.map_err(unusable)?,
     };
     connection.begin().await.map_err(unusable)?;
     let running = forget::running(&mut connection, &ids).await.map_err(unusable)?;
     if let Some(first) = running.first() {
-        return Err(Failure::not_right(vec![format!("a turn of the conversation {first} runs: nothing is forgotten, try again later")]));
+        return Err(Failure::not_right(vec![format!("conversation {first} has a running turn; nothing was deleted, try again later")]));
     }
     let deleted = forget::delete(&mut connection, &ids).await.map_err(unusable)?;
     connection.commit().await.map_err(unusable)?;
-    if whom.conversation.is_some() && deleted == 0 {
-        return Err(Failure::not_right(vec![format!("there is no such conversation in {}: check its id", settings.database.shown())]));
+    if target.conversation.is_some() && deleted == 0 {
+        return Err(Failure::not_right(vec![format!("conversation not found in '{}'; check the id", settings.database.shown())]));
     }
     clean(&mut connection).await.map_err(unusable)?;
     told(ids.len());
-    println!("forgot {} conversations", ids.len());
+    println!("deleted conversations: {}", ids.len());
     Ok(())
 }
 
-/// The conversations of a person: those whose stored parameters have all these members.
+/// Returns the conversations whose stored input parameters have all these members.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn of_person(connection: &mut Connection, person: &[(String, String)]) -> sqlx::Result<Vec<String>> {
     let mut all: Option<BTreeSet<String>> = None;
     for (member, value) in person {
@@ -68,19 +69,19 @@ pub async fn of_person(connection: &mut Connection, person: &[(String, String)])
     Ok(all.unwrap_or_default().into_iter().collect())
 }
 
-/// What has become of conversations.
+/// The result of a deletion.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// How many are forgotten.
+    /// The number of deleted conversations.
     pub forgotten: usize,
-    /// How many have a turn that goes on.
+    /// The number of conversations kept because of a running turn.
     pub busy: usize,
 }
 
-/// Forgets conversations while a server runs. Their turns are waited for, and their streams end.
+/// Deletes conversations of a running server. Waits for their turns and ends their streams.
 ///
 /// # Errors
-/// What the database says; some conversations may be forgotten then.
+/// Returns any database error; some conversations may be deleted then.
 pub async fn conversations(host: &Arc<Host>, ids: &[String]) -> sqlx::Result<Done> {
     let mut connection = store::open(host.current.place(), false).await?;
     let mut done = Done::default();
@@ -114,21 +115,21 @@ async fn in_transaction(connection: &mut Connection, id: &str) -> sqlx::Result<u
     }
 }
 
-/// Leaves no byte of what was deleted in the files of SQLite.
+/// Removes deleted data from the SQLite files.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 async fn clean(connection: &mut Connection) -> sqlx::Result<()> {
     if !forget::rewrite(connection).await? {
-        tracing::warn!("the database is too large to be written anew while it is served: run VACUUM on it, for bytes that are in no row");
+        tracing::warn!("the database is too large to vacuum while it is served; run VACUUM to remove deleted data from free pages");
     }
     empty_log(connection).await
 }
 
-/// Empties the log of SQLite, which keeps what was there.
+/// Truncates the SQLite write-ahead log, which still contains deleted data.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn empty_log(connection: &mut Connection) -> sqlx::Result<()> {
     for _ in 0..ATTEMPTS {
         if forget::empty_log(connection).await? {
@@ -136,31 +137,31 @@ pub async fn empty_log(connection: &mut Connection) -> sqlx::Result<()> {
         }
         tokio::time::sleep(PAUSE).await;
     }
-    tracing::warn!("somebody reads all the time: what is forgotten stays in the log of the database until nobody does");
+    tracing::warn!("cannot truncate the write-ahead log because of active readers; it contains deleted data until the next truncation");
     Ok(())
 }
 
-/// What the log keeps of it: how many and, by its time, when.
+/// Logs a deletion without identifying the conversations.
 fn told(count: usize) {
-    tracing::info!(count, "conversations are forgotten");
+    tracing::info!(count, "deleted conversations");
 }
 
-/// Reads `NAME=VALUE`.
+/// Parses `NAME=VALUE`.
 ///
 /// # Errors
-/// What to write instead.
+/// Returns the expected form.
 pub fn member(text: &str) -> Result<(String, String), String> {
     let found = text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-    found.filter(|it| !it.0.is_empty() && !it.1.is_empty()).ok_or_else(|| "write NAME=VALUE, such as customerId=C-17".to_owned())
+    found.filter(|it| !it.0.is_empty() && !it.1.is_empty()).ok_or_else(|| "use NAME=VALUE, such as customerId=C-17".to_owned())
 }
 
-/// What a client sends as a person: members with texts, numbers or truths.
+/// Parses the `person` member of a request: an object of strings, numbers or Booleans.
 ///
 /// # Errors
-/// What to send instead.
+/// Returns the expected form.
 pub fn person(members: BTreeMap<String, serde_json::Value>) -> Result<Vec<(String, String)>, String> {
     let wrong =
-        || "person is not known: send {\"person\": {\"customerId\": \"C-17\"}}, with the members that input parameters have".to_owned();
+        || "invalid person; send {\"person\": {\"customerId\": \"C-17\"}} with members of the input parameters".to_owned();
     let plain = |(name, value): (String, serde_json::Value)| match value {
         serde_json::Value::String(text) if !text.is_empty() => Ok((name, text)),
         serde_json::Value::Number(_) | serde_json::Value::Bool(_) => Ok((name, value.to_string())),

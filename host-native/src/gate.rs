@@ -1,4 +1,4 @@
-//! One turn at a time per conversation, in order of arrival.
+//! Serializes the turns of each conversation in order of arrival, and limits concurrent turns.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,17 +9,17 @@ use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use crate::observe::meter::Counted;
 use crate::observe::{Meter, names};
 
-/// How long a turn waits for the one before it.
+/// How long a turn waits for its predecessors.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 const WAITING_PER_CONVERSATION: usize = 8;
 const TURNS: u32 = 1024;
 
-/// Too many turns wait, or this one has waited too long.
+/// Too many turns are waiting, or this one waited too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the conversation is busy: send the message again later")]
+#[error("conversation is busy; retry later")]
 pub struct Busy;
 
-/// The entrance to all conversations.
+/// Admits turns, one at a time per conversation.
 #[derive(Debug)]
 pub struct Gate {
     conversations: Mutex<HashMap<String, Entry>>,
@@ -30,14 +30,14 @@ pub struct Gate {
 #[derive(Debug, Default)]
 struct Entry {
     turn: Arc<tokio::sync::Mutex<()>>,
-    /// Running and waiting turns; without any the entry goes.
+    /// The number of running and waiting turns; the entry is removed at zero.
     users: usize,
 }
 
-/// The right to run a turn of a conversation, until it is dropped.
+/// The permit to run a turn of a conversation, released on drop.
 #[derive(Debug)]
 pub struct Pass {
-    // Fields are dropped in this order: the next turn may start before the entry is looked at.
+    // Fields are dropped in this order: the next turn may start before the entry is cleaned up.
     _turn: OwnedMutexGuard<()>,
     _ticket: Ticket,
     _permit: OwnedSemaphorePermit,
@@ -57,15 +57,15 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// An entrance that counts who runs and who waits.
+    /// Creates a gate that meters running and waiting turns.
     pub fn new(meter: Meter) -> Gate {
         Gate { conversations: Mutex::default(), turns: Arc::new(Semaphore::new(TURNS as usize)), meter }
     }
 
-    /// Waits for the conversation's turn.
+    /// Waits until the conversation is free.
     ///
     /// # Errors
-    /// [`Busy`] after 30 seconds, or at once when too many wait.
+    /// Returns [`Busy`] after 30 seconds, or immediately when too many turns wait.
     pub async fn enter(self: &Arc<Self>, conversation: &str) -> Result<Pass, Busy> {
         let permit = Arc::clone(&self.turns).try_acquire_owned().map_err(|_| Busy)?;
         let (ticket, turn) = self.queue(conversation)?;
@@ -75,9 +75,9 @@ impl Gate {
         Ok(Pass { _turn: turn, _ticket: ticket, _permit: permit, _running: self.meter.counted(names::TURNS_RUNNING) })
     }
 
-    /// Waits until no turn runs; new ones are turned away meanwhile.
+    /// Waits until no turn runs, rejecting new ones.
     pub async fn drain(&self) {
-        // The semaphore is never closed, so there is nothing to handle.
+        // The semaphore is never closed, so this cannot fail.
         let _ = self.turns.acquire_many(TURNS).await;
     }
 

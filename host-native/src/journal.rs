@@ -1,11 +1,11 @@
-//! What of a turn is stored before it ends, so that whoever finds it after a crash can finish it. (`architecture.md` 6)
+//! Write-ahead journaling of turns, so that an interrupted turn can be recovered. (docs/spec/architecture.md#6)
 //!
-//! | moment | stored | waited for |
+//! | when | stored | awaited |
 //! |---|---|---|
-//! | the turn waits for the first time | its input | where several processes serve the database |
-//! | an answer has come | the answer | when it is that of a write |
-//! | a write is about to leave | everything so far, and that it leaves | yes |
-//! | the end | all rows of the turn, in one transaction | yes |
+//! | the turn first waits for effects | its input | if several processes serve the database |
+//! | an effect completes | its completion | if the effect is a write |
+//! | before a write is dispatched | everything so far, with a dispatch marker | yes |
+//! | the turn ends | all rows of the turn, in one transaction | yes |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,29 +25,29 @@ use crate::store::turn::{StoredTurn, compress};
 use crate::store::turn_rows::{EffectRow, TurnRow, TurnRows};
 use crate::writer::{CommitError, gone};
 
-/// A turn on its way into the database.
+/// Writes the journal of a running turn to the database.
 #[derive(Debug)]
 pub struct Kept {
     open: Arc<OpenTurns>,
     spend: Arc<Spend>,
     turn: String,
     key: Option<String>,
-    /// What it runs under.
+    /// The configuration it runs on.
     config: Arc<Config>,
-    /// Whether its input is stored.
+    /// Whether the turn's row is stored.
     begun: bool,
-    /// How many of its answers are stored.
+    /// The number of stored completions.
     answers: usize,
-    /// How many notices, from the first, have their audit rows stored.
+    /// The number of leading notices whose audit rows are stored.
     audited: usize,
-    /// Effects that change the world and have left: their answers are stored before anything else happens.
+    /// Dispatched write effects, whose completions must be stored before the turn continues.
     writes: Vec<u32>,
-    /// What was handed over and not waited for.
+    /// Enqueued writes that were not awaited.
     waiting: Vec<oneshot::Receiver<Result<(), CommitError>>>,
 }
 
 impl Kept {
-    /// A turn of which nothing is stored.
+    /// Creates a writer for a new turn.
     pub fn new(host: &Host, turn: &str, key: Option<String>, config: Arc<Config>) -> Kept {
         Kept {
             open: Arc::clone(&host.open),
@@ -63,24 +63,24 @@ impl Kept {
         }
     }
 
-    /// A turn that was taken over, with how many of its answers are stored.
+    /// Creates a writer for a claimed turn with `answers` stored completions.
     pub fn taken_over(host: &Host, stored: &StoredTurn, answers: usize, config: Arc<Config>) -> Kept {
         host.open.add(&stored.turn_id);
         let audited = usize::try_from(stored.audited).unwrap_or(0);
-        let mut kept = Kept::new(host, &stored.turn_id, stored.message_key.clone(), config);
-        (kept.begun, kept.answers, kept.audited) = (true, answers, audited);
-        kept
+        let mut writer = Kept::new(host, &stored.turn_id, stored.message_key.clone(), config);
+        (writer.begun, writer.answers, writer.audited) = (true, answers, audited);
+        writer
     }
 
-    /// Whether the answer of a write is not stored yet: it must be before anything can go wrong with the rest of the turn.
+    /// Returns whether the completion of a write is not stored yet. It must be stored before the turn can fail.
     pub fn owes(&self, turn: &Turn) -> bool {
         turn.journal().entries.iter().skip(self.answers).any(|it| self.writes.contains(&it.effect.0))
     }
 
-    /// What must be stored before effects leave; for [`Kept::store`].
+    /// Returns the rows that must be stored before effects are dispatched, for [`Kept::store`].
     ///
     /// # Errors
-    /// When the journal cannot be serialised.
+    /// Returns [`Refusal::Defect`] when the journal cannot be serialized.
     pub fn before(&mut self, host: &Host, turn: &Turn, notices: &[Notice], effects: &[Effect]) -> Result<Before, Refusal> {
         let writes: Vec<&Effect> = effects.iter().filter(|it| matches!(it.class, Class::Write | Class::Irreversible)).collect();
         if host.turns.journaling == Journaling::Off && writes.is_empty() && !self.begun {
@@ -99,7 +99,7 @@ impl Kept {
         }
         self.answers = journal.entries.len();
         self.writes.extend(writes.iter().map(|it| it.id.0));
-        // The mark of what must not leave a second time; its place is behind every answer that is stored.
+        // Dispatch markers of non-repeatable writes; they sort after all stored completions.
         for effect in writes.iter().filter(|it| !it.repeatable) {
             let (effect_id, at) = (effect.id.0, clock::now());
             rows.effect(&EffectRow { turn_id: id, owner: &host.owner, effect_id, position: usize::from(u16::MAX), entry: None, at });
@@ -111,25 +111,26 @@ impl Kept {
         Ok(Before { rows, waits })
     }
 
-    /// Stores it.
+    /// Stores pending rows, and waits for them if required.
     ///
     /// # Errors
-    /// When another turn of the conversation is open or was first, or the database does not take it: the effects must not leave.
-    pub async fn store(&mut self, host: &Host, before: Before) -> Result<(), Refusal> {
-        if !is_empty(&before.rows) {
-            let answer = host.writer.hand_over(before.rows).await?;
-            self.waiting.push(answer);
+    /// Returns [`Refusal::Commit`] when another turn is open or was committed first, or the write fails. The effects must not be dispatched
+    /// then.
+    pub async fn store(&mut self, host: &Host, pending: Before) -> Result<(), Refusal> {
+        if !is_empty(&pending.rows) {
+            let result = host.writer.hand_over(pending.rows).await?;
+            self.waiting.push(result);
         }
-        if before.waits { self.settled().await } else { Ok(()) }
+        if pending.waits { self.settled().await } else { Ok(()) }
     }
 
-    /// Waits for everything that was handed over.
+    /// Waits for all enqueued writes.
     ///
     /// # Errors
-    /// The first that was not stored.
+    /// Returns the error of the first failed write.
     pub async fn settled(&mut self) -> Result<(), Refusal> {
-        for answer in self.waiting.drain(..) {
-            answer.await.unwrap_or_else(|_| Err(gone()))?;
+        for result in self.waiting.drain(..) {
+            result.await.unwrap_or_else(|_| Err(gone()))?;
         }
         Ok(())
     }
@@ -140,12 +141,12 @@ impl Kept {
         rows.turn(&TurnRow { lease_ms: Some(lease_ms), ..turn_row(turn, &journal, self.about(host)) });
         host.open.add(&self.turn);
         self.begun = true;
-        // The answers so far are in the journal.
+        // The journal already contains the completions so far.
         self.answers = turn.journal().entries.len();
         Ok(())
     }
 
-    /// The audit rows so far; they refer to the conversation, which a first turn has not stored yet.
+    /// Adds the audit rows so far. They reference the conversation, which a first turn must create.
     fn tell(&mut self, host: &Host, turn: &Turn, notices: &[Notice], rows: &mut TurnRows) {
         let new = notices.get(self.audited..).unwrap_or_default();
         if !new.iter().any(|it| matches!(it.body, NoticeBody::Audit { .. })) {
@@ -163,10 +164,10 @@ impl Kept {
         rows.told(&input.turn, &host.owner, u32::try_from(self.audited).unwrap_or(u32::MAX));
     }
 
-    /// The rows of the turn's end; `total_ms` is how long it took so far.
+    /// Returns the rows of an ended turn. `total_ms` is its duration so far.
     ///
     /// # Errors
-    /// When the journal cannot be serialised.
+    /// Returns an error when the journal cannot be serialized.
     pub fn end(&self, host: &Host, ended: &Ended, notices: &[Notice], total_ms: Millis) -> std::io::Result<TurnRows> {
         let metas = self.metas(host, &ended.turn);
         let about = About { status: ended.status, metas: metas.as_ref(), ..self.about(host) };
@@ -175,12 +176,12 @@ impl Kept {
         Ok(rows)
     }
 
-    /// The rows of the turn's end are stored.
+    /// Records that the rows of the ended turn are stored.
     pub fn stored(&self) {
         self.spend.stored(&self.turn);
     }
 
-    /// The session at each notice so far, where audit rows are stored with it: the turn is run again for it.
+    /// Returns the `_meta` of each notice so far, if it is stored with audit rows. Replays the turn to compute it.
     fn metas(&self, host: &Host, turn: &Turn) -> Option<BTreeMap<u32, Map>> {
         let stored = host.turns.audit_meta && host.turns.audit != AuditMode::Derived;
         stored.then(|| meta::of(turn.journal(), &self.config))
@@ -200,11 +201,11 @@ impl Kept {
     }
 }
 
-/// Rows that must be stored before effects leave.
+/// Rows that must be stored before effects are dispatched.
 #[derive(Debug)]
 pub struct Before {
     rows: TurnRows,
-    /// Whether the effects wait until they are.
+    /// Whether dispatching waits until they are stored.
     waits: bool,
 }
 
@@ -215,12 +216,12 @@ impl Drop for Kept {
     }
 }
 
-/// The open turns that this process runs: their leases are renewed.
+/// The open turns this process runs, whose leases are renewed.
 #[derive(Debug, Default)]
 pub struct OpenTurns(Mutex<BTreeSet<String>>);
 
 impl OpenTurns {
-    /// Their ids.
+    /// Returns the turn ids.
     pub fn ids(&self) -> Vec<String> {
         self.set().iter().cloned().collect()
     }
@@ -243,7 +244,7 @@ impl OpenTurns {
 pub struct Ended {
     /// The turn.
     pub turn: Turn,
-    /// Its end.
+    /// Its outcome.
     pub outcome: Outcome,
     /// `closed` or `lost`.
     pub status: &'static str,

@@ -1,6 +1,7 @@
-//! The server: gives the core its messages and fulfils what it asks, with tokio, axum and sqlx.
+//! The native server: feeds messages to the core and performs its effects, with tokio, axum and sqlx.
 //!
-//! A message goes `http` → `gate` → `drive` (the core, `fulfil`) → `writer` → `store`; what its turn tells goes to `stream`.
+//! A message passes `http` → `turn_queue` → `turn_runner` (the core and `effects`) → `writer` → `store`. `stream` publishes its
+//! notices.
 
 pub mod access;
 pub mod app;

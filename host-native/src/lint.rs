@@ -1,4 +1,4 @@
-//! `convengine lint`: the issues of a pack, of a talk's pack or of the database.
+//! `convengine lint`: prints the issues of a pack, a talk or the database.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::{config, import, pack_file, store};
 /// Runs the command.
 ///
 /// # Errors
-/// Exit code 1 when there is an error among the issues, or rows that cannot be stored at all.
+/// Exit code 1 if an issue is an error or rows cannot be stored.
 pub async fn command(settings: &Settings, pack: Option<&Path>, json: bool) -> Result<(), Failure> {
     let Found { rows, documents } = match pack {
         Some(file) => of_pack(settings, file).await?,
@@ -28,11 +28,11 @@ pub async fn command(settings: &Settings, pack: Option<&Path>, json: bool) -> Re
         rows.iter().for_each(|it| println!("{it}"));
         of_documents().for_each(|it| println!("{it}"));
     }
-    let wrong = rows.iter().any(Issue::is_error) || of_documents().any(DocumentIssue::is_error);
-    if wrong { Err(Failure::not_right(Vec::new())) } else { Ok(()) }
+    let has_errors = rows.iter().any(Issue::is_error) || of_documents().any(DocumentIssue::is_error);
+    if has_errors { Err(Failure::not_right(Vec::new())) } else { Ok(()) }
 }
 
-/// What was found.
+/// The issues of rows, and the documents with theirs.
 struct Found {
     rows: Vec<Issue>,
     documents: Vec<Checked>,

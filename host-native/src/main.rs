@@ -1,4 +1,4 @@
-//! The binary `convengine`.
+//! The `convengine` binary.
 
 use std::process::ExitCode;
 

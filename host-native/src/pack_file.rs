@@ -1,4 +1,4 @@
-//! Packs as files; a talk stands for the pack whose turns it tells.
+//! Reads pack files and talk files; a talk is converted to a pack.
 
 use std::path::Path;
 
@@ -7,21 +7,21 @@ use base64::engine::general_purpose::STANDARD;
 use convengine_core::pack::{Pack, PackError};
 use serde_json::{Value, json};
 
-/// Why a file gives no pack.
+/// Why a pack file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PackFileError {
-    /// It cannot be read.
-    #[error("cannot read {0}: {1}: check the path")]
+    /// The file cannot be read.
+    #[error("cannot read {0}: {1}; check the path")]
     Unreadable(String, std::io::Error),
-    /// It is neither a pack nor a talk.
+    /// The file is neither a pack nor a talk.
     #[error("{0}: {1}")]
     NotOne(String, PackError),
 }
 
-/// The text of a pack; of a talk, that of the pack for which it stands.
+/// Returns the JSON text of a pack file; a talk is converted to the pack that it describes.
 ///
 /// # Errors
-/// [`PackFileError`] when a file cannot be read or is no talk. A text that is no pack is returned as it is.
+/// [`PackFileError`] if a file cannot be read or a talk is invalid. Text that is not a pack is returned unchanged.
 pub fn text(path: &Path) -> Result<String, PackFileError> {
     let name = || path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| PackFileError::Unreadable(name(), error))?;
@@ -39,14 +39,14 @@ pub fn text(path: &Path) -> Result<String, PackFileError> {
     Ok(serde_json::to_string(&pack).unwrap_or_default())
 }
 
-/// A file that is a document by itself as a pack; any other text as it is.
+/// Wraps a flow document in a pack; other text is returned unchanged.
 fn as_pack(text: String) -> String {
     let found: Option<Value> = serde_json::from_str(&text).ok();
     let document = found.filter(|it| it.get("doc").is_some_and(Value::is_string) && it.get("tables").is_none());
     document.map_or(text, |it| json!({"name": it.get("name").cloned().unwrap_or_default(), "documents": [it]}).to_string())
 }
 
-/// The text of a pack with the modules in it that it names as files, which lie in a folder; any other text as it is.
+/// Replaces the module files that a pack names, relative to `folder`, by their content; other text is returned unchanged.
 fn with_modules(folder: &Path, text: String) -> Result<String, (String, std::io::Error)> {
     if !text.contains("\"extensions\"") {
         return Ok(text);
@@ -67,7 +67,7 @@ fn with_modules(folder: &Path, text: String) -> Result<String, (String, std::io:
 /// Reads a pack or a talk.
 ///
 /// # Errors
-/// [`PackFileError`] when a file cannot be read or is not of its form.
+/// [`PackFileError`] if a file cannot be read or is invalid.
 pub fn read(path: &Path) -> Result<Pack, PackFileError> {
     Pack::parse(&text(path)?).map_err(|error| PackFileError::NotOne(path.display().to_string(), error))
 }

@@ -1,6 +1,6 @@
-//! `convengine journal`: what is recorded of a conversation, for whoever runs it again elsewhere.
+//! `convengine journal`: exports the journals of a conversation for replay elsewhere.
 //!
-//! Each configuration stands there as a pack that compiles to its hash, so that a replay comes to the hashes that are stored.
+//! Each configuration is exported as a pack that compiles to its hash, so that a replay reproduces the stored state hashes.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::store::{self, Pool, config, module, turn};
 /// Runs the command.
 ///
 /// # Errors
-/// Exit code 1 when the conversation has no journals; 3 when the database cannot be used.
+/// Returns exit code 1 when the conversation has no journals, 3 when the database cannot be used.
 pub async fn command(settings: &Settings, conversation: &str) -> Result<(), Failure> {
     let (pool, id, turns) = stored(settings, conversation).await?;
     let all = of_turns(&pool, &id, turns).await.map_err(|it| store::unusable(&settings.database, &it))?;
@@ -28,30 +28,29 @@ pub async fn command(settings: &Settings, conversation: &str) -> Result<(), Fail
     Ok(())
 }
 
-/// The finished turns of a conversation that a command names, with their database and its id.
+/// Loads the ended turns of a conversation. Returns the reader pool, the normalized conversation id and the turns.
 ///
 /// # Errors
-/// Exit code 1 when there are none; 3 when the database cannot be used.
+/// Returns exit code 1 when there are none, 3 when the database cannot be used.
 pub async fn stored(settings: &Settings, conversation: &str) -> Result<(Pool, String, Vec<StoredTurn>), Failure> {
     let not_right = |line: String| Failure::not_right(vec![line]);
     let Some(id) = uuid(conversation) else {
-        return Err(not_right(format!("'{conversation}' is not a UUID: give the 36 characters of a conversation")));
+        return Err(not_right(format!("'{conversation}' is not a conversation id; use a UUID")));
     };
     drop(store::connect(&settings.database, false).await?);
     let pool = store::readers(&settings.database).await?;
     let turns = turn::of_conversation(&pool, &id).await.map_err(|it| store::unusable(&settings.database, &it))?;
     if turns.is_empty() {
-        let place = settings.database.shown();
-        return Err(not_right(format!("the conversation {id} has no journals in {place}: check the id and --database")));
+        let database = settings.database.shown();
+        return Err(not_right(format!("conversation {id} has no journals in '{database}'; check the id and --database")));
     }
     Ok((pool, id, turns))
 }
 
-/// The journals of turns, and by its hash each configuration that they ran under. One that is not kept is left out, and a journal that
-/// cannot be read is null.
+/// Returns the journals of turns and their configurations by hash. Missing configurations are omitted; unreadable journals are null.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn of_turns(pool: &Pool, conversation: &str, turns: Vec<StoredTurn>) -> sqlx::Result<Value> {
     let mut configs = Map::new();
     for hash in turns.iter().map(|it| &it.config_hash) {
@@ -81,7 +80,7 @@ fn of_turn(turn: &StoredTurn) -> Value {
     })
 }
 
-/// The pack of a snapshot, with the modules of its extensions that are kept.
+/// Returns the pack of a snapshot, with the stored modules of its extensions.
 async fn pack(pool: &Pool, hash: String, source: Value) -> sqlx::Result<Value> {
     let modules = match source.pointer("/tables/cv_extension") {
         Some(_) => module::of_snapshot(pool, &hash).await?,
@@ -95,13 +94,13 @@ async fn pack(pool: &Pool, hash: String, source: Value) -> sqlx::Result<Value> {
         let Ok(mut tables) = serde_json::from_value::<Tables>(pack["tables"].take()) else { return plain(&hash, &source) };
         pack["extensions"] = json!(export::extensions(&mut tables, &modules));
         pack["tables"] = json!(tables);
-        // A manifest that somebody wrote by hand would come back in our words: without its module it stays as it is.
+        // Exporting a module rewrites a handwritten manifest and would change the hash; then export without the module.
         if hash_of(&pack) == Some(hash.clone()) { pack } else { plain(&hash, &source) }
     })
     .await
 }
 
-/// The rows and settings of a snapshot as they stand there.
+/// Returns a pack with the rows and settings of a snapshot.
 fn plain(hash: &str, source: &Value) -> Value {
     json!({
         "name": "recorded",

@@ -1,4 +1,4 @@
-//! Turns that were left open: by a process that died, or by one that lost its database. Whoever finds one finishes it.
+//! Recovers orphaned turns, left open by a process that died or lost its database connection.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,21 +18,21 @@ use crate::store::turn::{self, StoredEffect, StoredTurn};
 use crate::store::{audit, config};
 use crate::writer::CommitError;
 
-/// How often somebody who waits for an open turn looks at it.
+/// The polling interval while waiting for an open turn.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// How often what was stored of effects is dropped, once their turns have ended: what is there at the same time takes room.
+/// The interval for deleting the stored effects of ended turns.
 const SWEEP: Duration = Duration::from_secs(5);
 
-/// Waits until a conversation has no open turn; finishes one that nobody runs. The caller holds the conversation's pass.
+/// Waits until a conversation has no open turn, and finishes an orphaned one. The caller must hold the conversation's gate permit.
 ///
 /// # Errors
-/// [`Busy`] when somebody else still runs it then.
-pub async fn settle(host: &Arc<Host>, conversation: &str, until: Instant) -> Result<(), Refusal> {
+/// Returns [`Busy`] when another process still runs it at the deadline.
+pub async fn settle(host: &Arc<Host>, conversation: &str, deadline: Instant) -> Result<(), Refusal> {
     while let Some(open) = turn::open_of(&host.readers, conversation).await? {
         if turn::claim(&host.readers, &open.turn_id, &host.owner, lease_ms(host)).await? {
             take_up(host, open).await?;
-        } else if Instant::now() >= until {
+        } else if Instant::now() >= deadline {
             return Err(Busy.into());
         } else {
             sleep(PAUSE).await;
@@ -41,8 +41,8 @@ pub async fn settle(host: &Arc<Host>, conversation: &str, until: Instant) -> Res
     Ok(())
 }
 
-/// Finishes what is left behind now, and where several processes serve the database, from then on; and sweeps up behind turns that
-/// have ended, so that their commits need not.
+/// Spawns the recovery task: recovers orphaned turns at start and, if several processes serve the database, periodically; renews leases;
+/// and deletes the effects of ended turns, so that commits need not.
 pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
     tokio::spawn(async move {
         let pause = host.turns.lease / 4;
@@ -51,13 +51,13 @@ pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
         for round in 1_u32.. {
             if Instant::now() >= next_sweep {
                 next_sweep = Instant::now() + SWEEP;
-                warn(turn::sweep(&host.readers).await, "the effects of ended turns cannot be dropped");
+                warn(turn::sweep(&host.readers).await, "cannot delete the effects of ended turns");
             }
             sleep(pause).await;
             if host.readers.is_shared() {
                 warn(
                     turn::renew(&host.readers, &host.open.ids(), &host.owner, lease_ms(&host)).await,
-                    "the leases of open turns cannot be renewed",
+                    "cannot renew the leases of open turns",
                 );
                 if round % 2 == 0 {
                     scan(&host).await;
@@ -67,9 +67,9 @@ pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
     })
 }
 
-fn warn(done: sqlx::Result<()>, what: &str) {
-    if let Err(error) = done {
-        tracing::warn!(%error, "{what}");
+fn warn(result: sqlx::Result<()>, message: &str) {
+    if let Err(error) = result {
+        tracing::warn!(%error, "{message}");
     }
 }
 
@@ -77,7 +77,7 @@ async fn scan(host: &Arc<Host>) {
     let found = match turn::left_behind(&host.readers, &host.owner).await {
         Ok(found) => found,
         Err(error) => {
-            tracing::warn!(%error, "the database cannot be searched for open turns");
+            tracing::warn!(%error, "cannot search for orphaned turns");
             return;
         }
     };
@@ -89,8 +89,8 @@ async fn scan(host: &Arc<Host>) {
                 settle(&host, &conversation, Instant::now() + PATIENCE).await
             };
             match settled.await {
-                Ok(()) => tracing::info!(conversation, "a turn that was left behind is finished"),
-                Err(error) => tracing::warn!(%error, conversation, "a turn that was left behind cannot be finished yet"),
+                Ok(()) => tracing::info!(conversation, "recovered an orphaned turn"),
+                Err(error) => tracing::warn!(%error, conversation, "cannot recover an orphaned turn yet"),
             }
         });
     }
@@ -100,7 +100,7 @@ fn lease_ms(host: &Host) -> i64 {
     i64::try_from(host.turns.lease.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Goes on with a turn where its journal ends.
+/// Continues a claimed turn where its journal ends.
 async fn take_up(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
     let (journal, effects) = match whole(host, &open).await {
         Ok(found) => found,
@@ -112,26 +112,26 @@ async fn take_up(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
     if config.flow.is_some() {
         configured = Arc::new(configured.running(&config));
     }
-    let kept = Kept::taken_over(host, &open, journal.entries.len(), Arc::clone(&config));
+    let journal_writer = Kept::taken_over(host, &open, journal.entries.len(), Arc::clone(&config));
     let Rescued { mut turn, mut slice, diverged } = match Turn::rescue(&journal, config) {
         Ok(rescued) => rescued,
         Err(error) => return give_up(host, &open, &error.to_string()).await,
     };
     let mut status = "closed";
     if let Some(diverged) = diverged {
-        tracing::error!(%diverged, turn = open.turn_id, "a turn that was left behind cannot be continued: it is closed as lost");
+        tracing::error!(%diverged, turn = open.turn_id, "an orphaned turn diverged from its journal; closing it as lost");
         let end = turn.abandon(Abandon::Lost, clock::now())?;
         slice.notices.extend(end.notices);
         slice.effects.clear();
         slice.end = end.end;
         status = "lost";
     }
-    // What has left and may have been carried out is not sent again, unless that does no harm.
+    // Non-repeatable effects that were dispatched without a completion are not dispatched again.
     let in_doubt: Vec<u32> = effects.iter().filter(|it| it.entry.is_none()).map(|it| it.effect_id).collect();
     let interrupted = slice.effects.iter().filter(|it| !it.repeatable && in_doubt.contains(&it.id.0)).map(|it| it.id).collect();
-    let open_turn = Open { configured, turn, slice, kept, interrupted, status, caller: None, ear: None };
+    let open_turn = Open { configured, turn, slice, kept: journal_writer, interrupted, status, caller: None, ear: None };
     match finish(host, open_turn).await {
-        // It would fail in the same way for ever.
+        // Retrying would fail the same way.
         Err(Refusal::Defect(reason) | Refusal::Commit(CommitError::Rejected(reason))) => give_up(host, &open, &reason).await,
         Err(Refusal::Commit(CommitError::TakenOver)) => Ok(()),
         Ok(_) => {
@@ -142,7 +142,7 @@ async fn take_up(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
     }
 }
 
-/// Why a stored turn cannot be taken up.
+/// Why a stored turn cannot be continued.
 enum Unusable {
     Database(sqlx::Error),
     Journal(String),
@@ -158,9 +158,9 @@ async fn whole(host: &Host, open: &StoredTurn) -> Result<(Journal, Vec<StoredEff
     Ok((journal, effects))
 }
 
-/// Closes a turn of which nothing can be read, so that the conversation goes on.
+/// Closes an unreadable turn as lost, so that the conversation can continue.
 async fn give_up(host: &Host, open: &StoredTurn, reason: &str) -> Result<(), Refusal> {
-    tracing::error!(reason, turn = open.turn_id, "a turn that was left behind cannot be read: it is closed as lost");
+    tracing::error!(reason, turn = open.turn_id, "an orphaned turn cannot be recovered; closing it as lost");
     if turn::give_up(&host.readers, &open.turn_id, &host.owner).await? {
         host.meter.recovered("unreadable");
         let at = clock::now().max(open.created_at);
@@ -169,7 +169,7 @@ async fn give_up(host: &Host, open: &StoredTurn, reason: &str) -> Result<(), Ref
     Ok(())
 }
 
-/// The audit rows of a turn of which nothing can be read, so that its readers see the gap.
+/// Returns the audit rows that mark an unreadable turn.
 fn farewell(open: &StoredTurn) -> [(&'static str, Value); 2] {
     let lost = json!({"reason": Abandon::Lost.name(), "turn": open.number, "turnId": open.turn_id});
     let fault = json!(Outcome::lost(&open.conversation_id).fault);
@@ -177,23 +177,23 @@ fn farewell(open: &StoredTurn) -> [(&'static str, Value); 2] {
     [(Stage::TurnCancelled.name(), lost), (Stage::EngineKnownFailure.name(), failure)]
 }
 
-/// What an effect in doubt is answered.
+/// Returns the error for an effect with an unknown outcome.
 pub fn interrupted() -> EffectError {
     EffectError::new(EffectErrorKind::Interrupted, "the server stopped before the answer was known")
 }
 
-/// Reads a stored turn's journal.
+/// Decompresses the journal of a stored turn.
 ///
 /// # Errors
-/// When the bytes are no journal.
+/// Returns [`Refusal::Defect`] when the bytes are not a journal.
 pub fn read(stored: &StoredTurn) -> Result<Journal, Refusal> {
-    turn::decompress(&stored.journal).map_err(|it| Refusal::Defect(format!("the journal of turn {} cannot be read: {it}", stored.turn_id)))
+    turn::decompress(&stored.journal).map_err(|it| Refusal::Defect(format!("cannot read the journal of turn {}: {it}", stored.turn_id)))
 }
 
-/// The configuration that a turn ran under; another one when that is gone, under which it will most likely be lost.
+/// Returns the configuration of a turn, or the active one when its snapshot is missing; the turn then likely diverges and is lost.
 ///
 /// # Errors
-/// When the database cannot be read.
+/// Returns any database error.
 pub async fn config_of(host: &Host, stored: &StoredTurn) -> Result<Arc<Config>, Refusal> {
     let current = Arc::clone(&host.current.now().config);
     if current.hash() == stored.config_hash {

@@ -1,7 +1,7 @@
-//! Strikes out what must not be kept, where it comes in: `convengine.privacy.redact`.
+//! Redacts sensitive values at the point of input: `convengine.privacy.redact`.
 //!
-//! Messages are redacted before their turn starts, answers of models, tools, tasks, services and containers before the core gets them,
-//! and feedback before it is stored. So the core never knows the value, journals hold the redacted form, and a replay is equal.
+//! Messages are redacted before their turn starts, effect outcomes before the core gets them, and feedback before it is stored. So the core
+//! never sees the values, journals contain the redacted form, and a replay is identical.
 
 use std::borrow::Cow;
 
@@ -11,24 +11,24 @@ use serde_json::Value;
 
 use crate::feedback::Feedback;
 
-/// What stands for a value where the rule does not say.
+/// The default replacement of a value.
 const USUAL: &str = "[redacted]";
 
-/// How deep texts are JSON within JSON.
+/// Maximum nesting of JSON within JSON strings.
 const NESTED: usize = 4;
 
-/// What is struck out.
+/// The redaction rules.
 #[derive(Debug, Clone, Default)]
 pub struct Redaction {
     patterns: Vec<(Regex, String)>,
-    /// Members of this name, wherever they stand.
+    /// Members with this name, at any depth.
     names: Vec<(String, String)>,
-    /// Places within the parameters.
+    /// Paths within the parameters.
     paths: Vec<(Vec<String>, String)>,
 }
 
 impl Redaction {
-    /// Reads the rules from a normalised tree. A rule that cannot be followed is a problem: without it something would be kept.
+    /// Reads the rules from a normalized settings tree. An invalid rule is a problem, because ignoring it would store sensitive values.
     pub fn read(tree: &Value, problems: &mut Vec<String>) -> Redaction {
         let mut redaction = Redaction::default();
         let example = "write a list such as [{\"pattern\": \"\\\\d{16}\", \"with\": \"[card]\"}, {\"param\": \"iban\"}]";
@@ -36,7 +36,7 @@ impl Redaction {
             None | Some(Value::Null) => return redaction,
             Some(Value::Array(rules)) => rules,
             Some(_) => {
-                problems.push(format!("convengine.privacy.redact: is no list: {example}"));
+                problems.push(format!("convengine.privacy.redact: must be a list; {example}"));
                 return redaction;
             }
         };
@@ -49,38 +49,38 @@ impl Redaction {
     }
 
     fn add(&mut self, rule: &Value) -> Result<(), String> {
-        let members = rule.as_object().ok_or("is no object: write {\"pattern\": …, \"with\": …} or {\"param\": …, \"with\": …}")?;
+        let members = rule.as_object().ok_or("must be an object; write {\"pattern\": …, \"with\": …} or {\"param\": …, \"with\": …}")?;
         if let Some(other) = members.keys().find(|it| !["pattern", "param", "with"].contains(&it.as_str())) {
-            return Err(format!("has the unknown member '{other}': use pattern or param, and with"));
+            return Err(format!("unknown member '{other}'; use pattern or param, and with"));
         }
         let text = |name: &str| match members.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(other) => Err(format!("{name}: {other} is no text")),
+            Some(other) => Err(format!("{name}: {other} is not a string")),
         };
         let with = text("with")?.unwrap_or(USUAL).to_owned();
         match (text("pattern")?, text("param")?.map(str::trim)) {
             (Some(pattern), None) => {
-                let regex = Regex::new(pattern).map_err(|it| format!("the pattern cannot be read: {it}"))?;
+                let regex = Regex::new(pattern).map_err(|it| format!("invalid pattern: {it}"))?;
                 if regex.find("") != Ok(false) {
-                    return Err("the pattern fits a text of no length: write one that needs a character".to_owned());
+                    return Err("the pattern matches the empty string; write one that requires a character".to_owned());
                 }
                 self.patterns.push((regex, with));
             }
             (None, Some(param)) => {
                 let parts: Vec<String> = param.strip_prefix("$.").unwrap_or(param).split('.').map(str::to_owned).collect();
                 match parts.as_slice() {
-                    parts if parts.iter().any(String::is_empty) => return Err(format!("'{param}' names no parameter")),
+                    parts if parts.iter().any(String::is_empty) => return Err(format!("invalid parameter path '{param}'")),
                     [name] if !param.starts_with("$.") => self.names.push((name.clone(), with)),
                     _ => self.paths.push((parts, with)),
                 }
             }
-            _ => return Err("has no pattern and no param, or both: write one of them".to_owned()),
+            _ => return Err("must have either pattern or param".to_owned()),
         }
         Ok(())
     }
 
-    /// Whether listeners may be shown an answer before it is complete: where patterns are looked for, nobody knows how a piece goes on.
+    /// Returns whether partial answers may be streamed to subscribers; with redaction rules, a match could continue in the next delta.
     pub fn lets_pieces_through(&self) -> bool {
         self.is_off()
     }
@@ -89,7 +89,7 @@ impl Redaction {
         self.patterns.is_empty() && self.names.is_empty() && self.paths.is_empty()
     }
 
-    /// Redacts what a user did.
+    /// Redacts a user event.
     pub fn event(&self, event: &mut UserEvent) {
         if self.is_off() {
             return;
@@ -101,7 +101,7 @@ impl Redaction {
         }
     }
 
-    /// Redacts what a user says of an answer.
+    /// Redacts the feedback on an answer.
     pub fn feedback(&self, feedback: &mut Feedback) {
         if self.is_off() {
             return;
@@ -149,9 +149,9 @@ impl Redaction {
     fn params(&self, params: &mut Map) {
         for (path, with) in &self.paths {
             let Some((last, before)) = path.split_last() else { continue };
-            let within = before.iter().try_fold(&mut *params, |map, part| map.get_mut(part)?.as_object_mut());
-            if let Some(found) = within.and_then(|it| it.get_mut(last)) {
-                strike(found, with);
+            let parent = before.iter().try_fold(&mut *params, |map, part| map.get_mut(part)?.as_object_mut());
+            if let Some(value) = parent.and_then(|it| it.get_mut(last)) {
+                strike(value, with);
             }
         }
         self.map(params, NESTED);
@@ -161,7 +161,7 @@ impl Redaction {
         text.iter_mut().for_each(|it| self.text(it, NESTED));
     }
 
-    /// A text that is JSON is read first: an escape must hide nothing, and what is left must still be JSON.
+    /// Redacts a text. JSON text is parsed first, so that escapes hide nothing and the result is still JSON.
     fn text(&self, text: &mut String, nested: usize) {
         if nested > 0
             && text.trim_start().starts_with(['{', '['])
@@ -178,7 +178,7 @@ impl Redaction {
         }
     }
 
-    /// The text without what the patterns find; a pattern that cannot decide takes all of it.
+    /// Applies the patterns; if matching fails, the whole text is replaced.
     fn plain<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut redacted = Cow::Borrowed(text);
         for (pattern, with) in &self.patterns {

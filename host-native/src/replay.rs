@@ -1,4 +1,4 @@
-//! `convengine replay`: runs a stored conversation again from its journals.
+//! `convengine replay`: replays a stored conversation from its journals and compares the results.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,22 +20,23 @@ use crate::store::turn::StoredTurn;
 use crate::store::{self, audit, config, turn};
 use crate::{clock, import, recorded};
 
-/// Members that say how long something took: two runs never agree on them.
+/// Members with times and durations, which differ between runs.
 const DURATIONS: [&str; 3] = ["at", "durationMs", "totalMs"];
 
 /// Runs the command.
 ///
 /// # Errors
-/// Exit code 1 at the first divergence, or when the conversation or its configuration is not there.
+/// Returns exit code 1 at the first difference, or when the conversation or its configuration is missing; 3 when the database cannot be
+/// used.
 pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path>) -> Result<(), Failure> {
     let other = pack.map(import::read).transpose()?;
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
     let (pool, id, turns) = recorded::stored(settings, conversation).await?;
     let other = other.map(|it| compiled(&it, &turns)).transpose()?.map(Arc::new);
     let mut audit_rows = audit::of_conversation(&pool, &id).await.map_err(unusable)?;
-    // What users say of answers stands among the rows of turns and belongs to none.
+    // Feedback rows do not belong to a turn.
     audit_rows.retain(|it| ![Stage::McpUserFeedback.name(), Stage::SemanticFailureRecorded.name()].contains(&it.stage.as_str()));
-    // It was stored for readers of the table, and is no part of what a turn tells.
+    // `_meta` is not part of the published notices.
     meta::strip(&mut audit_rows);
     let bare = audit_rows.is_empty();
     let mut audit_rows = audit_rows.as_slice();
@@ -53,7 +54,7 @@ pub async fn command(settings: &Settings, conversation: &str, pack: Option<&Path
     match (other, audit_rows.first()) {
         (Some(_), _) => println!("no difference"),
         (None, None) => println!("{} turns equal", turns.len()),
-        (None, Some(row)) => return Err(not_right(format!("audit row {} {} is of no turn", row.audit_id, row.stage))),
+        (None, Some(row)) => return Err(not_right(format!("audit row {} {} does not belong to any turn", row.audit_id, row.stage))),
     }
     Ok(())
 }
@@ -62,7 +63,7 @@ fn not_right(line: String) -> Failure {
     Failure::not_right(vec![line])
 }
 
-/// What a pack has for a conversation: the document of its assistant, or for one of no assistant its tables.
+/// Compiles a pack for a conversation: the document of its assistant, or the tables if it has none.
 fn compiled(pack: &Pack, turns: &[StoredTurn]) -> Result<Config, Failure> {
     let assistant = turns.iter().find_map(|it| {
         let event = turn::decompress(&it.journal).ok()?.input.event.flow?;
@@ -71,73 +72,76 @@ fn compiled(pack: &Pack, turns: &[StoredTurn]) -> Result<Config, Failure> {
     let Some(assistant) = assistant else { return Ok(Config::compile(&pack.tables, &pack.settings).0) };
     let documents = pack.documents.iter().cloned().map(imported);
     let document = documents.into_iter().find(|it| it.get("id").and_then(Value::as_str) == Some(assistant.as_str()));
-    let none = || not_right(format!("the session is of the assistant '{assistant}': give a file with its document"));
-    Config::of_flow(&document.ok_or_else(none)?).map_err(|it| not_right(format!("the document of '{assistant}' cannot be read: {it}")))
+    let none = || not_right(format!("the pack has no document of assistant '{assistant}'; use a file that contains it"));
+    Config::of_flow(&document.ok_or_else(none)?).map_err(|it| not_right(format!("cannot compile the document of '{assistant}': {it}")))
 }
 
-/// What is known of the audit rows of a conversation.
+/// How to compare audit rows.
 #[derive(Clone, Copy)]
 struct About {
-    /// Whether only what PostgreSQL's own type of JSON keeps is compared.
+    /// Whether to compare only what PostgreSQL's `jsonb` preserves.
     plain: bool,
-    /// Whether there are none: they have gone by their age.
+    /// Whether there are no audit rows, because retention deleted them.
     bare: bool,
 }
 
-/// A turn that was run again.
+/// A replayed turn.
 struct Again {
     outcome: Outcome,
     notices: Vec<Notice>,
-    /// What it has asked, which a journal of the mode DERIVED does not keep.
+    /// The replayed journal, with the requests that a journal in DERIVED mode omits.
     journal: Journal,
 }
 
 async fn journal_of(pool: &Pool, stored: &StoredTurn) -> Result<(Journal, Arc<Config>), Failure> {
     let number = stored.number;
-    let journal = turn::decompress(&stored.journal).map_err(|it| not_right(format!("turn {number}: the journal cannot be read: {it}")))?;
+    let journal = turn::decompress(&stored.journal).map_err(|it| not_right(format!("turn {number}: cannot read the journal: {it}")))?;
     let body = config::snapshot(pool, &stored.config_hash).await;
-    let body = body.map_err(|it| Failure::service(format!("the snapshot of turn {number} cannot be read: {it}")))?;
+    let body = body.map_err(|it| Failure::service(format!("cannot read the snapshot of turn {number}: {it}")))?;
     let Some(body) = body else {
-        return Err(not_right(format!("turn {number}: its configuration {} is not in the database", stored.config_hash)));
+        return Err(not_right(format!("turn {number}: configuration {} is not in the database", stored.config_hash)));
     };
     Ok((journal, Arc::new(Config::from_source(&body).0)))
 }
 
-/// Passes over a turn without an end, and over its audit rows.
+/// Skips a lost turn without an outcome, and its audit rows.
 fn given_up(stored: &StoredTurn, audit_rows: &mut &[AuditRow]) {
-    println!("turn {} was lost: nothing of it can be run again", stored.number);
+    println!("turn {} was lost and cannot be replayed", stored.number);
     let last = Stage::TurnCancelled.name();
     let end = audit_rows.iter().position(|it| it.stage == last && it.payload_json.contains(&stored.turn_id));
-    // Behind it the failure that the client was told.
+    // Also skip the failure row that follows.
     *audit_rows = end.and_then(|it| audit_rows.get(it + 2..)).unwrap_or(audit_rows);
 }
 
-/// Fails with the first stored audit row that the turn does not make again; takes the turn's rows off the front.
+/// Replays a turn and compares its state hash and audit rows. Removes the turn's rows from the front of `audit_rows`.
+///
+/// # Errors
+/// Returns exit code 1 with the first difference.
 fn compare(
     stored: &StoredTurn,
     journal: &Journal,
     config: &Arc<Config>,
     audit_rows: &mut &[AuditRow],
-    about: About,
+    options: About,
 ) -> Result<(), Failure> {
     let number = stored.number;
-    let ran = if stored.status == "lost" { rescue(journal, config) } else { run(journal, config) };
-    let again = ran.map_err(|it| not_right(format!("turn {number} differs: {it}")))?;
-    let hash = state_hash(&again.outcome, &again.notices);
-    // Rows that are not stored have nothing to be compared with; of a turn that was taken over the first may be.
-    let told = match about.bare || is_swept(stored, audit_rows) {
+    let result = if stored.status == "lost" { rescue(journal, config) } else { run(journal, config) };
+    let replayed = result.map_err(|it| not_right(format!("turn {number} differs: {it}")))?;
+    let hash = state_hash(&replayed.outcome, &replayed.notices);
+    // Only stored rows are compared; a recovered turn may have stored its first rows only.
+    let compared_notices = match options.bare || is_swept(stored, audit_rows) {
         true => 0,
         false => stored.audit_id.map_or(usize::MAX, |_| usize::try_from(stored.audited).unwrap_or(0)),
     };
-    let derived: Vec<(&str, &Value)> = again.notices.iter().take(told).filter_map(audit_of).collect();
-    // A conversation may have begun before there were journals.
+    let derived: Vec<(&str, &Value)> = replayed.notices.iter().take(compared_notices).filter_map(audit_of).collect();
+    // A conversation may have started before journals existed.
     let started = clock::iso_text(journal.input.at);
     let older = audit_rows.iter().take_while(|it| number == 1 && it.created_at < started).count();
     let of_turn = &audit_rows[older..];
     let (of_turn, later) = of_turn.split_at(derived.len().min(of_turn.len()));
     *audit_rows = later;
-    let found = first_difference(of_turn, &derived, about.plain);
-    if hash == stored.state_hash && found.is_empty() {
+    let differences = first_difference(of_turn, &derived, options.plain);
+    if hash == stored.state_hash && differences.is_empty() {
         println!("turn {number} equal sha256 {hash}");
         return Ok(());
     }
@@ -145,17 +149,17 @@ fn compare(
         true => vec![format!("turn {number} differs from its audit rows: sha256 {hash}")],
         false => vec![format!("turn {number} differs: sha256 {hash}, stored {}", stored.state_hash)],
     };
-    if found.is_empty() {
+    if differences.is_empty() {
         lines.push("the audit rows are equal: the session, the rows written or the progress messages differ".to_owned());
     }
-    lines.extend(found);
+    lines.extend(differences);
     Err(Failure::not_right(lines))
 }
 
-/// Whether the rows of a turn have gone by their age: those that are left begin behind it.
+/// Returns whether retention deleted the rows of a turn: the remaining rows are newer.
 fn is_swept(stored: &StoredTurn, audit_rows: &[AuditRow]) -> bool {
-    let end = clock::iso_text(stored.created_at.saturating_add(stored.total_ms.max(0)));
-    audit_rows.first().is_some_and(|it| it.created_at > end)
+    let ended_at = clock::iso_text(stored.created_at.saturating_add(stored.total_ms.max(0)));
+    audit_rows.first().is_some_and(|it| it.created_at > ended_at)
 }
 
 fn first_difference(stored: &[AuditRow], derived: &[(&str, &Value)], plain: bool) -> Vec<String> {
@@ -174,7 +178,7 @@ fn first_difference(stored: &[AuditRow], derived: &[(&str, &Value)], plain: bool
     derived.get(stored.len()).map(|(stage, _)| format!("the audit row {stage} is missing")).into_iter().collect()
 }
 
-/// What a column of type `jsonb` keeps: no character of number 0, and whole numbers without a sign that they were fractions.
+/// Normalizes a value as a `jsonb` column does: without NUL, and with integral floats as integers.
 fn kept(value: Value) -> Value {
     match value {
         Value::String(text) => text.replace('\0', "\u{fffd}").into(),
@@ -185,7 +189,7 @@ fn kept(value: Value) -> Value {
     }
 }
 
-/// A fraction that is a whole number.
+/// Returns an integral float as an integer.
 fn whole(number: &Number) -> Option<i64> {
     let digits = number.as_f64().filter(|it| number.is_f64() && it.fract() == 0.0)?;
     format!("{digits:.0}").parse().ok()
@@ -197,7 +201,7 @@ fn run(journal: &Journal, config: &Arc<Config>) -> Result<Again, TurnError> {
     Ok(Again { outcome, notices: slice.notices, journal: turn.journal().clone() })
 }
 
-/// A turn that was lost diverges from its journal: what was told up to there, and its end, are equal.
+/// Replays a lost turn, which diverges from its journal: the notices up to that point and the outcome must be equal.
 fn rescue(journal: &Journal, config: &Arc<Config>) -> Result<Again, TurnError> {
     let Rescued { turn, slice, diverged } = Turn::rescue(journal, Arc::clone(config))?;
     let outcome = slice.end.ok_or(diverged.unwrap_or(TurnError::Stalled))?;
@@ -211,10 +215,13 @@ fn audit_of(notice: &Notice) -> Option<(&str, &Value)> {
     }
 }
 
-/// Fails with the first point at which another configuration takes the turn elsewhere.
+/// Replays a turn on another configuration.
+///
+/// # Errors
+/// Returns exit code 1 with the first difference.
 fn what_if(number: u32, journal: &Journal, recorded: &Arc<Config>, other: &Arc<Config>) -> Result<(), Failure> {
-    let before = run(journal, recorded).map_err(|it| not_right(format!("turn {number} cannot be replayed as it was: {it}")))?;
-    // Only what the first run has asked again can be shown beside what the other configuration asks.
+    let before = run(journal, recorded).map_err(|it| not_right(format!("cannot replay turn {number} on its own configuration: {it}")))?;
+    // Replay the regenerated journal, which has all requests.
     let mut journal = before.journal.clone();
     journal.input.program = other.program();
     let after = run(&journal, other).map_err(|it| not_right(format!("turn {number}: {it}")))?;
@@ -243,7 +250,7 @@ fn stage(notice: &Notice) -> &str {
     }
 }
 
-/// The leaves that differ, without numbers, times and durations.
+/// Returns the differing leaves, ignoring sequence numbers, times and durations.
 fn leaves(left: &Value, right: &Value) -> Vec<String> {
     let is_timing = |it: &Value| it.get("stage").is_some_and(|stage| stage == "PIPELINE_TIMING");
     if is_timing(left) && is_timing(right) {

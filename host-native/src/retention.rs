@@ -1,4 +1,4 @@
-//! What is kept for so many days and no longer.
+//! Deletes data older than its retention period.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,53 +14,53 @@ use crate::store::forget::{self, Aged};
 use crate::store::{self, Connection};
 use crate::{clock, forget as forgetting};
 
-/// Conversations that go in one transaction: few enough that turns that are stored meanwhile wait for a moment only.
+/// Conversations deleted per transaction, few enough not to block turns for long.
 const CONVERSATIONS: i64 = 20;
-/// Rows that go in one transaction, a table.
+/// Rows deleted per table and transaction.
 const ROWS: i64 = 500;
-/// Between two transactions.
+/// The pause between two transactions.
 const BREATH: Duration = Duration::from_millis(20);
-/// Between two sweeps of a server.
+/// The pause between two sweeps of a server.
 const PAUSE: Duration = Duration::from_mins(10);
 const DAY: Millis = 86_400_000;
 
-/// What a sweep has taken away.
+/// The number of deleted rows of a sweep.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Swept {
     /// Conversations.
     pub conversations: u64,
     /// Audit rows.
     pub audit: u64,
-    /// What users said of answers.
+    /// User feedback.
     pub feedback: u64,
     /// Rows of the log of model calls.
     pub calls: u64,
 }
 
-/// Runs the command `convengine retention`.
+/// Runs `convengine retention`.
 ///
 /// # Errors
-/// Exit code 2 when nothing is to go by its age; 3 when the database cannot be used.
+/// Returns exit code 2 when no retention period is set, 3 when the database cannot be used.
 pub async fn command(settings: &Settings) -> Result<(), Failure> {
     if settings.retention.is_off() {
         return Err(Failure::usage(
-            "nothing goes by its age: set convengine.retention.conversations, audit, feedback or calls to a number of days",
+            "no retention period is set; set convengine.retention.conversations, audit, feedback or calls to a number of days",
         ));
     }
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
     let mut connection = store::connect_existing(&settings.database).await?;
     let swept = sweep(&mut connection, &settings.retention, &mut |_| {}).await.map_err(unusable)?;
     let Swept { conversations, audit, feedback, calls } = swept;
-    println!("{conversations} conversations, {audit} audit rows, {feedback} rows of feedback and {calls} calls of models are gone");
+    println!("deleted conversations: {conversations}, audit rows: {audit}, feedback rows: {feedback}, model calls: {calls}");
     Ok(())
 }
 
-/// Sweeps now and from then on.
+/// Spawns the task that sweeps periodically.
 pub fn watch(host: Arc<Host>, retention: Retention) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {
             if let Err(error) = sweep_for(&host, &retention).await {
-                tracing::warn!(%error, "what is too old cannot be taken away yet");
+                tracing::warn!(%error, "cannot delete old data yet");
             }
             sleep(PAUSE).await;
         }
@@ -74,10 +74,10 @@ async fn sweep_for(host: &Host, retention: &Retention) -> sqlx::Result<()> {
     swept.map(|_| ())
 }
 
-/// Takes away what is too old, and calls `gone` for each conversation. Another process that does so at the same time is left to it.
+/// Deletes old data and calls `gone` for each deleted conversation. Stops if another process is sweeping.
 ///
 /// # Errors
-/// What the database says; what was taken away before is gone.
+/// Returns any database error; earlier deletions are kept.
 pub async fn sweep(connection: &mut Connection, retention: &Retention, gone: &mut (dyn FnMut(&str) + Send)) -> sqlx::Result<Swept> {
     let before = |days: u32| clock::now() - Millis::from(days) * DAY;
     let mut swept = Swept::default();
@@ -105,7 +105,7 @@ pub async fn sweep(connection: &mut Connection, retention: &Retention, gone: &mu
     if swept != Swept::default() {
         forgetting::empty_log(connection).await?;
         let Swept { conversations, audit, feedback, calls } = swept;
-        tracing::info!(conversations, audit, feedback, calls, "what was too old is forgotten");
+        tracing::info!(conversations, audit, feedback, calls, "deleted old data");
     }
     Ok(swept)
 }
@@ -118,7 +118,7 @@ async fn old_conversations(connection: &mut Connection, before: Millis) -> sqlx:
     Ok(ids)
 }
 
-/// Does work in a transaction, unless another process sweeps.
+/// Runs work in a transaction, unless another process holds the sweep lock.
 async fn alone<T>(connection: &mut Connection, work: impl AsyncFnOnce(&mut Connection) -> sqlx::Result<T>) -> sqlx::Result<Option<T>> {
     connection.begin().await?;
     let done = match forget::alone(connection).await {

@@ -1,4 +1,4 @@
-//! Renders the rows of a turn.
+//! Renders the database rows of a turn.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use crate::spend::cost;
 use crate::store::turn::compress;
 use crate::store::turn_rows::{SessionRow, TurnRow, TurnRows};
 
-/// What is known of a turn's row beside the turn.
+/// Values of a turn's row that are not part of the turn.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
     /// `closed` or `lost`.
     pub status: &'a str,
-    /// Who runs it.
+    /// The process that runs it.
     pub owner: &'a str,
-    /// The client's name for the message.
+    /// The idempotency key of the message.
     pub key: Option<&'a str>,
-    /// Whether its row is there, because it has waited for effects.
+    /// Whether its row is already stored, because it waited for effects.
     pub begun: bool,
-    /// How many notices, from the first, have their audit rows stored.
+    /// The number of leading notices whose audit rows are stored.
     pub audited: usize,
-    /// Whether the other audit rows, and the log of model calls, are left to be derived.
+    /// Whether the other audit rows and the model call log are derived later.
     pub derived: bool,
-    /// Whose assistants they are.
+    /// The workspace of the assistants.
     pub workspace: &'a str,
-    /// The session at each notice, where audit rows are stored with it.
+    /// The `_meta` of each notice, if it is stored with audit rows.
     pub metas: Option<&'a BTreeMap<u32, Map>>,
 }
 
@@ -38,33 +38,33 @@ impl Default for About<'_> {
     }
 }
 
-/// The rows of a turn that has ended; `total_ms` is how long it took so far.
+/// Renders the rows of an ended turn. `total_ms` is its duration so far.
 ///
 /// # Errors
-/// When the journal cannot be serialised.
+/// Returns an error when the journal cannot be serialized.
 pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Millis, about: About<'_>) -> std::io::Result<TurnRows> {
     let journal = turn.journal();
     let conversation = journal.input.conversation.as_str();
-    let untold = notices.get(about.audited..).unwrap_or_default();
-    let kept = if about.derived { count(untold) } else { 0 };
+    let unstored = notices.get(about.audited..).unwrap_or_default();
+    let reserved = if about.derived { count(unstored) } else { 0 };
     let mut rows = TurnRows::default();
     let mut reset = false;
     for write in &outcome.writes {
         match write {
             Write::Conversation(row) => rows.conversation(row),
             Write::History(row) => rows.history(conversation, row),
-            // Whoever derives the audit rows of a turn derives its calls.
-            Write::LlmCall(_) if kept > 0 => {}
+            // Derived together with the audit rows.
+            Write::LlmCall(_) if reserved > 0 => {}
             Write::Flow { state } => of_session(&mut rows, turn, state, about.workspace),
             Write::LlmCall(row) => rows.llm_call(conversation, row),
             Write::Memory(row) => rows.memory(conversation, row),
             Write::Reset => reset = true,
         }
     }
-    let text = if kept > 0 && !journal.entries.is_empty() { compress(&journal.lean())? } else { compress(journal)? };
+    let text = if reserved > 0 && !journal.entries.is_empty() { compress(&journal.lean())? } else { compress(journal)? };
     let hash = state_hash(outcome, notices);
     let fault = outcome.fault.as_ref().map(|it| it.code.as_str());
-    let row = TurnRow { status: about.status, state_hash: &hash, reset, fault, total_ms, kept, ..turn_row(turn, &text, about) };
+    let row = TurnRow { status: about.status, state_hash: &hash, reset, fault, total_ms, kept: reserved, ..turn_row(turn, &text, about) };
     if about.begun {
         rows.close(&row);
     } else {
@@ -75,14 +75,14 @@ pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Mil
     }
     if !about.derived {
         match about.metas {
-            Some(metas) => rows.audit(conversation, &meta::within(&journal.input, untold, metas), total_ms),
-            None => rows.audit(conversation, untold, total_ms),
+            Some(metas) => rows.audit(conversation, &meta::within(&journal.input, unstored, metas), total_ms),
+            None => rows.audit(conversation, unstored, total_ms),
         }
     }
     Ok(rows)
 }
 
-/// What a turn leaves of an assistant's session, and what it has used.
+/// Adds the session row of an assistant and its metered usage.
 fn of_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &str) {
     let journal = turn.journal();
     let input = &journal.input;
@@ -91,7 +91,7 @@ fn of_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &str) 
     let at = turn.now();
     let assistant = text("assistant").unwrap_or_default();
     if input.session.turns == 0 {
-        // What is kept of conversations, and for how long, is kept of sessions.
+        // A session has a conversation row, so that retention and deletion apply to it.
         rows.created(&input.conversation, input.at);
     }
     rows.session(&SessionRow {
@@ -105,33 +105,33 @@ fn of_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &str) 
     });
     let micros: u64 = journal.entries.iter().map(|it| cost(&it.outcome)).sum();
     if micros > 0 {
-        // A millionth of a unit of money is a hundred millionths of its cent.
+        // A millionth of a currency unit is 100 microcents.
         rows.usage(workspace, "llm", at, micros.saturating_mul(100), assistant);
     }
 }
 
-/// How many audit rows notices make.
+/// Counts the audit notices.
 fn count(notices: &[Notice]) -> u32 {
     let count = notices.iter().filter(|it| matches!(it.body, NoticeBody::Audit { .. })).count();
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// The turn's own row while it is open; the journal is compressed already.
+/// Returns the row of an open turn. `journal` is already compressed.
 pub fn turn_row<'r>(turn: &'r Turn, journal: &'r [u8], about: About<'r>) -> TurnRow<'r> {
-    let of = turn.journal();
+    let source = turn.journal();
     TurnRow {
-        turn_id: &of.input.turn,
-        conversation_id: &of.input.conversation,
-        number: of.input.session.turns + 1,
+        turn_id: &source.input.turn,
+        conversation_id: &source.input.conversation,
+        number: source.input.session.turns + 1,
         status: "open",
-        protocol: of.header.protocol,
-        engine: &of.header.engine,
-        config_hash: &of.header.config,
+        protocol: source.header.protocol,
+        engine: &source.header.engine,
+        config_hash: &source.header.config,
         journal,
         state_hash: "",
         reset: false,
         fault: None,
-        created_at: of.input.at,
+        created_at: source.input.at,
         closed_at: clock::now(),
         total_ms: 0,
         owner: about.owner,

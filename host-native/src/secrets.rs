@@ -1,4 +1,4 @@
-//! Secrets by reference: read from environment or file, handed out by name, struck out of everything that comes back.
+//! Secrets by reference: resolved from environment or file, used by name, and scrubbed from everything that comes back.
 
 mod spelling;
 mod view;
@@ -14,34 +14,34 @@ use serde_json::Value;
 use spelling::spellings;
 use view::View;
 
-/// How often a text may be escaped anew, as JSON within JSON is.
+/// Maximum depth of JSON escapes within JSON escapes.
 const NESTED: usize = 4;
 
-/// Secrets by name. Neither printing nor logging shows their values.
+/// Secrets by name. `Debug` shows only the names.
 ///
-/// Those of the settings stay as they are; those that are stored may be replaced while the server runs.
+/// Secrets of the settings are fixed; stored secrets may be replaced while the server runs.
 #[derive(Default)]
 pub struct Secrets {
     configured: BTreeMap<String, String>,
     now: RwLock<Arc<Known>>,
 }
 
-/// What is known at a moment.
+/// The secrets at one point in time, with the matcher for their values.
 #[derive(Default)]
 struct Known {
     stored: BTreeMap<String, String>,
-    /// What was stored and is not any more: an answer to a call that was made with it may still come.
+    /// Formerly stored values: responses to calls made with them may still arrive.
     former: Vec<(String, String)>,
-    /// Finds each spelling of each value; absent while there is none.
+    /// Matches every encoding of every value; `None` without secrets.
     finder: Option<AhoCorasick>,
     marks: Vec<String>,
     spellings: Vec<String>,
 }
 
-/// How many former values are struck out, the newest.
+/// Maximum number of former values to scrub; the newest are kept.
 const FORMER: usize = 64;
 
-/// Bytes of spellings up to which the finder may be built for speed; beyond, it would take too much memory.
+/// Total size of encodings in bytes up to which the matcher is optimized for speed; beyond, it would take too much memory.
 const FAST: usize = 64 * 1024;
 
 impl fmt::Debug for Secrets {
@@ -53,13 +53,13 @@ impl fmt::Debug for Secrets {
 impl Secrets {
     /// Reads `convengine.secrets.NAME`, each `env:VARIABLE` or `file:PATH`.
     ///
-    /// A value is never part of the settings: who reads them, or a database made from them, learns where it is and not what it is.
+    /// The settings never contain a value, so neither they nor a database made from them reveal it.
     pub fn read(tree: &Value, problems: &mut Vec<String>) -> Secrets {
         let mut secrets = Secrets::default();
         let named = tree.get("secrets").unwrap_or(&Value::Null);
         if !named.is_object() && !named.is_null() {
-            // What was given is not shown: it may be a secret.
-            problems.push("convengine.secrets: a secret needs a name: write convengine.secrets.NAME=env:VARIABLE or file:PATH".to_owned());
+            // The value is not shown: it may be a secret.
+            problems.push("convengine.secrets: missing name; write convengine.secrets.NAME=env:VARIABLE or file:PATH".to_owned());
         }
         for (name, reference) in named.as_object().into_iter().flatten() {
             match resolve(reference.as_str().unwrap_or_default()) {
@@ -70,29 +70,29 @@ impl Secrets {
         secrets
     }
 
-    /// Takes up a secret that came another way, such as the key of a model.
+    /// Adds a secret from another source, such as the API key of a model.
     pub fn know(&mut self, name: &str, value: &str) {
         self.configured.insert(name.to_owned(), value.to_owned());
         let known = self.now();
         self.put(Known::of(&self.configured, known.stored.clone(), known.former.clone()));
     }
 
-    /// Takes the secrets that are stored, all of them, in place of those that were. One of the settings wins over one of its name.
+    /// Replaces all stored secrets. A secret of the settings takes precedence over a stored one of the same name.
     pub fn store(&self, stored: BTreeMap<String, String>) {
         let known = self.now();
-        let gone = known.stored.iter().filter(|it| stored.get(it.0) != Some(it.1));
+        let replaced = known.stored.iter().filter(|it| stored.get(it.0) != Some(it.1));
         let mut former = known.former.clone();
-        former.extend(gone.map(|(name, value)| (name.clone(), value.clone())));
+        former.extend(replaced.map(|(name, value)| (name.clone(), value.clone())));
         former.drain(..former.len().saturating_sub(FORMER));
         self.put(Known::of(&self.configured, stored, former));
     }
 
-    /// The value of a secret.
+    /// Returns the value of a secret.
     pub fn value(&self, name: &str) -> Option<String> {
         self.configured.get(name).cloned().or_else(|| self.now().stored.get(name).cloned())
     }
 
-    /// The names of all secrets that have a value.
+    /// Returns the names of all secrets.
     pub fn names(&self) -> BTreeSet<String> {
         self.configured.keys().chain(self.now().stored.keys()).cloned().collect()
     }
@@ -105,12 +105,12 @@ impl Secrets {
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
     }
 
-    /// A text with every secret in it replaced by its name.
+    /// Replaces every secret in a text by a marker with its name.
     pub fn scrub<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let known = self.now();
         let Some(finder) = &known.finder else { return Cow::Borrowed(text) };
         let mut scrubbed = if finder.is_match(text) { Cow::Owned(finder.replace_all(text, &known.marks)) } else { Cow::Borrowed(text) };
-        // Writers of JSON escape what they like: what is read later must not be a secret either, nor JSON within JSON.
+        // JSON encoders differ in what they escape, so search the unescaped text as well, and JSON within JSON.
         if !scrubbed.contains('\\') {
             return scrubbed;
         }
@@ -132,20 +132,20 @@ impl Secrets {
         scrubbed
     }
 
-    /// How much of a text that goes on can be scrubbed by itself: no secret reaches from there into what is still to come.
+    /// Returns the length of the prefix of an incomplete text that can be scrubbed now: no secret can cross its end.
     pub fn settled(&self, text: &str) -> usize {
         let known = self.now();
         let Some(finder) = &known.finder else { return text.len() };
         let from = text.len().saturating_sub(finder.max_pattern_len());
-        // Only what a secret may begin with is held back: readers are not to wait for a text that cannot be one.
+        // Only a possible beginning of a secret is held back, so that other text is not delayed.
         let begins =
             |at: &usize| text.get(*at..).is_some_and(|rest| known.spellings.iter().any(|it| it.len() > rest.len() && it.starts_with(rest)));
         let end = (from..text.len()).find(begins).unwrap_or(text.len());
-        // A secret that has come in whole stays in one piece.
+        // A complete secret is not cut.
         finder.find_iter(text).find(|it| it.start() < end && it.end() > end).map_or(end, |it| it.start())
     }
 
-    /// The longest spelling of a secret in bytes: what of a stream has to be held back until it is known how it goes on.
+    /// Returns the length of the longest encoding of a secret in bytes, which is the most that a stream has to hold back.
     pub fn longest(&self) -> usize {
         self.now().finder.as_ref().map_or(0, AhoCorasick::max_pattern_len)
     }
@@ -158,7 +158,7 @@ impl Known {
         let mut add = |name: &str, value: &str| {
             for spelling in spellings(value) {
                 patterns.push(spelling);
-                // (`convoship-rulings.md` 43)
+                // (docs/spec/flow-rulings.md#43)
                 marks.push(format!("[secret:{name}]"));
             }
         };
@@ -173,15 +173,15 @@ impl Known {
     }
 }
 
-/// The value that a reference leads to.
+/// Resolves a reference to its value.
 ///
 /// # Errors
-/// What to write, or why it leads nowhere.
+/// A message if the reference is invalid, cannot be read, or is empty.
 pub fn resolve(reference: &str) -> Result<String, String> {
     let value = match reference.split_once(':') {
-        Some(("env", variable)) => std::env::var(variable).map_err(|_| format!("the environment variable '{variable}' is not set")),
-        Some(("file", path)) => std::fs::read_to_string(path).map_err(|it| format!("the file '{path}' cannot be read: {it}")),
-        _ => Err("it is a reference, never the secret itself: write env:VARIABLE or file:PATH".to_owned()),
+        Some(("env", variable)) => std::env::var(variable).map_err(|_| format!("environment variable '{variable}' is not set")),
+        Some(("file", path)) => std::fs::read_to_string(path).map_err(|it| format!("cannot read file '{path}': {it}")),
+        _ => Err("not a reference; write env:VARIABLE or file:PATH, never the secret itself".to_owned()),
     }?;
     let value = value.trim();
     if value.is_empty() { Err("the secret is empty".to_owned()) } else { Ok(value.to_owned()) }
@@ -236,7 +236,7 @@ mod tests {
         }
         let harmless = r#"{"a": "C:\\temp\u0021", "b": "\ud83d\ude00 \x", "c": "\u00"}"#;
         assert!(matches!(secrets.scrub(harmless), Cow::Borrowed(_)));
-        // What stands around it stays as it was.
+        // The surrounding text is unchanged.
         assert_eq!(
             secrets.scrub("{\"n\": 1.50, \"k\": \"\\u004bq+w/e&r<t>\\\"y'u=12 34==\\u00e9\"}"),
             "{\"n\": 1.50, \"k\": \"[secret:crm]\\u00e9\"}"

@@ -1,4 +1,4 @@
-//! A message that a client sends twice, by its `Idempotency-Key`: one turn and one answer.
+//! Idempotency: a message repeated with the same `Idempotency-Key` gets the reply of its first turn.
 
 use std::sync::Arc;
 
@@ -10,14 +10,15 @@ use crate::recover::{config_of, read, settle};
 use crate::store::turn::{self, StoredTurn};
 use crate::writer::CommitError;
 
-/// The answer that a message has got already; nothing when it has none. Waits for the turn that is still open.
+/// Returns the outcome of a message that already has a turn, or `None`. Waits for a turn that is still open.
 ///
 /// # Errors
-/// [`Refusal::OtherMessage`] when the key was used for another message.
+/// Returns [`Refusal::OtherMessage`] when the key was used for a different message, [`Refusal::Taken`] when the session id belongs to
+/// another assistant.
 pub async fn answer(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
     let Some(key) = message.key.as_deref() else { return Ok(None) };
     let Some(stored) = turn::of_message(&host.readers, key).await? else { return Ok(None) };
-    // The name of an event is its session's, and is answered as it was whatever is sent with it.
+    // Event ids are scoped to their session; a repeated event gets its first reply, whatever its content.
     match message.flow {
         None => same(message, &stored)?,
         Some(_) if is_foreign(message, &stored) => return Err(Refusal::Taken),
@@ -28,7 +29,7 @@ pub async fn answer(host: &Arc<Host>, message: &Message) -> Result<Option<Outcom
     }
     let conversation = stored.conversation_id.clone();
     if message.conversation == conversation {
-        // The caller holds its pass.
+        // The caller holds the gate permit.
         settle(host, &conversation, message.patience()).await?;
     } else {
         let _pass = host.gate.enter(&conversation).await?;
@@ -40,10 +41,10 @@ pub async fn answer(host: &Arc<Host>, message: &Message) -> Result<Option<Outcom
     }
 }
 
-/// The answer to a message whose turn another process has taken over. The caller holds the conversation's pass.
+/// Returns the outcome of a turn that another process has taken over. The caller must hold the conversation's gate permit.
 ///
 /// # Errors
-/// [`Refusal`], also when the turn is gone with its conversation.
+/// Returns [`Refusal`], also when the turn was deleted with its conversation.
 pub async fn by_another(host: &Arc<Host>, message: &Message, turn: &str) -> Result<Outcome, Refusal> {
     settle(host, &message.conversation, message.patience()).await?;
     match turn::of_id(&host.readers, turn).await? {
@@ -62,14 +63,14 @@ fn same(message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
     if same_conversation && input.event == message.event { Ok(()) } else { Err(Refusal::OtherMessage) }
 }
 
-/// Whether the event was one of another assistant's session, which has the id that a new one is to have.
+/// Returns whether the stored event belongs to a session of another assistant with the same id.
 fn is_foreign(message: &Message, stored: &StoredTurn) -> bool {
     let Ok(journal) = read(stored) else { return false };
     let of = |event: &UserEvent| event.flow.as_ref().and_then(|it| it.get("assistant").cloned());
     of(&journal.input.event) != of(&message.event)
 }
 
-/// The turn's end is a function of its journal, so it is not stored a second time.
+/// Recomputes the outcome of a stored turn from its journal.
 async fn again(host: &Host, stored: &StoredTurn) -> Result<Outcome, Refusal> {
     if stored.is_given_up() {
         return Ok(Outcome::lost(&stored.conversation_id));
@@ -81,10 +82,10 @@ async fn again(host: &Host, stored: &StoredTurn) -> Result<Outcome, Refusal> {
 
 fn outcome(journal: &Journal, config: Arc<Config>) -> Result<Outcome, String> {
     let Rescued { slice, diverged, .. } = Turn::rescue(journal, config).map_err(|it| it.to_string())?;
-    // One that was lost does not fit its journal, and has the end of one that was given up.
+    // A lost turn diverges from its journal, but its cancellation is recorded.
     let diverged = diverged.filter(|_| journal.abandoned.is_none());
     if let Some(diverged) = diverged {
         return Err(diverged.to_string());
     }
-    slice.end.ok_or_else(|| "the journal has no end".to_owned())
+    slice.end.ok_or_else(|| "the journal has no outcome".to_owned())
 }

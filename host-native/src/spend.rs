@@ -1,4 +1,4 @@
-//! What models have cost, and whether they may cost more. Without a cap nothing is counted and nothing is stored.
+//! Tracks model cost against the global spend cap. Without a cap, nothing is tracked or stored.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::settings::spend::day;
 use crate::store::turn_rows::TurnRows;
 use crate::store::{Pool, spend};
 
-/// What is spent: mostly in the database, and what is not there yet.
+/// The spend cap with the costs that are not stored yet.
 #[derive(Debug, Default)]
 pub struct Spend {
     cap: Option<SpendCap>,
@@ -20,29 +20,29 @@ pub struct Spend {
 
 #[derive(Debug, Default)]
 struct Unstored {
-    /// By turns that run.
+    /// Costs of running turns.
     turns: BTreeMap<String, u64>,
-    /// By turns of which nothing was stored; the next turn that is stored takes it along.
+    /// Costs of turns that were not stored, carried over to the next stored turn.
     owed: u64,
 }
 
 impl Spend {
-    /// Counts for a cap.
+    /// Creates a tracker for a cap.
     pub fn new(cap: Option<SpendCap>) -> Spend {
         Spend { cap, unstored: Mutex::default() }
     }
 
-    /// Whether a model may be asked.
+    /// Checks whether the cap allows a model call.
     ///
     /// # Errors
-    /// What the turn is told instead of an answer.
+    /// Returns an error for the turn when the cap is reached or the spend cannot be read.
     pub async fn allows(&self, readers: &Pool) -> Result<(), EffectError> {
         let Some(SpendCap { micros, per }) = self.cap else { return Ok(()) };
-        // Before what is stored is read: what leaves for the database meanwhile is counted twice rather than not at all.
+        // Read before the stored costs: costs stored in between are counted twice rather than missed.
         let unstored = self.unstored().all();
         let (first, last) = per.days(clock::now());
         let stored = spend::between(readers, &first, &last).await.map_err(|error| {
-            tracing::error!(%error, "what was spent cannot be read");
+            tracing::error!(%error, "cannot read the model spend");
             EffectError::new(EffectErrorKind::Unavailable, "what was spent on models cannot be read, so that none is asked")
         })?;
         if stored.saturating_add(unstored) < micros {
@@ -52,7 +52,7 @@ impl Spend {
         Err(EffectError::new(EffectErrorKind::Limited, message))
     }
 
-    /// Notes what an answer has cost.
+    /// Records the cost of an answer.
     pub fn note(&self, turn: &str, answer: &Answer) {
         let micros = cost(answer);
         if self.cap.is_some() && micros > 0 {
@@ -60,29 +60,29 @@ impl Spend {
         }
     }
 
-    /// Adds what a turn has cost to its rows, and what is owed.
+    /// Adds the cost of a turn, and carried-over costs, to its rows.
     pub fn leave(&self, journal: &Journal, rows: &mut TurnRows) {
         if self.cap.is_none() {
             return;
         }
         let owed = self.unstored().carry(&journal.input.turn);
-        // By the journal: another process may have begun the turn.
+        // From the journal, because another process may have started the turn.
         let own: u64 = journal.entries.iter().map(|it| cost(&it.outcome)).sum();
         if own + owed > 0 {
             rows.spend(&day(clock::now()), own + owed);
         }
     }
 
-    /// The rows of a turn are stored.
+    /// Records that the rows of a turn are stored.
     pub fn stored(&self, turn: &str) {
         self.unstored().turns.remove(turn);
     }
 
-    /// A turn is gone; unless it is `found` again by whoever finishes it, what it has cost stays owed.
-    pub fn gone(&self, turn: &str, found: bool) {
+    /// Records that a turn was dropped. Its costs are carried over unless it `is_recoverable`, because its row is stored.
+    pub fn gone(&self, turn: &str, is_recoverable: bool) {
         let mut unstored = self.unstored();
         let micros = unstored.turns.remove(turn).unwrap_or_default();
-        if !found {
+        if !is_recoverable {
             unstored.owed += micros;
         }
     }
@@ -97,7 +97,7 @@ impl Unstored {
         self.turns.values().sum::<u64>().saturating_add(self.owed)
     }
 
-    /// Lets a turn take along what is owed.
+    /// Assigns the carried-over costs to a turn and returns them.
     fn carry(&mut self, turn: &str) -> u64 {
         let owed = std::mem::take(&mut self.owed);
         if owed > 0 {
@@ -107,7 +107,7 @@ impl Unstored {
     }
 }
 
-/// What an answer has cost, in millionths.
+/// Returns the cost of an answer in millionths of a currency unit.
 pub fn cost(answer: &Answer) -> u64 {
     match answer {
         Answer::Ok(Reply::Llm(reply)) => reply.usage.as_ref().and_then(|it| it.cost_micros).unwrap_or(0),

@@ -1,15 +1,15 @@
-//! Encrypted connections: which crypto library they use, and clients that have none.
+//! TLS: the crypto provider of the process, and HTTP clients with and without TLS.
 
 use reqwest::{Client, ClientBuilder, redirect};
 
-/// Chooses the crypto library of the process, without which no HTTP client can be made; a second call changes nothing.
+/// Installs the crypto provider of the process, which HTTP clients require; repeated calls have no effect.
 pub fn install() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// A client for an address. It follows no redirects, because a key would go along to whoever is named there.
+/// Creates a client builder for a URL. The client follows no redirects, because a redirect would receive the API key.
 ///
-/// Without TLS the certificates of the machine are not read, so that a machine without any can reach its neighbours.
+/// Without TLS the system certificates are not loaded, so that plain HTTP works on machines that have none.
 pub fn client_for(address: &str) -> ClientBuilder {
     install();
     let builder = Client::builder().redirect(redirect::Policy::none());

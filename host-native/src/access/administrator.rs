@@ -1,4 +1,5 @@
-//! The administrator of assistants: `convengine.admin-token`, and who may do without one. (`convoship-http.md` 1)
+//! The token of the assistants administrator, `convengine.admin-token`, and the check for local callers that need none
+//! (docs/spec/flows-http.md#1).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use crate::secrets::resolve;
 
-/// The header by which a proxy says for whom it asks.
+/// Headers in which a proxy names the client that it forwards.
 const FORWARDED: [&str; 2] = ["forwarded", "x-forwarded-for"];
 
-/// A token of which the hash is known and nothing else; printing does not show even that.
+/// The hash of the administrator's token. Debug output does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Administrator([u8; 32]);
 
@@ -23,23 +24,23 @@ impl fmt::Debug for Administrator {
 }
 
 impl Administrator {
-    /// Takes the setting out of a normalised tree, so that it goes nowhere with it; it is the token, `env:VARIABLE` or `file:PATH`.
+    /// Removes the setting from a normalized tree so that it cannot leak. Its value is the token, `env:VARIABLE` or `file:PATH`.
     pub fn take(tree: &mut Value, problems: &mut Vec<String>) -> Option<Administrator> {
-        let given = match tree.as_object_mut()?.shift_remove("admin-token")? {
+        let value = match tree.as_object_mut()?.shift_remove("admin-token")? {
             Value::Null => return None,
             Value::String(text) => text,
             Value::Number(number) => number.to_string(),
             _ => {
-                // What was given is not shown: it may be the token.
-                problems.push("convengine.admin-token: is no text: write the token, env:VARIABLE or file:PATH".to_owned());
+                // The value is omitted: it may be the token.
+                problems.push("convengine.admin-token: must be a string; set the token, env:VARIABLE or file:PATH".to_owned());
                 return None;
             }
         };
-        let given = given.trim();
-        if !given.starts_with("env:") && !given.starts_with("file:") {
-            return (!given.is_empty()).then(|| Administrator::of(given));
+        let value = value.trim();
+        if !value.starts_with("env:") && !value.starts_with("file:") {
+            return (!value.is_empty()).then(|| Administrator::of(value));
         }
-        let resolved = resolve(given).map_err(|it| problems.push(format!("convengine.admin-token: {it}")));
+        let resolved = resolve(value).map_err(|it| problems.push(format!("convengine.admin-token: {it}")));
         resolved.ok().map(|it| Administrator::of(&it))
     }
 
@@ -47,14 +48,14 @@ impl Administrator {
         Administrator(Sha256::digest(token.as_bytes()).into())
     }
 
-    /// Whether a text is the token; it takes as long for every other one.
+    /// Whether a text is the token. Compares in constant time.
     pub fn is(&self, text: &str) -> bool {
         let other = Administrator::of(text);
         self.0.iter().zip(other.0).fold(0, |differ, (one, other)| differ | (one ^ other)) == 0
     }
 }
 
-/// Whether a call comes from this machine: from its own address, and not for somebody else.
+/// Whether a request comes from this machine: from a loopback address and not forwarded by a proxy.
 pub fn is_local(peer: Option<IpAddr>, headers: &HeaderMap) -> bool {
     peer.is_some_and(|it| it.to_canonical().is_loopback()) && !FORWARDED.iter().any(|it| headers.contains_key(*it))
 }

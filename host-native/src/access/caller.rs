@@ -1,27 +1,27 @@
-//! Who calls.
+//! The identity of a caller as request handlers see it.
 
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-/// Who calls, as a tenant's handlers get to know it.
+/// The authenticated caller of a request, or an anonymous one.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
     id: Option<Arc<str>>,
 }
 
 impl Caller {
-    /// A caller with a name that nobody else of the tenant has.
+    /// Creates a caller with an id that is unique within the tenant.
     pub fn named(id: &str) -> Caller {
         Caller { id: Some(id.into()) }
     }
 
-    /// The name; without one, nobody was asked.
+    /// The id; absent if authentication is off.
     pub fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
-    /// The name under which a message is kept that the caller has given one: what others know of it is of no use to them.
+    /// Prefixes an idempotency key with a digest of the caller's id, so that other callers cannot use it.
     pub fn own(&self, key: String) -> String {
         let Some(id) = self.id() else { return key };
         let digest = Sha256::digest(id.as_bytes());

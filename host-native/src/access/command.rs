@@ -1,4 +1,4 @@
-//! `convengine key`: makes, lists and revokes keys.
+//! `convengine key`: creates, lists and revokes API keys.
 
 use crate::access::keys;
 use crate::access::scope::Scopes;
@@ -9,46 +9,48 @@ use crate::settings::{Settings, in_units};
 use crate::store::api_key::{self, ApiKey};
 use crate::store::{self, Pool};
 
-/// Most characters of a name.
+/// Maximum length of a key name in characters.
 const LONGEST_NAME: usize = 100;
 
 /// Runs the command.
 ///
 /// # Errors
-/// Exit code 1 when there is no such key, 2 for what cannot be read, 3 for a database that cannot be used.
+/// Exit code 1 if there is no such key, 2 for invalid arguments, 3 if the database is unavailable.
 pub async fn command(settings: &Settings, command: &KeyCommand) -> Result<(), Failure> {
-    let new = match command {
+    let created = match command {
         KeyCommand::Create { name, scope, expires } => Some(read(settings, name, scope, expires.as_deref())?),
         KeyCommand::List | KeyCommand::Revoke { .. } => None,
     };
-    let place = &settings.database;
-    store::connect_ready(place).await?.close().await.map_err(|it| store::unusable(place, &it))?;
-    let pool = store::readers(place).await?;
-    let ended = match (command, new) {
+    let database = &settings.database;
+    store::connect_ready(database).await?.close().await.map_err(|it| store::unusable(database, &it))?;
+    let pool = store::readers(database).await?;
+    let result = match (command, created) {
         (KeyCommand::Revoke { id }, _) => revoke(&pool, id).await,
         (_, Some((key, text))) => api_key::insert(&pool, &key).await.map(|()| {
-            eprintln!("the key {} is kept as a hash: it is shown this once", key.key_id);
+            eprintln!("key {} is stored as a hash; it is shown only once", key.key_id);
             println!("{text}");
             Ok(())
         }),
         (_, None) => list(&pool).await,
     };
     pool.close().await;
-    ended.map_err(|it| store::unusable(place, &it))?
+    result.map_err(|it| store::unusable(database, &it))?
 }
 
 fn read(settings: &Settings, name: &str, scope: &str, expires: Option<&str>) -> Result<(ApiKey, String), Failure> {
     let name = name.trim();
     if name.is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
-        return Err(Failure::usage(format!("--name: write what the key is for, in up to {LONGEST_NAME} characters")));
+        return Err(Failure::usage(format!("--name: invalid name; describe the key in at most {LONGEST_NAME} characters")));
     }
     let scopes = Scopes::read(scope).map_err(|it| Failure::usage(format!("--scope {scope}: {it}")))?;
-    let lasts = expires.map(|it| in_units(it).ok_or_else(|| Failure::usage(format!("--expires {it}: write such as 90d or 12h"))));
-    let lasts = lasts.transpose()?.map(|it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX));
+    let lifetime = expires.map(|it| {
+        in_units(it).ok_or_else(|| Failure::usage(format!("--expires {it}: invalid duration; use a value such as 90d or 12h")))
+    });
+    let lifetime = lifetime.transpose()?.map(|it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX));
     let (key_id, text) = keys::make(settings.tenant.as_deref());
-    let hash = keys::hash(&text).map_err(|it| Failure::service(format!("the key cannot be made: {it}")))?;
+    let hash = keys::hash(&text).map_err(|it| Failure::service(format!("cannot create the key: {it}")))?;
     let created_at = clock::now();
-    let expires_at = lasts.map(|it| created_at.saturating_add(it));
+    let expires_at = lifetime.map(|it| created_at.saturating_add(it));
     let (name, scopes) = (name.to_owned(), scopes.text());
     Ok((ApiKey { key_id, name, hash, scopes, created_at, expires_at, revoked_at: None, last_used_at: None }, text))
 }
@@ -57,14 +59,14 @@ async fn list(pool: &Pool) -> sqlx::Result<Result<(), Failure>> {
     let now = clock::now();
     for key in api_key::all(pool).await? {
         let time = |it: Option<i64>| it.map_or_else(|| "-".to_owned(), clock::iso_text);
-        let counts = match (key.counts(now), key.revoked_at) {
-            (true, _) => "counts",
+        let state = match (key.counts(now), key.revoked_at) {
+            (true, _) => "active",
             (false, Some(_)) => "revoked",
             (false, None) => "expired",
         };
         let times = [Some(key.created_at), key.expires_at, key.last_used_at].map(time);
         println!(
-            "{} {counts} scopes={} created={} expires={} used={} {}",
+            "{} {state} scopes={} created={} expires={} used={} {}",
             key.key_id,
             key.scopes.replace(' ', ","),
             times[0],
@@ -77,11 +79,11 @@ async fn list(pool: &Pool) -> sqlx::Result<Result<(), Failure>> {
 }
 
 async fn revoke(pool: &Pool, id: &str) -> sqlx::Result<Result<(), Failure>> {
-    // Who has the whole key at hand may name it by that.
+    // Accepts the whole key as well as its id.
     let id = keys::parts(id).map_or(id, |it| it.1);
     if !api_key::revoke(pool, id, clock::now()).await? {
-        return Ok(Err(Failure::not_right(vec!["there is no such key, or it is revoked already: see `convengine key list`".to_owned()])));
+        return Ok(Err(Failure::not_right(vec!["key not found or already revoked; see `convengine key list`".to_owned()])));
     }
-    println!("the key {id} is revoked: servers that have just seen it notice within convengine.security.keys.recheck");
+    println!("key {id} is revoked; servers that cached it stop accepting it within convengine.security.keys.recheck");
     Ok(Ok(()))
 }

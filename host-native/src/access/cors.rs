@@ -1,4 +1,4 @@
-//! Which pages of other origins may call. (`spec/clients-and-demo.md` A.10, A.11)
+//! Cross-origin access: which origins may call the server (docs/spec/clients.md#A.10, docs/spec/clients.md#A.11).
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderName, Method, header};
 use reqwest::Url;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-/// How long browsers remember what they were told.
+/// How long browsers cache preflight responses.
 const REMEMBERED: Duration = Duration::from_secs(3600);
 
 const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS];
@@ -31,37 +31,37 @@ const SHOWN: [HeaderName; 6] = [
     HeaderName::from_static("x-replayed"),
 ];
 
-/// The origins whose pages may call.
+/// The origins that may call the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origins {
-    /// Those of this machine, on every port.
+    /// Origins of this machine, on every port.
     Local,
-    /// These; `*` stands for all.
+    /// The listed origins; `*` allows all.
     Listed(Vec<String>),
 }
 
 impl Origins {
-    /// Whether pages of an origin may call.
+    /// Whether an origin may call.
     pub fn allow(&self, origin: &str) -> bool {
         match self {
             Origins::Listed(listed) => listed.iter().any(|it| it == "*" || it == origin),
             Origins::Local => Url::parse(origin).is_ok_and(|it| {
-                let own = ["http", "https"].contains(&it.scheme()) && it.origin().ascii_serialization() == origin;
-                own && it.host_str().is_some_and(|it| ["localhost", "127.0.0.1", "[::1]"].contains(&it))
+                let is_origin = ["http", "https"].contains(&it.scheme()) && it.origin().ascii_serialization() == origin;
+                is_origin && it.host_str().is_some_and(|it| ["localhost", "127.0.0.1", "[::1]"].contains(&it))
             }),
         }
     }
 
-    /// Whether a page may open a socket, which browsers let it do without asking.
+    /// Whether a page may open a WebSocket, for which browsers send no preflight request.
     pub fn allow_socket(&self, headers: &HeaderMap) -> bool {
         let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
         let Some(origin) = text(header::ORIGIN) else { return true };
-        let own = origin.split_once("://").is_some_and(|it| Some(it.1) == text(header::HOST));
-        own || self.allow(origin)
+        let is_same_origin = origin.split_once("://").is_some_and(|it| Some(it.1) == text(header::HOST));
+        is_same_origin || self.allow(origin)
     }
 }
 
-/// Answers browsers that ask, and tells them who may read an answer.
+/// Builds the layer that answers preflight requests and adds CORS headers to responses.
 pub fn layer(origins: AllowOrigin) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(origins)

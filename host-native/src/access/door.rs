@@ -1,5 +1,5 @@
-//! The door: finds out who calls, whose conversations the call is about and whether it may be, and hands it to that tenant's routes.
-//! Behind it a call sees one tenant and nothing of the others.
+//! The gateway in front of all tenants: authenticates a request, selects its tenant, checks scopes and rate limits, and dispatches it
+//! to that tenant's router. Handlers behind it see a single tenant.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -32,48 +32,48 @@ use crate::store::assistant::deployment::{Deployment, is_named, of_token};
 const X_API_KEY: &str = "x-api-key";
 const X_TENANT: &str = "x-tenant";
 
-/// Where the paths of deployments begin.
+/// The path prefix of deployments.
 const DEPLOYED: &str = "/v1/public/runtime/";
 
-/// What is behind the door of a server.
+/// Authenticates requests and dispatches them to tenants.
 #[derive(Debug)]
 pub struct Door {
-    /// How callers say who they are.
+    /// How callers authenticate.
     pub mode: Mode,
-    /// What calls need.
+    /// The routes and the scopes that they require.
     pub routes: Vec<Route>,
-    /// By name; the only one has none.
+    /// The tenants by name; a single tenant has no name.
     pub tenants: BTreeMap<Option<String>, Tenant>,
-    /// Reads tokens, where the mode has them.
+    /// Verifies JWTs, if the mode accepts them.
     pub tokens: Option<Tokens>,
-    /// Who keeps assistants, where they have a token.
+    /// The token of the assistants administrator, if one is set.
     pub administrator: Option<Administrator>,
-    /// The pages that may call.
+    /// The origins that may call.
     pub origins: Origins,
 }
 
-/// A tenant behind the door.
+/// A tenant with its routes and API keys.
 #[derive(Debug)]
 pub struct Tenant {
-    /// Its conversations.
+    /// The tenant's conversations.
     pub host: Arc<Host>,
-    /// Its routes.
+    /// The tenant's router.
     pub router: Router,
-    /// Its keys.
+    /// The tenant's API keys.
     pub keys: Keys,
 }
 
-/// A call that may go on, as somebody.
+/// An authorized request: its tenant, caller and scopes.
 struct Known<'d> {
     tenant: &'d Tenant,
     caller: Caller,
     scopes: Scopes,
-    /// Whose pages call, on their routes.
+    /// The calling deployment, on deployment routes.
     deployment: Option<Arc<Deployment>>,
 }
 
 impl Known<'_> {
-    /// The assistant whose calls are counted, and whether a deployment of it calls.
+    /// The assistant that the request counts against, and whether a deployment of it calls.
     fn assistant(&self, uri: &Uri) -> Option<(String, bool)> {
         let of_path = || uri.path().strip_prefix("/v1/runtime/assistants/")?.split('/').next();
         let simulated = || Some((of_path()?.to_owned(), false));
@@ -81,54 +81,54 @@ impl Known<'_> {
     }
 }
 
-/// What an address may say where headers cannot.
+/// Credentials in the query string, for clients that cannot send headers.
 #[derive(Debug, Default, Deserialize)]
 struct InAddress {
     access_token: Option<String>,
     tenant: Option<String>,
 }
 
-/// Answers what is no route of the door's own.
-pub async fn enter(State(door): State<Arc<Door>>, request: Request) -> Response {
+/// Handles every request: dispatches tenant routes and serves the page for all other paths.
+pub async fn enter(State(gateway): State<Arc<Door>>, request: Request) -> Response {
     let (method, uri) = (request.method().clone(), request.uri().clone());
-    let Some(route) = find(&door.routes, &method, uri.path()) else {
+    let Some(route) = find(&gateway.routes, &method, uri.path()) else {
         return page::file(&method, &uri, request.headers()).into_response();
     };
-    let mut answer = answer(&door, route, request).await;
+    let mut response = answer(&gateway, route, request).await;
     if uri.path().starts_with(ASSISTANTS) {
-        // Where nothing is limited, that is told.
-        Standing::UNLIMITED.write(answer.headers_mut());
+        // Assistant routes report rate limits even when there are none.
+        Standing::UNLIMITED.write(response.headers_mut());
     }
-    answer.extensions_mut().insert(By(route.path.clone()));
-    answer
+    response.extensions_mut().insert(By(route.path.clone()));
+    response
 }
 
-/// The answer of a tenant's route, or of the door when it stays closed.
-async fn answer(door: &Door, route: &Route, mut request: Request) -> Response {
+/// Returns the response of the tenant's route, or the refusal of the gateway.
+async fn answer(gateway: &Door, route: &Route, mut request: Request) -> Response {
     let (method, uri) = (request.method().clone(), request.uri().clone());
-    let refused = |it: ApiError| it.into_response();
+    let refuse = |it: ApiError| it.into_response();
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|it| it.0.ip());
-    let known = match door.known(route, &method, &uri, request.headers(), peer).await {
-        Ok(known) => known,
-        Err(refusal) => return refused(refusal),
+    let call = match gateway.known(route, &method, &uri, request.headers(), peer).await {
+        Ok(call) => call,
+        Err(refusal) => return refuse(refusal),
     };
-    let of_assistant = match known.assistant(&uri) {
-        Some((id, deployed)) => match known.tenant.host.limits.assistant(&id, deployed, &uri) {
-            Ok(standing) => standing,
-            Err(refusal) => return refused(refusal),
+    let assistant_status = match call.assistant(&uri) {
+        Some((id, deployed)) => match call.tenant.host.limits.assistant(&id, deployed, &uri) {
+            Ok(status) => status,
+            Err(refusal) => return refuse(refusal),
         },
         None => None,
     };
-    let counted = known.caller.id().map(str::to_owned).or(peer.map(|it| it.to_string())).unwrap_or_default();
-    let standing = match known.tenant.host.limits.caller(&counted, &uri) {
-        Ok(standing) => standing,
-        Err(refusal) => return refused(refusal),
+    let caller_id = call.caller.id().map(str::to_owned).or(peer.map(|it| it.to_string())).unwrap_or_default();
+    let status = match call.tenant.host.limits.caller(&caller_id, &uri) {
+        Ok(status) => status,
+        Err(refusal) => return refuse(refusal),
     };
-    request.extensions_mut().insert(known.caller);
-    request.extensions_mut().extend(known.deployment.map(extension).unwrap_or_default());
-    let Ok(mut response) = known.tenant.router.clone().oneshot(request).await;
-    for standing in [standing, of_assistant].into_iter().flatten() {
-        standing.write(response.headers_mut());
+    request.extensions_mut().insert(call.caller);
+    request.extensions_mut().extend(call.deployment.map(extension).unwrap_or_default());
+    let Ok(mut response) = call.tenant.router.clone().oneshot(request).await;
+    for status in [status, assistant_status].into_iter().flatten() {
+        status.write(response.headers_mut());
     }
     response
 }
@@ -140,7 +140,7 @@ fn extension(deployment: Arc<Deployment>) -> Extensions {
 }
 
 impl Door {
-    /// Who calls, when they may.
+    /// Authenticates and authorizes a request.
     async fn known(
         &self,
         route: &Route,
@@ -150,58 +150,58 @@ impl Door {
         peer: Option<IpAddr>,
     ) -> Result<Known<'_>, ApiError> {
         if headers.contains_key(header::UPGRADE) && !self.origins.allow_socket(headers) {
-            let message = "pages of this origin may not listen: add it to convengine.security.cors.allowed-origins";
+            let message = "origin is not allowed to open streams; add it to convengine.security.cors.allowed-origins";
             return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message));
         }
         if route.deployed {
             return self.deployed(uri, headers).await;
         }
         if route.administers
-            && let Some(known) = self.administrator(uri, headers, peer)?
+            && let Some(call) = self.administrator(uri, headers, peer)?
         {
-            return Ok(known);
+            return Ok(call);
         }
-        let mut said = InAddress::default();
+        let mut query = InAddress::default();
         if route.in_address {
-            said = Query::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
+            query = Query::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
         }
         if self.mode.is_none() {
-            let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(said.tenant);
+            let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(query.tenant);
             let tenant = self.named(name, uri)?;
             return Ok(Known { tenant, caller: Caller::default(), scopes: Scopes::ADMIN, deployment: None });
         }
-        let text = presented(headers).or(said.access_token).ok_or_else(|| unauthorized(uri, None))?;
-        let known = match text.starts_with(keys::PREFIX) {
+        let text = presented(headers).or(query.access_token).ok_or_else(|| unauthorized(uri, None))?;
+        let call = match text.starts_with(keys::PREFIX) {
             true if self.mode.keys => self.by_key(&text, uri).await,
             false if self.mode.jwt => self.by_token(&text, uri).await,
-            _ => Err(unauthorized(uri, Some("it is of a kind that does not count here"))),
+            _ => Err(unauthorized(uri, Some("this kind of credential is not accepted"))),
         }?;
-        if known.scopes.suffice(route.needs) {
-            return Ok(known);
+        if call.scopes.suffice(route.needs) {
+            return Ok(call);
         }
-        let message = format!("{method} of this path needs the scope {}: ask for a key or token that has it", route.needs);
+        let message = format!("{method} on this path requires scope {}; use a key or token that has it", route.needs);
         let mut refused = ApiError::new(StatusCode::FORBIDDEN, uri, message);
         let challenge = format!("Bearer realm=\"convengine\", error=\"insufficient_scope\", scope=\"{}\"", route.needs.text());
         challenged(&mut refused, &challenge);
         Err(refused)
     }
 
-    /// The page of a deployment, by its token and its origin.
+    /// Authenticates a deployment by its token and its origin.
     async fn deployed(&self, uri: &Uri, headers: &HeaderMap) -> Result<Known<'_>, ApiError> {
-        let nobody = || unauthorized(uri, Some("it is not the token of a deployment"));
-        let hash = token_hash(deployment::presented(headers).ok_or_else(nobody)?);
+        let invalid = || unauthorized(uri, Some("not a deployment token"));
+        let hash = token_hash(deployment::presented(headers).ok_or_else(invalid)?);
         for tenant in self.tenants.values() {
             let found = of_token(&tenant.host.readers, &hash).await.map_err(|it| ApiError::of_database(&it, uri))?;
             let Some(found) = found else { continue };
-            let foreign = |it: Refused| ApiError::new(StatusCode::FORBIDDEN, uri, it.to_string()).coded("origin_not_allowed");
-            deployment::admit(Some(&found), headers).map_err(foreign)?;
+            let forbidden = |it: Refused| ApiError::new(StatusCode::FORBIDDEN, uri, it.to_string()).coded("origin_not_allowed");
+            deployment::admit(Some(&found), headers).map_err(forbidden)?;
             let caller = Caller::named(&format!("deployment {}", found.id));
             return Ok(Known { tenant, caller, scopes: Scopes::CONVERSE, deployment: Some(Arc::new(found)) });
         }
-        Err(nobody())
+        Err(invalid())
     }
 
-    /// Whether pages of an origin may call a path: those of the settings, and on the paths of deployments theirs.
+    /// Whether an origin may call a path: the configured origins, and on deployment paths those of deployments.
     async fn allows(&self, origin: &str, path: &str) -> bool {
         if self.origins.allow(origin) {
             return true;
@@ -213,41 +213,41 @@ impl Door {
             match is_named(&tenant.host.readers, origin).await {
                 Ok(true) => return true,
                 Ok(false) => {}
-                Err(error) => tracing::warn!(%error, "the origins of deployments cannot be read"),
+                Err(error) => tracing::warn!(%error, "cannot read the origins of deployments"),
             }
         }
         false
     }
 
-    /// Answers browsers that ask, and tells them who may read an answer.
+    /// Builds the CORS layer for all tenants.
     pub fn cors(self: &Arc<Self>) -> CorsLayer {
-        let door = Arc::clone(self);
+        let gateway = Arc::clone(self);
         cors::layer(AllowOrigin::async_predicate(move |origin, request| {
-            let (path, door) = (request.uri.path().to_owned(), Arc::clone(&door));
+            let (path, gateway) = (request.uri.path().to_owned(), Arc::clone(&gateway));
             async move {
                 match origin.to_str() {
-                    Ok(origin) => door.allows(origin, &path).await,
+                    Ok(origin) => gateway.allows(origin, &path).await,
                     Err(_) => false,
                 }
             }
         }))
     }
 
-    /// Somebody who keeps assistants by a token, or from this machine where nobody has to say who they are; nothing where keys decide.
+    /// Authenticates an administrator by token, or by loopback address if authentication is off. Returns `None` if keys or tokens decide.
     fn administrator(&self, uri: &Uri, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Option<Known<'_>>, ApiError> {
         let caller = match &self.administrator {
             Some(administrator) => match presented(headers) {
                 Some(text) if administrator.is(&text) => Caller::named("administrator"),
                 _ if !self.mode.is_none() => return Ok(None),
-                Some(_) => return Err(unauthorized(uri, Some("it is not that of convengine.admin-token"))),
+                Some(_) => return Err(unauthorized(uri, Some("does not match convengine.admin-token"))),
                 None => return Err(unauthorized(uri, None)),
             },
             None if !self.mode.is_none() => return Ok(None),
-            // A page that somebody looks at on this machine calls from there, too.
+            // A foreign page opened on this machine also calls from a loopback address.
             None if is_local(peer, headers) && self.origins.allow_socket(headers) => Caller::default(),
             None => {
                 let mut refused =
-                    ApiError::new(StatusCode::UNAUTHORIZED, uri, "this path answers its own machine alone: set convengine.admin-token");
+                    ApiError::new(StatusCode::UNAUTHORIZED, uri, "path is restricted to local callers; set convengine.admin-token");
                 challenged(&mut refused, "Bearer realm=\"convengine\"");
                 return Err(refused);
             }
@@ -258,14 +258,14 @@ impl Door {
     }
 
     async fn by_key(&self, text: &str, uri: &Uri) -> Result<Known<'_>, ApiError> {
-        let nobody = || unauthorized(uri, Some("no such key counts here"));
-        let (name, id) = keys::parts(text).ok_or_else(nobody)?;
+        let invalid = || unauthorized(uri, Some("unknown or inactive API key"));
+        let (name, id) = keys::parts(text).ok_or_else(invalid)?;
         let Some(tenant) = self.tenants.get(&name.map(str::to_owned)) else {
             keys::compare(text, None).await;
-            return Err(nobody());
+            return Err(invalid());
         };
         let found = tenant.keys.holder(&tenant.host.readers, text, id).await.map_err(|it| ApiError::of_database(&it, uri))?;
-        let key = found.ok_or_else(nobody)?;
+        let key = found.ok_or_else(invalid)?;
         let scopes = Scopes::of(key.scopes.split(' '));
         Ok(Known { tenant, caller: Caller::named(&format!("key {}", key.key_id)), scopes, deployment: None })
     }
@@ -275,32 +275,32 @@ impl Door {
         let claims = tokens.read(text).await.map_err(|it| match it {
             Rejected::Bad(reason) => unauthorized(uri, Some(reason)),
             Rejected::Unknown => {
-                ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "the keys of tokens cannot be fetched: try again later")
+                ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "cannot fetch the token signing keys; try again later")
             }
         })?;
-        // Where there is only one, whatever the claim may mean, it is no tenant's name.
+        // With a single unnamed tenant the claim is not a tenant name.
         let name = claims.tenant.filter(|_| !self.tenants.contains_key(&None));
         let tenant = self.tenants.get(&name).ok_or_else(|| {
-            let message = "the token is of no tenant of this server: ask for one whose claim names one";
+            let message = "token names no tenant of this server; use a token with a valid tenant claim";
             ApiError::new(StatusCode::FORBIDDEN, uri, message)
         })?;
         Ok(Known { tenant, caller: Caller::named(&format!("token {}", claims.subject)), scopes: claims.scopes, deployment: None })
     }
 
-    /// The tenant of a name where callers do not belong to one.
+    /// Finds a tenant by name when credentials do not determine it.
     fn named(&self, name: Option<String>, uri: &Uri) -> Result<&Tenant, ApiError> {
         if let Some(only) = self.tenants.get(&None) {
             return Ok(only);
         }
         let missing = name.is_none();
         self.tenants.get(&name).ok_or_else(|| {
-            let message = if missing { "say whose conversations are meant" } else { "there is no such tenant" };
-            ApiError::new(StatusCode::BAD_REQUEST, uri, format!("{message}: send the header X-Tenant with a tenant's name"))
+            let message = if missing { "tenant is missing" } else { "tenant not found" };
+            ApiError::new(StatusCode::BAD_REQUEST, uri, format!("{message}; set the X-Tenant header to a tenant name"))
         })
     }
 }
 
-/// What a caller says who they are with.
+/// Reads the bearer token or API key from the headers.
 fn presented(headers: &HeaderMap) -> Option<String> {
     let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::trim);
     let bearer = text(header::AUTHORIZATION.as_str()).and_then(|it| {
@@ -310,15 +310,15 @@ fn presented(headers: &HeaderMap) -> Option<String> {
     bearer.or_else(|| text(X_API_KEY)).filter(|it| !it.is_empty()).map(str::to_owned)
 }
 
-/// Refuses somebody who has not said who they are, or not well.
+/// Builds the 401 response for missing credentials, or for invalid ones with a reason.
 fn unauthorized(uri: &Uri, reason: Option<&str>) -> ApiError {
     let (message, challenge) = match reason {
         None => {
-            let message = "say who you are: send Authorization: Bearer KEY, or X-API-Key: KEY";
+            let message = "missing credentials; send Authorization: Bearer KEY or X-API-Key: KEY";
             (message.to_owned(), "Bearer realm=\"convengine\"")
         }
         Some(reason) => {
-            let message = format!("the key or token does not count: {reason}: ask for another one");
+            let message = format!("invalid credentials: {reason}");
             (message, "Bearer realm=\"convengine\", error=\"invalid_token\"")
         }
     };

@@ -1,4 +1,4 @@
-//! API keys: what they look like, and whether one counts.
+//! API keys: format, hashing and verification with a cache of verified keys.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -15,20 +15,20 @@ use crate::clock;
 use crate::store::Pool;
 use crate::store::api_key::{self, ApiKey};
 
-/// What every key begins with.
+/// The prefix of every key.
 pub const PREFIX: &str = "ce_";
 
-/// Characters of an id and of a secret, all of them hexadecimal digits.
+/// Length of an id and of a secret in hexadecimal digits.
 const ID: usize = 12;
 const SECRET: usize = 64;
 
-/// How many keys are known at most without being looked up.
+/// Maximum number of cached verified keys.
 const MOST_KNOWN: usize = 10_000;
 
-/// How many are compared at once: each takes memory.
+/// Limits concurrent verifications: each takes memory.
 static AT_WORK: Semaphore = Semaphore::const_new(4);
 
-/// A new key of a tenant: its id and all of it.
+/// Generates a key for a tenant. Returns its id and the full key.
 pub fn make(tenant: Option<&str>) -> (String, String) {
     let random = || Uuid::new_v4().simple().to_string();
     let id: String = random().chars().take(ID).collect();
@@ -37,7 +37,7 @@ pub fn make(tenant: Option<&str>) -> (String, String) {
     (id, key)
 }
 
-/// The tenant that a key names and its id; absent when the text is no key.
+/// Parses a key into its tenant and id. Returns `None` if the text is not a key.
 pub fn parts(text: &str) -> Option<(Option<&str>, &str)> {
     let parts: Vec<&str> = text.strip_prefix(PREFIX)?.split('_').collect();
     let (tenant, id, secret) = match parts.as_slice() {
@@ -49,10 +49,10 @@ pub fn parts(text: &str) -> Option<(Option<&str>, &str)> {
     (id.len() == ID && secret.len() == SECRET && hexadecimal(id) && hexadecimal(secret)).then_some((tenant, id))
 }
 
-/// The hash of a key with all its parts, so that it is nobody's in the copy of a database.
+/// Hashes a full key, so that a copy of the database does not reveal it.
 ///
 /// # Errors
-/// What the library says.
+/// The error message of the hash library.
 pub fn hash(key: &str) -> Result<String, String> {
     let salt = Uuid::new_v4();
     argon2()
@@ -60,7 +60,7 @@ pub fn hash(key: &str) -> Result<String, String> {
         .map(|it| it.to_string())
 }
 
-/// Nobody guesses a key of 244 random bits from its hash, so that little work is enough.
+/// Returns a hasher with low cost: keys have 244 random bits and cannot be guessed from their hash.
 fn argon2() -> Result<Argon2<'static>, String> {
     let params = Params::new(4096, 2, 1, None).map_err(|it| it.to_string())?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
@@ -71,7 +71,7 @@ fn is_of(key: &str, hash: &str) -> bool {
     Argon2::default().verify_password(key.as_bytes(), &hash).is_ok()
 }
 
-/// The keys of a tenant. One that was compared is known for a while: what is revoked counts until then.
+/// The API keys of a tenant. Verified keys are cached: a revoked key stays valid until its entry expires.
 #[derive(Debug)]
 pub struct Keys {
     recheck: Duration,
@@ -85,23 +85,23 @@ struct Known {
 }
 
 impl Keys {
-    /// Keys that are looked up again after a time.
+    /// Creates a cache whose entries are looked up again after `recheck`.
     pub fn new(recheck: Duration) -> Keys {
         Keys { recheck, known: Mutex::default() }
     }
 
-    /// Whose key it is; nobody's when it is not known or does not count.
+    /// Returns the stored key that a text matches, or `None` if it is unknown, revoked or expired.
     ///
     /// # Errors
-    /// What the database says.
+    /// Any database error.
     pub async fn holder(&self, readers: &Pool, text: &str, id: &str) -> sqlx::Result<Option<ApiKey>> {
         let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-        let known = self.known().get(&digest).cloned();
-        if let Some(known) = known.as_ref().filter(|it| it.until > Instant::now()) {
-            return Ok(Some(known.key.clone()).filter(|it| it.counts(clock::now())));
+        let cached = self.known().get(&digest).cloned();
+        if let Some(cached) = cached.as_ref().filter(|it| it.until > Instant::now()) {
+            return Ok(Some(cached.key.clone()).filter(|it| it.counts(clock::now())));
         }
         let found = api_key::find(readers, id).await?;
-        let same = found.as_ref().zip(known.as_ref()).is_some_and(|(found, known)| found.hash == known.key.hash);
+        let same = found.as_ref().zip(cached.as_ref()).is_some_and(|(found, cached)| found.hash == cached.key.hash);
         let fits = same || compare(text, found.as_ref().map(|it| it.hash.as_str())).await;
         let now = clock::now();
         let Some(key) = found.filter(|it| fits && it.counts(now)) else {
@@ -109,15 +109,15 @@ impl Keys {
             return Ok(None);
         };
         if let Err(error) = api_key::note_used(readers, id, now).await {
-            tracing::debug!(%error, "the use of a key is not noted");
+            tracing::debug!(%error, "cannot record the use of an API key");
         }
-        let mut known = self.known();
-        if known.len() >= MOST_KNOWN {
+        let mut cache = self.known();
+        if cache.len() >= MOST_KNOWN {
             let now = Instant::now();
-            known.retain(|_, it| it.until > now);
+            cache.retain(|_, it| it.until > now);
         }
-        if known.len() < MOST_KNOWN {
-            known.insert(digest, Known { key: key.clone(), until: Instant::now() + self.recheck });
+        if cache.len() < MOST_KNOWN {
+            cache.insert(digest, Known { key: key.clone(), until: Instant::now() + self.recheck });
         }
         Ok(Some(key))
     }
@@ -127,16 +127,16 @@ impl Keys {
     }
 }
 
-/// Compares a key with a hash; without one with nobody's, so that it takes as long.
-pub async fn compare(text: &str, of: Option<&str>) -> bool {
-    static NOBODY: OnceLock<String> = OnceLock::new();
-    let (text, of) = (text.to_owned(), of.map(str::to_owned));
+/// Compares a key with a hash. Without one it compares with a dummy hash, so that timing reveals nothing.
+pub async fn compare(text: &str, stored_hash: Option<&str>) -> bool {
+    static DUMMY_HASH: OnceLock<String> = OnceLock::new();
+    let (text, stored_hash) = (text.to_owned(), stored_hash.map(str::to_owned));
     let Ok(_permit) = AT_WORK.acquire().await else { return false };
-    let compared = tokio::task::spawn_blocking(move || match of {
+    let compared = tokio::task::spawn_blocking(move || match stored_hash {
         Some(hash) => is_of(&text, &hash),
         None => {
-            let nobody = NOBODY.get_or_init(|| hash("nobody").unwrap_or_default());
-            let _ = is_of(&text, nobody);
+            let dummy = DUMMY_HASH.get_or_init(|| hash("nobody").unwrap_or_default());
+            let _ = is_of(&text, dummy);
             false
         }
     });
@@ -179,15 +179,15 @@ mod tests {
         let (lasting, brief) = (Keys::new(Duration::from_secs(60)), Keys::new(Duration::ZERO));
         let counts = async |keys: &Keys, text: &str| keys.holder(&database.pool, text, &id).await.expect("an answer").is_some();
         assert!(counts(&lasting, &key).await && counts(&brief, &key).await);
-        // Neither another secret nor the same one under another tenant.
+        // Neither another secret nor the same secret under another tenant is valid.
         let mut other = key.clone();
         other.replace_range(key.len() - 1.., if key.ends_with('0') { "1" } else { "0" });
         assert!(!counts(&lasting, &other).await && !counts(&lasting, &key.replace("ce_a_", "ce_b_")).await);
-        assert!(lasting.holder(&database.pool, &key, "0123456789ab").await.expect("an answer").is_some(), "it is known by all of it");
+        assert!(lasting.holder(&database.pool, &key, "0123456789ab").await.expect("an answer").is_some(), "cached by the full key");
         assert!(Keys::new(Duration::ZERO).holder(&database.pool, &key, "0123456789ab").await.expect("an answer").is_none());
         assert!(api_key::find(&database.pool, &id).await.expect("an answer").expect("a key").last_used_at.is_some());
         assert!(api_key::revoke(&database.pool, &id, 5).await.expect("an answer"));
         assert!(counts(&lasting, &key).await && !counts(&brief, &key).await);
-        assert!(!api_key::revoke(&database.pool, &id, 6).await.expect("an answer"), "it is revoked already");
+        assert!(!api_key::revoke(&database.pool, &id, 6).await.expect("an answer"), "already revoked");
     }
 }

@@ -1,4 +1,4 @@
-//! Who may call what: everything that is decided before a call reaches the conversations of a tenant.
+//! Authentication, authorization and rate limits: everything decided before a request reaches a tenant's handlers.
 
 pub mod administrator;
 pub mod caller;

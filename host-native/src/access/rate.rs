@@ -1,4 +1,4 @@
-//! How often callers may call.
+//! Rate limits per caller, conversation and assistant, and their response headers.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,10 +18,10 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// After how many calls those are forgotten who have not called for a while.
+/// Number of calls after which idle entries are evicted.
 const SWEEP: u32 = 1024;
 
-/// The limits of a tenant.
+/// The rate limits of a tenant.
 #[derive(Debug, Default)]
 pub struct Limits {
     callers: Option<Limiter>,
@@ -31,7 +31,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits calls to these rates.
+    /// Creates limits for callers and conversations.
     pub fn new(rates: Rates) -> Limits {
         Limits {
             callers: rates.per_key.and_then(Limiter::new),
@@ -40,36 +40,36 @@ impl Limits {
         }
     }
 
-    /// Limits calls of assistants, too.
+    /// Adds limits for assistants.
     #[must_use]
     pub fn with(self, assistants: &Assistants) -> Limits {
         let (deployed, simulated) = (assistants.public.and_then(Limiter::new), assistants.simulator.and_then(Limiter::new));
         Limits { deployed, simulated, ..self }
     }
 
-    /// Counts a call of an assistant by one of its deployments, or by the simulator; answers how it stands, where that is limited.
+    /// Counts a call of an assistant by a deployment or the simulator. Returns the status, or `None` without a limit.
     ///
     /// # Errors
-    /// A refusal of one call too many.
+    /// 429 if the limit is exceeded.
     pub fn assistant(&self, id: &str, deployed: bool, uri: &Uri) -> Result<Option<Standing>, ApiError> {
         let limiter = if deployed { self.deployed.as_ref() } else { self.simulated.as_ref() };
-        check(limiter, id, uri, "the assistant was called too often").map_err(|it| it.in_scope("assistant"))
+        check(limiter, id, uri, "assistant rate limit exceeded").map_err(|it| it.in_scope("assistant"))
     }
 
-    /// Counts a call of somebody; answers how they stand, where that is limited.
+    /// Counts a call of a caller. Returns the status, or `None` without a limit.
     ///
     /// # Errors
-    /// A refusal of one call too many.
+    /// 429 if the limit is exceeded.
     pub fn caller(&self, id: &str, uri: &Uri) -> Result<Option<Standing>, ApiError> {
-        check(self.callers.as_ref(), id, uri, "this caller has called too often")
+        check(self.callers.as_ref(), id, uri, "caller rate limit exceeded")
     }
 
-    /// Counts a message of a conversation.
+    /// Counts a message of a conversation. Returns the status, or `None` without a limit.
     ///
     /// # Errors
-    /// A refusal of one message too many.
+    /// 429 if the limit is exceeded.
     pub fn conversation(&self, id: &str, uri: &Uri) -> Result<Option<Standing>, ApiError> {
-        check(self.conversations.as_ref(), id, uri, "too many messages of this conversation have come")
+        check(self.conversations.as_ref(), id, uri, "conversation rate limit exceeded")
     }
 }
 
@@ -78,41 +78,41 @@ fn check(limiter: Option<&Limiter>, id: &str, uri: &Uri, why: &str) -> Result<Op
     match limiter.check(id) {
         Ok(standing) => Ok(Some(standing)),
         Err(standing) => {
-            let message = format!("{why}: call again in {} s, as the header Retry-After says", standing.wait);
+            let message = format!("{why}; retry in {} s", standing.wait);
             let refused = ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message);
             Err(refused.limited("caller", standing.limit, standing.wait))
         }
     }
 }
 
-/// When so many seconds have passed, in seconds since 1970.
+/// The time in `wait` seconds, in seconds since the Unix epoch.
 fn reset(wait: u64) -> u64 {
     u64::try_from(clock::now()).unwrap_or(0).div_ceil(1000) + wait
 }
 
-/// How somebody stands.
+/// The state of a rate limit after a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     limit: u32,
     remaining: u32,
-    /// Seconds until a call is possible when none is left, else until nothing is used.
+    /// Seconds until the next call is possible if none remains, else until the limit is fully replenished.
     wait: u64,
 }
 
 impl Standing {
-    /// Of one who may call as often as they like.
+    /// The status without a limit.
     pub const UNLIMITED: Standing = Standing { limit: u32::MAX, remaining: u32::MAX, wait: 0 };
 
-    /// Of one who has used up what there was, and has to wait so many seconds.
+    /// Creates the status of an exhausted limit that resets in `wait` seconds.
     pub fn used_up(limit: u32, wait: u64) -> Standing {
         Standing { limit, remaining: 0, wait }
     }
 
-    /// Writes it into headers, unless they tell of a limit already that is closer; answers when there is more again.
+    /// Writes the rate limit headers unless they already report a tighter limit. Returns the reset time in seconds since the Unix epoch.
     pub fn write(&self, headers: &mut HeaderMap) -> u64 {
         let reset = reset(self.wait);
-        let told = headers.get(REMAINING).and_then(|it| it.to_str().ok()?.parse::<u32>().ok());
-        if told.is_some_and(|it| it <= self.remaining) {
+        let reported = headers.get(REMAINING).and_then(|it| it.to_str().ok()?.parse::<u32>().ok());
+        if reported.is_some_and(|it| it <= self.remaining) {
             return reset;
         }
         headers.insert(LIMIT, HeaderValue::from(self.limit));
@@ -122,13 +122,13 @@ impl Standing {
     }
 }
 
-/// The cells of everybody.
+/// A keyed rate limiter with one cell per id.
 #[derive(Debug)]
 struct Limiter {
     cells: RateLimiter<String, DashMapStateStore<String>, DefaultClock, StateInformationMiddleware>,
     clock: DefaultClock,
     burst: u32,
-    /// The time in which one call more becomes possible.
+    /// The time in which one more call becomes possible.
     each: Duration,
     calls: AtomicU32,
 }

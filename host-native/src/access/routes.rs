@@ -1,4 +1,4 @@
-//! The routes of a tenant: each is added together with the scopes of which its callers need one, so that none can be forgotten.
+//! The routes of a tenant. Each route is registered together with the scopes it requires, so that none can be unprotected.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use super::scope::Scopes;
 use crate::drive::Host;
 
-/// What a call of a path needs.
+/// A route and its access rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The method; absent for every method.
+    /// The method; absent for all methods.
     pub method: Option<Method>,
-    /// The path, as the router takes it.
+    /// The path pattern in router syntax.
     pub path: String,
-    /// One of these is needed.
+    /// The scopes of which callers need at least one.
     pub needs: Scopes,
-    /// Whether who calls may be said in the address: browsers cannot send headers when they open a stream.
+    /// Whether credentials may be in the query string: browsers cannot send headers when they open a stream.
     pub in_address: bool,
-    /// Whether it is the administrator's: their token opens it, and where nobody has to say who they are it is for this machine alone.
+    /// Whether the administrator's token grants access. Without authentication such a route is restricted to local callers.
     pub administers: bool,
-    /// Whether it is for the pages of deployments: their token opens it, and nothing else.
+    /// Whether the route is for deployments and accepts only their tokens.
     pub deployed: bool,
 }
 
-/// Routes with what they need, and what the document tells of them.
+/// Routes with their access rules and OpenAPI descriptions.
 #[derive(Default)]
 pub struct Routes {
     router: OpenApiRouter<Arc<Host>>,
@@ -44,13 +44,13 @@ impl fmt::Debug for Routes {
 }
 
 impl Routes {
-    /// Adds what handlers say of themselves, as `routes!` reads it.
+    /// Adds documented handlers, as collected by `routes!`.
     #[must_use]
     pub fn told(self, needs: Scopes, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
         self.take(needs, false, handlers)
     }
 
-    /// Adds what handlers say with which an administrator keeps assistants.
+    /// Adds documented handlers for the assistants administrator.
     #[must_use]
     pub fn administered(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
         let before = self.list.len();
@@ -59,7 +59,7 @@ impl Routes {
         self
     }
 
-    /// Adds what handlers say that serve the pages of deployments.
+    /// Adds documented handlers for deployments.
     #[must_use]
     pub fn deployed(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
         let before = self.list.len();
@@ -68,15 +68,15 @@ impl Routes {
         self
     }
 
-    /// Adds what handlers say on which browsers listen.
+    /// Adds documented handlers of event streams.
     #[must_use]
     pub fn heard(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
         self.take(Scopes::LISTEN, true, handlers)
     }
 
     fn take(mut self, needs: Scopes, in_address: bool, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
-        let told = methods(&handlers.1);
-        self.list.extend(told.into_iter().map(|(method, path)| Route {
+        let documented = methods(&handlers.1);
+        self.list.extend(documented.into_iter().map(|(method, path)| Route {
             method: Some(method),
             path,
             needs,
@@ -88,33 +88,33 @@ impl Routes {
         self
     }
 
-    /// Adds a path on which browsers listen, with its methods, of which the document tells nothing.
+    /// Adds an event stream that the OpenAPI document omits.
     #[must_use]
     pub fn stream(mut self, path: &str, methods: MethodRouter<Arc<Host>>) -> Self {
-        let path_of = path.to_owned();
-        let route = Route { method: None, path: path_of, needs: Scopes::LISTEN, in_address: true, administers: false, deployed: false };
+        let route_path = path.to_owned();
+        let route = Route { method: None, path: route_path, needs: Scopes::LISTEN, in_address: true, administers: false, deployed: false };
         self.list.push(route);
         self.router = self.router.route(path, methods);
         self
     }
 
-    /// What is told of them.
+    /// The OpenAPI document of the routes.
     pub fn document(&self) -> OpenApi {
         self.router.get_openapi().clone()
     }
 
-    /// All of them.
+    /// All routes.
     pub fn list(&self) -> &[Route] {
         &self.list
     }
 
-    /// The router, and what its routes need.
+    /// Splits into the router and the access rules of its routes.
     pub fn into_parts(self) -> (Router<Arc<Host>>, Vec<Route>) {
         (self.router.into(), self.list)
     }
 }
 
-/// Methods and paths that a document tells of.
+/// Lists the methods and paths of an OpenAPI document.
 fn methods(paths: &Paths) -> Vec<(Method, String)> {
     let of_item = |item: &PathItem| {
         let all = [
@@ -130,14 +130,14 @@ fn methods(paths: &Paths) -> Vec<(Method, String)> {
     paths.paths.iter().flat_map(|(path, item)| of_item(item).map(|method| (method, path.clone()))).collect()
 }
 
-/// The route of a call; absent for paths that are no tenant's.
+/// Finds the route of a request. Returns `None` for paths that are not tenant routes.
 pub fn find<'r>(routes: &'r [Route], method: &Method, path: &str) -> Option<&'r Route> {
     let method = if *method == Method::HEAD { &Method::GET } else { method };
     let of_path = || routes.iter().filter(|it| fits(&it.path, path));
     of_path().find(|it| it.method.as_ref().is_none_or(|it| it == method)).or_else(|| of_path().next())
 }
 
-/// Whether a path is one of a pattern, `{name}` standing for one part and `{*name}` for all that follow.
+/// Whether a path matches a pattern, in which `{name}` matches one segment and `{*name}` the rest.
 fn fits(pattern: &str, path: &str) -> bool {
     let mut parts = path.split('/');
     for expected in pattern.split('/') {
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(needs(Method::GET, "/a/1"), Some(Scopes::READ));
         assert_eq!(needs(Method::HEAD, "/a/%2F"), Some(Scopes::READ));
         assert_eq!(needs(Method::DELETE, "/a/1"), Some(Scopes::ADMIN));
-        assert_eq!(needs(Method::PUT, "/a/1"), Some(Scopes::READ), "who may not read learns nothing of the methods");
+        assert_eq!(needs(Method::PUT, "/a/1"), Some(Scopes::READ), "callers without the scope learn nothing about methods");
         assert_eq!(needs(Method::PUT, "/b/1/2/3"), Some(Scopes::LISTEN));
         for path in ["/a", "/a/", "/a/1/", "/a/1/2", "/b/1", "/b/1/", "//a/1", "/A/1", "a/1", ""] {
             assert_eq!(needs(Method::GET, path), None, "{path}");

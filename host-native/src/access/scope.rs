@@ -1,42 +1,42 @@
-//! What a caller may do.
+//! Access scopes of callers.
 
 use std::fmt;
 
-/// A set of scopes.
+/// A set of access scopes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Scopes(u8);
 
 impl Scopes {
-    /// Sending messages and what belongs to them.
+    /// Send messages and use what belongs to them.
     pub const CONVERSE: Scopes = Scopes(1);
-    /// Reading conversations and what was decided in them.
+    /// Read conversations and their audit.
     pub const READ: Scopes = Scopes(2);
     /// Everything.
     pub const ADMIN: Scopes = Scopes(4);
-    /// What whoever listens to a conversation needs one of.
+    /// The scopes of which subscribers of a conversation need one.
     pub const LISTEN: Scopes = Scopes(1 | 2);
 
     const NAMES: [(&'static str, Scopes); 3] = [("converse", Scopes::CONVERSE), ("read", Scopes::READ), ("admin", Scopes::ADMIN)];
 
-    /// Reads names that stand between spaces or commas; unknown ones are the error.
+    /// Parses names separated by spaces or commas.
     ///
     /// # Errors
-    /// What to write.
+    /// A message for the user if a name is unknown or none is given.
     pub fn read(text: &str) -> Result<Scopes, String> {
         let names: Vec<&str> = text.split([' ', ',']).map(str::trim).filter(|it| !it.is_empty()).collect();
         if let Some(unknown) = names.iter().find(|it| Scopes::of([**it]) == Scopes::default()) {
-            return Err(format!("the scope '{unknown}' is not known: use converse, read or admin"));
+            return Err(format!("unknown scope '{unknown}'; use converse, read or admin"));
         }
-        if names.is_empty() { Err("there is no scope: name converse, read or admin".to_owned()) } else { Ok(Scopes::of(names)) }
+        if names.is_empty() { Err("missing scope; use converse, read or admin".to_owned()) } else { Ok(Scopes::of(names)) }
     }
 
-    /// The scopes of these names; unknown names are somebody else's.
+    /// Creates a set from names; unknown names are ignored, as they belong to other services.
     pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Scopes {
         let of = |name: &str| Scopes::NAMES.iter().find(|it| it.0 == name).map_or(0, |it| it.1.0);
         Scopes(names.into_iter().fold(0, |all, name| all | of(name)))
     }
 
-    /// Whether they are enough where one of these is needed.
+    /// Whether the set contains one of the needed scopes or admin.
     pub fn suffice(self, needed: Scopes) -> bool {
         self.0 & (needed.0 | Scopes::ADMIN.0) != 0
     }
@@ -45,7 +45,7 @@ impl Scopes {
         Scopes::NAMES.into_iter().filter(move |it| it.1.0 & self.0 != 0).map(|it| it.0)
     }
 
-    /// Their names, as a token has them.
+    /// The names separated by spaces, as in a token claim.
     pub fn text(self) -> String {
         self.names().collect::<Vec<_>>().join(" ")
     }

@@ -1,4 +1,4 @@
-//! Tokens that somebody else has signed: their keys, and what they say.
+//! Verifies JWTs from an external issuer against its JSON Web Key Set and reads their claims.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -14,48 +14,48 @@ use crate::exit::Failure;
 use crate::settings::{Jwt, KeySet};
 use crate::tls;
 
-/// How long fetching the keys may take.
+/// Timeout for fetching the keys.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often they are fetched at most because of a key that is not known: anybody can name one.
+/// Minimum interval between fetches caused by unknown key ids, which any client can send.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// Most bytes of a set of keys.
+/// Maximum size of a key set in bytes.
 const LARGEST: usize = 1024 * 1024;
 
-/// Why a token does not count.
+/// Why a token is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejected {
-    /// It is not good.
+    /// The token is invalid for this reason.
     Bad(&'static str),
-    /// Nobody knows, as its key cannot be fetched.
+    /// The token cannot be verified because the keys cannot be fetched.
     Unknown,
 }
 
-/// What a token says.
+/// The claims of a verified token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claims {
-    /// Who has it.
+    /// The issuer and the subject.
     pub subject: String,
-    /// What they may do.
+    /// The granted scopes.
     pub scopes: Scopes,
-    /// Whose conversations they are about.
+    /// The tenant, if the token names one.
     pub tenant: Option<String>,
 }
 
-/// Reads tokens.
+/// Verifies tokens with the keys of the issuer.
 #[derive(Debug)]
 pub struct Tokens {
     jwt: Jwt,
     keys: RwLock<Arc<Keys>>,
-    /// When they were fetched last because of a key that was not known. Whoever fetches them holds it.
+    /// Time of the last fetch caused by an unknown key id. Locked during a fetch.
     asked: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Default)]
 struct Keys {
     all: Vec<Key>,
-    /// Whether they are those of the last time, because this time they could not be fetched.
+    /// Whether the last fetch failed and the keys are those of an earlier one.
     stale: bool,
 }
 
@@ -72,47 +72,47 @@ impl std::fmt::Debug for Key {
 }
 
 impl Tokens {
-    /// Fetches the keys. An address that does not answer is asked again later; a file has to be there.
+    /// Fetches the keys. An unreachable URL is retried later; an unusable file is an error.
     ///
     /// # Errors
-    /// A usage failure.
+    /// A usage failure if the key file is unusable.
     pub async fn start(jwt: &Jwt) -> Result<Tokens, Failure> {
         let tokens = Tokens { jwt: jwt.clone(), keys: RwLock::default(), asked: Mutex::default() };
         match (fetch(&jwt.keys).await, &jwt.keys) {
             (Ok(keys), _) => tokens.take(keys),
             (Err(error), KeySet::File(file)) => {
                 let file = file.display();
-                return Err(Failure::usage(format!("convengine.security.jwt.jwks-file: {file} cannot be used: {error}")));
+                return Err(Failure::usage(format!("convengine.security.jwt.jwks-file: cannot use '{file}': {error}")));
             }
             (Err(error), KeySet::Url(url)) => {
-                tracing::warn!(error, url, "the keys of tokens cannot be fetched: no token counts until they can be");
+                tracing::warn!(error, url, "cannot fetch the token signing keys; all tokens are rejected until a retry succeeds");
                 tokens.take_none();
             }
         }
         Ok(tokens)
     }
 
-    /// What a token says.
+    /// Verifies a token and returns its claims.
     ///
     /// # Errors
-    /// [`Rejected`].
+    /// [`Rejected`] if the token is invalid or the keys are unavailable.
     pub async fn read(&self, token: &str) -> Result<Claims, Rejected> {
-        // What is not signed at all, and algorithms that nobody knows, end here.
-        let header = decode_header(token).map_err(|_| Rejected::Bad("it cannot be read"))?;
+        // Rejects unsigned tokens and unknown algorithms.
+        let header = decode_header(token).map_err(|_| Rejected::Bad("token cannot be read"))?;
         let mut keys = self.now();
         if !keys.knows(header.kid.as_deref()) {
             keys = self.fetch_again(header.kid.as_deref()).await;
         }
         if !keys.knows(header.kid.as_deref()) {
-            return Err(if keys.stale { Rejected::Unknown } else { Rejected::Bad("its key is not known") });
+            return Err(if keys.stale { Rejected::Unknown } else { Rejected::Bad("unknown signing key") });
         }
-        // The key says how it signs, never the token.
+        // The key determines the algorithm, never the token.
         let key = keys.of(header.kid.as_deref()).find(|it| it.algorithm == header.alg);
-        let key = key.ok_or(Rejected::Bad("it is signed in another way than its key is for"))?;
+        let key = key.ok_or(Rejected::Bad("algorithm does not match the signing key"))?;
         let found = decode::<Map<String, Value>>(token, &key.key, &self.validation(key.algorithm)).map_err(|it| reason(it.kind()))?;
         let text = |claim: &str| found.claims.get(claim).and_then(Value::as_str).map(str::to_owned);
         let issuer = text("iss").unwrap_or_default();
-        let subject = text("sub").filter(|it| !it.is_empty()).ok_or(Rejected::Bad("it has no subject"))?;
+        let subject = text("sub").filter(|it| !it.is_empty()).ok_or(Rejected::Bad("token has no subject"))?;
         Ok(Claims {
             subject: format!("{issuer} {subject}"),
             scopes: scopes(found.claims.get(&self.jwt.scope_claim)),
@@ -134,18 +134,18 @@ impl Tokens {
         validation
     }
 
-    /// Fetches the keys when it is not long ago that somebody did; who comes meanwhile waits for the same answer.
-    async fn fetch_again(&self, wanted: Option<&str>) -> Arc<Keys> {
-        let mut asked = self.asked.lock().await;
-        let now = self.now();
-        if now.knows(wanted) || asked.is_some_and(|it| it.elapsed() < PAUSE) {
-            return now;
+    /// Fetches the keys again unless that happened recently. Concurrent callers wait for the same fetch.
+    async fn fetch_again(&self, key_id: Option<&str>) -> Arc<Keys> {
+        let mut last_refresh = self.asked.lock().await;
+        let keys = self.now();
+        if keys.knows(key_id) || last_refresh.is_some_and(|it| it.elapsed() < PAUSE) {
+            return keys;
         }
-        *asked = Some(Instant::now());
+        *last_refresh = Some(Instant::now());
         match fetch(&self.jwt.keys).await {
             Ok(keys) => self.take(keys),
             Err(error) => {
-                tracing::warn!(error, "the keys of tokens cannot be fetched: those from before count");
+                tracing::warn!(error, "cannot fetch the token signing keys; using the previous ones");
                 self.take_none();
             }
         }
@@ -171,7 +171,7 @@ impl Tokens {
 impl Keys {
     fn of(&self, id: Option<&str>) -> impl Iterator<Item = &Key> {
         let only = self.all.len() == 1;
-        // A token need not name the only key there is.
+        // A token may omit the key id if there is only one key.
         self.all.iter().filter(move |it| if id.is_some() { it.id.as_deref() == id } else { only })
     }
 
@@ -181,7 +181,7 @@ impl Keys {
 }
 
 impl Key {
-    /// A key of a set; absent for one that is for something else, and for those that a signer shares with whoever checks.
+    /// Converts a key of a JWKS. Returns `None` for keys with another use and for symmetric keys.
     fn of(key: &Jwk) -> Option<Key> {
         if key.common.public_key_use.as_ref().is_some_and(|it| *it != PublicKeyUse::Signature) {
             return None;
@@ -219,28 +219,28 @@ async fn fetch(from: &KeySet) -> Result<Vec<Key>, String> {
         .map_err(|it| it.to_string())?,
         KeySet::Url(url) => download(url).await?,
     };
-    let set: Value = serde_json::from_slice(&bytes).map_err(|it| format!("it is no JSON: {it}"))?;
-    let keys = set.get("keys").and_then(Value::as_array).ok_or("it has no list of keys")?;
+    let set: Value = serde_json::from_slice(&bytes).map_err(|it| format!("invalid JSON: {it}"))?;
+    let keys = set.get("keys").and_then(Value::as_array).ok_or("no list of keys")?;
     let keys: Vec<Key> =
         keys.iter().filter_map(|it| serde_json::from_value::<Jwk>(it.clone()).ok()).filter_map(|it| Key::of(&it)).collect();
-    if keys.is_empty() { Err("it has no key for signatures of the kinds RS, PS, ES or EdDSA".to_owned()) } else { Ok(keys) }
+    if keys.is_empty() { Err("no key for signatures with RS, PS, ES or EdDSA".to_owned()) } else { Ok(keys) }
 }
 
 async fn download(url: &str) -> Result<Vec<u8>, String> {
-    let told = |it: reqwest::Error| it.without_url().to_string();
-    let client = tls::client_for(url).connect_timeout(PATIENCE).timeout(PATIENCE).build().map_err(told)?;
-    let mut response = client.get(url).send().await.and_then(reqwest::Response::error_for_status).map_err(told)?;
+    let message = |it: reqwest::Error| it.without_url().to_string();
+    let client = tls::client_for(url).connect_timeout(PATIENCE).timeout(PATIENCE).build().map_err(message)?;
+    let mut response = client.get(url).send().await.and_then(reqwest::Response::error_for_status).map_err(message)?;
     let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(told)? {
+    while let Some(chunk) = response.chunk().await.map_err(message)? {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > LARGEST {
-            return Err("it is too large".to_owned());
+            return Err("key set is too large".to_owned());
         }
     }
     Ok(bytes)
 }
 
-/// Names in a text, or a list of names.
+/// Reads scopes from a claim: a string of names or an array of names.
 fn scopes(claim: Option<&Value>) -> Scopes {
     match claim {
         Some(Value::String(text)) => Scopes::of(text.split_whitespace()),
@@ -251,12 +251,12 @@ fn scopes(claim: Option<&Value>) -> Scopes {
 
 fn reason(kind: &ErrorKind) -> Rejected {
     Rejected::Bad(match kind {
-        ErrorKind::ExpiredSignature => "it has expired",
-        ErrorKind::ImmatureSignature => "it does not count yet",
-        ErrorKind::InvalidAudience => "it is for somebody else",
-        ErrorKind::InvalidIssuer => "somebody else has issued it",
-        ErrorKind::MissingRequiredClaim(_) => "it lacks one of the claims exp, aud, sub and iss",
-        ErrorKind::InvalidSignature => "its signature is not right",
-        _ => "it cannot be read",
+        ErrorKind::ExpiredSignature => "token expired",
+        ErrorKind::ImmatureSignature => "token is not valid yet",
+        ErrorKind::InvalidAudience => "wrong audience",
+        ErrorKind::InvalidIssuer => "wrong issuer",
+        ErrorKind::MissingRequiredClaim(_) => "token lacks one of the claims exp, aud, sub and iss",
+        ErrorKind::InvalidSignature => "invalid signature",
+        _ => "token cannot be read",
     })
 }

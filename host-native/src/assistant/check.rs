@@ -1,6 +1,6 @@
-//! What a document must be before it is kept, and before it is published. (`convoship.md` 2.1, 11)
+//! Validation of flow documents before they are saved and published. (docs/spec/flows.md#2.1, docs/spec/flows.md#11)
 
-use convengine_core::config::flow::{DocumentIssue, REFUSED, snapshot as of_document};
+use convengine_core::config::flow::{DocumentIssue, REFUSED, snapshot as document_hash};
 use convengine_core::lint::flow::{self, Around};
 use serde_json::Value;
 
@@ -8,48 +8,49 @@ use crate::drive::Host;
 use crate::settings::network::listed;
 use crate::store::assistant::secret;
 
-/// Most bytes of a document.
+/// The largest document in bytes.
 pub const LARGEST: usize = 4 * 1024 * 1024;
 
-/// What is wrong with a document where it is to be used. The first of those that keep it from being a draft come alone.
+/// Validates a document against the secrets and settings of a host. Returns it with its issues; an issue that prevents saving is
+/// returned alone.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn issues(host: &Host, document: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
-    // Another process may have taken up a secret just now.
+    // Another process may have just changed a secret.
     host.vault.follow(&host.readers, &host.secrets).await?;
     let revoked = secret::revoked(&host.readers).await?;
     let (secrets, allowed) = (host.secrets.names(), listed(host.current.settings(), "outbound.allow"));
     crate::audit::derive::aside(move || {
-        let around = Around { secrets: Some(&secrets), revoked: &revoked, allowed: &allowed, ..Around::nothing() };
-        let issues = flow::publish(&document, &around);
+        let context = Around { secrets: Some(&secrets), revoked: &revoked, allowed: &allowed, ..Around::nothing() };
+        let issues = flow::publish(&document, &context);
         (document, issues)
     })
     .await
 }
 
-/// The hash of what of a document counts.
+/// Returns the snapshot hash of a document.
 pub fn snapshot(document: &Value) -> String {
-    of_document(document)
+    document_hash(document)
 }
 
-/// What is wrong with a document that is too large to be read.
+/// Returns the issue of a document that exceeds [`LARGEST`].
 pub fn too_large() -> DocumentIssue {
-    DocumentIssue::error("D005", "", format!("the document has more than {LARGEST} bytes")).fix("make it smaller")
+    DocumentIssue::error("D005", "", format!("document is larger than {LARGEST} bytes")).fix("reduce its size")
 }
 
-/// Whether an issue keeps a document from being a draft.
+/// Returns whether an issue prevents saving a document as a draft.
 pub fn refuses(issue: &DocumentIssue) -> bool {
     issue.is_error() && REFUSED.contains(&issue.code)
 }
 
-/// Whether a text can be the id of an assistant.
+/// Returns whether a text is a valid assistant id.
 pub fn is_id(text: &str) -> bool {
     let rest = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '-');
     text.len() <= 64 && text.starts_with(|it: char| it.is_ascii_alphabetic()) && text.chars().all(rest)
 }
 
-/// Bytes in hexadecimal.
+/// Encodes bytes in lower case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|it| format!("{it:02x}")).collect()
 }

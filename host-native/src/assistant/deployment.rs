@@ -1,4 +1,4 @@
-//! The tokens of deployments, and whose pages may use one. (`convoship-http.md` 1)
+//! Authentication of deployments by token and web origin. (docs/spec/flows-http.md#1)
 
 use axum::http::{HeaderMap, header};
 use base64::Engine;
@@ -10,21 +10,21 @@ use uuid::Uuid;
 use super::check::hex;
 use crate::store::assistant::deployment::Deployment;
 
-/// What every token begins with.
+/// The prefix of every deployment token.
 pub const PREFIX: &str = "cdp_";
 
-/// Why a call is not let in.
+/// Why a request is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// It has no token, or none that is known.
-    #[error("the token is not that of a deployment")]
+    /// The token is missing or unknown.
+    #[error("invalid deployment token")]
     Unknown,
-    /// Its page is of an origin that the deployment does not name, or of none.
-    #[error("pages of this origin may not use the deployment")]
+    /// The origin is missing or not allowed by the deployment.
+    #[error("origin is not allowed by the deployment")]
     Foreign,
 }
 
-/// A new token: 32 random bytes, of which an id of version 4 has 122 random bits each.
+/// Generates a token with 256 bits, hashed from three version 4 UUIDs of 122 random bits each.
 pub fn token() -> String {
     let mut random = Sha256::new();
     for _ in 0..3 {
@@ -33,28 +33,28 @@ pub fn token() -> String {
     format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random.finalize()))
 }
 
-/// What is kept of a token. Nobody guesses one from its hash.
+/// Returns the stored hash of a token.
 pub fn token_hash(token: &str) -> String {
     hex(&Sha256::digest(token.as_bytes()))
 }
 
-/// The token of a call.
+/// Returns the deployment token of a request.
 pub fn presented(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
     Some(token.trim()).filter(|it| scheme.eq_ignore_ascii_case("bearer") && it.starts_with(PREFIX))
 }
 
-/// Lets a call in that a deployment was found for, when it comes from one of the deployment's pages.
+/// Admits a request if its token belongs to a deployment that allows its origin.
 ///
 /// # Errors
-/// [`Refused`].
+/// Returns [`Refused`] for an unknown token or a foreign origin.
 pub fn admit<'d>(found: Option<&'d Deployment>, headers: &HeaderMap) -> Result<&'d Deployment, Refused> {
     let deployment = found.ok_or(Refused::Unknown)?;
     let origin = headers.get(header::ORIGIN).and_then(|it| it.to_str().ok()).ok_or(Refused::Foreign)?;
     if deployment.origins.iter().any(|it| it == origin) { Ok(deployment) } else { Err(Refused::Foreign) }
 }
 
-/// Whether a text is an origin as browsers write it.
+/// Returns whether a text is a serialized web origin.
 pub fn is_origin(text: &str) -> bool {
     Url::parse(text).is_ok_and(|it| it.origin().is_tuple() && it.origin().ascii_serialization() == text)
 }

@@ -1,4 +1,4 @@
-//! The documents that sessions run on, each compiled once.
+//! Cache of compiled flow documents.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,18 +12,18 @@ use crate::clock;
 use crate::drive::Host;
 use crate::store::{self, Pool, config};
 
-/// Most documents that are held at once.
+/// The cache size.
 const HELD: usize = 64;
 
-/// Compiled documents by the hash of what of them counts.
+/// Compiled documents by snapshot hash.
 #[derive(Debug, Default)]
 pub struct Flows(Mutex<BTreeMap<String, Arc<Config>>>);
 
 impl Flows {
-    /// A document on which a session is about to run: compiled, held, and kept with its hash. Nothing for one that cannot be read.
+    /// Compiles a document for a new session, stores its snapshot and caches it. Returns `None` when it does not compile.
     ///
     /// # Errors
-    /// What the database says.
+    /// Returns any database error.
     pub async fn take(&self, host: &Host, document: &Value) -> sqlx::Result<Option<Arc<Config>>> {
         let hash = snapshot(document);
         if let Some(config) = self.held().get(hash.trim_start_matches("sha256:")) {
@@ -38,10 +38,10 @@ impl Flows {
         Ok(Some(self.hold(Arc::new(config))))
     }
 
-    /// The document of a snapshot, `sha256:…` or the hash alone; nothing when it is not kept.
+    /// Returns the compiled document of a snapshot, given as `sha256:…` or as the bare hash; `None` when it is not stored.
     ///
     /// # Errors
-    /// What the database says.
+    /// Returns any database error.
     pub async fn of(&self, pool: &Pool, snapshot: &str) -> sqlx::Result<Option<Arc<Config>>> {
         let hash = snapshot.trim_start_matches("sha256:");
         if let Some(config) = self.held().get(hash) {
@@ -49,7 +49,7 @@ impl Flows {
         }
         let Some(source) = config::snapshot(pool, hash).await? else { return Ok(None) };
         let config = Arc::new(aside(move || Config::from_source(&source).0).await?);
-        // A snapshot of tables is no document.
+        // The snapshot may be of tables instead of a document.
         Ok(config.flow.is_some().then(|| self.hold(config)))
     }
 

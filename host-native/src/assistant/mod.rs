@@ -1,4 +1,4 @@
-//! Assistants that are told by flow documents: what a document must be, where it is deployed, and its secrets.
+//! Assistants defined by flow documents: validation, deployment, sessions, timers, quotas and secrets.
 
 pub mod check;
 pub mod deployment;

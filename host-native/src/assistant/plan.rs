@@ -1,4 +1,4 @@
-//! What a plan counts: sessions and imports by the month, and what models cost. (`convoship.md` 12.2, 12.3)
+//! Quotas of a plan: sessions and imports per month. (docs/spec/flows.md#12.2, docs/spec/flows.md#12.3)
 
 use axum::http::{StatusCode, Uri};
 use convengine_core::turn::Millis;
@@ -8,30 +8,30 @@ use crate::drive::{Host, Refusal};
 use crate::http::error::ApiError;
 use crate::store::assistant::session::{self, Reserved};
 
-/// Millionths of a cent in a cent.
+/// Microcents per cent.
 pub const MICROCENTS: u64 = 1_000_000;
 
-/// Milliseconds of a day.
+/// Milliseconds per day.
 const DAY: Millis = 86_400_000;
 
-/// How much may be used in a month; nothing for as much as one likes.
+/// Monthly quotas; absent means unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Sessions of deployments.
+    /// Sessions started by deployments.
     pub sessions: Option<u32>,
-    /// Documents imported.
+    /// Imported documents.
     pub imports: Option<u32>,
 }
 
-/// A session that the plan counts before its first turn runs.
+/// A session counted against the quota before its first turn runs.
 #[derive(Debug)]
 pub struct Reservation(i64);
 
 impl Reservation {
-    /// Takes one of the month's sessions, for an assistant.
+    /// Reserves one of the month's sessions for an assistant.
     ///
     /// # Errors
-    /// [`Refusal::UsedUp`], or that the database does not answer.
+    /// Returns [`Refusal::UsedUp`] when the quota is exceeded, [`Refusal::Load`] for a database error.
     pub async fn take(host: &Host, assistant: &str) -> Result<Reservation, Refusal> {
         let at = clock::now();
         let most = host.plan.sessions.map_or(i64::MAX, i64::from);
@@ -40,22 +40,22 @@ impl Reservation {
         number.map(Reservation).ok_or(Refusal::UsedUp(host.plan.sessions.unwrap_or(0)))
     }
 
-    /// Gives it back when nothing of the session is stored; one whose turn somebody else finishes stays counted.
+    /// Releases the reservation unless a turn of the session is stored, because another process may finish it.
     pub async fn give_back(self, host: &Host, session: &str) {
         if let Err(error) = session::give_back(&host.readers, self.0, session).await {
-            tracing::warn!(%error, session, "a session that did not begin stays counted");
+            tracing::warn!(%error, session, "cannot release the reservation of a session that did not start");
         }
     }
 }
 
-/// What a client gets when the sessions of the month are used up.
+/// Returns the HTTP error for an exceeded session quota.
 pub fn used_up(refusal: &Refusal, most: u32, uri: &Uri) -> ApiError {
     let now = clock::now();
     let wait = u64::try_from(next_month(now) - now).unwrap_or(0) / 1000;
     ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, refusal.to_string()).coded("rate_limited").limited("sessions", most, wait)
 }
 
-/// When the month of a moment began, in UTC.
+/// Returns the start of the month of a time, in UTC.
 pub fn month(at: Millis) -> Millis {
     let days = at.div_euclid(DAY);
     let day_of_month = clock::iso_text(at).get(8..10).and_then(|it| it.parse::<Millis>().ok()).unwrap_or(1);
@@ -63,7 +63,7 @@ pub fn month(at: Millis) -> Millis {
 }
 
 fn next_month(at: Millis) -> Millis {
-    // No month has more days, and the first days of the next one are in it.
+    // 32 days after the start of a month is always within the next month.
     month(month(at) + 32 * DAY)
 }
 

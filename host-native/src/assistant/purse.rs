@@ -1,5 +1,5 @@
-//! What assistants with a cap may still spend on models this month: kept back before a model is asked, and settled with what it has cost.
-//! (`convoship.md` 12.3)
+//! Monthly model budgets of assistants: the estimated cost is reserved before a call and settled with the actual cost.
+//! (docs/spec/flows.md#12.3)
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::drive::Host;
 use crate::spend::cost;
 use crate::store::assistant::session;
 
-/// Millionths of a cent in a millionth of a unit.
+/// Microcents per millionth of a currency unit.
 const PER_MICRO: u64 = 100;
 
-/// What calls of turns that are not stored yet have cost or may cost, in millionths of a cent, by assistant and turn.
+/// Reserved and actual costs of turns that are not stored yet, in microcents, by assistant and turn.
 #[derive(Debug, Default)]
 pub struct Purse(Mutex<BTreeMap<String, BTreeMap<String, u64>>>);
 
-/// What a call may cost at most.
+/// The reserved cost of a call.
 #[derive(Debug)]
 pub struct Held {
     assistant: String,
@@ -29,10 +29,10 @@ pub struct Held {
 }
 
 impl Purse {
-    /// Keeps back what a call may cost; nothing where there is no cap. One after the other: two calls must not both get the rest.
+    /// Reserves the estimated cost of a call. Returns `None` without a cap. Serialized, so that two calls cannot reserve the same budget.
     ///
     /// # Errors
-    /// What the turn is told instead of an answer: there is not as much left, or nobody knows.
+    /// Returns an error for the turn when the budget is exceeded or cannot be read.
     pub async fn hold(
         &self,
         host: &Host,
@@ -48,7 +48,7 @@ impl Purse {
         let mut held = self.0.lock().await;
         let stored = session::used(&host.readers, &host.workspace, "llm", plan::month(clock::now()), Some(&document.id)).await;
         let stored = stored.map_err(|error| {
-            tracing::error!(%error, "what an assistant has spent cannot be read");
+            tracing::error!(%error, "cannot read the spend of an assistant");
             EffectError::new(EffectErrorKind::Unavailable, "what was spent on models cannot be read, so that none is asked")
         })?;
         let of_turns = held.entry(document.id.clone()).or_default();
@@ -57,21 +57,21 @@ impl Purse {
             let message = "what the assistant may spend on models this month does not suffice for the call";
             return Err(EffectError::new(EffectErrorKind::Limited, message).detailed(EffectErrorDetail::BUDGET));
         }
-        // The key of a call is that of its turn with a number.
+        // An effect key is the turn id, a slash and a number.
         let turn = effect.key.rsplit_once('/').map_or(effect.key.as_str(), |it| it.0).to_owned();
         *of_turns.entry(turn.clone()).or_default() += amount;
         Ok(Some(Held { assistant: document.id.clone(), turn, amount }))
     }
 
-    /// Keeps back what a call has cost in the place of what it might have.
-    pub async fn settle(&self, kept: Held, answer: &Answer) {
+    /// Replaces the reserved cost of a call with its actual cost.
+    pub async fn settle(&self, reserved: Held, answer: &Answer) {
         let mut held = self.0.lock().await;
-        if let Some(amount) = held.get_mut(&kept.assistant).and_then(|it| it.get_mut(&kept.turn)) {
-            *amount = amount.saturating_sub(kept.amount).saturating_add(cost(answer).saturating_mul(PER_MICRO));
+        if let Some(amount) = held.get_mut(&reserved.assistant).and_then(|it| it.get_mut(&reserved.turn)) {
+            *amount = amount.saturating_sub(reserved.amount).saturating_add(cost(answer).saturating_mul(PER_MICRO));
         }
     }
 
-    /// A turn is stored with what it has cost, or is gone.
+    /// Releases the costs of a turn that was stored or dropped.
     pub async fn ended(&self, assistant: &str, turn: &str) {
         let mut held = self.0.lock().await;
         if let Some(of_turns) = held.get_mut(assistant) {

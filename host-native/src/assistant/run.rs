@@ -1,4 +1,4 @@
-//! Runs what happens to a session.
+//! Runs the events of assistant sessions as turns.
 
 use std::sync::Arc;
 
@@ -13,45 +13,45 @@ use crate::drive::{self, Answered, Host, Message, Refusal};
 use crate::store::assistant::session::{self, Session};
 use crate::stream::live::Ear;
 
-/// The member of a timer's event that says which revision of the session has armed it.
+/// The member of a `timer.fired` event with the sequence number of the session that armed the timer.
 pub const OF_SEQ: &str = "of_seq";
 
-/// A session of an assistant, as a turn of it needs to know it.
+/// An assistant session with its compiled document.
 #[derive(Debug, Clone)]
 pub struct Running {
     /// The session.
     pub session: String,
     /// Its assistant.
     pub assistant: String,
-    /// The deployment that began it; absent in the simulator.
+    /// The deployment that started it; absent in the simulator.
     pub deployment: Option<String>,
-    /// The version that it runs on; absent for a draft.
+    /// The published version it runs on; absent for a draft.
     pub version: Option<i64>,
-    /// What it runs on.
+    /// The compiled document it runs on.
     pub config: Arc<Config>,
-    /// Whether that stands for a document that is not kept any more.
+    /// Whether `config` replaces a document that is no longer stored.
     pub is_lost: bool,
-    /// Whether it is about to begin.
+    /// Whether the session has not started yet.
     pub is_new: bool,
-    /// The version to which it goes, if it can.
+    /// The version it migrates to, if possible.
     pub upgrade: Option<Upgrade>,
 }
 
 impl Running {
-    /// A stored session. One whose document is not kept any more runs on an empty one, on which it fails. (`convoship.md` 2.3)
+    /// Prepares a stored session. If its document is no longer stored, it runs on an empty document and fails. (docs/spec/flows.md#2.3)
     ///
     /// # Errors
-    /// What the database says.
+    /// Returns any database error.
     pub async fn of(host: &Host, id: &str, stored: &Session) -> sqlx::Result<Running> {
-        let kept = host.flows.of(&host.readers, &stored.snapshot).await?;
-        let is_lost = kept.is_none();
-        let (config, upgrade) = match kept {
+        let stored_config = host.flows.of(&host.readers, &stored.snapshot).await?;
+        let is_lost = stored_config.is_none();
+        let (config, upgrade) = match stored_config {
             Some(config) => {
                 let upgrade = Upgrade::of(host, stored, &config).await?;
                 (config, upgrade)
             }
             None => {
-                tracing::error!(session = id, snapshot = stored.snapshot, "what a session runs on is not kept: its next turn fails");
+                tracing::error!(session = id, snapshot = stored.snapshot, "the document of a session is no longer stored; its next turn will fail");
                 (host.flows.take(host, &empty(&stored.assistant)).await?.ok_or(sqlx::Error::RowNotFound)?, None)
             }
         };
@@ -70,16 +70,16 @@ impl Running {
     /// Runs the turn of an event.
     ///
     /// # Errors
-    /// [`Refusal`]; the session is then as it was before.
+    /// Returns [`Refusal`]; the session is then unchanged.
     pub async fn hears(&self, host: &Arc<Host>, event: Map) -> Result<Answered, Refusal> {
         self.tells(host, event, None).await
     }
 
-    /// As [`Running::hears`], and tells somebody of it while it runs.
+    /// Like [`Running::hears`], and publishes the turn to a subscriber while it runs.
     ///
     /// # Errors
-    /// As there.
-    pub async fn tells(&self, host: &Arc<Host>, mut event: Map, ear: Option<Ear>) -> Result<Answered, Refusal> {
+    /// Returns [`Refusal`]; the session is then unchanged.
+    pub async fn tells(&self, host: &Arc<Host>, mut event: Map, subscriber: Option<Ear>) -> Result<Answered, Refusal> {
         let key = event.get("event_id").and_then(Value::as_str).map(|it| event_key(&self.session, it));
         event.insert("assistant".to_owned(), json!(self.assistant));
         event.extend(self.version.map(|it| ("version".to_owned(), json!(it))));
@@ -87,17 +87,17 @@ impl Running {
         let left = self.budget_left(host, clock::now()).await?;
         event.extend(left.map(|it| ("budget_left".to_owned(), json!(it))));
         let message = Message::of_session(&self.session, UserEvent::of_flow(Value::Object(event)), Arc::clone(&self.config));
-        // Trying an assistant out is no use of the plan.
-        let counted = self.assistant_counted();
-        drive::told(Arc::clone(host), Message { ear, counted, upgrade: self.upgrade.clone(), ..message.named(key) }).await
+        // Simulator sessions are not metered.
+        let metered = self.assistant_counted();
+        drive::told(Arc::clone(host), Message { ear: subscriber, counted: metered, upgrade: self.upgrade.clone(), ..message.named(key) }).await
     }
 
-    /// The assistant for which the plan counts a session, where this is the beginning of one.
+    /// Returns the assistant to meter when this starts a session of a deployment.
     fn assistant_counted(&self) -> Option<String> {
         (self.is_new && self.deployment.is_some()).then(|| self.assistant.clone())
     }
 
-    /// Microcents that models may still cost this month; nothing without a cap.
+    /// Returns the remaining model budget of this month in microcents; `None` without a cap.
     async fn budget_left(&self, host: &Host, now: Millis) -> sqlx::Result<Option<i64>> {
         let cap = self.config.flow.as_ref().and_then(|it| it.document.settings.monthly_llm_spend_cap_cents);
         let Some(cap) = cap else { return Ok(None) };
@@ -107,7 +107,7 @@ impl Running {
     }
 }
 
-/// A document in which no session finds its graphs.
+/// Returns a minimal document that has none of a session's graphs.
 fn empty(assistant: &str) -> Value {
     let graph = json!({"id": "lost", "kind": "root", "name": "Lost", "entry": "end", "nodes": [
         {"id": "end", "type": "end", "name": "End", "data": {}},
@@ -116,10 +116,10 @@ fn empty(assistant: &str) -> Value {
         "default_locale": "en", "graphs": [graph], "intents": []})
 }
 
-/// Whether a session as it is now takes an event.
+/// Checks whether the session accepts an event.
 ///
 /// # Errors
-/// That it goes on no more, or that it has gone on since the timer was armed that fires.
+/// Returns [`Refusal::Closed`] when the session has ended, [`Refusal::Late`] when it has advanced since the timer was armed.
 pub fn takes(session: &Loaded, event: &UserEvent) -> Result<(), Refusal> {
     let state = session.flow.as_ref();
     let status = state.and_then(|it| it.get("status")?.as_str());
@@ -131,13 +131,13 @@ pub fn takes(session: &Loaded, event: &UserEvent) -> Result<(), Refusal> {
     if of_seq.is_some() && of_seq != seq { Err(Refusal::Late) } else { Ok(()) }
 }
 
-/// The first moment at which the next event of a session can happen.
+/// Returns the earliest time of the session's next event.
 pub fn after(session: &Loaded) -> Millis {
     let last = session.flow.as_ref().and_then(|it| it.get("last_event_at")?.as_str()).and_then(clock::parse);
     last.map_or(0, |it| it + 1)
 }
 
-/// The name under which an event of a session is known.
+/// Returns the idempotency key of a session event.
 pub fn event_key(session: &str, event: &str) -> String {
     format!("{session}/{event}")
 }

@@ -1,4 +1,4 @@
-//! Fires the timers of sessions: nobody answers, or nobody comes back. (`convoship.md` 4.4, 7)
+//! Fires the due timers of assistant sessions. (docs/spec/flows.md#4.4, docs/spec/flows.md#7)
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,16 +14,16 @@ use crate::clock;
 use crate::drive::{Host, Refusal};
 use crate::store::assistant::session::{self, Due};
 
-/// How long a timer of another process may stay unseen.
+/// The maximum polling interval, which bounds the delay of timers armed by other processes.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// The shortest time between two looks at the database.
+/// The minimum polling interval.
 const BREATH: Duration = Duration::from_millis(20);
 
-/// How many timers fire at a time.
+/// The number of timers fired at a time.
 const TOGETHER: i64 = 64;
 
-/// The sessions of which a timer fires now.
+/// The sessions with a timer that is currently firing.
 #[derive(Debug, Default)]
 struct Firing(Mutex<BTreeSet<String>>);
 
@@ -33,7 +33,7 @@ impl Firing {
     }
 }
 
-/// Fires timers for as long as the server runs.
+/// Spawns the task that fires timers while the server runs.
 pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
     tokio::spawn(async move {
         let firing = Arc::new(Firing::default());
@@ -41,18 +41,18 @@ pub fn watch(host: Arc<Host>) -> JoinHandle<()> {
             let wait = match fire(&host, &firing).await {
                 Ok(wait) => wait,
                 Err(error) => {
-                    tracing::warn!(%error, "the timers of sessions cannot be read");
+                    tracing::warn!(%error, "cannot read session timers");
                     PAUSE
                 }
             };
-            // A turn that arms a timer says so.
+            // A turn that arms a timer notifies `armed`.
             let _ = timeout(wait.clamp(BREATH, PAUSE), host.armed.notified()).await;
             tokio::time::sleep(BREATH).await;
         }
     })
 }
 
-/// Fires what is due; answers how long nothing else is. Nobody waits for a session whose turn takes its time.
+/// Fires due timers, each in a task of its own. Returns the time until the next one is due.
 async fn fire(host: &Arc<Host>, firing: &Arc<Firing>) -> sqlx::Result<Duration> {
     let now = clock::now();
     let most = TOGETHER + i64::try_from(firing.now().len()).unwrap_or(0);
@@ -65,7 +65,7 @@ async fn fire(host: &Arc<Host>, firing: &Arc<Firing>) -> sqlx::Result<Duration> 
         let (host, firing) = (Arc::clone(host), Arc::clone(firing));
         tokio::spawn(async move {
             if let Err(error) = fired(&host, &due).await {
-                tracing::warn!(%error, session = due.session, timer = due.timer, "a timer did not fire");
+                tracing::warn!(%error, session = due.session, timer = due.timer, "cannot fire a session timer");
                 tokio::time::sleep(PAUSE).await;
             }
             firing.now().remove(&due.session);
@@ -84,7 +84,7 @@ async fn fired(host: &Arc<Host>, due: &Due) -> Result<(), Refusal> {
         return Ok(session::drop_timer(&host.readers, due).await?);
     };
     let running = Running::of(host, &due.session, &stored).await?;
-    // Who has answered meanwhile has armed it anew, under the same name.
+    // A newer turn may have rearmed a timer with the same id.
     let event = json!({"type": "timer.fired", "timer_id": due.timer, OF_SEQ: seq});
     let event: Map = event.as_object().cloned().unwrap_or_default();
     match running.hears(host, event).await {

@@ -1,4 +1,4 @@
-//! Sessions that go along with the versions of their assistant, and what publishing would do to them. (`convoship.md` 13)
+//! Migration of open sessions to newer versions of their assistant, and its dry run. (docs/spec/flows.md#13)
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::drive::Host;
 use crate::store::assistant::session::{self, Session};
 use crate::store::assistant::{draft, version};
 
-/// Sessions that are looked at together.
+/// The page size of the dry run.
 const TOGETHER: i64 = 200;
 
-/// Before every other id.
+/// The smallest id.
 const FIRST: &str = "00000000-0000-0000-0000-000000000000";
 
-/// A version to which a session goes, if it can.
+/// A version that a session migrates to, if possible.
 #[derive(Debug, Clone)]
 pub struct Upgrade {
     to: Arc<Config>,
@@ -29,10 +29,10 @@ pub struct Upgrade {
 }
 
 impl Upgrade {
-    /// The live version, for a session of another one that goes along.
+    /// Returns the live version if it differs from the session's and the version policy allows migration.
     ///
     /// # Errors
-    /// What the database says.
+    /// Returns any database error.
     pub async fn of(host: &Host, stored: &Session, config: &Config) -> sqlx::Result<Option<Upgrade>> {
         let policy = config.flow.as_ref().map(|it| it.document.settings.version_policy);
         let (Some(own), Some(VersionPolicy::MigrateAtRoot | VersionPolicy::MigrateEager)) = (stored.version, policy) else {
@@ -46,7 +46,7 @@ impl Upgrade {
         Ok(to.map(|to| Upgrade { to, number: live }))
     }
 
-    /// Takes a session along; answers what it runs on then, nothing when it stays.
+    /// Migrates a session. Returns the document it runs on afterwards, or `None` when it stays on its version.
     pub fn take(&self, from: &Config, session: &mut Loaded, event: &mut UserEvent) -> Option<Arc<Config>> {
         let state = session.flow.as_deref()?;
         let (old, new) = (from.flow.as_deref()?, self.to.flow.as_deref()?);
@@ -62,27 +62,27 @@ impl Upgrade {
     }
 }
 
-/// What publishing a document would do to the open sessions of its assistant.
+/// The effect of publishing a document on the open sessions of its assistant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct DryRun {
-    /// All open sessions of published versions.
+    /// The number of open sessions on published versions.
     pub sessions: u64,
-    /// Those that go on where they stand.
+    /// Sessions that continue at their current node.
     pub map: u64,
-    /// Those whose users are asked again.
+    /// Sessions that repeat their current prompt.
     pub reask: u64,
-    /// Those that stay on their version.
+    /// Sessions that stay on their version.
     pub stay: u64,
-    /// Those of them whose place cannot be mapped.
+    /// Sessions that stay because their current node cannot be mapped.
     #[serde(skip)]
     pub lost: u64,
 }
 
 impl DryRun {
-    /// Takes all open sessions to a document, without leaving anything of it.
+    /// Migrates all open sessions to a document without storing the result.
     ///
     /// # Errors
-    /// What the database says.
+    /// Returns any database error.
     pub async fn of(host: &Host, assistant: &str, document: &Value) -> sqlx::Result<DryRun> {
         let mut counted = DryRun::default();
         let Ok(to) = Config::of_flow(document) else { return Ok(counted) };
@@ -112,20 +112,20 @@ impl DryRun {
         }
     }
 
-    /// The issue of publishing: that some sessions do not go on where they stand.
+    /// Returns a warning when some sessions do not continue at their current node.
     pub fn issue(&self) -> Option<DocumentIssue> {
         let of = self.sessions;
         let message = format!(
-            "of {of} open sessions {} go on where they stand, {} are asked again, {} stay on their version, {} of them because where they \
-             stand is gone",
+            "of {of} open sessions, {} continue at their current node, {} repeat their prompt, {} stay on their version, {} of them because \
+             their node was removed",
             self.map, self.reask, self.stay, self.lost
         );
-        let fix = "declare in 'meta.migrations' where nodes and variables have gone, or let the sessions end";
+        let fix = "declare moved nodes and variables in 'meta.migrations', or wait until the sessions end";
         (self.reask + self.lost > 0).then(|| DocumentIssue::warning("Q010", "", message).fix(fix))
     }
 }
 
-/// How a session comes through, and whether it stays because where it stands is gone.
+/// Returns how a session migrates, and whether it stays because its current node was removed.
 fn passage(from: Option<&Config>, to: &Config, state: &Value) -> (Passage, bool) {
     let (Some(old), Some(new)) = (from.and_then(|it| it.flow.as_deref()), to.flow.as_deref()) else { return (Passage::Stays, false) };
     let found = migrate(old, new, &to.source()["flow"], &format!("sha256:{}", to.hash()), state);

@@ -1,4 +1,4 @@
-//! The secrets of the database on their way to where they are used and struck out.
+//! Loads the secrets of the database into memory, where they are resolved and redacted.
 
 use tokio::sync::Mutex;
 
@@ -6,24 +6,24 @@ use crate::secrets::Secrets;
 use crate::store::Pool;
 use crate::store::assistant::secret::{self, Secret};
 
-/// Characters that a value has at least before any of them is shown.
+/// The minimum length of a value before its prefix is shown.
 const SHOWN_FROM: usize = 8;
 
-/// Characters of a value that are shown.
+/// The number of leading characters that are shown.
 const SHOWN: usize = 3;
 
-/// Keeps what is known of the secrets of a database in step with it.
+/// Keeps the in-memory secrets in sync with the database.
 #[derive(Debug, Default)]
 pub struct Vault {
-    /// The names and times that were seen last. Whoever reads the values holds it, so that the newest reading stays.
+    /// The names and times seen last. Locked while values are read, so that a stale read cannot overwrite a newer one.
     seen: Mutex<Vec<Secret>>,
 }
 
 impl Vault {
-    /// Reads the secrets again when they are others than those that were seen last.
+    /// Reloads the secrets if they have changed.
     ///
     /// # Errors
-    /// What the database says.
+    /// Returns any database error.
     pub async fn follow(&self, pool: &Pool, secrets: &Secrets) -> sqlx::Result<()> {
         let mut seen = self.seen.lock().await;
         let now = secret::all(pool).await?;
@@ -34,10 +34,10 @@ impl Vault {
         Ok(())
     }
 
-    /// Reads the secrets again, of which at least one was changed.
+    /// Reloads the secrets after a change by this process.
     ///
     /// # Errors
-    /// What the database says.
+    /// Returns any database error.
     pub async fn refresh(&self, pool: &Pool, secrets: &Secrets) -> sqlx::Result<()> {
         let mut seen = self.seen.lock().await;
         let now = secret::all(pool).await?;
@@ -47,13 +47,13 @@ impl Vault {
     }
 }
 
-/// What of a value may be shown: never much of it.
+/// Returns the leading characters of a value that may be displayed.
 pub fn prefix(value: &str) -> String {
     let shown = if value.chars().count() < SHOWN_FROM { 0 } else { SHOWN };
     value.chars().take(shown).collect()
 }
 
-/// Whether a secret can have this name.
+/// Returns whether a text is a valid secret name.
 pub fn is_name(text: &str) -> bool {
     let rest = |it: char| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '_';
     text.len() <= 64 && text.starts_with(|it: char| it.is_ascii_uppercase()) && text.chars().all(rest)
@@ -84,7 +84,7 @@ mod tests {
             secret::replace(pool, &secret(2), "second").await.expect("kept");
             vault.follow(pool, &secrets).await.expect("read");
             assert_eq!(secrets.value("CRM").as_deref(), Some("second"));
-            // At the same moment by the clock: who has changed it reads it again.
+            // A change with the same timestamp is not detected; the process that made it refreshes.
             secret::replace(pool, &secret(2), "third").await.expect("kept");
             vault.follow(pool, &secrets).await.expect("read");
             assert_eq!(secrets.value("CRM").as_deref(), Some("second"));

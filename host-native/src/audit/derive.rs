@@ -1,4 +1,4 @@
-//! Derives what a turn has not stored from its journal: its audit rows, and its rows of the log of model calls.
+//! Derives audit rows and model call rows that a turn did not store, by replaying its journal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use crate::store::turn::{StoredTurn, decompress};
 use crate::store::turn_rows::completed;
 use crate::store::{Pool, config};
 
-/// Most configurations that are held at once.
+/// The cache size.
 const HELD: usize = 8;
 
-/// An audit row that is not stored.
+/// A derived audit row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DerivedRow {
-    /// The number that was kept for it.
+    /// The reserved row id.
     pub audit_id: i64,
     /// The stage.
     pub stage: String,
@@ -26,26 +26,25 @@ pub struct DerivedRow {
     pub at: Millis,
 }
 
-/// What of a turn is not stored.
+/// The derived rows of a turn.
 #[derive(Debug, Default)]
 pub struct Derived {
-    /// Its audit rows, in their order.
+    /// The audit rows in order.
     pub audits: Vec<DerivedRow>,
-    /// Its model calls, in their order.
+    /// The model calls in order.
     pub calls: Vec<LlmCallRow>,
 }
 
-/// The rows of a finished turn that are not stored.
+/// Derives the rows of an ended turn.
 ///
-/// They are those that were told when the turn ran, or there are none: a turn that does not come to what is recorded of it, rows
-/// written and audits included, is not told otherwise.
+/// The rows are exactly those that were published when the turn ran: a replay with a different state hash is an error.
 ///
 /// # Errors
-/// Why they cannot be derived.
+/// Returns the reason when the rows cannot be derived.
 pub fn rows(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Derived, String> {
     let slice = again(stored, config)?;
-    let untold = slice.notices.iter().skip(usize::try_from(stored.audited).unwrap_or(0));
-    let audits = untold.filter_map(|notice| match &notice.body {
+    let unstored = slice.notices.iter().skip(usize::try_from(stored.audited).unwrap_or(0));
+    let audits = unstored.filter_map(|notice| match &notice.body {
         NoticeBody::Audit { stage, payload } => Some((notice.at, stage, payload)),
         NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
     });
@@ -61,32 +60,32 @@ pub fn rows(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Derived
     Ok(Derived { audits, calls: writes.filter_map(call).collect() })
 }
 
-/// All that a finished turn has said, and its end.
+/// Replays an ended turn and returns its notices and outcome.
 ///
 /// # Errors
-/// Why it does not come to what is recorded of it.
+/// Returns the reason when the replay differs from the recorded turn.
 pub fn again(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Slice, String> {
     compared(stored, config).map_err(|it| it.reason)
 }
 
-/// How a turn differs from what is recorded of it.
+/// A difference between a replay and the recorded turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unequal {
-    /// Why it does not come to that, in words.
+    /// The reason in words.
     pub reason: String,
-    /// The hash of what it comes to now; absent when it comes to no end.
+    /// The state hash of the replay; absent when it has no outcome.
     pub hash: Option<String>,
 }
 
-/// As [`again`], and says to what else it comes.
+/// Like [`again`], but returns the replay's state hash with the error.
 ///
 /// # Errors
-/// As there.
+/// Returns [`Unequal`] when the replay differs from the recorded turn.
 pub fn compared(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Slice, Unequal> {
     let without_end = |reason: String| Unequal { reason, hash: None };
     let journal = decompress(&stored.journal).map_err(|it| without_end(format!("the journal cannot be read: {it}")))?;
     let config = config.ok_or_else(|| without_end(format!("its configuration {} is not in the database", stored.config_hash)))?;
-    // A turn that was lost diverges from its journal, and was told up to there.
+    // A lost turn diverges from its journal; its notices up to that point were published.
     let Rescued { slice, diverged, .. } = Turn::rescue(&journal, Arc::clone(config)).map_err(|it| without_end(it.to_string()))?;
     let hash = slice.end.as_ref().map(|it| state_hash(it, &slice.notices));
     if hash.as_deref() == Some(stored.state_hash.as_str()) {
@@ -100,20 +99,20 @@ pub fn compared(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Sli
     Err(Unequal { reason, hash })
 }
 
-/// The configurations that turns ran under, each compiled once.
+/// Cache of the compiled configurations of recorded turns.
 #[derive(Debug, Default)]
 pub struct Configs(BTreeMap<String, Option<Arc<Config>>>);
 
 impl Configs {
-    /// With one that is compiled already.
+    /// Creates a cache with a compiled configuration.
     pub fn with(config: &Arc<Config>) -> Configs {
         Configs(BTreeMap::from([(config.hash().to_owned(), Some(Arc::clone(config)))]))
     }
 
-    /// The configuration of a hash; nothing when it is not kept.
+    /// Returns the configuration with a hash; `None` when its snapshot is not stored.
     ///
     /// # Errors
-    /// What the database says.
+    /// Returns any database error.
     pub async fn of(&mut self, pool: &Pool, hash: &str) -> sqlx::Result<Option<Arc<Config>>> {
         if let Some(config) = self.0.get(hash) {
             return Ok(config.clone());
@@ -130,13 +129,13 @@ impl Configs {
     }
 }
 
-/// The rows of several turns, or why there are none.
+/// Turns with their derived rows, or the reason why there are none.
 pub type Derivations = Vec<(StoredTurn, Result<Derived, String>)>;
 
-/// Derives the rows of turns, away from the threads that answer requests.
+/// Derives the rows of turns on the blocking thread pool.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn all(pool: &Pool, configs: &mut Configs, turns: Vec<StoredTurn>) -> sqlx::Result<Derivations> {
     let mut found = Vec::with_capacity(turns.len());
     for turn in turns {
@@ -153,10 +152,10 @@ pub async fn all(pool: &Pool, configs: &mut Configs, turns: Vec<StoredTurn>) -> 
     .await
 }
 
-/// Does work away from the threads that answer requests.
+/// Runs CPU-bound work on the blocking thread pool.
 ///
 /// # Errors
-/// When it panics.
+/// Returns [`sqlx::Error::WorkerCrashed`] when the work panics.
 pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> sqlx::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(|_| sqlx::Error::WorkerCrashed)
 }

@@ -1,4 +1,4 @@
-//! `convengine audit materialise`: stores the audit rows that were derived so far, and the log of the model calls of their turns.
+//! `convengine audit materialise`: stores derived audit rows and the model call log of their turns.
 
 use convengine_core::turn::Millis;
 use serde_json::json;
@@ -13,20 +13,20 @@ use crate::store::turn::{StoredTurn, note_audited, to_derive_between};
 use crate::store::turn_rows::{Rows, TurnRows};
 use crate::store::{self, Connection, audit, commit};
 
-/// How many turns are stored in one transaction: few enough that a server that writes beside it waits for a moment only.
+/// Turns per transaction, small enough not to block a concurrent server for long.
 const BATCH: i64 = 64;
 
-/// Before the first turn, in the order of their ids.
+/// The smallest turn id.
 const FIRST: &str = "00000000-0000-0000-0000-000000000000";
 
-/// Until the end of the year 9999, which every database can write.
+/// The end of the year 9999, the latest time both databases support.
 const END: Millis = 253_402_300_799_999;
 
-/// Runs the command, for the turns whose messages came in from `from` on and before `to`.
+/// Runs the command for the turns received at or after `from` and before `to`.
 ///
 /// # Errors
-/// Exit code 1 with a line for each turn whose rows cannot be derived, once all others are stored; 2 for a time that cannot be read;
-/// 3 when the database cannot be used.
+/// Returns exit code 1 with a line for each turn whose rows cannot be derived, after storing all others; 2 for an invalid time; 3 when
+/// the database cannot be used.
 pub async fn command(settings: &Settings, from: Option<&str>, to: Option<&str>) -> Result<(), Failure> {
     let (from, to) = (time("--from", from)?.unwrap_or(0), time("--to", to)?.unwrap_or(END));
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
@@ -56,7 +56,7 @@ pub async fn command(settings: &Settings, from: Option<&str>, to: Option<&str>) 
         stored_rows += rows;
         stored_turns += turns;
     }
-    println!("materialised {stored_rows} rows of {stored_turns} turns");
+    println!("materialised rows: {stored_rows}, turns: {stored_turns}");
     if refused.is_empty() {
         return Ok(());
     }
@@ -68,15 +68,15 @@ fn time(option: &str, text: Option<&str>) -> Result<Option<Millis>, Failure> {
     let Some(text) = text else { return Ok(None) };
     match clock::parse(text).filter(|it| (0..=END).contains(it)) {
         Some(at) => Ok(Some(at)),
-        None => Err(Failure::usage(format!("{option}: '{text}' is no time: write it as 2026-01-31 or 2026-01-31T09:00:00Z"))),
+        None => Err(Failure::usage(format!("invalid time '{text}' for {option}; use 2026-01-31 or 2026-01-31T09:00:00Z"))),
     }
 }
 
 fn line(turn: &StoredTurn, reason: &str) -> String {
-    format!("turn {} of the conversation {} has no rows: {reason}", turn.number, turn.conversation_id)
+    format!("cannot derive turn {} of conversation {}: {reason}", turn.number, turn.conversation_id)
 }
 
-/// Stores the rows of turns in one transaction; answers how many rows of how many turns there were.
+/// Stores the rows of turns in one transaction. Returns the number of rows and turns.
 async fn store_all(connection: &mut Connection, turns: &[(StoredTurn, Derived)]) -> sqlx::Result<(u64, u64)> {
     connection.begin().await?;
     match write(connection, turns).await {
@@ -90,7 +90,7 @@ async fn store_all(connection: &mut Connection, turns: &[(StoredTurn, Derived)])
 
 async fn write(connection: &mut Connection, turns: &[(StoredTurn, Derived)]) -> sqlx::Result<(u64, u64)> {
     let ids: Vec<&str> = turns.iter().map(|it| it.0.turn_id.as_str()).collect();
-    // Somebody else may have stored some of them meanwhile.
+    // Another process may have stored some of them.
     let ours = note_audited(connection, &ids).await?;
     let (mut texts, mut others, mut count) = (Vec::new(), TurnRows::default(), 0);
     for (turn, derived) in turns.iter().filter(|it| ours.contains(&it.0.turn_id)) {
@@ -104,7 +104,7 @@ async fn write(connection: &mut Connection, turns: &[(StoredTurn, Derived)]) -> 
     Ok((audit::insert(connection, &rows).await?, count))
 }
 
-/// The payload is JSON already.
+/// Renders a row; its payload is already JSON.
 fn rendered(turn: &StoredTurn, row: &DerivedRow) -> String {
     let (conversation, stage, at) = (json!(turn.conversation_id), json!(row.stage), json!(clock::audit_text(row.at)));
     format!("[{},{conversation},{stage},{},{at}]", row.audit_id, row.payload)

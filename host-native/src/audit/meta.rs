@@ -1,4 +1,5 @@
-//! `_meta` of audit rows: what the original stored beside each payload and we derive. (`spec/data-and-api.md` 7.2)
+//! The `_meta` member of audit payloads: session data that the original engine stored and this one derives by replay.
+//! (docs/spec/data-and-api.md#7.2)
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,18 +14,18 @@ use crate::store::Pool;
 use crate::store::audit::AuditRow;
 use crate::store::turn::{StoredTurn, decompress, of_conversation};
 
-/// The session at an audit of a turn.
+/// The `_meta` of one audit notice of a turn.
 struct Traced {
     stage: String,
     at: Millis,
     meta: Map,
 }
 
-/// Adds `_meta` to the payloads of a conversation's rows. A row of which no turn tells (feedback, or a turn that cannot be replayed) has
-/// what the row itself says.
+/// Adds `_meta` to the payloads of a conversation's rows. Rows without a replayable turn, such as feedback, get only the members known
+/// from the row itself.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn add(pool: &Pool, conversation: &str, mut configs: Configs, mut rows: Vec<AuditRow>) -> sqlx::Result<Vec<AuditRow>> {
     let mut found = Vec::new();
     for turn in of_conversation(pool, conversation).await? {
@@ -46,13 +47,13 @@ pub async fn add(pool: &Pool, conversation: &str, mut configs: Configs, mut rows
     .await
 }
 
-/// The session at each notice of a turn as far as its journal goes, by the number of the notice.
+/// Returns the `_meta` of each notice by sequence number, as far as the journal replays.
 pub fn of(journal: &Journal, config: &Arc<Config>) -> BTreeMap<u32, Map> {
     let Ok(Rescued { turn, .. }) = Turn::retrace(journal, Arc::clone(config)) else { return BTreeMap::new() };
     turn.metas()
 }
 
-/// Notices with `_meta` in the payloads of their audits, as they are stored where that is wanted.
+/// Returns the notices with `_meta` added to their audit payloads, for storing.
 pub fn within(input: &TurnInput, notices: &[Notice], metas: &BTreeMap<u32, Map>) -> Vec<Notice> {
     let with = |notice: &Notice| match &notice.body {
         NoticeBody::Audit { stage, payload: Value::Object(payload) } => {
@@ -65,10 +66,10 @@ pub fn within(input: &TurnInput, notices: &[Notice], metas: &BTreeMap<u32, Map>)
     notices.iter().map(with).collect()
 }
 
-/// The same for rows that are derived and stored later.
+/// Adds `_meta` to derived rows.
 pub fn add_to_derived(stored: &StoredTurn, config: &Arc<Config>, rows: &mut [DerivedRow]) {
     let mut at: BTreeMap<(Millis, String), VecDeque<Map>> = BTreeMap::new();
-    // What was told and stored before is not among the rows.
+    // Rows stored while the turn ran are not among the derived rows.
     for Traced { stage, at: time, meta } in trace(stored, config).into_iter().rev().take(rows.len()).rev() {
         at.entry((time, stage)).or_default().push_back(meta);
     }
@@ -80,7 +81,7 @@ pub fn add_to_derived(stored: &StoredTurn, config: &Arc<Config>, rows: &mut [Der
     }
 }
 
-/// Takes `_meta` out of the payloads of rows that were stored with it.
+/// Removes `_meta` from the payloads of stored rows.
 pub fn strip(rows: &mut [AuditRow]) {
     for row in rows.iter_mut().filter(|it| it.payload_json.contains("\"_meta\"")) {
         let Ok(Value::Object(mut payload)) = serde_json::from_str(&row.payload_json) else { continue };
@@ -90,7 +91,7 @@ pub fn strip(rows: &mut [AuditRow]) {
     }
 }
 
-/// Runs a turn again; one that does not fit its journal tells what it told up to there.
+/// Replays a turn and returns its audit metadata, up to the point where it diverges from its journal.
 fn trace(stored: &StoredTurn, config: &Arc<Config>) -> Vec<Traced> {
     let Ok(journal) = decompress(&stored.journal) else { return Vec::new() };
     let Ok(Rescued { turn, slice, .. }) = Turn::retrace(&journal, Arc::clone(config)) else { return Vec::new() };
@@ -113,7 +114,7 @@ fn sent_with(mut meta: Map, sent: &Map) -> Map {
     meta
 }
 
-/// A row that was stored with `_meta` keeps it.
+/// Adds `_meta` to a row unless it was stored with it.
 fn put(row: &mut AuditRow, meta: Option<Map>) {
     let Ok(Value::Object(payload)) = serde_json::from_str::<Value>(&row.payload_json) else { return };
     if !payload.get("_meta").is_some_and(Value::is_object) {
@@ -122,7 +123,7 @@ fn put(row: &mut AuditRow, meta: Option<Map>) {
     }
 }
 
-/// A payload with `_meta`; without a turn that tells of it, `_meta` has what the row itself says.
+/// Returns a payload with `_meta`. Without `meta`, only the members known from the row itself are set.
 pub fn payload_with(mut payload: Map, stage: &str, conversation: &str, at: &str, meta: Option<Map>) -> Map {
     let mut all = Map::new();
     all.insert("stage".to_owned(), json!(stage));

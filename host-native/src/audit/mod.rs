@@ -1,7 +1,7 @@
-//! Audit rows, stored or not. (`decisions.md` 4)
+//! Reads audit rows, stored or derived. (docs/decisions/README.md#4)
 //!
-//! With `convengine.audit.persistence.mode=DERIVED` a turn stores its journal and keeps the numbers that its audit rows would have
-//! had; the texts of its model calls are in the journal, so that their log is derived as well. Whoever reads audit rows reads them here and gets the same rows, whether they are stored or derived by replay.
+//! With `convengine.audit.persistence.mode=DERIVED` a turn stores only its journal and reserves the ids of its audit rows. The audit
+//! rows and the model call log are derived by replaying the journal. Readers get the same rows in both modes.
 
 pub mod derive;
 pub mod materialise;
@@ -18,20 +18,19 @@ use crate::store::audit::{AuditRow, as_stored, of_conversation};
 use crate::store::turn::{StoredTurn, to_derive};
 use derive::{Configs, DerivedRow};
 
-/// The stage of the row that stands for those of a turn that cannot be derived.
+/// The stage of the row that replaces the rows of a turn that cannot be derived.
 pub const NOT_DERIVABLE: &str = "AUDIT_NOT_DERIVABLE";
 
-/// The audit rows of a conversation, oldest first, stored and derived ones.
+/// Returns the stored and derived audit rows of a conversation, oldest first.
 ///
-/// A turn whose rows cannot be derived (its journal or its configuration cannot be read, or this build runs it differently) has one row
-/// in their place, at the turn's beginning and under the number of its first: stage [`NOT_DERIVABLE`], with `turn`, `turnId` and
-/// `reason`. Its shape is that of every row, so that readers who look for the stages that they know pass over it; nobody is told of
-/// steps that this turn may not have taken.
+/// A turn whose rows cannot be derived (its journal or configuration cannot be read, or this build replays it differently) has a single
+/// row with stage [`NOT_DERIVABLE`] and the members `turn`, `turnId` and `reason`, at the turn's start and with its first reserved id.
+/// Readers that filter by stage skip it.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn rows_of(pool: &Pool, conversation: &str, mut configs: Configs) -> sqlx::Result<Vec<AuditRow>> {
-    // In this order nothing is missed while somebody stores the rows of these turns; then they are found twice.
+    // In this order no row is missed while another process materialises these turns; duplicates are removed below.
     let turns = to_derive(pool, conversation).await?;
     let stored = of_conversation(pool, conversation).await?;
     if turns.is_empty() {
@@ -60,7 +59,7 @@ fn not_derivable(turn: &StoredTurn, reason: &str) -> DerivedRow {
     DerivedRow { audit_id: turn.audit_id.unwrap_or(0), stage: NOT_DERIVABLE.to_owned(), payload, at: turn.created_at }
 }
 
-/// Both in the order of time and number; the stored rows keep the order that the database gave them.
+/// Merges both lists by time and id. Stored rows keep the database's order.
 fn merged(stored: Vec<AuditRow>, derived: impl Iterator<Item = AuditRow>) -> Vec<AuditRow> {
     let mut all = Vec::with_capacity(stored.len());
     let mut derived = derived.peekable();
@@ -87,7 +86,7 @@ mod tests {
             payload_json: "{}".to_owned(),
             created_at: at.to_owned(),
         };
-        // The first stands where the database has put it, whatever its time.
+        // Stored rows keep their position regardless of their time.
         let stored = vec![row(9, "2027"), row(1, "2024"), row(4, "2026")];
         let all = merged(stored, [row(3, "2026"), row(5, "2026"), row(2, "2028")].into_iter());
         assert_eq!(all.iter().map(|it| it.audit_id).collect::<Vec<_>>(), [3, 5, 9, 1, 4, 2]);

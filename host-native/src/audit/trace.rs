@@ -1,4 +1,4 @@
-//! The steps of a conversation, read from its audit rows. (`spec/data-and-api.md` 7.6)
+//! Reconstructs the pipeline steps of a conversation from its audit rows. (docs/spec/data-and-api.md#7.6)
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -6,59 +6,59 @@ use serde_json::{Value, json};
 use crate::clock;
 use crate::store::audit::AuditRow;
 
-/// A conversation's audit as a list of steps, and as it stands.
+/// The audit of a conversation, as steps and as a flat list.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Trace {
     /// The conversation.
     pub conversation_id: String,
-    /// Its steps in the order in which they were entered, those of all turns.
+    /// The steps of all turns in the order they were entered.
     pub steps: Vec<StepTrace>,
     /// All rows.
     pub stages: Vec<StageTrace>,
 }
 
-/// A step from its entry to its end.
+/// A step from entry to exit.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepTrace {
     /// The step.
     pub step: Value,
-    /// The same: clients know a class name here.
+    /// The same value; clients expect a class name here.
     pub step_class: Value,
-    /// Never known; clients read the member.
+    /// Always null; kept for clients that read the member.
     pub source_file: Option<String>,
-    /// How it was left.
+    /// How it ended.
     pub status: Status,
     /// ISO 8601 with `Z`.
     pub started_at: String,
-    /// The same; absent while the step is open.
+    /// ISO 8601 with `Z`; absent while the step is open.
     pub ended_at: Option<String>,
-    /// Milliseconds between both.
+    /// The duration in milliseconds.
     pub duration_ms: Option<i64>,
-    /// What failed.
+    /// The error message of a failed step.
     pub error: Option<Value>,
-    /// The rows between entry and end that belong to no step within it.
+    /// The rows within the step that do not belong to an inner step.
     pub stages: Vec<StageTrace>,
 }
 
-/// How a step was left.
+/// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Status {
-    /// It was not.
+    /// It has not ended.
     Running,
-    /// It came to its end.
+    /// It completed.
     Ok,
     /// It failed.
     Error,
 }
 
-/// A row with its payload read.
+/// An audit row with its parsed payload.
 #[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StageTrace {
-    /// The row's number.
+    /// The row id.
     pub audit_id: i64,
     /// The stage.
     pub stage: String,
@@ -69,10 +69,10 @@ pub struct StageTrace {
 }
 
 impl Trace {
-    /// Reads the rows of a conversation, oldest first.
+    /// Builds a trace from the rows of a conversation, oldest first.
     pub fn of(conversation: String, rows: Vec<AuditRow>) -> Trace {
         let mut trace = Trace { conversation_id: conversation, steps: Vec::new(), stages: Vec::with_capacity(rows.len()) };
-        // The steps that are open, innermost last, by their place in the list.
+        // Indices of the open steps, innermost last.
         let mut open = Vec::new();
         for row in rows {
             let stage =
@@ -139,7 +139,7 @@ impl StepTrace {
     }
 }
 
-/// A payload as an object, whatever the row holds.
+/// Parses a payload into an object, wrapping any other value.
 fn payload(text: &str) -> Value {
     if text.trim().is_empty() {
         return json!({});

@@ -1,4 +1,4 @@
-//! What a user does, as it came in.
+//! An incoming user message.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,33 +12,33 @@ use crate::assistant::upgrade::Upgrade;
 use crate::gate::PATIENCE;
 use crate::stream::live::Ear;
 
-/// A user's message as it came in.
+/// An incoming message or session event.
 #[derive(Debug, Clone)]
 pub struct Message {
     /// The conversation, a UUID in lower case.
     pub conversation: String,
-    /// What the user did.
+    /// The user event.
     pub event: UserEvent,
-    /// When it came in.
+    /// When it was received.
     pub received: Instant,
-    /// Whether the client has named the conversation.
+    /// Whether the client chose the conversation id.
     pub names_conversation: bool,
-    /// The client's name for the message, its `Idempotency-Key`.
+    /// The idempotency key.
     pub key: Option<String>,
-    /// The span that it came from.
+    /// The trace span of the caller.
     pub caller: Option<SpanContext>,
-    /// The document that its session runs on; absent for conversations of tables.
+    /// The document its session runs on; absent for table-driven conversations.
     pub flow: Option<Arc<Config>>,
-    /// The version to which its session goes, if it can.
+    /// The version its session migrates to, if possible.
     pub upgrade: Option<Upgrade>,
-    /// Who hears the turn while it runs.
+    /// The subscriber that receives the turn's events while it runs.
     pub ear: Option<Ear>,
-    /// The assistant for which the plan counts a session with it.
+    /// The assistant whose session quota the message consumes.
     pub counted: Option<String>,
 }
 
 impl Message {
-    /// A message that comes in now.
+    /// Creates a message received now. Generates a conversation id if none is given.
     pub fn now(conversation: Option<String>, text: Option<String>, reset: bool, params: Map) -> Self {
         let names_conversation = conversation.is_some();
         let conversation = conversation.unwrap_or_else(|| Uuid::new_v4().to_string());
@@ -57,23 +57,23 @@ impl Message {
         }
     }
 
-    /// What happens now to a session that runs on a document.
+    /// Creates an event for a flow session, received now.
     pub fn of_session(session: &str, event: UserEvent, flow: Arc<Config>) -> Self {
         let message = Message::now(Some(session.to_owned()), None, false, Map::new());
         Message { event, flow: Some(flow), ..message }
     }
 
-    /// Until when it waits for other turns.
+    /// Returns the deadline for waiting for other turns.
     pub fn patience(&self) -> Instant {
         self.received + PATIENCE
     }
 
-    /// The message under a name, so that it is answered once however often it is sent.
+    /// Sets the idempotency key.
     pub fn named(self, key: Option<String>) -> Self {
         Message { key, ..self }
     }
 
-    /// The message of a caller who traces it.
+    /// Sets the trace span of the caller.
     pub fn called(self, caller: Option<SpanContext>) -> Self {
         Message { caller, ..self }
     }

@@ -1,4 +1,4 @@
-//! Talks to one instance: a message in, the place of a record out.
+//! The protocol with one instance: passes messages in and reads records out.
 
 use std::time::{Duration, Instant};
 
@@ -8,16 +8,16 @@ use wasmtime::{Memory, Store, StoreLimits, Trap, TypedFunc};
 use super::module::{Module, Problem};
 use super::runtime::{OutOfTime, Runtime};
 
-/// Bytes that an answer may have.
+/// Maximum size of an answer in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// Gives a fresh instance all messages of a request; returns what it said last.
+/// Sends all messages of a request to a fresh instance; returns its last answer.
 pub fn talk(runtime: &Runtime, module: &Module, request: &ExtensionRequest) -> Result<Vec<u8>, Problem> {
     if module.memory_bytes > request.memory_bytes.into() {
         let reason = format!("begins with more memory than its {} bytes: allow it more", request.memory_bytes);
         return Err(Problem::new(EffectErrorKind::Limited, reason));
     }
-    let _ticking = runtime.call();
+    let _ticker = runtime.call();
     let end = Instant::now() + Duration::from_millis(request.timeout_ms.into());
     let mut guest = Guest::new(runtime.store(request.memory_bytes, end), module, request)?;
     let mut record = None;
@@ -48,7 +48,7 @@ impl<'r> Guest<'r> {
         Ok(Guest { store, request, memory, alloc, start, resume })
     }
 
-    /// Hands a message in; returns where the record of the answer is.
+    /// Passes a message in; returns the address of the answer's record.
     fn tell(&mut self, first: bool, message: &[u8]) -> Result<u32, Problem> {
         let length = u32::try_from(message.len()).map_err(|_| invalid("got a message that no module has room for"))?;
         let place = self.alloc.call(&mut self.store, length).map_err(|it| self.failed(&it))?;
@@ -58,7 +58,7 @@ impl<'r> Guest<'r> {
         function.call(&mut self.store, (place, length)).map_err(|it| self.failed(&it))
     }
 
-    /// Copies an answer out; the memory is looked at anew, because it may have grown.
+    /// Copies an answer out. The memory is accessed anew, because it may have grown.
     fn read(&self, record: u32) -> Result<Vec<u8>, Problem> {
         let memory = self.memory.data(&self.store);
         let number = |at: u64| Some(u64::from(u32::from_le_bytes(slice(memory, at, 4)?.try_into().ok()?)));
@@ -85,16 +85,16 @@ fn invalid(reason: &str) -> Problem {
     Problem::new(EffectErrorKind::Invalid, reason)
 }
 
-/// Why a call did not return. The browser says the same in the same words.
+/// Converts a trap to a failure. The browser host has the same messages.
 fn failed(error: &wasmtime::Error, request: &ExtensionRequest, used: usize) -> Problem {
     if error.is::<OutOfTime>() {
         return Problem::new(EffectErrorKind::Timeout, format!("took longer than {} ms", request.timeout_ms));
     }
     let trap = error.downcast_ref::<Trap>().map_or("another reason", |it| words(*it));
-    // A module cannot say that it found no memory: it traps. No host can tell that trap from another one, but both know what it had.
-    let may = usize::try_from(request.memory_bytes).unwrap_or(usize::MAX);
-    if used > may / 2 {
-        let reason = format!("trapped ({trap}) with {used} of its {may} bytes of memory in use: allow it more");
+    // A module that runs out of memory just traps. No host can tell that trap from another one, but both know the memory size.
+    let limit = usize::try_from(request.memory_bytes).unwrap_or(usize::MAX);
+    if used > limit / 2 {
+        let reason = format!("trapped ({trap}) with {used} of its {limit} bytes of memory in use: allow it more");
         return Problem::new(EffectErrorKind::Limited, reason);
     }
     Problem::new(EffectErrorKind::Invalid, format!("trapped ({trap})"))

@@ -1,4 +1,4 @@
-//! Extensions: WebAssembly modules without imports that speak the turn protocol. (`architecture.md` 12)
+//! Runs extensions: WebAssembly modules without imports that speak the turn protocol. (docs/spec/architecture.md#12)
 
 mod abi;
 mod module;
@@ -13,9 +13,9 @@ use convengine_core::turn::{Answer, EffectError, EffectErrorKind, ExtensionReque
 pub use module::problem;
 use runtime::Runtime;
 
-/// The modules of a configuration; each is compiled once, when it is first used or by [`Extensions::compile`].
+/// The extension modules of a configuration; each is compiled once, on first use or by [`Extensions::compile`].
 ///
-/// Clones share what is compiled.
+/// Clones share the compiled modules.
 #[derive(Clone, Default)]
 pub struct Extensions(Arc<Shared>);
 
@@ -23,7 +23,7 @@ pub struct Extensions(Arc<Shared>);
 struct Shared {
     modules: BTreeMap<String, Vec<u8>>,
     compiled: Mutex<BTreeMap<String, Arc<Slot>>>,
-    // A configuration without extensions pays for no compiler.
+    // Created on first use, so that a configuration without extensions needs no compiler.
     runtime: OnceLock<Result<Runtime, String>>,
 }
 
@@ -36,12 +36,12 @@ impl std::fmt::Debug for Extensions {
 }
 
 impl Extensions {
-    /// The modules by their SHA-256.
+    /// Creates the extensions from modules by SHA-256.
     pub fn of(modules: BTreeMap<String, Vec<u8>>) -> Extensions {
         Extensions(Arc::new(Shared { modules, ..Shared::default() }))
     }
 
-    /// Compiles everything now, so that no turn waits for it.
+    /// Compiles all modules now, so that no turn has to wait.
     pub fn compile(&self) {
         for (module, bytes) in &self.0.modules {
             if let Ok(runtime) = self.0.runtime() {
@@ -51,17 +51,17 @@ impl Extensions {
     }
 }
 
-/// Answers a call of an extension, on a thread where it may take its time.
+/// Runs a call of an extension on a blocking thread.
 pub async fn answer(extensions: &Extensions, request: &ExtensionRequest) -> Answer {
     let (extensions, request) = (extensions.clone(), request.clone());
-    let ran = tokio::task::spawn_blocking(move || run(&extensions, &request)).await;
-    ran.unwrap_or_else(|error| Answer::Error(EffectError::new(EffectErrorKind::Interrupted, error.to_string())))
+    let answer = tokio::task::spawn_blocking(move || run(&extensions, &request)).await;
+    answer.unwrap_or_else(|error| Answer::Error(EffectError::new(EffectErrorKind::Interrupted, error.to_string())))
 }
 
-/// Answers a call of an extension on this thread.
+/// Runs a call of an extension on this thread.
 pub fn run(extensions: &Extensions, request: &ExtensionRequest) -> Answer {
     match extensions.0.said(request) {
-        Ok(said) => request.heard(&said),
+        Ok(output) => request.heard(&output),
         Err(problem) => Answer::Error(problem.of(&request.extension)),
     }
 }
@@ -92,7 +92,7 @@ impl Shared {
             let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(compiled.entry(module.to_owned()).or_default())
         };
-        // Outside of the lock: others wait for this module alone.
+        // Compile outside of the lock: only calls of this module wait.
         slot.get_or_init(|| module::Module::compile(runtime.engine(), bytes));
         slot
     }

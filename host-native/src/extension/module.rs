@@ -1,24 +1,24 @@
-//! What a module has to be, and why one cannot be used.
+//! Validates and compiles modules.
 
 use convengine_core::turn::{EffectError, EffectErrorKind};
 use wasmtime::{Engine, ExternType, InstancePre, Linker, StoreLimits};
 
 use super::runtime;
 
-/// What each module is asked for, beside its memory.
+/// Required function exports with their number of parameters; the memory is required as well.
 const FUNCTIONS: [(&str, usize); 3] = [("conv_alloc", 1), ("conv_start", 2), ("conv_resume", 2)];
 
-/// What a core module begins with.
+/// The header of a core module, version 1.
 const MAGIC: &[u8] = b"\0asm\x01\0\0\0";
 
-/// A page of memory.
+/// The size of a memory page in bytes.
 const PAGE: u64 = 65_536;
 
 /// A compiled module.
 pub struct Module {
-    /// Makes instances.
+    /// Creates instances.
     pub instances: InstancePre<StoreLimits>,
-    /// Bytes of memory that it begins with.
+    /// Initial size of the memory in bytes.
     pub memory_bytes: u64,
 }
 
@@ -30,7 +30,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A reason, which follows the name of the extension.
+    /// Creates a problem; `reason` follows the name of the extension in the message.
     pub fn new(kind: EffectErrorKind, reason: impl Into<String>) -> Problem {
         Problem { kind, reason: reason.into() }
     }
@@ -39,26 +39,26 @@ impl Problem {
         Problem::new(EffectErrorKind::Denied, reason)
     }
 
-    /// The error of an extension.
+    /// Converts the problem to the error of an extension.
     pub fn of(&self, extension: &str) -> EffectError {
         EffectError::new(self.kind, format!("the extension '{extension}' {}", self.reason))
     }
 }
 
-/// Why bytes are no module that can be called; the reason follows the name of the extension.
+/// Returns why bytes are not a usable module, or `None`; the reason follows the name of the extension in the message.
 pub fn problem(bytes: &[u8]) -> Option<String> {
     let engine = runtime::engine().map_err(|it| Problem::denied(format!("cannot be looked at here: {it}")));
     engine.and_then(|it| Module::compile(&it, bytes)).err().map(|it| it.reason)
 }
 
 impl Module {
-    /// Compiles a module after it was found to be one of ours.
+    /// Validates and compiles a module.
     pub fn compile(engine: &Engine, bytes: &[u8]) -> Result<Module, Problem> {
         if !bytes.starts_with(MAGIC) {
             return Err(Problem::denied("is no WebAssembly module: build it for wasm32-unknown-unknown"));
         }
         let module = wasmtime::Module::new(engine, bytes).map_err(|it| {
-            tracing::debug!("a module is not valid: {it:?}");
+            tracing::debug!("invalid module: {it:?}");
             Problem::denied("is no valid WebAssembly module: build it again")
         })?;
         if let Some(import) = module.imports().next() {
@@ -78,7 +78,7 @@ impl Module {
             }
         }
         let memory_bytes = memory.minimum().saturating_mul(PAGE);
-        // The linker stays empty: nothing of the host can be reached from within.
+        // The linker stays empty: a module cannot access the host.
         let instances = Linker::new(engine).instantiate_pre(&module).map_err(|it| Problem::denied(it.to_string()))?;
         Ok(Module { instances, memory_bytes })
     }

@@ -1,4 +1,4 @@
-//! The engine that runs modules, set up so that they depend on their messages alone.
+//! The WebAssembly engine, configured so that results depend on messages alone.
 
 use std::time::Instant;
 
@@ -6,28 +6,28 @@ use wasmtime::{Config, Engine, Store, StoreLimits, StoreLimitsBuilder, UpdateDea
 
 use super::ticker::{Call, Ticker};
 
-/// Bytes of the stack of a call.
+/// Maximum stack size of a call in bytes.
 const STACK: usize = 512 << 10;
 
-/// Elements that each table of a module may have.
+/// Maximum number of elements of a table.
 const TABLE_ELEMENTS: usize = 100_000;
 
-/// The engine with what stops modules that run away.
+/// The engine, with the ticker that interrupts runaway modules.
 pub struct Runtime {
     engine: Engine,
     ticker: Ticker,
 }
 
-/// The engine without anything that runs.
+/// Creates an engine without a ticker.
 ///
 /// # Errors
-/// When there is no code generator for this machine.
+/// If there is no code generator for this machine.
 pub fn engine() -> wasmtime::Result<Engine> {
     let mut config = Config::new();
     config
         .epoch_interruption(true)
         .max_wasm_stack(STACK)
-        // What differs between processors is left out, or made equal.
+        // Features that differ between processors are disabled or made deterministic.
         .cranelift_nan_canonicalization(true)
         .wasm_relaxed_simd(false)
         .wasm_multi_memory(false)
@@ -37,35 +37,35 @@ pub fn engine() -> wasmtime::Result<Engine> {
     Engine::new(&config)
 }
 
-/// The module took longer than it may.
+/// The module exceeded its time limit.
 #[derive(Debug, thiserror::Error)]
 #[error("out of time")]
 pub struct OutOfTime;
 
 impl Runtime {
-    /// Sets the engine up.
+    /// Creates the engine and its ticker.
     ///
-    /// Time is limited by epochs, not by fuel: a guest runs at full speed, and what it may take is what people know, milliseconds.
+    /// Time is limited by epochs, not by fuel: a guest runs at full speed, and its limit is in milliseconds.
     ///
     /// # Errors
-    /// When there is no code generator for this machine, or no thread.
+    /// If there is no code generator for this machine, or the ticker's thread cannot be started.
     pub fn new() -> wasmtime::Result<Runtime> {
         let engine = engine()?;
         let ticker = Ticker::start(engine.weak())?;
         Ok(Runtime { engine, ticker })
     }
 
-    /// The compiler's half.
+    /// The engine, for compiling modules.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Begins to count time; it is counted until what is returned is dropped.
+    /// Keeps the ticker running until the returned guard is dropped.
     pub fn call(&self) -> Call<'_> {
         self.ticker.call()
     }
 
-    /// A place for one instance, which has so much memory and so much time.
+    /// Creates the store of one instance, with its memory limit and deadline.
     pub fn store(&self, memory_bytes: u32, end: Instant) -> Store<StoreLimits> {
         let bytes = usize::try_from(memory_bytes).unwrap_or(usize::MAX);
         let limits = StoreLimitsBuilder::new().memory_size(bytes).memories(1).tables(4).table_elements(TABLE_ELEMENTS).instances(1);

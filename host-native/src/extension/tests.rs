@@ -1,4 +1,4 @@
-//! Guests that do as they should, and guests that do not: each answer is known, and no guest harms what comes after it.
+//! Well-behaved and hostile guests: each has its expected answer, and none affects later calls.
 
 use std::fs;
 use std::path::Path;
@@ -49,9 +49,9 @@ fn error(answer: Answer) -> (EffectErrorKind, String) {
 fn the_last_answer_counts_and_keeps_its_spelling() {
     assert_eq!(said(asked("answers")).to_string(), r#"{"end":{"patch":{"a":1.0}}}"#);
     let echoes = extensions(&[("echoes", guest("echoes"))]);
-    let heard = said(run(&echoes, &request("echoes", json!([{"abi": 1}, {"completions": [1.0]}]))));
-    assert_eq!(heard.to_string(), r#"{"completions":[1.0]}"#);
-    assert_eq!(said(run(&echoes, &request("echoes", json!([["é"]])))), json!(["é"]), "the instance before left nothing behind");
+    let output = said(run(&echoes, &request("echoes", json!([{"abi": 1}, {"completions": [1.0]}]))));
+    assert_eq!(output.to_string(), r#"{"completions":[1.0]}"#);
+    assert_eq!(said(run(&echoes, &request("echoes", json!([["é"]])))), json!(["é"]), "nothing remains of the previous instance");
     assert_eq!(said(asked("content_with_less")), json!("064"), "growing fails as it does everywhere");
 }
 

@@ -1,4 +1,4 @@
-//! Ticks while extensions run, so that one that runs away comes to where it is stopped.
+//! Advances the engine's epoch while extensions run, so that runaway ones can be interrupted.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use wasmtime::EngineWeak;
 
-/// How late an extension may be stopped.
+/// The granularity of time limits.
 const TICK: Duration = Duration::from_millis(10);
 
-/// A thread that advances the engine's epoch while there are calls, and rests while there are none.
+/// A thread that advances the engine's epoch while there are calls, and sleeps otherwise.
 pub struct Ticker(Arc<Shared>);
 
 #[derive(Default)]
@@ -24,14 +24,14 @@ struct State {
     stopped: bool,
 }
 
-/// Keeps the ticker ticking.
+/// A guard that keeps the ticker running.
 pub struct Call<'t>(&'t Shared);
 
 impl Ticker {
     /// Starts the thread.
     ///
     /// # Errors
-    /// When there are no more threads.
+    /// If the thread cannot be started.
     pub fn start(engine: EngineWeak) -> std::io::Result<Ticker> {
         let shared = Arc::new(Shared::default());
         let of_thread = Arc::clone(&shared);
@@ -45,7 +45,7 @@ impl Ticker {
         Ok(Ticker(shared))
     }
 
-    /// A call begins; it ends when what is returned is dropped.
+    /// Begins a call, which ends when the returned guard is dropped.
     pub fn call(&self) -> Call<'_> {
         self.0.change(|it| it.calls += 1);
         Call(&self.0)
@@ -53,7 +53,7 @@ impl Ticker {
 }
 
 impl Shared {
-    /// Waits for a call; false when none will come.
+    /// Waits for a call; returns false when the ticker is stopped.
     fn has_calls(&self) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = |state: &mut State| state.calls == 0 && !state.stopped;

@@ -1,4 +1,4 @@
-//! Data of containers: from the service of `convengine.container.url`, else from what was imported with a pack.
+//! Executes container effects: calls the service at `convengine.container.url`, or uses the replies imported with a pack.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::exit::Failure;
 use crate::secrets::Secrets;
 use crate::tls;
 
-/// Bytes that the data of a container may have.
+/// Maximum size of a container reply in bytes.
 const MOST: usize = 8 << 20;
 
-/// Who answers containers.
+/// The container service, if one is configured.
 #[derive(Debug)]
 pub struct Containers(Option<Service>);
 
@@ -27,19 +27,20 @@ struct Service {
 }
 
 impl Containers {
-    /// The service at an address, which is the operator's own and may be anywhere; nobody without one.
+    /// Creates the client of the service at `url`, which the operator chooses and may be in a private network; `None` disables it.
     ///
     /// # Errors
-    /// Why it cannot be called.
+    /// A service failure if the HTTP client cannot be built.
     pub fn at(url: Option<String>, secrets: Arc<Secrets>) -> Result<Containers, Failure> {
         let Some(url) = url else { return Ok(Containers(None)) };
         let client = tls::client_for(&url).build();
-        let client = client.map_err(|it| Failure::service(format!("the container service cannot be called: {}", http::reason(&it))))?;
+        let failed = |it| Failure::service(format!("cannot create a client for the container service: {}", http::reason(&it)));
+        let client = client.map_err(failed)?;
         Ok(Containers(Some(Service { url, client, secrets })))
     }
 }
 
-/// Answers a container. How long that may take is up to the effect's deadline.
+/// Executes a container request. The effect's deadline limits how long it may take.
 pub async fn answer(containers: &Containers, stand_ins: &StandIns, request: &ContainerRequest) -> Answer {
     let Some(service) = &containers.0 else { return stand_ins.container(request) };
     match ask(service, request).await {
@@ -78,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes of an answer of a service.
+    /// Returns the answer when the service replies with this body.
     async fn answered(body: String) -> Answer {
         let routes = Router::new().fallback(move || async move { body });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,4 +1,4 @@
-//! DOCUMENT_RETRIEVAL: documents of `cv_document` that fit a question, found by their words.
+//! The DOCUMENT_RETRIEVAL tool group: full-text search in `cv_document`.
 
 mod excerpt;
 
@@ -11,21 +11,21 @@ use super::words;
 use crate::store::Pool;
 use crate::store::document::{self, Found};
 
-/// Documents of an answer.
+/// Upper bound of a tool's `limit`.
 const MOST: u32 = 50;
 
-/// Arguments that may hold the question, when the tool does not say which.
+/// Arguments that may hold the query if the tool does not name one.
 const QUESTIONS: [&str; 4] = ["query", "q", "question", "text"];
 
-/// How a tool is set up.
+/// The tool's configuration.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Spec {
-    /// Only of this collection.
+    /// Restricts the search to this collection.
     collection: Option<String>,
-    /// How many at most.
+    /// Maximum number of documents.
     limit: u32,
-    /// The argument that holds the question.
+    /// The argument that holds the query.
     query: Option<String>,
 }
 
@@ -35,10 +35,10 @@ impl Default for Spec {
     }
 }
 
-/// The documents that fit best, as JSON text.
+/// Returns the best matching documents as JSON text.
 ///
 /// # Errors
-/// A tool that is not set up rightly, a question that is missing, or what the database says.
+/// `Invalid` for a wrong configuration or a missing query, `Unavailable` if the database fails.
 pub async fn search(pool: &Pool, request: &ToolRequest) -> Result<String, EffectError> {
     let spec: Spec = spec(request)?;
     if !(1..=MOST).contains(&spec.limit) {

@@ -1,4 +1,4 @@
-//! FILES: reads, lists and searches texts below folders that the settings name, and nothing outside of them.
+//! The FILES tool group: reads, lists and searches text files below the root folders of the settings, and nothing outside of them.
 
 mod place;
 mod read;
@@ -16,51 +16,51 @@ use super::tool::{argument, invalid, spec};
 use crate::settings::Roots;
 use place::Place;
 
-/// Bytes of a file that are read, whatever a tool asks for.
+/// Upper bound of a tool's `max_bytes`.
 const MOST_BYTES: u32 = 1 << 20;
 
-/// How a tool is set up.
+/// The tool's configuration.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Spec {
-    /// The name of a folder in the settings.
+    /// The name of a root folder in the settings.
     root: String,
     operation: Operation,
     /// The argument that holds the path.
     path: Option<String>,
     /// The argument that holds the words to search for.
     query: Option<String>,
-    /// The endings of files that may be read; all when there are none.
+    /// File name extensions that may be read; empty allows all.
     extensions: Vec<String>,
-    /// Bytes of a file that are read.
+    /// Maximum number of bytes read from a file.
     max_bytes: Option<u32>,
 }
 
-/// What a tool does.
+/// The operation of a tool.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Operation {
-    /// Gives the text of a file.
+    /// Returns the text of a file.
     #[default]
     Read,
-    /// Gives the names in a folder.
+    /// Lists a folder.
     List,
-    /// Gives the lines with certain words.
+    /// Returns the lines that contain all words of a query.
     Search,
 }
 
-/// What a tool is asked to do.
+/// One call of a tool.
 struct Job {
     spec: Spec,
-    /// Empty for the folder itself.
+    /// Relative to the root; empty for the root itself.
     path: String,
     words: String,
 }
 
-/// What is in a file or a folder, as JSON text.
+/// Executes a FILES tool and returns its result as JSON text.
 ///
 /// # Errors
-/// A tool that is not set up rightly, or a path that is not allowed or not there.
+/// `Invalid` for a wrong configuration or argument, `Denied` for a path that is not allowed, `NotFound` if it does not exist.
 pub async fn answer(roots: &Roots, request: &ToolRequest) -> Result<String, EffectError> {
     let spec: Spec = spec(request)?;
     let Some(root) = roots.get(&spec.root).cloned() else {
@@ -90,7 +90,7 @@ fn carry_out(root: &Dir, job: &Job) -> Result<Value, EffectError> {
 }
 
 impl Spec {
-    /// Whether files with such a name may be read.
+    /// Returns whether a file with this name may be read.
     fn takes(&self, name: &str) -> bool {
         let ending = name.rsplit_once('.').map(|it| it.1);
         let same = |it: &String| ending.is_some_and(|ending| it.trim_start_matches('.').eq_ignore_ascii_case(ending));

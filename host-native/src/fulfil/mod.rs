@@ -1,4 +1,4 @@
-//! Fulfils effects: one arm a kind, so that a new kind does not compile until this host can do it.
+//! Executes the effects that the core requests: one match arm per kind, so that a new kind does not compile until this host supports it.
 
 pub mod container;
 pub mod documents;
@@ -23,30 +23,31 @@ use crate::extension;
 use crate::observe;
 use crate::stream::Tokens;
 
-/// How long the first call of an extension may wait for its module.
+/// Extra time for the first call of an extension, which compiles its module.
 const COMPILE: Duration = Duration::from_secs(60);
 
-/// Answers an effect, at the latest when its deadline has passed.
+/// Executes an effect and returns its completion, at the latest when its deadline has passed.
 pub async fn fulfil(host: Arc<Host>, configured: Arc<Configured>, tokens: Option<Tokens>, effect: Effect) -> Completion {
-    // An extension is stopped by what runs it, which does not count the time that its module is compiled.
+    // The extension runtime enforces its own timeout, which excludes compilation.
     let extra = if matches!(effect.request, Request::Extension(_)) { COMPILE } else { Duration::ZERO };
-    let (begun, from) = (Instant::now(), SystemTime::now());
-    let by = begun + Duration::from_millis(effect.deadline_ms.into()) + extra;
-    let outcome = tokio::time::timeout_at(by, answer(&host, &configured, tokens.as_ref(), by, &effect)).await.unwrap_or_else(|_| {
+    let (started, started_at) = (Instant::now(), SystemTime::now());
+    let deadline = started + Duration::from_millis(effect.deadline_ms.into()) + extra;
+    let execution = answer(&host, &configured, tokens.as_ref(), deadline, &effect);
+    let outcome = tokio::time::timeout_at(deadline, execution).await.unwrap_or_else(|_| {
         let message = format!("no answer within {} ms", effect.deadline_ms);
         Answer::Error(EffectError::new(EffectErrorKind::Timeout, message))
     });
-    // Nobody gets to know what was struck out: the core, and with it the journal and every listener, is told the rest.
+    // Redact before the core sees the outcome, so that neither the journal nor a subscriber gets the removed values.
     let outcome = host.redaction.answer(outcome);
-    host.meter.effect(&effect.request, &outcome, begun.elapsed());
+    host.meter.effect(&effect.request, &outcome, started.elapsed());
     if host.traces.is_on() {
-        let asked = host.models.asked(&effect.request, &outcome);
-        host.traces.send(observe::of_effect(&effect, &outcome, asked, from));
+        let model = host.models.asked(&effect.request, &outcome);
+        host.traces.send(observe::of_effect(&effect, &outcome, model, started_at));
     }
     Completion { id: effect.id, at: clock::now(), outcome }
 }
 
-async fn answer(host: &Host, configured: &Configured, tokens: Option<&Tokens>, by: Instant, effect: &Effect) -> Answer {
+async fn answer(host: &Host, configured: &Configured, tokens: Option<&Tokens>, deadline: Instant, effect: &Effect) -> Answer {
     if let Some((answer, delay_ms)) = host.models.bound(&effect.request) {
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
         return answer;
@@ -58,16 +59,16 @@ async fn answer(host: &Host, configured: &Configured, tokens: Option<&Tokens>, b
     }
     match &effect.request {
         Request::Llm(request) => match host.purse.hold(host, configured, effect, request).await {
-            Ok(held) => {
-                let answer = host.models.llm(request, tokens, by).await;
-                if let Some(held) = held {
-                    host.purse.settle(held, &answer).await;
+            Ok(reservation) => {
+                let answer = host.models.llm(request, tokens, deadline).await;
+                if let Some(reservation) = reservation {
+                    host.purse.settle(reservation, &answer).await;
                 }
                 answer
             }
             Err(error) => Answer::Error(error),
         },
-        Request::Embed(request) => host.models.embed(request, by).await,
+        Request::Embed(request) => host.models.embed(request, deadline).await,
         Request::Task(request) => configured.stand_ins.task(request),
         Request::Tool(request) => tool::answer(host, &configured.stand_ins, request).await,
         Request::Container(request) => container::answer(&host.containers, &configured.stand_ins, request).await,

@@ -1,10 +1,10 @@
-//! How long a service asks to wait before it is called again.
+//! The `Retry-After` header of HTTP services.
 
 use std::time::SystemTime;
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// Milliseconds from the header `Retry-After`, which has seconds or a date.
+/// Returns the delay in milliseconds that `Retry-After` asks for; the header holds seconds or a date.
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<u64> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse::<f64>() {

@@ -1,4 +1,4 @@
-//! Tools of groups that this host carries out itself.
+//! Executes tools of the groups that this host implements: DOCUMENT_RETRIEVAL and FILES.
 
 use convengine_core::config::tool_group;
 use convengine_core::pack::StandIns;
@@ -11,7 +11,7 @@ use crate::drive::Host;
 use crate::settings::Roots;
 use crate::store::Pool;
 
-/// Answers a tool: by its script when it has one or when no row sets it up, else by its group.
+/// Executes a tool: by its fake if it has one or if no row configures it, else by its group.
 pub async fn answer(host: &Host, stand_ins: &StandIns, request: &ToolRequest) -> Answer {
     if request.spec.is_none() || stand_ins.has_tool(request) {
         return stand_ins.tool(request);
@@ -22,10 +22,10 @@ pub async fn answer(host: &Host, stand_ins: &StandIns, request: &ToolRequest) ->
     }
 }
 
-/// Answers a tool that a row sets up, by its group.
+/// Executes a tool that a row configures, by its group, and returns its result as text.
 ///
 /// # Errors
-/// Why there is no answer.
+/// `Unsupported` for another group, or the failure of the group's executor.
 pub async fn of_group(documents: &Pool, roots: &Roots, request: &ToolRequest) -> Result<String, EffectError> {
     match tool_group(&request.tool_group).as_str() {
         "DOCUMENT_RETRIEVAL" => documents::search(documents, request).await,
@@ -39,10 +39,10 @@ fn nobody(group: &str) -> EffectError {
     EffectError::new(EffectErrorKind::Unsupported, message)
 }
 
-/// How a tool is set up; the defaults where its row says nothing.
+/// Parses the tool's configuration; missing members have their defaults.
 ///
 /// # Errors
-/// What of it cannot be used.
+/// `Invalid` for a configuration of another form.
 pub fn spec<T: DeserializeOwned + Default>(request: &ToolRequest) -> Result<T, EffectError> {
     match request.spec.as_deref() {
         None | Some(Value::Null) => Ok(T::default()),
@@ -50,7 +50,7 @@ pub fn spec<T: DeserializeOwned + Default>(request: &ToolRequest) -> Result<T, E
     }
 }
 
-/// An argument as text; absent when it is missing, null or blank.
+/// An argument as text; `None` if it is missing, null or blank.
 pub fn argument(request: &ToolRequest, name: &str) -> Option<String> {
     let text = match request.args.get(name)? {
         Value::String(text) => text.trim().to_owned(),
@@ -60,7 +60,7 @@ pub fn argument(request: &ToolRequest, name: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// A tool or a call that cannot be used as it is.
+/// The error for a wrong tool configuration or call.
 pub fn invalid(message: String) -> EffectError {
     EffectError::new(EffectErrorKind::Invalid, message)
 }

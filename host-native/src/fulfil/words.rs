@@ -1,9 +1,9 @@
-//! The words of a question. They are data: nothing that a user writes is syntax of a search.
+//! Splits a query into words. They are plain data: nothing in a query is interpreted as search syntax.
 
-/// Words of a question that are looked for.
+/// Maximum number of words of a query.
 const MOST: usize = 64;
 
-/// The different words of a text, in lower case.
+/// Returns the distinct words of a text in lower case.
 pub fn of(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty()) {

@@ -1,6 +1,6 @@
-//! Attachments: files in the parameters of a message, of which name, type, size and hash stay. (`spec/clients-and-demo.md` A.9)
+//! Attachments: files in the parameters of a message, of which only name, type, size and hash are kept (docs/spec/clients.md#A.9).
 //!
-//! A body is filtered while it is read, so that what is dropped is never held: tens of megabytes of Base64 cost a server no memory.
+//! Bodies are filtered while they are read, so that contents are never buffered: tens of megabytes of Base64 use no memory.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,33 +8,33 @@ use convengine_core::turn::Map;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Where contents stand: below these members, in each object of the list.
+/// The path of the list whose objects have contents, and the member with the content.
 const PLACE: [&[u8]; 2] = [b"inputParams", b"files"];
 const CONTENT: &[u8] = b"content";
 
-/// More bytes of a name than any that is looked for, escaped throughout.
+/// Maximum buffered bytes of a member name; longer than any searched name with all characters escaped.
 const LONGEST_NAME: usize = 80;
 
-/// A JSON text on its way in, without the contents of its attachments. What is no JSON goes through as it is, for the parser to refuse.
+/// Streams a JSON text and drops the contents of attachments. Invalid JSON passes unchanged and is rejected by the parser.
 #[derive(Debug, Default)]
 pub struct Filter {
     kept: Vec<u8>,
-    /// The containers that are open.
+    /// The open containers.
     open: Vec<Container>,
     state: State,
-    /// The raw bytes of the name that is read, or was read last.
+    /// The raw bytes of the current or last member name.
     name: Vec<u8>,
-    /// Whether a string that begins now is a name.
+    /// Whether the next string is a member name.
     names: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Container {
-    /// An object, with how many names of [`PLACE`] lead to its present member.
+    /// An object, with the number of names of [`PLACE`] that lead to its current member.
     Object { depth: usize },
-    /// A list; `files` says that it is the one of the attachments.
+    /// A list; `files` is whether it contains the attachments.
     List { files: bool },
-    /// An object of that list.
+    /// An attachment.
     File,
 }
 
@@ -42,23 +42,23 @@ enum Container {
 enum State {
     #[default]
     Between,
-    /// In a name; whether the byte before was a backslash.
+    /// In a member name; `true` after a backslash.
     Name(bool),
-    /// In a string that stays.
+    /// In a string that is kept; `true` after a backslash.
     Text(bool),
-    /// In a content.
+    /// In the content of an attachment.
     Content(Box<Content>),
 }
 
-/// A content of which size and hash are found.
+/// Computes size and hash of a content, both decoded and as text.
 #[derive(Debug, Default)]
 struct Content {
     escape: Vec<u8>,
-    /// Base64 that is not decoded yet: fewer than four characters between two pieces.
+    /// Base64 characters not decoded yet; fewer than four between chunks.
     waiting: Vec<u8>,
     decoded: Sum,
     text: Sum,
-    /// Whether it cannot be Base64.
+    /// Whether the content is not Base64.
     plain: bool,
     ended: bool,
 }
@@ -77,13 +77,13 @@ impl Sum {
 }
 
 impl Filter {
-    /// Takes the next bytes of the body.
+    /// Processes the next bytes of the body.
     pub fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some((&byte, after)) = rest.split_first() {
             if let State::Content(content) = &mut self.state {
-                let taken = content.take(rest);
-                rest = rest.get(taken..).unwrap_or_default();
+                let consumed = content.take(rest);
+                rest = rest.get(consumed..).unwrap_or_default();
                 if content.ended {
                     self.end_content();
                 }
@@ -94,12 +94,12 @@ impl Filter {
         }
     }
 
-    /// How much of the body is held.
+    /// Size of the buffered body in bytes.
     pub fn held(&self) -> usize {
         self.kept.len()
     }
 
-    /// The body without contents.
+    /// Returns the body without contents.
     pub fn finish(self) -> Vec<u8> {
         self.kept
     }
@@ -151,7 +151,7 @@ impl Filter {
                 self.state = State::Name(false);
             }
             b'"' if self.open.last() == Some(&Container::File) && self.is_named(CONTENT) => {
-                // The name stands already: its value becomes what is known of the content.
+                // The name is already written; its value becomes size and hash of the content.
                 self.state = State::Content(Box::default());
                 return;
             }
@@ -161,7 +161,7 @@ impl Filter {
         self.kept.push(byte);
     }
 
-    /// How many names of [`PLACE`] lead to a value that begins now.
+    /// The number of names of [`PLACE`] that lead to the next value.
     fn depth(&self) -> usize {
         match self.open.as_slice() {
             [.., Container::Object { depth }] => *depth,
@@ -169,7 +169,7 @@ impl Filter {
         }
     }
 
-    /// Notes which member the value belongs to that follows.
+    /// Records the member of the value that follows.
     fn enter(&mut self) {
         let level = self.open.len();
         let outer = match self.open.as_slice() {
@@ -199,7 +199,7 @@ impl Filter {
 }
 
 impl Content {
-    /// Takes bytes up to its end; answers how many.
+    /// Consumes bytes up to the end of the content. Returns how many.
     fn take(&mut self, bytes: &[u8]) -> usize {
         if !self.escape.is_empty() {
             let Some(byte) = bytes.first() else { return 0 };
@@ -207,7 +207,7 @@ impl Content {
             let length = if self.escape.get(1) == Some(&b'u') { 6 } else { 2 };
             if self.escape.len() == length {
                 let quoted = [b"\"", std::mem::take(&mut self.escape).as_slice(), b"\""].concat();
-                // Half of a pair stands for itself: it is no Base64 anyway.
+                // A lone surrogate is replaced: it is not Base64 anyway.
                 let text = serde_json::from_slice::<String>(&quoted).unwrap_or_else(|_| "\u{fffd}".to_owned());
                 self.add(text.as_bytes());
             }
@@ -231,7 +231,7 @@ impl Content {
             return;
         }
         self.waiting.extend(text.iter().filter(|it| !it.is_ascii_whitespace()));
-        // The last group may have padding, which ends the decoding: it waits for the end.
+        // The last group may have padding, which ends decoding, so it is kept for the end.
         let whole = self.waiting.len().saturating_sub(1) / 4 * 4;
         let last = self.waiting.split_off(whole);
         self.decode();
@@ -251,7 +251,7 @@ impl Content {
     }
 }
 
-/// Puts what is known of contents beside the names of their files.
+/// Moves size and hash of contents into the file objects.
 pub fn settle(params: &mut Map) {
     let Some(Value::Array(files)) = params.get_mut("files") else { return };
     for file in files.iter_mut().filter_map(Value::as_object_mut) {

@@ -1,4 +1,4 @@
-//! `GET /api/v1/conversation/audit/{id}` and `…/trace`.
+//! `GET /api/v1/conversation/audit/{id}` and `…/trace`: the audit of a conversation.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::audit::{self, derive::Configs, meta};
 use crate::drive::Host;
 use crate::store::audit::AuditRow;
 
-/// What a client asks of the rows.
+/// Query parameters of audit requests.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Asked {
-    /// `true` for payloads with `_meta`.
+    /// Whether payloads include `_meta`.
     #[param(value_type = Option<bool>)]
     meta: Option<String>,
 }
@@ -32,17 +32,17 @@ impl Asked {
     }
 }
 
-/// The audit rows of a conversation, oldest first; an unknown one has none.
+/// Returns the audit rows of a conversation, oldest first; none for an unknown conversation.
 #[utoipa::path(
     get,
     path = "/api/v1/conversation/audit/{id}",
     tag = "conversation",
-    params(("id" = String, Path, format = "uuid", description = "The conversation"), Asked),
+    params(("id" = String, Path, format = "uuid", description = "The conversation id"), Asked),
     responses(
         (status = 200, description = "The rows, with an ETag", body = Vec<AuditRow>),
-        (status = 304, description = "They are those of If-None-Match"),
-        (status = 400, description = "The conversation is not a UUID, or a parameter cannot be read"),
-        (status = 503, description = "The database does not answer"),
+        (status = 304, description = "Unchanged since the ETag in If-None-Match"),
+        (status = 400, description = "The conversation id is not a UUID, or a parameter is invalid"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn rows(
@@ -50,23 +50,23 @@ pub async fn rows(
     uri: Uri,
     headers: HeaderMap,
     id: Result<Path<String>, PathRejection>,
-    Asks(asked): Asks<Asked>,
+    Asks(query): Asks<Asked>,
 ) -> Result<Response, ApiError> {
-    let rows = rows_of(&host, &conversation_of(id, &uri)?, &uri, &asked).await?;
+    let rows = rows_of(&host, &conversation_of(id, &uri)?, &uri, &query).await?;
     Ok(tagged(&headers, &rows))
 }
 
-/// The same rows with their payloads read, and as a list of steps.
+/// Returns the audit of a conversation as a trace: rows with parsed payloads and a list of steps.
 #[utoipa::path(
     get,
     path = "/api/v1/conversation/audit/{id}/trace",
     tag = "conversation",
-    params(("id" = String, Path, format = "uuid", description = "The conversation"), Asked),
+    params(("id" = String, Path, format = "uuid", description = "The conversation id"), Asked),
     responses(
         (status = 200, description = "The steps, with an ETag", body = Trace),
-        (status = 304, description = "They are those of If-None-Match"),
-        (status = 400, description = "The conversation is not a UUID, or a parameter cannot be read"),
-        (status = 503, description = "The database does not answer"),
+        (status = 304, description = "Unchanged since the ETag in If-None-Match"),
+        (status = 400, description = "The conversation id is not a UUID, or a parameter is invalid"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn trace(
@@ -74,18 +74,18 @@ pub async fn trace(
     uri: Uri,
     headers: HeaderMap,
     id: Result<Path<String>, PathRejection>,
-    Asks(asked): Asks<Asked>,
+    Asks(query): Asks<Asked>,
 ) -> Result<Response, ApiError> {
     let id = conversation_of(id, &uri)?;
-    let rows = rows_of(&host, &id, &uri, &asked).await?;
+    let rows = rows_of(&host, &id, &uri, &query).await?;
     Ok(tagged(&headers, &Trace::of(id, rows)))
 }
 
-async fn rows_of(host: &Host, id: &str, uri: &Uri, asked: &Asked) -> Result<Vec<AuditRow>, ApiError> {
+async fn rows_of(host: &Host, id: &str, uri: &Uri, query: &Asked) -> Result<Vec<AuditRow>, ApiError> {
     let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
     let configs = || Configs::with(&host.current.now().config);
     let mut rows = audit::rows_of(&host.readers, id, configs()).await.map_err(database)?;
-    if asked.with_meta() {
+    if query.with_meta() {
         return meta::add(&host.readers, id, configs(), rows).await.map_err(database);
     }
     meta::strip(&mut rows);

@@ -1,4 +1,4 @@
-//! `/api/v1/cache`: reads the authors' rows again, and tells what of them is held. (`spec/data-and-api.md` 3.3)
+//! `/api/v1/cache`: reloads and reports the configuration rows in memory (docs/spec/data-and-api.md#3.3).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use super::query::Asks;
 use crate::configured::Refused;
 use crate::drive::Host;
 
-/// The lists that clients of the original know, in its order.
+/// The tables reported by the original server, in its order.
 const LISTS: [&str; 26] = [
     "ce_config",
     "ce_rule",
@@ -44,51 +44,51 @@ const LISTS: [&str; 26] = [
     "ce_user_query_knowledge",
 ];
 
-/// Reads the rows again; turns that run go on with what they began with.
+/// Reloads the configuration rows. Running turns continue with their configuration.
 #[utoipa::path(
     post,
     path = "/api/v1/cache/refresh",
     tag = "operations",
     responses(
-        (status = 200, description = "They are read", body = String, content_type = "text/plain"),
-        (status = 422, description = "They have errors that were not there before; everything stays as it was"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The rows are reloaded", body = String, content_type = "text/plain"),
+        (status = 422, description = "The rows have new errors; nothing is changed"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn refresh(State(host): State<Arc<Host>>, uri: Uri) -> Result<String, ApiError> {
     match host.current.refresh().await {
-        // Clients show the text; the numbers are those of the semantic layer's vectors, which nobody rebuilds here.
+        // Clients show this text; the numbers belong to the vectors of the semantic layer, which are not rebuilt here.
         Ok(_) => Ok("Successfully evicted/reloaded caches. Query-failure embedding refresh: indexed=0, failed=0, skipped=0.".to_owned()),
         Err(Refused::Database(error)) => Err(ApiError::of_database(&error, &uri)),
         Err(Refused::Errors(issues)) => {
-            let message = "the rows have errors that were not there before: correct them and try again; turns run on as before";
+            let message = "rows have new errors; correct them and try again, the active configuration is unchanged";
             Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).because(&issues))
         }
     }
 }
 
-/// What a client asks of [`analyze`].
+/// Query parameters of [`analyze`].
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Analyze {
-    /// `false` for an answer without times.
+    /// `false` to omit timings.
     #[param(value_type = Option<bool>)]
     warmup: Option<String>,
 }
 
-/// What is held of the rows.
+/// Reports the configuration rows in memory.
 #[utoipa::path(
     get,
     path = "/api/v1/cache/analyze",
     tag = "operations",
     params(Analyze),
     responses(
-        (status = 200, description = "What is held", body = ref("#/components/schemas/Analysis")),
-        (status = 400, description = "A parameter cannot be read"),
+        (status = 200, description = "The report", body = ref("#/components/schemas/Analysis")),
+        (status = 400, description = "A parameter is invalid"),
     ),
 )]
-pub async fn analyze(State(host): State<Arc<Host>>, Asks(asked): Asks<Analyze>) -> Json<Value> {
-    let warmup = asked.warmup.is_none_or(|it| !it.trim().eq_ignore_ascii_case("false"));
+pub async fn analyze(State(host): State<Arc<Host>>, Asks(query): Asks<Analyze>) -> Json<Value> {
+    let warmup = query.warmup.is_none_or(|it| !it.trim().eq_ignore_ascii_case("false"));
     let current = host.current.now();
     let tables = current.config.source().get("tables").and_then(Value::as_object).cloned().unwrap_or_default();
     let size = |list: &str| tables.get(list).and_then(Value::as_array).map(Vec::len);
@@ -97,7 +97,7 @@ pub async fn analyze(State(host): State<Arc<Host>>, Asks(asked): Asks<Analyze>) 
         None => json!({"exists": false}),
     };
     let lists: Map<String, Value> = LISTS.iter().map(|it| ((*it).to_owned(), of_list(it))).collect();
-    let mut found = json!({
+    let mut report = json!({
         "cacheProvider": {
             "snapshot": current.config.hash(),
             "registeredCacheNames": tables.keys().collect::<Vec<_>>(),
@@ -107,17 +107,17 @@ pub async fn analyze(State(host): State<Arc<Host>>, Asks(asked): Asks<Analyze>) 
         "cacheInfrastructure": {},
         "warmupAndTimingEnabled": warmup,
     });
-    let Value::Object(members) = &mut found else { return Json(found) };
+    let Value::Object(members) = &mut report else { return Json(report) };
     if warmup {
         let timed =
             |list: &&str| ((*list).to_owned(), json!({"firstCallMs": millis(|| size(list)), "secondCallMs": millis(|| size(list))}));
         members.insert("warmupTimingMs".to_owned(), Value::Object(LISTS.iter().map(timed).collect()));
     }
     members.insert("staticCaches".to_owned(), Value::Object(lists));
-    // Conversations are read for each turn: what another process has written is never missed.
+    // Conversations are not cached: each turn reads them from the database.
     let none = json!({"ce_conversation_cache": {"exists": false}, "ce_conversation_history_cache": {"exists": false}});
     members.insert("runtimeCaches".to_owned(), none);
-    Json(found)
+    Json(report)
 }
 
 fn millis<T>(work: impl FnOnce() -> T) -> u64 {

@@ -1,4 +1,4 @@
-//! Connections that are hung up when the other side takes nothing for a while: a body that nobody reads must not stay for ever.
+//! Connections with a write timeout: clients that stop reading are disconnected instead of holding a response forever.
 
 use std::future::Future;
 use std::io;
@@ -12,10 +12,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Sleep, sleep};
 
-/// How long what was written may wait for the other side.
+/// How long a write may stall.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Listens for such connections.
+/// A listener whose connections have a write timeout.
 #[derive(Debug)]
 pub struct Patient(pub TcpListener);
 
@@ -25,9 +25,9 @@ impl Listener for Patient {
 
     async fn accept(&mut self) -> (Self::Io, SocketAddr) {
         let (stream, address) = Listener::accept(&mut self.0).await;
-        // An event is small and must not wait for the next one to fill a packet.
+        // Events are small and must not wait for the next one to fill a packet.
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "small packets may wait");
+            tracing::debug!(%error, "cannot set TCP_NODELAY; small packets may be delayed");
         }
         (Connection { stream, stalled: None }, address)
     }
@@ -37,7 +37,7 @@ impl Listener for Patient {
     }
 }
 
-/// A connection with the time since which nothing could be written.
+/// A connection that fails once a write stalls too long.
 #[derive(Debug)]
 pub struct Connection<S> {
     stream: S,

@@ -1,4 +1,4 @@
-//! `POST /api/v1/conversation/message`.
+//! `POST /api/v1/conversation/message`: runs the turn of a message.
 
 use std::sync::Arc;
 
@@ -14,28 +14,28 @@ use crate::access::caller::Caller;
 use crate::drive::{self, Host, Message};
 use crate::observe;
 
-/// Most characters of an `Idempotency-Key`.
+/// Maximum length of an `Idempotency-Key` in characters.
 const LONGEST_KEY: usize = 255;
 
-/// Runs the turn of a message; also a failed turn answers with 200, as clients expect.
+/// Runs the turn of a message. Failed turns also return 200, as clients expect.
 #[utoipa::path(
     post,
     path = "/api/v1/conversation/message",
     tag = "conversation",
     params(
-        ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "The client's name for the message: sent twice, it is answered once"),
-        ("traceparent" = Option<String>, Header, description = "The span that the trace of the turn is linked with"),
+        ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Idempotency key of the message: a repeated message returns the first response"),
+        ("traceparent" = Option<String>, Header, description = "The caller's span, to which the trace of the turn is linked"),
     ),
     request_body = ref("#/components/schemas/Message"),
     responses(
-        (status = 200, description = "The answer, also of a turn that failed", body = ref("#/components/schemas/Answer")),
-        (status = 400, description = "The body cannot be read"),
-        (status = 406, description = "The client does not take JSON"),
-        (status = 408, description = "The body does not go on"),
-        (status = 413, description = "The body or the message is too long"),
-        (status = 415, description = "The body does not say that it is JSON"),
+        (status = 200, description = "The response, also of a failed turn", body = ref("#/components/schemas/Answer")),
+        (status = 400, description = "The body is invalid"),
+        (status = 406, description = "The client does not accept JSON"),
+        (status = 408, description = "The request body timed out"),
+        (status = 413, description = "The body or the message is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The Idempotency-Key was used for another message"),
-        (status = 503, description = "The conversation or the database is busy: see Retry-After"),
+        (status = 503, description = "The conversation or the database is busy; see Retry-After"),
     ),
 )]
 pub async fn message(
@@ -48,33 +48,33 @@ pub async fn message(
     let refuse = |status, message: String| ApiError::new(status, &uri, message);
     let bytes = json_body(&uri, &headers, body).await?;
     let body = MessageBody::parse(&bytes).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
-    let most = host.current.now().config.settings.input_max_chars;
-    if body.message.as_ref().is_some_and(|it| it.chars().nth(most).is_some()) {
-        return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("the message is too long: send at most {most} characters")));
+    let max_chars = host.current.now().config.settings.input_max_chars;
+    if body.message.as_ref().is_some_and(|it| it.chars().nth(max_chars).is_some()) {
+        return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("message is too long; send at most {max_chars} characters")));
     }
     let key = idempotency_key(&headers).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
-    let mut told = HeaderMap::new();
-    // Only now is it known which conversation is meant; a new one has had no message yet.
+    let mut response_headers = HeaderMap::new();
+    // The conversation is known only now; a new one has no messages to limit.
     if let Some(id) = &body.conversation
-        && let Some(standing) = host.limits.conversation(id, &uri)?
+        && let Some(status) = host.limits.conversation(id, &uri)?
     {
-        standing.write(&mut told);
+        status.write(&mut response_headers);
     }
     let key = key.map(|it| caller.own(it));
     let message = Message::now(body.conversation, body.message, body.reset, body.params).named(key).called(observe::caller(&headers));
     match drive::answer(host, message).await {
-        Ok(outcome) => Ok((told, Json(outcome.response()))),
+        Ok(outcome) => Ok((response_headers, Json(outcome.response()))),
         Err(refusal) => Err(ApiError::of_refusal(&refusal, &uri)),
     }
 }
 
-/// The client's name for the message.
+/// Reads the `Idempotency-Key` header.
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, String> {
-    let mut given = headers.get_all("idempotency-key").iter();
-    let Some(value) = given.next() else { return Ok(None) };
+    let mut values = headers.get_all("idempotency-key").iter();
+    let Some(value) = values.next() else { return Ok(None) };
     let key = value.to_str().unwrap_or_default().trim();
-    if key.is_empty() || key.len() > LONGEST_KEY || given.next().is_some() {
-        return Err(format!("the Idempotency-Key cannot be used: send one, of 1 to {LONGEST_KEY} visible ASCII characters"));
+    if key.is_empty() || key.len() > LONGEST_KEY || values.next().is_some() {
+        return Err(format!("invalid Idempotency-Key; send one of 1 to {LONGEST_KEY} visible ASCII characters"));
     }
     Ok(Some(key.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! `GET /api/v1/conversation`: conversations for operators.
+//! `GET /api/v1/conversation`: lists conversations for operators.
 
 use std::sync::Arc;
 
@@ -16,39 +16,39 @@ use crate::clock;
 use crate::drive::Host;
 use crate::store::conversations::{Wanted, find};
 
-/// Most conversations of an answer, and how many it has unless a client says otherwise.
+/// Maximum and default page size.
 const MOST: i64 = 200;
 const USUAL: i64 = 50;
 
-/// Which conversations a client asks for.
+/// Query parameters of the list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Asked {
-    /// `RUNNING`, `BLOCKED`, …
+    /// The status, such as `RUNNING` or `BLOCKED`.
     status: Option<String>,
     /// The intent.
     intent: Option<String>,
     /// The state.
     state: Option<String>,
-    /// A part of the newest message.
+    /// A part of the latest message.
     text: Option<String>,
-    /// The earliest time of the newest turn, ISO 8601 or milliseconds.
+    /// Start of the time range of the latest turn (inclusive), ISO 8601 or milliseconds.
     from: Option<String>,
-    /// The time before which it was.
+    /// End of the time range of the latest turn (exclusive), ISO 8601 or milliseconds.
     to: Option<String>,
-    /// Whether a turn has failed.
+    /// Whether any turn has failed.
     #[param(value_type = Option<bool>)]
     faults: Option<String>,
-    /// The `next` of the answer before this one.
+    /// The `next` value of the previous page.
     after: Option<String>,
-    /// Most conversations of the answer.
+    /// Maximum number of conversations to return.
     #[param(value_type = Option<i64>, minimum = 1, maximum = 200)]
     limit: Option<String>,
 }
 
-/// Conversations for operators.
+/// Lists conversations.
 ///
-/// The conversations that fit, the one with the newest turn first; `next` is what to send as `after` for those that follow.
+/// Returns matching conversations, latest turn first; send `next` as `after` for the next page.
 #[utoipa::path(
     get,
     path = "/api/v1/conversation",
@@ -56,44 +56,44 @@ pub struct Asked {
     params(Asked),
     responses(
         (status = 200, description = "Conversations", body = ref("#/components/schemas/Conversations")),
-        (status = 400, description = "A filter cannot be read"),
-        (status = 503, description = "The database does not answer"),
+        (status = 400, description = "A filter is invalid"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn list(State(host): State<Arc<Host>>, uri: Uri, Asks(asked): Asks<Asked>) -> Result<Json<Value>, ApiError> {
-    let wanted = wanted(asked).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
-    let found = find(&host.readers, &wanted).await.map_err(|it| ApiError::of_database(&it, &uri))?;
-    let full = i64::try_from(found.len()).is_ok_and(|it| it == wanted.limit);
-    let next = found.last().filter(|_| full).map(|it| format!("{}:{}", it.at, it.conversation_id));
+pub async fn list(State(host): State<Arc<Host>>, uri: Uri, Asks(query): Asks<Asked>) -> Result<Json<Value>, ApiError> {
+    let filter = wanted(query).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
+    let found = find(&host.readers, &filter).await.map_err(|it| ApiError::of_database(&it, &uri))?;
+    let is_full = i64::try_from(found.len()).is_ok_and(|it| it == filter.limit);
+    let next = found.last().filter(|_| is_full).map(|it| format!("{}:{}", it.at, it.conversation_id));
     Ok(Json(json!({"conversations": found, "next": next})))
 }
 
-fn wanted(asked: Asked) -> Result<Wanted, String> {
-    // Not every database can be asked for a NUL, and what is stored has none.
+fn wanted(query: Asked) -> Result<Wanted, String> {
+    // Not every database accepts NUL in a query, and stored texts contain none.
     let filled = |it: Option<String>| it.map(|it| it.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty());
     let time = |name: &str, it: Option<String>| {
-        let wrong = || format!("{name} is no time: send one such as 2026-01-31T12:00:00Z, or milliseconds");
-        filled(it).map(|it| clock::parse(&it).ok_or_else(wrong)).transpose()
+        let invalid = || format!("{name} is not a time; send a value such as 2026-01-31T12:00:00Z, or milliseconds");
+        filled(it).map(|it| clock::parse(&it).ok_or_else(invalid)).transpose()
     };
-    let faults = match filled(asked.faults).map(|it| it.to_ascii_lowercase()).as_deref() {
+    let faults = match filled(query.faults).map(|it| it.to_ascii_lowercase()).as_deref() {
         None => None,
         Some("true") => Some(true),
         Some("false") => Some(false),
-        Some(_) => return Err("faults is not a boolean: send true or false, or leave it out".to_owned()),
+        Some(_) => return Err("faults is not a Boolean; send true or false or omit it".to_owned()),
     };
-    let limit = match filled(asked.limit).map(|it| it.parse::<i64>()) {
+    let limit = match filled(query.limit).map(|it| it.parse::<i64>()) {
         None => USUAL,
         Some(Ok(limit)) if (1..=MOST).contains(&limit) => limit,
-        Some(_) => return Err(format!("limit is not known: send a number from 1 to {MOST}")),
+        Some(_) => return Err(format!("limit is invalid; send a number from 1 to {MOST}")),
     };
-    let after = filled(asked.after).map(|it| place(&it).ok_or("after is not known: send what the answer before this one has as next"));
+    let after = filled(query.after).map(|it| place(&it).ok_or("after is invalid; send the next value of the previous page"));
     Ok(Wanted {
-        status: filled(asked.status),
-        intent: filled(asked.intent),
-        state: filled(asked.state),
-        text: filled(asked.text),
-        from: time("from", asked.from)?,
-        to: time("to", asked.to)?,
+        status: filled(query.status),
+        intent: filled(query.intent),
+        state: filled(query.state),
+        text: filled(query.text),
+        from: time("from", query.from)?,
+        to: time("to", query.to)?,
         faults,
         after: after.transpose()?,
         limit,

@@ -1,7 +1,7 @@
-//! `GET /openapi.json`: the API as a document, made from the handlers that answer it.
+//! `GET /openapi.json`: the OpenAPI document, generated from the handlers.
 //!
-//! A handler says what it is in `#[utoipa::path(…)]`, and `app::routes` takes route and document from there with `routes!`; the scopes
-//! stand there alone. Statuses from 400 on need no body in the attribute: they all have the form of `Refusal`.
+//! Handlers are described by `#[utoipa::path(…)]`; `app::routes` registers route and description with `routes!` and adds the scopes.
+//! Error responses need no body in the attribute: they all have the schema `Refusal`.
 
 use std::sync::Arc;
 
@@ -17,27 +17,27 @@ use super::schemas;
 use crate::access::routes::{Route, find};
 use crate::settings::merge;
 
-/// The document as it is sent.
+/// The serialized document.
 #[derive(Debug, Clone)]
 pub struct Document(Arc<Bytes>);
 
-/// This document.
-#[utoipa::path(get, path = "/openapi.json", tag = "operations", responses((status = 200, description = "The document", body = Object)))]
+/// Returns this OpenAPI document.
+#[utoipa::path(get, path = "/openapi.json", tag = "operations", responses((status = 200, description = "The OpenAPI document", body = Object)))]
 pub async fn openapi(Extension(document): Extension<Document>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], Bytes::clone(&document.0)).into_response()
 }
 
 impl Document {
-    /// The document of what handlers tell, and of the scopes that their routes need.
-    pub fn of(told: OpenApi, routes: &[Route]) -> Document {
-        Document(Arc::new(Bytes::from(whole(told, routes).to_string())))
+    /// Creates the document from the handler descriptions and the scopes of their routes.
+    pub fn of(api: OpenApi, routes: &[Route]) -> Document {
+        Document(Arc::new(Bytes::from(whole(api, routes).to_string())))
     }
 }
 
-/// The document with what all routes have in common.
-pub fn whole(told: OpenApi, routes: &[Route]) -> Value {
-    // The types of the document are texts, numbers, lists and maps: serialising them has no way to fail.
-    let mut document = serde_json::to_value(told).unwrap_or_default();
+/// Builds the document and adds what all routes have in common.
+pub fn whole(api: OpenApi, routes: &[Route]) -> Value {
+    // The document consists of strings, numbers, lists and maps: serializing it cannot fail.
+    let mut document = serde_json::to_value(api).unwrap_or_default();
     for (path, item) in document.get_mut("paths").and_then(Value::as_object_mut).into_iter().flatten() {
         for (method, operation) in item.as_object_mut().into_iter().flatten().filter(|it| it.1.get("responses").is_some()) {
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap_or_default();
@@ -54,57 +54,60 @@ fn base() -> Value {
         "info": {
             "title": "ConvEngine",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Conversations that are driven by tables. Every answer carries X-Request-Id.",
+            "description": "Table-driven conversations and assistants. Every response has an X-Request-Id header.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "tags": [
-            {"name": "conversation", "description": "Messages and what becomes of them"},
-            {"name": "assistants", "description": "Flow documents and what they need"},
-            {"name": "operations", "description": "For those who run the server"},
+            {"name": "conversation", "description": "Messages, conversations and their audit"},
+            {"name": "assistants", "description": "Assistants, their versions, deployments, secrets and sessions"},
+            {"name": "operations", "description": "Operation of the server"},
         ],
         "components": {
             "schemas": schemas::all(),
             "securitySchemes": {
-                "bearer": {"type": "http", "scheme": "bearer", "description": "A key of `convengine key create`, or a JWT"},
-                "deployment": {"type": "http", "scheme": "bearer", "description": "The token of a deployment, from one of its origins"},
-                "api_key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key in a header of its own"},
+                "bearer": {"type": "http", "scheme": "bearer", "description": "An API key created by `convengine key create`, or a JWT"},
+                "deployment": {"type": "http", "scheme": "bearer", "description": "A deployment token, sent from an allowed origin"},
+                "api_key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key in its own header"},
             },
         },
     })
 }
 
-/// Adds what the operation has in common with all others: the scope in words, the refusals of those who guard it, and their form.
+/// Adds what all operations have in common: the required scope, the responses of authentication and limits, and the error schema.
 fn complete(operation: &mut Value, path: &str, route: Option<&Route>) {
     let Some(members) = operation.as_object_mut() else { return };
     if let Some(route) = route {
-        let instead = if route.administers { " The token of convengine.admin-token does as well." } else { "" };
-        let said = members.get("description").and_then(Value::as_str).map(|it| format!("{it}\n\n")).unwrap_or_default();
+        let admin_note = if route.administers { " The convengine.admin-token is also accepted." } else { "" };
+        let existing = members.get("description").and_then(Value::as_str).map(|it| format!("{it}\n\n")).unwrap_or_default();
         let scopes = route.needs.text();
         let by = |scheme: &str| scopes.split(' ').map(|it| json!({scheme: [it]})).collect::<Vec<_>>();
-        let (who, security) = match route.deployed {
-            true => ("For the pages of a deployment, with its token.".to_owned(), vec![json!({"deployment": []})]),
-            false => (format!("Scope: {}, where keys are asked for.{instead}", route.needs), [by("bearer"), by("api_key")].concat()),
+        let (requirement, security) = match route.deployed {
+            true => ("Requires a deployment token.".to_owned(), vec![json!({"deployment": []})]),
+            false => {
+                let requirement = format!("Requires scope {} if authentication is on.{admin_note}", route.needs);
+                (requirement, [by("bearer"), by("api_key")].concat())
+            }
         };
-        members.insert("description".to_owned(), format!("{said}{who}").into());
+        members.insert("description".to_owned(), format!("{existing}{requirement}").into());
         members.insert("security".to_owned(), security.into());
     }
     let Some(responses) = members.get_mut("responses").and_then(Value::as_object_mut) else { return };
     let guards = [
-        ("401", "There is no key, or it is not known"),
-        ("403", "The key has not the scope"),
-        ("429", "Too many calls, or too much spent: see Retry-After"),
+        ("401", "The credentials are missing or invalid"),
+        ("403", "The credentials lack the required scope"),
+        ("429", "The rate limit or spend cap is exceeded; see Retry-After"),
     ];
     for (status, description) in guards.into_iter().filter(|_| route.is_some()) {
         responses.entry(status).or_insert_with(|| json!({"description": description}));
     }
     for (_, answer) in responses.iter_mut().filter(|it| it.0.as_str() >= "400") {
         let Some(answer) = answer.as_object_mut() else { continue };
-        let form = if path.starts_with(ASSISTANTS) { "AssistantRefusal" } else { "Refusal" };
-        let refusal = json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{form}")}}});
+        let schema = if path.starts_with(ASSISTANTS) { "AssistantRefusal" } else { "Refusal" };
+        let refusal = json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{schema}")}}});
         answer.entry("content").or_insert(refusal);
     }
     for (_, answer) in responses.iter_mut() {
-        let id = json!({"X-Request-Id": {"description": "That of the request, or a new one", "schema": {"type": "string"}}});
+        let id = json!({"X-Request-Id": {"description": "The request id sent by the client, or a generated one", "schema": {"type": "string"}}});
         let Some(answer) = answer.as_object_mut() else { continue };
         let headers = answer.entry("headers").or_insert_with(|| Value::Object(Map::new()));
         merge(headers, id);

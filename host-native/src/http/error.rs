@@ -1,4 +1,4 @@
-//! The body of every answer that is not a success. Paths of assistants have a form of their own. (`convoship-http.md` 1)
+//! Error responses. Assistant routes have their own error schema (docs/spec/flows-http.md#1).
 
 use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
@@ -12,12 +12,12 @@ use crate::clock;
 use crate::drive::Refusal;
 use crate::writer::CommitError;
 
-/// Where the paths of assistants begin.
+/// The path prefix of assistant routes.
 pub const ASSISTANTS: &str = "/v1/";
 
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
-/// A refused request.
+/// An error response to a request.
 #[derive(Debug, Clone)]
 pub struct ApiError {
     status: StatusCode,
@@ -25,13 +25,13 @@ pub struct ApiError {
     code: Option<&'static str>,
     message: String,
     issues: Vec<Value>,
-    /// What paths of assistants tell beside code and message.
+    /// Additional members of errors on assistant routes.
     more: Option<Box<Value>>,
     headers: Box<HeaderMap>,
 }
 
 impl ApiError {
-    /// Refuses a request; the message says what to do.
+    /// Creates an error; the message says what is wrong and how to fix it.
     pub fn new(status: StatusCode, uri: &Uri, message: impl Into<String>) -> Self {
         ApiError {
             status,
@@ -44,19 +44,19 @@ impl ApiError {
         }
     }
 
-    /// Adds what is wrong with a configuration or a document.
+    /// Adds issues of a configuration or a document.
     #[must_use]
     pub fn because<I: Serialize>(self, issues: &[I]) -> Self {
         ApiError { issues: issues.iter().map(|it| json!(it)).collect(), ..self }
     }
 
-    /// Gives it a code, which the paths of assistants show; without one it is the status in words.
+    /// Sets the error code shown on assistant routes; the default is derived from the status.
     #[must_use]
     pub fn coded(self, code: &'static str) -> Self {
         ApiError { code: Some(code), ..self }
     }
 
-    /// Tells how much there is, of what, and when there is more again, `wait` seconds from now.
+    /// Adds a rate limit with its scope that resets in `wait` seconds.
     #[must_use]
     pub fn limited(mut self, scope: &str, limit: u32, wait: u64) -> Self {
         let reset = Standing::used_up(limit, wait).write(&mut self.headers);
@@ -64,7 +64,7 @@ impl ApiError {
         ApiError { more: Some(Box::new(json!({"scope": scope, "limit": limit, "reset": reset}))), ..self }
     }
 
-    /// Tells what the limit is of.
+    /// Sets the scope of the limit.
     #[must_use]
     pub fn in_scope(mut self, scope: &str) -> Self {
         if let Some(Value::Object(more)) = self.more.as_deref_mut() {
@@ -73,13 +73,13 @@ impl ApiError {
         self
     }
 
-    /// Tells something beside code and message.
+    /// Adds members beside code and message.
     #[must_use]
     pub fn telling(self, more: Value) -> Self {
         ApiError { more: Some(Box::new(more)), ..self }
     }
 
-    /// Whether this is its code.
+    /// Whether the error has this code.
     pub fn is_code(&self, code: &str) -> bool {
         self.code == Some(code)
     }
@@ -92,7 +92,7 @@ impl ApiError {
         }
     }
 
-    /// What is told of it where no status can be sent any more.
+    /// The body, for streams whose status is already sent.
     pub fn told(&self) -> Value {
         self.body()
     }
@@ -114,12 +114,12 @@ impl ApiError {
         })
     }
 
-    /// The headers that go along.
+    /// Additional headers of the response.
     pub fn headers_mut(&mut self) -> &mut HeaderMap {
         &mut self.headers
     }
 
-    /// What a client gets of a turn that could not be run or stored; the details go to the log.
+    /// Converts a refused turn into an error; details are logged.
     pub fn of_refusal(refusal: &Refusal, uri: &Uri) -> Self {
         let unavailable = |message: &str| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, message);
         match refusal {
@@ -127,33 +127,33 @@ impl ApiError {
             Refusal::Late => unavailable(&refusal.to_string()),
             Refusal::Closed => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).coded("session_completed"),
             Refusal::Taken => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).coded("session_exists"),
-            Refusal::UsedUp(most) => plan::used_up(refusal, *most, uri),
+            Refusal::UsedUp(limit) => plan::used_up(refusal, *limit, uri),
             Refusal::OtherMessage => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()),
             Refusal::Commit(CommitError::Conflict | CommitError::SameMessage | CommitError::TakenOver) => {
-                unavailable("the conversation was written by somebody else at the same time: send the message again")
+                unavailable("conversation was changed concurrently; send the message again")
             }
             Refusal::Load(error) => {
-                tracing::error!(%error, "a conversation cannot be loaded");
-                unavailable("the database does not answer: send the message again later")
+                tracing::error!(%error, "cannot load a conversation");
+                unavailable("database is unavailable; send the message again later")
             }
             Refusal::Commit(CommitError::Unavailable(_)) => {
-                unavailable("the database did not take the turn: send the message again later, with the same Idempotency-Key if it had one")
+                unavailable("database did not store the turn; send the message again later with the same Idempotency-Key, if any")
             }
             Refusal::Defect(error) | Refusal::Commit(CommitError::Rejected(error)) => {
-                tracing::error!(error, "a turn failed");
+                tracing::error!(error, "turn failed");
                 ApiError::new(
                     StatusCode::INTERNAL_SERVER_ERROR,
                     uri,
-                    "the server failed on this message: report it with the X-Request-Id of this answer",
+                    "internal server error; report it with the X-Request-Id of this response",
                 )
             }
         }
     }
 
-    /// What a client gets when the database cannot be read.
+    /// Converts a database error; details are logged.
     pub fn of_database(error: &sqlx::Error, uri: &Uri) -> Self {
-        tracing::error!(%error, "the database cannot be read");
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "the database does not answer: try again later")
+        tracing::error!(%error, "cannot access the database");
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "database is unavailable; try again later")
     }
 }
 
@@ -172,17 +172,17 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// Answers a path that does not exist.
+/// The error for an unknown path.
 pub fn not_found(uri: &Uri) -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, uri, "there is nothing at this path: check its spelling")
+    ApiError::new(StatusCode::NOT_FOUND, uri, "path not found; check its spelling")
 }
 
-/// Answers a path that a tenant does not have.
+/// Handles paths that a tenant does not have.
 pub async fn no_route(uri: Uri) -> ApiError {
     not_found(&uri)
 }
 
-/// Answers a method that a path does not know.
+/// Handles methods that a path does not support.
 pub async fn method_not_allowed(uri: Uri) -> ApiError {
-    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, &uri, "this path does not know the method: see the header Allow")
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, &uri, "method not allowed on this path; see the Allow header")
 }

@@ -1,4 +1,4 @@
-//! `POST /api/v1/conversation/feedback`. (`spec/data-and-api.md` 9.3)
+//! `POST /api/v1/conversation/feedback`: stores user feedback (docs/spec/data-and-api.md#9.3).
 
 use std::sync::Arc;
 
@@ -18,21 +18,21 @@ use crate::drive::Host;
 use crate::feedback::{Feedback, metadata};
 use crate::store::{audit, feedback, load};
 
-/// Keeps what a user says of an answer.
+/// Stores user feedback about an answer.
 #[utoipa::path(
     post,
     path = "/api/v1/conversation/feedback",
     tag = "conversation",
     request_body = ref("#/components/schemas/Feedback"),
     responses(
-        (status = 200, description = "It is kept", body = ref("#/components/schemas/FeedbackTaken")),
-        (status = 400, description = "The body cannot be read"),
-        (status = 404, description = "There is no such conversation"),
-        (status = 406, description = "The client does not take JSON"),
-        (status = 408, description = "The body does not go on"),
-        (status = 413, description = "The body is too long"),
-        (status = 415, description = "The body does not say that it is JSON"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The feedback is stored", body = ref("#/components/schemas/FeedbackTaken")),
+        (status = 400, description = "The body is invalid"),
+        (status = 404, description = "Conversation not found"),
+        (status = 406, description = "The client does not accept JSON"),
+        (status = 408, description = "The request body timed out"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
@@ -42,15 +42,15 @@ pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, b
     let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
     let found = load::conversation(&host.readers, &given.conversation, 0, None).await.map_err(database)?;
     let Some(about) = found.session.conversation else {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "there is no such conversation: send the id of one that has an answer"));
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "conversation not found; send the id of a conversation with an answer"));
     };
     let number = feedback::insert(&host.readers, &about, &given.row(&about)).await.map_err(database)?;
-    // What was said is kept now; the rest is for those who improve the configuration, and fails nobody.
-    let mut told = Vec::new();
+    // The feedback is stored; failures of the derived data below must not fail the request.
+    let mut audits = Vec::new();
     if let Some(failure) = given.failure(&about) {
         let metadata = metadata(&given, number, &about, None);
         match feedback::insert_failure(&host.readers, &about, &failure, &metadata).await {
-            Ok(id) => told.push((
+            Ok(id) => audits.push((
                 Stage::SemanticFailureRecorded,
                 json!({
                     "failure_id": id,
@@ -61,7 +61,7 @@ pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, b
                     "has_correct_sql": failure.corrected.is_some(),
                 }),
             )),
-            Err(error) => tracing::warn!(%error, "a question that was answered badly is not kept"),
+            Err(error) => tracing::warn!(%error, "cannot store a failed query"),
         }
     }
     let mut captured = 0;
@@ -69,7 +69,7 @@ pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, b
         let metadata = metadata(&given, number, &about, Some(&row));
         match feedback::insert_knowledge(&host.readers, &about, given.kind(), &row, number, &metadata).await {
             Ok(()) => captured += 1,
-            Err(error) => tracing::warn!(%error, "a query that was judged is not kept"),
+            Err(error) => tracing::warn!(%error, "cannot store query knowledge"),
         }
     }
     let payload = json!({
@@ -81,8 +81,8 @@ pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, b
         "embedded_user_query_knowledge_count": 0,
         "feedback_id": number,
     });
-    told.push((Stage::McpUserFeedback, payload));
-    tell(&host, &about, told).await;
+    audits.push((Stage::McpUserFeedback, payload));
+    tell(&host, &about, audits).await;
     Ok(Json(json!({
         "success": true,
         "feedbackId": number,
@@ -93,13 +93,13 @@ pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, b
     })))
 }
 
-/// Stores audit rows that belong to no turn, and tells whoever listens.
-async fn tell(host: &Host, about: &ConversationRow, told: Vec<(Stage, Value)>) {
-    let kept = |it: &(Stage, Value)| keeps(&host.current.now().config.settings.audit, it.0.name(), &about.intent_code);
-    let rows: Vec<(&str, Value)> = told.into_iter().filter(kept).map(|(stage, payload)| (stage.name(), payload)).collect();
+/// Stores audit rows that belong to no turn and publishes them to subscribers.
+async fn tell(host: &Host, about: &ConversationRow, audits: Vec<(Stage, Value)>) {
+    let is_kept = |it: &(Stage, Value)| keeps(&host.current.now().config.settings.audit, it.0.name(), &about.intent_code);
+    let rows: Vec<(&str, Value)> = audits.into_iter().filter(is_kept).map(|(stage, payload)| (stage.name(), payload)).collect();
     let at: Millis = clock::now();
     if let Err(error) = audit::tell(&host.readers, &about.conversation_id, &as_kept(host, about, &rows, at), at).await {
-        tracing::warn!(%error, "feedback is not audited");
+        tracing::warn!(%error, "cannot store the audit of feedback");
         return;
     }
     for (stage, payload) in rows {
@@ -107,34 +107,34 @@ async fn tell(host: &Host, about: &ConversationRow, told: Vec<(Stage, Value)>) {
     }
 }
 
-/// The rows with `_meta` where they are stored with it.
+/// Adds `_meta` to rows if audit rows are stored with it.
 fn as_kept<'r>(host: &Host, about: &ConversationRow, rows: &[(&'r str, Value)], at: Millis) -> Vec<(&'r str, Value)> {
     let time = clock::iso_text(at);
-    let kept = |(stage, payload): &(&'r str, Value)| match payload {
+    let to_stored = |(stage, payload): &(&'r str, Value)| match payload {
         Value::Object(payload) if host.turns.audit_meta => {
             (*stage, Value::Object(meta::payload_with(payload.clone(), stage, &about.conversation_id, &time, None)))
         }
         other => (*stage, other.clone()),
     };
-    rows.iter().map(kept).collect()
+    rows.iter().map(to_stored).collect()
 }
 
 fn read(bytes: &[u8]) -> Result<Feedback, String> {
     let mut body = object(bytes, "{\"conversationId\": …, \"feedbackType\": …}")?;
     let mut take = |key: &str| body.remove(key).unwrap_or(Value::Null);
-    let conversation = request::conversation(take("conversationId"))?.ok_or("conversationId is missing: send the conversation's id")?;
+    let conversation = request::conversation(take("conversationId"))?.ok_or("conversationId is missing; send the id of the conversation")?;
     let kind = text("feedbackType", take("feedbackType"))?.unwrap_or_default();
     let good = match kind.trim().to_ascii_uppercase().as_str() {
         "THUMBS_UP" => true,
         "THUMBS_DOWN" => false,
-        _ => return Err("feedbackType is not known: send THUMBS_UP or THUMBS_DOWN".to_owned()),
+        _ => return Err("feedbackType is invalid; send THUMBS_UP or THUMBS_DOWN".to_owned()),
     };
     let message_id = text("messageId", take("messageId"))?;
     let answer = text("assistantResponse", take("assistantResponse"))?;
     let metadata = match take("metadata") {
         Value::Null => Map::new(),
         Value::Object(it) => it,
-        _ => return Err("metadata is not an object: send an object or leave it out".to_owned()),
+        _ => return Err("metadata is not an object; send an object or omit it".to_owned()),
     };
     Ok(Feedback { conversation, good, message_id, answer, metadata })
 }

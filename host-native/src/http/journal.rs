@@ -1,4 +1,4 @@
-//! `GET /api/v1/conversation/journal/{id}`: what is recorded of a conversation, for whoever runs it again elsewhere.
+//! `GET /api/v1/conversation/journal/{id}`: the recorded journals of a conversation, for replay elsewhere.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::drive::Host;
 use crate::recorded;
 use crate::store::turn;
 
-/// The journals of a conversation's turns, and a pack of each configuration that they ran under.
+/// Returns the journals of a conversation's turns and a pack of each configuration they ran with.
 #[utoipa::path(
     get,
     path = "/api/v1/conversation/journal/{id}",
     tag = "conversation",
-    params(("id" = String, Path, format = "uuid", description = "The conversation")),
+    params(("id" = String, Path, format = "uuid", description = "The conversation id")),
     responses(
-        (status = 200, description = "What is recorded", body = ref("#/components/schemas/Recorded")),
-        (status = 400, description = "The conversation is not a UUID"),
-        (status = 404, description = "There is no such conversation, or none of its turns has ended"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The recording", body = ref("#/components/schemas/Recorded")),
+        (status = 400, description = "The conversation id is not a UUID"),
+        (status = 404, description = "Conversation not found, or no turn has ended"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
@@ -32,7 +32,7 @@ pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Strin
     let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
     let turns = turn::of_conversation(&host.readers, &id).await.map_err(database)?;
     if turns.is_empty() {
-        let reason = "there is no such conversation, or none of its turns has ended: check its id, or ask again later";
+        let reason = "conversation not found or without an ended turn; check its id or try again later";
         return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, reason));
     }
     recorded::of_turns(&host.readers, &id, turns).await.map(Json).map_err(database)

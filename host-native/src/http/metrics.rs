@@ -1,4 +1,4 @@
-//! `GET /metrics`.
+//! `GET /metrics`: metrics in Prometheus format.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use axum::response::{IntoResponse, Response};
 use crate::drive::Host;
 use crate::observe::{Described, rendered};
 
-/// The form that Prometheus reads.
+/// The content type of the Prometheus text format.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What the server has counted, without the numbers of other tenants.
-#[utoipa::path(get, path = "/metrics", tag = "operations", responses((status = 200, description = "Numbers as Prometheus reads them", body = String, content_type = "text/plain")))]
+/// Returns the metrics of the server without those of other tenants.
+#[utoipa::path(get, path = "/metrics", tag = "operations", responses((status = 200, description = "Metrics in Prometheus text format", body = String, content_type = "text/plain")))]
 pub async fn numbers(State(host): State<Arc<Host>>) -> Response {
     let current = host.current.now();
-    let described = Described { tenant: host.meter.tenant(), hash: current.config.hash(), issues: &current.issues };
-    ([(header::CONTENT_TYPE, TEXT)], rendered(&described)).into_response()
+    let config_metrics = Described { tenant: host.meter.tenant(), hash: current.config.hash(), issues: &current.issues };
+    ([(header::CONTENT_TYPE, TEXT)], rendered(&config_metrics)).into_response()
 }

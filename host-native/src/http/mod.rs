@@ -1,4 +1,4 @@
-//! The HTTP surface.
+//! The HTTP API: handlers, request parsing, responses and the OpenAPI document.
 
 pub mod assistant;
 pub mod attachment;

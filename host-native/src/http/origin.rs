@@ -1,26 +1,26 @@
-//! From where pages may connect.
+//! Checks the origin of WebSocket connections against patterns.
 
 use axum::http::{HeaderMap, header};
 
-/// A page that may not connect.
+/// The origin is not allowed to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("pages of this origin may not connect")]
+#[error("origin is not allowed to connect")]
 pub struct Foreign;
 
-/// Whether the page of a request may connect: its origin fits one of the patterns, in which `*` is any characters, or is that of the
-/// server itself. A client that is no browser has none and may.
+/// Checks that the origin of a request matches one of the patterns, in which `*` matches any characters, or is that of the server.
+/// Requests without an origin, as from clients other than browsers, are allowed.
 ///
 /// # Errors
-/// [`Foreign`] for an origin that may not.
+/// [`Foreign`] if the origin is not allowed.
 pub fn check(patterns: &[String], headers: &HeaderMap) -> Result<(), Foreign> {
     let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
     let Some(value) = headers.get(header::ORIGIN) else { return Ok(()) };
     let origin = value.to_str().map_err(|_| Foreign)?;
-    let own = origin.split_once("://").is_some_and(|it| Some(it.1) == text(header::HOST));
-    if own || patterns.iter().any(|it| fits(it, origin)) { Ok(()) } else { Err(Foreign) }
+    let is_same_origin = origin.split_once("://").is_some_and(|it| Some(it.1) == text(header::HOST));
+    if is_same_origin || patterns.iter().any(|it| fits(it, origin)) { Ok(()) } else { Err(Foreign) }
 }
 
-/// Whether a text is what a pattern says, whatever the case of its letters.
+/// Whether a text matches a pattern, ignoring ASCII case.
 fn fits(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.to_ascii_lowercase(), text.to_ascii_lowercase());
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };

@@ -1,4 +1,4 @@
-//! The page, from within the binary. The build of the page lays compressed forms beside its files, and each is sent as it lies there.
+//! Serves the page embedded in the binary, precompressed where the build provides it.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use super::tagged::is_known;
 #[allow_missing = true]
 struct Page;
 
-/// The forms that may lie beside a file, the shortest first: what `Content-Encoding` calls it, and how its name ends.
+/// Encodings of precompressed files, smallest first: the `Content-Encoding` and the file name suffix.
 const FORMS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
 
 /// A file of the page.
@@ -28,22 +28,22 @@ struct File {
 /// Serves the page and its files; everything else is not found.
 ///
 /// # Errors
-/// A refusal of what is no file of the page.
+/// 404 if the path is not a file of the page.
 pub fn file(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
     let path = match uri.path().trim_start_matches('/') {
         "" => "index.html",
         path => path,
     };
-    // What lies beside a file is no file of its own.
-    let is_form = FORMS.iter().any(|it| path.ends_with(it.1));
-    let Some(file) = found(path).filter(|_| !is_form) else {
+    // Precompressed variants are not served under their own names.
+    let is_variant = FORMS.iter().any(|it| path.ends_with(it.1));
+    let Some(file) = found(path).filter(|_| !is_variant) else {
         if path == "index.html" {
-            return Err(ApiError::new(StatusCode::NOT_FOUND, uri, "the page is not part of this build: run `cargo xtask run`"));
+            return Err(ApiError::new(StatusCode::NOT_FOUND, uri, "page is not part of this build; run `cargo xtask run`"));
         }
         return Err(not_found(uri));
     };
     if method != Method::GET && method != Method::HEAD {
-        let refused = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, uri, "this path is only read: use GET");
+        let refused = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, uri, "method not allowed on this path; use GET");
         return Ok(([(header::ALLOW, "GET,HEAD")], refused).into_response());
     }
     Ok(respond(path, file, headers, found))
@@ -59,25 +59,25 @@ fn found(path: &str) -> Option<File> {
 }
 
 fn respond(path: &str, file: File, headers: &HeaderMap, found: impl Fn(&str) -> Option<File>) -> Response {
-    // What the build puts there has the hash of its content in its name.
+    // Names of built assets contain a content hash.
     let cache = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     let digest: String = file.digest.iter().take(16).map(|it| format!("{it:02x}")).collect();
-    // Weak, because the same is sent in several forms.
+    // Weak, because the content is sent in several encodings.
     let tag = format!("W/\"{digest}\"");
-    let known = is_known(headers, &tag);
+    let is_unmodified = is_known(headers, &tag);
     let about = [(header::ETAG, tag), (header::CACHE_CONTROL, cache.to_owned()), (header::VARY, header::ACCEPT_ENCODING.to_string())];
-    if known {
+    if is_unmodified {
         return (StatusCode::NOT_MODIFIED, about).into_response();
     }
-    let taken = FORMS.into_iter().filter(|it| takes(headers, it.0));
-    let form = taken.into_iter().find_map(|(encoding, ending)| Some((encoding, found(&format!("{path}{ending}"))?.bytes)));
-    let (encoding, bytes) = form.map_or((None, file.bytes), |(encoding, bytes)| (Some(encoding), bytes));
+    let accepted = FORMS.into_iter().filter(|it| takes(headers, it.0));
+    let variant = accepted.into_iter().find_map(|(encoding, ending)| Some((encoding, found(&format!("{path}{ending}"))?.bytes)));
+    let (encoding, bytes) = variant.map_or((None, file.bytes), |(encoding, bytes)| (Some(encoding), bytes));
     let mut response = (about, [(header::CONTENT_TYPE, file.kind)], bytes).into_response();
     response.headers_mut().extend(encoding.map(|it| (header::CONTENT_ENCODING, HeaderValue::from_static(it))));
     response
 }
 
-/// Whether a client takes an encoding: one that it names with a weight above zero, or does not name beside `*`. (RFC 9110, 12.5.3)
+/// Whether a client accepts an encoding: named with a weight above zero, or covered by `*` (RFC 9110, section 12.5.3).
 fn takes(headers: &HeaderMap, encoding: &str) -> bool {
     let weight = |wanted: &str| {
         let lists = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
@@ -129,9 +129,9 @@ mod tests {
             (&[], "br, gzip", None, "plain"),
         ] {
             let answer = answer("a.css", lies_there, &[(header::ACCEPT_ENCODING, list)]);
-            let told = |name| answer.headers().get(name).map(|it: &HeaderValue| it.to_str().expect("a text").to_owned());
-            assert_eq!(told(header::CONTENT_ENCODING).as_deref(), encoding, "{list}");
-            assert_eq!((told(header::CONTENT_TYPE).as_deref(), told(header::VARY).as_deref()), (Some("text/css"), Some("accept-encoding")));
+            let header_text = |name| answer.headers().get(name).map(|it: &HeaderValue| it.to_str().expect("a text").to_owned());
+            assert_eq!(header_text(header::CONTENT_ENCODING).as_deref(), encoding, "{list}");
+            assert_eq!((header_text(header::CONTENT_TYPE).as_deref(), header_text(header::VARY).as_deref()), (Some("text/css"), Some("accept-encoding")));
             let bytes = axum::body::to_bytes(answer.into_body(), 100).await.expect("a body");
             assert_eq!(bytes, body, "{list}");
         }

@@ -1,4 +1,4 @@
-//! Lets go of conversations: `DELETE /api/v1/conversation/{id}` and `POST /api/v1/privacy/forget`.
+//! Deletes conversations: `DELETE /api/v1/conversation/{id}` and `POST /api/v1/privacy/forget`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,44 +16,44 @@ use crate::drive::Host;
 use crate::forget::{self, Done};
 use crate::store;
 
-/// Forgets a conversation.
+/// Deletes a conversation.
 #[utoipa::path(
     delete,
     path = "/api/v1/conversation/{id}",
     tag = "conversation",
-    params(("id" = String, Path, format = "uuid", description = "The conversation")),
+    params(("id" = String, Path, format = "uuid", description = "The conversation id")),
     responses(
-        (status = 200, description = "It is forgotten", body = ref("#/components/schemas/Forgotten")),
-        (status = 400, description = "The conversation is not a UUID"),
-        (status = 404, description = "There is no such conversation"),
-        (status = 409, description = "A turn of it goes on"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The conversation is deleted", body = ref("#/components/schemas/Forgotten")),
+        (status = 400, description = "The conversation id is not a UUID"),
+        (status = 404, description = "Conversation not found"),
+        (status = 409, description = "A turn of the conversation is running"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
     let id = conversation_of(id, &uri)?;
     let done = forgotten(host, &uri, vec![id]).await?;
     if done == 0 {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "there is no such conversation: it may be forgotten already"));
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "conversation not found; it may already be deleted"));
     }
     Ok(Json(json!({"forgotten": done})))
 }
 
-/// Forgets all conversations of a person.
+/// Deletes all conversations of a person.
 #[utoipa::path(
     post,
     path = "/api/v1/privacy/forget",
     tag = "operations",
     request_body = ref("#/components/schemas/Person"),
     responses(
-        (status = 200, description = "They are forgotten", body = ref("#/components/schemas/Forgotten")),
-        (status = 400, description = "The body cannot be read"),
-        (status = 406, description = "The client does not take JSON"),
-        (status = 408, description = "The body does not go on"),
-        (status = 409, description = "A turn of some of them goes on; the others are forgotten"),
-        (status = 413, description = "The body is too long"),
-        (status = 415, description = "The body does not say that it is JSON"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The conversations are deleted", body = ref("#/components/schemas/Forgotten")),
+        (status = 400, description = "The body is invalid"),
+        (status = 406, description = "The client does not accept JSON"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "Some conversations have a running turn; the others are deleted"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn forget(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
@@ -70,18 +70,18 @@ fn person(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
     let example = "{\"person\": {\"customerId\": \"C-17\"}}";
     let members = match object(bytes, example)?.remove("person") {
         Some(Value::Object(members)) => members,
-        _ => return Err(format!("person is no object: send {example}")),
+        _ => return Err(format!("person is not an object; send {example}")),
     };
     forget::person(members.into_iter().collect::<BTreeMap<_, _>>())
 }
 
-/// Goes on when the client leaves.
+/// Deletes conversations; continues if the client disconnects.
 async fn forgotten(host: Arc<Host>, uri: &Uri, ids: Vec<String>) -> Result<usize, ApiError> {
     let done = tokio::spawn(async move { forget::conversations(&host, &ids).await }).await;
     match done.unwrap_or(Err(sqlx::Error::WorkerCrashed)).map_err(|it| ApiError::of_database(&it, uri))? {
         Done { forgotten, busy: 0 } => Ok(forgotten),
         Done { forgotten, busy } => {
-            let message = format!("{busy} conversations have a turn that goes on, {forgotten} are forgotten: ask again later");
+            let message = format!("cannot delete conversations with a running turn ({busy} busy, {forgotten} deleted); try again later");
             Err(ApiError::new(StatusCode::CONFLICT, uri, message))
         }
     }

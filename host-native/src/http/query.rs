@@ -1,4 +1,4 @@
-//! The parameters behind the question mark.
+//! Extracts query parameters.
 
 use axum::extract::{FromRequestParts, Query};
 use axum::http::StatusCode;
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::ApiError;
 
-/// Parameters by name; unknown ones are ignored. What cannot be read is refused in the form of all refusals.
+/// Query parameters by name; unknown ones are ignored. Invalid ones are rejected with an [`ApiError`].
 #[derive(Debug)]
 pub struct Asks<T>(pub T);
 
@@ -16,7 +16,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asks<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let read = Query::<T>::from_request_parts(parts, state).await;
-        let message = "the parameters cannot be read: send each once, with percent signs before what is no plain character";
+        let message = "invalid query parameters; send each once, with percent-encoding";
         read.map(|it| Asks(it.0)).map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, &parts.uri, message))
     }
 }

@@ -1,4 +1,4 @@
-//! Reads bodies, that of `POST /message` with the coercions that existing clients rely on. (`spec/data-and-api.md` 9.1)
+//! Reads request bodies; that of `POST /message` with the coercions that existing clients rely on (docs/spec/data-and-api.md#9.1).
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -16,36 +16,36 @@ use tokio::time::timeout;
 use super::attachment::{self, Filter};
 use super::error::ApiError;
 
-/// Most bytes of a body with attachments: five files of 10 MB are 70 MB of Base64.
+/// Maximum bytes of a body with attachments: five files of 10 MB are 70 MB of Base64.
 const MOST: usize = 80 * 1024 * 1024;
 
-/// Most bytes of it beside the contents of its attachments.
+/// Maximum bytes of a body without the contents of its attachments.
 const LIMIT: usize = 2 * 1024 * 1024;
 
-/// How long of a body nothing may come.
+/// How long a body may stall.
 pub const SILENCE: Duration = Duration::from_secs(30);
 
-/// Levels of a client's parameters. They are stored within other JSON, and JSON is read 127 levels deep at most.
+/// Maximum nesting depth of parameters. They are stored within other JSON, which is parsed up to 127 levels deep.
 const DEEPEST: usize = 64;
 
-/// What a client sent.
+/// The parsed body of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageBody {
-    /// A UUID in lower case; absent for a new conversation.
+    /// The conversation id, a lower-case UUID; absent for a new conversation.
     pub conversation: Option<String>,
     /// The message.
     pub message: Option<String>,
-    /// Start the conversation over.
+    /// Whether to restart the conversation.
     pub reset: bool,
-    /// The client's parameters.
+    /// The input parameters.
     pub params: Map,
 }
 
 impl MessageBody {
-    /// Reads a body; unknown members are ignored and of equal ones the last counts.
+    /// Parses a body; ignores unknown members and uses the last of repeated ones.
     ///
     /// # Errors
-    /// Which member is wrong and what it should be.
+    /// A message that names the invalid member and what to send.
     pub fn parse(bytes: &[u8]) -> Result<MessageBody, String> {
         let mut body = object(bytes, "{\"message\": …}")?;
         let mut take = |key: &str| body.remove(key).unwrap_or(Value::Null);
@@ -56,89 +56,89 @@ impl MessageBody {
     }
 }
 
-/// The object that a body is; `example` shows what to send.
+/// Parses a body as an object; `example` is the expected form in error messages.
 ///
 /// # Errors
-/// What it is instead, and what to send.
+/// A message that says what is wrong and what to send.
 pub fn object(bytes: &[u8], example: &str) -> Result<Map, String> {
     match serde_json::from_slice(bytes) {
         Ok(Value::Object(body)) => Ok(body),
-        Ok(_) => Err(format!("the body is not an object: send {example}")),
-        Err(error) => Err(format!("the body is not JSON: {error}: send one JSON object")),
+        Ok(_) => Err(format!("body is not an object; send {example}")),
+        Err(error) => Err(format!("invalid JSON body: {error}; send one JSON object")),
     }
 }
 
-/// The bytes of a body that says that it is JSON, for a client that takes JSON.
+/// Reads a JSON body without the contents of its attachments, for a client that accepts JSON.
 ///
 /// # Errors
-/// A refusal that says what to send.
+/// 415 or 406 for unsuitable headers, 408 if the body times out, 413 if it is too large.
 pub async fn json_body(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, ApiError> {
     let refuse = |status, message: String| ApiError::new(status, uri, message);
     if !sends_json(headers) {
-        return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not JSON: send Content-Type: application/json".to_owned()));
+        return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported content type; send Content-Type: application/json".to_owned()));
     }
     if !takes_json(headers) {
-        return Err(refuse(StatusCode::NOT_ACCEPTABLE, "the answer is JSON: send Accept: application/json".to_owned()));
+        return Err(refuse(StatusCode::NOT_ACCEPTABLE, "responses are JSON; send Accept: application/json".to_owned()));
     }
     filtered(body, SILENCE).await.map_err(|it| refuse(it.0, it.1))
 }
 
-/// The bytes of a body without the contents of its attachments.
-async fn filtered(mut body: Body, silence: Duration) -> Result<Vec<u8>, (StatusCode, String)> {
+/// Reads a body without the contents of its attachments.
+async fn filtered(mut body: Body, idle_timeout: Duration) -> Result<Vec<u8>, (StatusCode, String)> {
     let mut filter = Filter::default();
-    let mut read = 0;
-    // A body that breaks off leaves nobody to answer; what came of it is no JSON. One that is refused is read to its end, because
-    // many a client that cannot send all of its body never looks at the answer; but not for ever.
+    let mut bytes_read = 0;
+    // An interrupted body is not valid JSON and has no client left to answer. A body that is too large is drained up to a limit, because
+    // many clients read no response before they have sent the whole body.
     loop {
-        let Ok(frame) = timeout(silence, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await else {
-            return Err((StatusCode::REQUEST_TIMEOUT, "the body does not go on: send it again, without pauses".to_owned()));
+        let Ok(frame) = timeout(idle_timeout, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await else {
+            return Err((StatusCode::REQUEST_TIMEOUT, "request body timed out; send it again without pauses".to_owned()));
         };
         let Some(Ok(frame)) = frame else { break };
         let Ok(bytes) = frame.into_data() else { continue };
-        read += bytes.len();
-        if read > 2 * MOST {
+        bytes_read += bytes.len();
+        if bytes_read > 2 * MOST {
             break;
         }
-        if read <= MOST && filter.held() <= LIMIT {
+        if bytes_read <= MOST && filter.held() <= LIMIT {
             filter.push(&bytes);
         }
     }
-    let too_long = |most: String| Err((StatusCode::PAYLOAD_TOO_LARGE, format!("the body is too long: send at most {most}")));
-    if read > MOST {
+    let too_long = |most: String| Err((StatusCode::PAYLOAD_TOO_LARGE, format!("body is too large; send at most {most}")));
+    if bytes_read > MOST {
         return too_long(format!("{MOST} bytes"));
     }
     if filter.held() > LIMIT {
-        return too_long(format!("{LIMIT} bytes beside the contents of inputParams.files"));
+        return too_long(format!("{LIMIT} bytes besides the contents of inputParams.files"));
     }
     Ok(filter.finish())
 }
 
-/// The conversation that a body names.
+/// Parses the conversation id of a body.
 ///
 /// # Errors
-/// What it is instead of a UUID.
+/// A message if the value is not a UUID.
 pub fn conversation(value: Value) -> Result<Option<String>, String> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) if text.trim().is_empty() => Ok(None),
         Value::String(text) => {
-            uuid(text.trim()).map(Some).ok_or_else(|| "conversationId is not a UUID: send its 36 characters or leave it out".to_owned())
+            uuid(text.trim()).map(Some).ok_or_else(|| "conversationId is not a UUID; send its 36 characters or omit it".to_owned())
         }
-        _ => Err("conversationId is not a text: send a UUID or leave it out".to_owned()),
+        _ => Err("conversationId is not a string; send a UUID or omit it".to_owned()),
     }
 }
 
-/// The conversation that a path names.
+/// Parses the conversation id of a path.
 ///
 /// # Errors
-/// A refusal of what is no UUID.
+/// 400 if it is not a UUID.
 pub fn conversation_of(id: Result<Path<String>, PathRejection>, uri: &Uri) -> Result<String, ApiError> {
     id.ok()
         .and_then(|it| uuid(&it.0))
-        .ok_or_else(|| ApiError::new(StatusCode::BAD_REQUEST, uri, "the conversation is not a UUID: send its 36 characters"))
+        .ok_or_else(|| ApiError::new(StatusCode::BAD_REQUEST, uri, "conversation id is not a UUID; send its 36 characters"))
 }
 
-/// The lower-case form of a UUID with 36 characters.
+/// Parses a UUID of 36 characters and returns it in lower case.
 pub fn uuid(text: &str) -> Option<String> {
     let fits = text.len() == 36
         && text.bytes().enumerate().all(|(index, byte)| match index {
@@ -148,16 +148,16 @@ pub fn uuid(text: &str) -> Option<String> {
     fits.then(|| text.to_ascii_lowercase())
 }
 
-/// A text; numbers and truths are read as one, as clients of the original expect.
+/// Reads an optional string; numbers and Booleans are converted, as clients of the original server expect.
 ///
 /// # Errors
-/// What to send instead.
+/// A message if the value is a list or an object.
 pub fn text(name: &str, value: Value) -> Result<Option<String>, String> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text)),
         Value::Bool(_) | Value::Number(_) => Ok(Some(value.to_string())),
-        Value::Array(_) | Value::Object(_) => Err(format!("{name} is not a text: send a text or leave it out")),
+        Value::Array(_) | Value::Object(_) => Err(format!("{name} is not a string; send a string or omit it")),
     }
 }
 
@@ -168,7 +168,7 @@ fn reset(value: &Value) -> Result<bool, String> {
         (Value::Bool(on), _) => Ok(*on),
         (_, Some("true")) => Ok(true),
         (Value::Number(number), _) if !number.is_f64() => Ok(number.as_i64() != Some(0)),
-        _ => Err("reset is not a boolean: send true or false".to_owned()),
+        _ => Err("reset is not a Boolean; send true or false".to_owned()),
     }
 }
 
@@ -176,8 +176,8 @@ fn params(value: Value) -> Result<Map, String> {
     match value {
         Value::Null => Ok(Map::new()),
         Value::Object(map) if map.values().all(|it| is_within(it, DEEPEST - 1)) => Ok(map),
-        Value::Object(_) => Err(format!("inputParams is nested too deep: send at most {DEEPEST} levels")),
-        _ => Err("inputParams is not an object: send an object or leave it out".to_owned()),
+        Value::Object(_) => Err(format!("inputParams is nested too deeply; send at most {DEEPEST} levels")),
+        _ => Err("inputParams is not an object; send an object or omit it".to_owned()),
     }
 }
 
@@ -189,14 +189,14 @@ fn is_within(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Whether the body says that it is JSON.
+/// Whether the content type is JSON.
 pub fn sends_json(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let media = media(content_type);
     media == "application/json" || (media.starts_with("application/") && media.ends_with("+json"))
 }
 
-/// Whether the client takes JSON; one that does not say takes everything.
+/// Whether the client accepts JSON; without an `Accept` header it accepts everything.
 fn takes_json(headers: &HeaderMap) -> bool {
     let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
     if accepted.peek().is_none() {
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!((status, start.elapsed()), (StatusCode::REQUEST_TIMEOUT, SILENCE), "{message}");
     }
 
-    /// A body of which one piece comes.
+    /// A body that stalls after one chunk.
     struct Silent(Option<&'static [u8]>);
 
     impl http_body::Body for Silent {

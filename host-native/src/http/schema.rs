@@ -1,4 +1,4 @@
-//! `GET /api/v1/db/inspect-schema`. (`spec/data-and-api.md` 9.4)
+//! `GET /api/v1/db/inspect-schema`: inspects the database schema (docs/spec/data-and-api.md#9.4).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,49 +16,49 @@ use super::query::Asks;
 use crate::drive::Host;
 use crate::store::inspect;
 
-/// Which tables a client asks for.
+/// Query parameters that select tables.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct Asked {
-    /// The schema; without it that of `convengine.schema.active`.
+    /// The schema; the default is `convengine.schema.active`.
     schema: Option<String>,
-    /// A pattern, or a part of the names.
+    /// A regular expression for table names, or a part of them.
     prefix: Option<String>,
-    /// `EXACT` for one table by its name.
+    /// `EXACT` to select one table by name.
     match_mode: Option<String>,
 }
 
-/// The tables of a schema with everything around them.
+/// Returns the tables of a schema with columns, joins, indexes, sequences and triggers.
 #[utoipa::path(
     get,
     path = "/api/v1/db/inspect-schema",
     tag = "operations",
     params(Asked),
     responses(
-        (status = 200, description = "The tables", body = ref("#/components/schemas/Inspected")),
-        (status = 400, description = "A parameter cannot be read"),
-        (status = 404, description = "There is no schema of this name"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The selected tables", body = ref("#/components/schemas/Inspected")),
+        (status = 400, description = "A parameter is invalid"),
+        (status = 404, description = "Schema not found"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn inspect(State(host): State<Arc<Host>>, uri: Uri, Asks(asked): Asks<Asked>) -> Result<Json<Value>, ApiError> {
+pub async fn inspect(State(host): State<Arc<Host>>, uri: Uri, Asks(query): Asks<Asked>) -> Result<Json<Value>, ApiError> {
     let filled = |it: &Option<String>| it.as_deref().map(|it| it.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty());
     let setting = |path: &str| host.current.settings().pointer(path).and_then(Value::as_str).map(str::to_owned);
-    let schema = filled(&asked.schema).or_else(|| setting("/schema/active"));
+    let schema = filled(&query.schema).or_else(|| setting("/schema/active"));
     let found = inspect::schema(&host.readers, schema.as_deref()).await.map_err(|it| ApiError::of_database(&it, &uri))?;
     let Some(found) = found else {
-        let message = "there is no schema of this name: send schema with the name of one, or leave it out";
+        let message = "schema not found; send the name of an existing schema or omit it";
         return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message));
     };
-    let exact = filled(&asked.match_mode).is_some_and(|it| it.eq_ignore_ascii_case("EXACT"));
-    let prefix = filled(&asked.prefix);
-    let named = Named::of(prefix.as_deref(), exact);
+    let exact = filled(&query.match_mode).is_some_and(|it| it.eq_ignore_ascii_case("EXACT"));
+    let prefix = filled(&query.prefix);
+    let matcher = Named::of(prefix.as_deref(), exact);
     let allowed: Vec<String> = patterns(host.current.settings());
     let name = |row: &Value| row.get("table_name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let shown =
-        |table: &str| named.fits(table) && (allowed.is_empty() || allowed.iter().any(|it| glob(&it.to_lowercase(), &table.to_lowercase())));
-    let tables: BTreeSet<String> = found.tables.iter().map(name).filter(|it| shown(it)).collect();
+    let is_selected =
+        |table: &str| matcher.fits(table) && (allowed.is_empty() || allowed.iter().any(|it| glob(&it.to_lowercase(), &table.to_lowercase())));
+    let tables: BTreeSet<String> = found.tables.iter().map(name).filter(|it| is_selected(it)).collect();
     let of_tables = |rows: Vec<Value>| rows.into_iter().filter(|it| tables.contains(&name(it))).collect::<Vec<_>>();
     let source = |row: &Value| row.get("source_table").and_then(Value::as_str).is_some_and(|it| tables.contains(it));
     Ok(Json(json!({
@@ -76,12 +76,12 @@ pub async fn inspect(State(host): State<Arc<Host>>, uri: Uri, Asks(asked): Asks<
     })))
 }
 
-/// Which names a client means.
+/// Matches table names.
 enum Named {
     All,
     Exact(String),
     Pattern(Regex),
-    /// What is no pattern is looked for as it is.
+    /// A part of the name; used for texts that are not a valid pattern.
     Part(String),
 }
 
@@ -104,7 +104,7 @@ impl Named {
     }
 }
 
-/// `convengine.mcp.db.introspect-tables`.
+/// Reads `convengine.mcp.db.introspect-tables`.
 fn patterns(settings: &Value) -> Vec<String> {
     match settings.pointer("/mcp/db/introspect-tables") {
         Some(Value::Array(items)) => items.iter().filter_map(|it| Some(it.as_str()?.trim().to_owned())).collect(),

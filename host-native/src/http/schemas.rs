@@ -1,11 +1,11 @@
-//! The forms of bodies that have no type of their own, as the document tells of them. The tests of the contract hold answers to them.
+//! OpenAPI schemas of bodies without a Rust type. The contract tests check responses against them.
 
 use serde_json::{Value, json};
 
 use super::assistant;
 use crate::settings::merge;
 
-/// All forms by name.
+/// All schemas by name.
 pub fn all() -> Value {
     let mut all = json!({
         "Message": message(),
@@ -19,7 +19,7 @@ pub fn all() -> Value {
         "Snapshots": snapshots(),
         "Activated": activated(),
         "Person": person(),
-        "Forgotten": object(json!({"forgotten": {"type": "integer", "minimum": 0, "description": "How many conversations"}})),
+        "Forgotten": object(json!({"forgotten": {"type": "integer", "minimum": 0, "description": "The number of deleted conversations"}})),
         "Health": object(json!({"status": {"const": "UP"}})),
         "Readiness": readiness(),
         "Refusal": refusal(),
@@ -29,42 +29,42 @@ pub fn all() -> Value {
     all
 }
 
-/// An object with these members, all of which are there.
+/// An object schema with these members, all required.
 pub fn object(properties: Value) -> Value {
     let required: Vec<String> = properties.as_object().map(|it| it.keys().cloned().collect()).unwrap_or_default();
     json!({"type": "object", "properties": properties, "required": required})
 }
 
-/// A text.
+/// A string schema.
 pub fn text(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }
 
-/// A text, or null.
+/// A schema of a string or null.
 pub fn maybe_text(description: &str) -> Value {
     json!({"type": ["string", "null"], "description": description})
 }
 
-/// A list of these.
+/// An array schema.
 pub fn list(items: &Value) -> Value {
     json!({"type": "array", "items": items})
 }
 
 fn conversation() -> Value {
-    json!({"type": "string", "format": "uuid", "description": "The conversation"})
+    json!({"type": "string", "format": "uuid", "description": "The conversation id"})
 }
 
 fn message() -> Value {
     json!({
         "type": "object",
-        "description": "Absent and null members are the same; unknown ones are ignored.",
+        "description": "Null members are treated as absent; unknown ones are ignored.",
         "properties": {
-            "conversationId": {"type": ["string", "null"], "format": "uuid", "description": "Without one a conversation begins"},
-            "message": {"type": ["string", "null"], "maxLength": 20_000, "description": "What the user says; the limit is convengine.input.max-chars"},
-            "reset": {"type": ["boolean", "null"], "description": "Starts the conversation over"},
+            "conversationId": {"type": ["string", "null"], "format": "uuid", "description": "Omit to start a new conversation"},
+            "message": {"type": ["string", "null"], "maxLength": 20_000, "description": "The user's message; the limit is convengine.input.max-chars"},
+            "reset": {"type": ["boolean", "null"], "description": "Whether to restart the conversation"},
             "inputParams": {
                 "type": ["object", "null"],
-                "description": "Parameters for rules and templates, at most 64 levels deep; `files` holds attachments",
+                "description": "Parameters for rules and templates, at most 64 levels deep; `files` contains attachments",
             },
         },
     })
@@ -76,7 +76,7 @@ fn answer() -> Value {
         "required": ["type", "value"],
         "properties": {
             "type": {"enum": ["TEXT", "JSON", "ERROR"]},
-            "value": {"type": ["string", "null"], "description": "Text, also for JSON"},
+            "value": {"type": ["string", "null"], "description": "The value as text, also for JSON"},
         },
     });
     object(json!({
@@ -85,10 +85,10 @@ fn answer() -> Value {
         "intent": maybe_text("The intent after the turn"),
         "state": maybe_text("The state after the turn"),
         "payload": payload,
-        "context": maybe_text("JSON text"),
-        "errorCode": maybe_text("Why the turn failed"),
-        "recoverable": {"type": "boolean", "description": "Whether sending the message again may help"},
-        "message": maybe_text("What to tell the user of a failed turn"),
+        "context": maybe_text("The context as JSON text"),
+        "errorCode": maybe_text("The error code of a failed turn"),
+        "recoverable": {"type": "boolean", "description": "Whether sending the message again may succeed"},
+        "message": maybe_text("The message to show to the user of a failed turn"),
     }))
 }
 
@@ -99,9 +99,9 @@ fn feedback() -> Value {
         "properties": {
             "conversationId": conversation(),
             "feedbackType": {"type": "string", "enum": ["THUMBS_UP", "THUMBS_DOWN"]},
-            "messageId": maybe_text("The client's name for the answer"),
-            "assistantResponse": maybe_text("The answer as it was shown"),
-            "metadata": {"type": ["object", "null"], "description": "`comment`, `question`, `reason`, `correct_sql` and whatever else is known"},
+            "messageId": maybe_text("The client's id of the answer"),
+            "assistantResponse": maybe_text("The answer as shown to the user"),
+            "metadata": {"type": ["object", "null"], "description": "`comment`, `question`, `reason`, `correct_sql` and any other members"},
         },
     })
 }
@@ -114,61 +114,61 @@ fn feedback_taken() -> Value {
         "capturedQueryKnowledgeCount": count,
         "capturedUserQueryKnowledgeCount": count,
         "embeddedUserQueryKnowledgeCount": count,
-        "message": text("That it was saved"),
+        "message": text("A confirmation"),
     }))
 }
 
 fn conversations() -> Value {
     let found = object(json!({
         "conversationId": conversation(),
-        "status": text("RUNNING, BLOCKED, …"),
+        "status": text("The status, such as RUNNING or BLOCKED"),
         "intent": text("The intent"),
         "state": text("The state"),
-        "lastUserText": maybe_text("The newest message"),
+        "lastUserText": maybe_text("The latest message"),
         "createdAt": text("ISO 8601 with Z"),
-        "updatedAt": text("When it had its newest turn"),
+        "updatedAt": text("The time of the latest turn"),
         "turns": {"type": "integer"},
-        "faults": {"type": "integer", "description": "How many of them failed or were lost"},
+        "faults": {"type": "integer", "description": "The number of failed or lost turns"},
     }));
-    object(json!({"conversations": list(&found), "next": maybe_text("What to send as `after` for those that follow")}))
+    object(json!({"conversations": list(&found), "next": maybe_text("The value of `after` for the next page")}))
 }
 
 fn recorded() -> Value {
     let turn = object(json!({
-        "number": {"type": "integer", "minimum": 1, "description": "Its place within the conversation"},
+        "number": {"type": "integer", "minimum": 1, "description": "The position in the conversation"},
         "turnId": {"type": "string", "format": "uuid"},
         "status": {"enum": ["closed", "lost"]},
-        "config": text("The hash of the configuration that it ran under"),
-        "stateHash": text("What a replay comes to; empty for a turn that was given up"),
-        "journal": {"type": ["object", "null"], "description": "Null for one that cannot be read"},
+        "config": text("The hash of the configuration of the turn"),
+        "stateHash": text("The state hash that a replay must produce; empty for an aborted turn"),
+        "journal": {"type": ["object", "null"], "description": "Null if unreadable"},
     }));
     let pack = json!({
         "type": "object",
-        "description": "A pack that compiles to the hash",
+        "description": "A pack that compiles to this hash",
         "required": ["name", "settings", "tables"],
         "properties": {"settings": {"type": "object"}, "tables": {"type": "object"}, "extensions": {"type": "object"}},
     });
     object(json!({
         "conversationId": conversation(),
         "turns": list(&turn),
-        "configs": {"type": "object", "description": "Configurations by their hashes, those that are kept", "additionalProperties": pack},
+        "configs": {"type": "object", "description": "The stored configurations by hash", "additionalProperties": pack},
     }))
 }
 
 fn snapshots() -> Value {
     let one = object(json!({
-        "hash": text("The snapshot"),
-        "keptAt": text("When it was kept first, ISO 8601"),
-        "active": {"type": "boolean", "description": "Whether new turns run on it"},
+        "hash": text("The snapshot hash"),
+        "keptAt": text("When it was first stored, ISO 8601"),
+        "active": {"type": "boolean", "description": "Whether new turns use it"},
     }));
-    object(json!({"active": text("The hash of what new turns run on"), "snapshots": list(&one)}))
+    object(json!({"active": text("The hash of the configuration of new turns"), "snapshots": list(&one)}))
 }
 
 fn activated() -> Value {
     object(json!({
-        "hash": text("The snapshot whose rows they are"),
-        "config": text("The hash of what new turns run on: another one where the settings differ"),
-        "tables": {"type": "object", "description": "The tables that were changed: rows added, removed and changed"},
+        "hash": text("The hash of the activated snapshot"),
+        "config": text("The hash of the configuration of new turns, which differs if the settings differ"),
+        "tables": {"type": "object", "description": "The changed tables with the number of added, removed and changed rows"},
         "settings": list(&json!({"type": "object"})),
         "issues": list(&json!({"$ref": "#/components/schemas/Issue"})),
     }))
@@ -180,7 +180,7 @@ fn person() -> Value {
         "properties": {
             "person": {
                 "type": "object",
-                "description": "Members of stored input parameters with their values, all of which a conversation has",
+                "description": "Input parameters with values that a conversation must all have to be deleted",
                 "minProperties": 1,
                 "additionalProperties": {"type": "string", "minLength": 1},
             },
@@ -206,8 +206,8 @@ fn analysis() -> Value {
 fn inspected() -> Value {
     let rows = list(&json!({"type": "object"}));
     object(json!({
-        "schema": text("Its name"),
-        "prefix": maybe_text("What was asked for"),
+        "schema": text("The schema name"),
+        "prefix": maybe_text("The requested prefix"),
         "matchMode": {"enum": ["EXACT", "REGEX"]},
         "introspectTables": list(&json!({"type": "string"})),
         "tableCount": {"type": "integer", "minimum": 0},
@@ -225,8 +225,8 @@ fn readiness() -> Value {
     merge(
         &mut ready,
         json!({"properties": {
-            "config": text("The hash of the configuration, of a server without tenants"),
-            "tenants": {"type": "integer", "description": "How many there are"},
+            "config": text("The hash of the configuration; only of a server without tenants"),
+            "tenants": {"type": "integer", "description": "The number of tenants"},
         }}),
     );
     ready
@@ -235,14 +235,14 @@ fn readiness() -> Value {
 fn refusal() -> Value {
     json!({
         "type": "object",
-        "description": "The form of every answer that is no success.",
+        "description": "The body of every error response.",
         "required": ["timestamp", "status", "error", "path", "message"],
         "properties": {
             "timestamp": text("ISO 8601 with Z"),
             "status": {"type": "integer", "minimum": 400, "maximum": 599},
-            "error": text("The status in words"),
-            "path": text("What was asked for"),
-            "message": text("What to do"),
+            "error": text("The status text"),
+            "path": text("The requested path"),
+            "message": text("The problem and how to fix it"),
             "issues": list(&json!({"$ref": "#/components/schemas/Issue"})),
         },
         "additionalProperties": false,
@@ -252,9 +252,9 @@ fn refusal() -> Value {
 fn issue() -> Value {
     object(json!({
         "severity": {"enum": ["error", "warning"]},
-        "path": text("Where"),
-        "reason": text("What is wrong"),
-        "hint": text("What to do"),
-        "rule": text("Which check found it"),
+        "path": text("The location"),
+        "reason": text("The problem"),
+        "hint": text("How to fix it"),
+        "rule": text("The check that found it"),
     }))
 }

@@ -1,4 +1,4 @@
-//! `/api/v1/config`: the configurations that have been, and the way back to one of them.
+//! `/api/v1/config`: lists configuration snapshots and activates one of them.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::drive::Host;
 use crate::snapshot::{Refusal, Wanted};
 use crate::store::{self, snapshot};
 
-/// The snapshots, the newest first.
+/// Lists the snapshots, newest first.
 #[utoipa::path(
     get,
     path = "/api/v1/config/snapshots",
     tag = "operations",
     responses(
-        (status = 200, description = "The snapshots, and which one runs", body = ref("#/components/schemas/Snapshots")),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The snapshots and which one is active", body = ref("#/components/schemas/Snapshots")),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
@@ -35,61 +35,61 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>
     Ok(Json(json!({"active": active, "snapshots": all.iter().map(one).collect::<Vec<_>>()})))
 }
 
-/// Puts the rows of a snapshot back and takes them.
+/// Restores the rows of a snapshot and activates them.
 #[utoipa::path(
     post,
     path = "/api/v1/config/snapshots/{hash}/activate",
     tag = "operations",
-    params(("hash" = String, Path, description = "The snapshot's hash, or at least eight digits that no other one begins with")),
+    params(("hash" = String, Path, description = "The snapshot hash, or a unique prefix of at least eight digits")),
     responses(
-        (status = 200, description = "They are the rows now", body = ref("#/components/schemas/Activated")),
-        (status = 400, description = "The hash cannot be read"),
-        (status = 404, description = "There is no such snapshot"),
-        (status = 422, description = "They have errors that were not there before, or do not fit; everything stays as it was"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The rows are active", body = ref("#/components/schemas/Activated")),
+        (status = 400, description = "The hash is invalid"),
+        (status = 404, description = "Snapshot not found"),
+        (status = 422, description = "The rows have new errors or are incompatible; nothing is changed"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn activate(State(host): State<Arc<Host>>, uri: Uri, hash: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
     let Ok(Path(hash)) = hash else {
-        return Err(ApiError::new(StatusCode::BAD_REQUEST, &uri, "the hash cannot be read: send its hexadecimal digits"));
+        return Err(ApiError::new(StatusCode::BAD_REQUEST, &uri, "invalid hash; send its hexadecimal digits"));
     };
     put_back(&host, &uri, &Wanted::Snapshot(hash)).await
 }
 
-/// Puts the rows back that were there before, and takes them; once more, those before them.
+/// Restores the previous rows and activates them; repeated calls go back further.
 #[utoipa::path(
     post,
     path = "/api/v1/config/rollback",
     tag = "operations",
     responses(
-        (status = 200, description = "They are the rows now", body = ref("#/components/schemas/Activated")),
-        (status = 404, description = "Their snapshot cannot be read"),
-        (status = 409, description = "No other rows were there before"),
-        (status = 422, description = "They have errors that are not there now, or do not fit; everything stays as it was"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The rows are active", body = ref("#/components/schemas/Activated")),
+        (status = 404, description = "The previous snapshot is missing"),
+        (status = 409, description = "There is no previous snapshot"),
+        (status = 422, description = "The rows have new errors or are incompatible; nothing is changed"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn rollback(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
     put_back(&host, &uri, &Wanted::Before).await
 }
 
-async fn put_back(host: &Host, uri: &Uri, wanted: &Wanted) -> Result<Json<Value>, ApiError> {
+async fn put_back(host: &Host, uri: &Uri, target: &Wanted) -> Result<Json<Value>, ApiError> {
     let refuse = |status, message: String| ApiError::new(status, uri, message);
-    match host.current.activate(wanted).await {
-        Ok((taken, done)) => Ok(Json(json!({
+    match host.current.activate(target).await {
+        Ok((current, done)) => Ok(Json(json!({
             "hash": done.hash,
-            "config": taken.config.hash(),
+            "config": current.config.hash(),
             "tables": done.difference.tables,
             "settings": done.settings,
             "issues": done.issues,
         }))),
         Err(Refusal::Unknown(line)) => Err(refuse(StatusCode::NOT_FOUND, line)),
         Err(Refusal::Nothing) => {
-            Err(refuse(StatusCode::CONFLICT, "no other rows were there before: activate a snapshot by its hash".to_owned()))
+            Err(refuse(StatusCode::CONFLICT, "no previous snapshot; activate a snapshot by its hash".to_owned()))
         }
         Err(Refusal::Unfit(lines)) => Err(refuse(StatusCode::UNPROCESSABLE_ENTITY, lines.join("; "))),
         Err(Refusal::Errors(issues)) => {
-            let message = "the rows have errors that are not there now: everything stays as it is".to_owned();
+            let message = "rows of the snapshot have new errors; nothing is changed".to_owned();
             Err(refuse(StatusCode::UNPROCESSABLE_ENTITY, message).because(&issues))
         }
         Err(Refusal::Database(error)) => Err(ApiError::of_database(&error, uri)),

@@ -1,4 +1,4 @@
-//! `/ws-convengine`: what turns tell, as STOMP over SockJS and over plain WebSockets. (`spec/data-and-api.md` 8.6)
+//! `/ws-convengine`: live events as STOMP over SockJS and plain WebSockets (docs/spec/data-and-api.md#8.6).
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -28,37 +28,37 @@ use crate::stomp::session::{Asked, Session};
 use crate::stomp::sockjs;
 use crate::stream::{Streams, Subscription, events};
 
-/// How often SockJS says that the server is there.
+/// Interval of SockJS heartbeats.
 const SOCKJS_BEAT: Duration = Duration::from_secs(25);
 
-/// How long a client may take until it has said what it speaks.
+/// How long a client may take to connect.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a client may take for what is said last.
+/// How long closing a connection may take.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Bytes of a message; a SockJS message may hold several frames.
+/// Maximum bytes of a message; a SockJS message may contain several frames.
 const MESSAGE: usize = 4 * LONGEST;
 
-/// Bytes that are read and written at a time: there may be many connections, and frames are small.
+/// Size of the read and write buffers in bytes; small because there may be many connections.
 const BUFFER: usize = 4 * 1024;
 
-/// Adds the routes below the endpoint.
-pub fn routes(routes: Routes, offered: &Stomp) -> Routes {
-    let at = &offered.endpoint;
-    let routes = routes.stream(&format!("{at}/websocket"), get(plain));
-    if !offered.sock_js {
-        return routes.stream(at, get(plain));
+/// Adds the routes of the STOMP endpoint.
+pub fn routes(routes: Routes, settings: &Stomp) -> Routes {
+    let endpoint = &settings.endpoint;
+    let routes = routes.stream(&format!("{endpoint}/websocket"), get(plain));
+    if !settings.sock_js {
+        return routes.stream(endpoint, get(plain));
     }
-    let routes = routes.stream(at, greeting()).stream(&format!("{at}/"), greeting()).stream(&format!("{at}/info"), get(info));
-    routes.stream(&format!("{at}/{{server}}/{{session}}/websocket"), get(wrapped))
+    let routes = routes.stream(endpoint, greeting()).stream(&format!("{endpoint}/"), greeting()).stream(&format!("{endpoint}/info"), get(info));
+    routes.stream(&format!("{endpoint}/{{server}}/{{session}}/websocket"), get(wrapped))
 }
 
 fn greeting() -> MethodRouter<Arc<Host>> {
     get(|| std::future::ready(([(header::CONTENT_TYPE, "text/plain; charset=UTF-8")], "Welcome to SockJS!\n")))
 }
 
-/// What the server offers, for clients of SockJS.
+/// The SockJS info response.
 async fn info(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
     check(&host, &headers, &uri)?;
     let entropy = u32::from_be_bytes(Uuid::new_v4().into_bytes().first_chunk().copied().unwrap_or_default());
@@ -80,41 +80,41 @@ async fn wrapped(
     names: Result<Path<(String, String)>, PathRejection>,
     upgrade: Upgrade,
 ) -> Result<Response, ApiError> {
-    let fine = names.is_ok_and(|it| ![it.0.0, it.0.1].iter().any(|it| it.is_empty() || it.contains('.')));
-    if fine { open(&host, &uri, &headers, upgrade, true) } else { Err(not_found(&uri)) }
+    let is_valid = names.is_ok_and(|it| ![it.0.0, it.0.1].iter().any(|it| it.is_empty() || it.contains('.')));
+    if is_valid { open(&host, &uri, &headers, upgrade, true) } else { Err(not_found(&uri)) }
 }
 
-/// Of the pages that may call at all, those that fit the setting may connect.
+/// Checks the origin against the STOMP setting, in addition to the general CORS check.
 fn check(host: &Host, headers: &HeaderMap, uri: &Uri) -> Result<(), ApiError> {
     let patterns = host.offers.stomp().map(|it| it.origins.as_slice()).unwrap_or_default();
-    let refused = |it| format!("{it}: list it in convengine.transport.stomp.allowed-origin-pattern");
+    let refused = |it| format!("{it}; add it to convengine.transport.stomp.allowed-origin-pattern");
     origin::check(patterns, headers).map_err(|it| ApiError::new(StatusCode::FORBIDDEN, uri, refused(it)))
 }
 
 fn open(host: &Arc<Host>, uri: &Uri, headers: &HeaderMap, upgrade: Upgrade, sock_js: bool) -> Result<Response, ApiError> {
     check(host, headers, uri)?;
-    let upgrade = upgrade.map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, uri, "this path is for WebSockets: connect with one"))?;
+    let upgrade = upgrade.map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, uri, "not a WebSocket request; connect with a WebSocket"))?;
     let base = host.offers.stomp().map(|it| it.destination.clone()).unwrap_or_default();
-    // Not the host, which could not stop while the connection is there.
+    // Holds the streams instead of the host, which could not stop while connections hold it.
     let streams = Arc::clone(&host.streams);
     let upgrade = upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE).read_buffer_size(BUFFER).write_buffer_size(BUFFER);
     let upgrade = upgrade.protocols(["v12.stomp", "v11.stomp", "v10.stomp"]);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        let _guest = streams.enter();
+        let _guard = streams.enter();
         let connection = Connection { socket, sock_js, session: Session::new(&base), heard: Vec::new(), streams };
         connection.run().await;
     }))
 }
 
-/// What a client listens to.
+/// A subscription of the client.
 struct Heard {
     name: String,
     destination: String,
-    /// Absent for a destination where nothing ever happens.
+    /// Absent for a destination without events.
     subscription: Option<Subscription>,
 }
 
-/// A client that is connected.
+/// A connected client.
 struct Connection {
     socket: WebSocket,
     sock_js: bool,
@@ -123,22 +123,22 @@ struct Connection {
     streams: Arc<Streams>,
 }
 
-/// The connection ends.
+/// The connection is lost.
 struct End;
 
-/// What happens next.
+/// The next event of a connection.
 enum Next {
     Received(Message),
     Told(usize, Bytes),
     Beat,
     SockJsBeat,
-    /// One who listens is too slow, or the server stops.
+    /// A subscription is too slow, or the server is stopping.
     Over,
-    /// The client is gone.
+    /// The client has disconnected.
     Gone,
 }
 
-/// When a connection does something by itself.
+/// The deadlines of a connection.
 struct Times {
     beat: Instant,
     sockjs_beat: Instant,
@@ -154,10 +154,10 @@ impl Connection {
         };
         tokio::select! {
             ended = self.converse() => if ended.is_err() { return },
-            // It takes nothing any more.
+            // The client accepts no more data.
             () = stopped => return,
         }
-        // Whoever is gone needs none.
+        // Fails if the client has disconnected.
         let _ = timeout(FAREWELL, self.say_goodbye()).await;
     }
 
@@ -168,27 +168,27 @@ impl Connection {
         self.socket.send(Message::Close(None)).await.map_err(|_| End)
     }
 
-    /// Until the connection is to be closed; an error when there is nothing left to close.
+    /// Serves the connection until it must be closed; an error means that it is already lost.
     async fn converse(&mut self) -> Result<(), End> {
         if self.sock_js {
             self.send_raw(sockjs::OPEN.to_owned()).await?;
         }
         let now = Instant::now();
         let mut times = Times { beat: now + PATIENCE, sockjs_beat: now + SOCKJS_BEAT, gone: now + PATIENCE };
-        let mut known = false;
+        let mut is_connected = false;
         loop {
             match self.next(&times).await {
                 Next::Received(message) => {
-                    for asked in self.read(message)? {
-                        match asked {
+                    for action in self.read(message)? {
+                        match action {
                             Asked::Send(text) => self.send(&text).await?,
                             Asked::Listen { id, destination, conversation } => self.listen(id, destination, conversation).await,
                             Asked::Leave(name) => self.heard.retain(|it| it.name != name),
                             Asked::Close => return Ok(()),
                         }
-                        known = true;
+                        is_connected = true;
                     }
-                    times.gone = Instant::now() + self.silence(known);
+                    times.gone = Instant::now() + self.silence(is_connected);
                 }
                 Next::Told(index, wire) => self.tell(index, &wire).await?,
                 Next::Beat => self.send("\n").await?,
@@ -204,10 +204,10 @@ impl Connection {
         }
     }
 
-    /// How long nothing may be heard of the client.
-    fn silence(&self, known: bool) -> Duration {
-        // Far away: one who has not agreed to say something may be silent.
-        if known { self.session.gone_after.unwrap_or(Duration::from_secs(86_400 * 365)) } else { PATIENCE }
+    /// How long the client may be silent.
+    fn silence(&self, is_connected: bool) -> Duration {
+        // Practically unlimited for clients without heartbeats.
+        if is_connected { self.session.gone_after.unwrap_or(Duration::from_secs(86_400 * 365)) } else { PATIENCE }
     }
 
     async fn next(&mut self, times: &Times) -> Next {
@@ -223,7 +223,7 @@ impl Connection {
         }
     }
 
-    /// What a message of the client asks for.
+    /// Handles a message of the client.
     fn read(&mut self, message: Message) -> Result<Vec<Asked>, End> {
         let text = match message {
             Message::Text(text) => text,
@@ -248,7 +248,7 @@ impl Connection {
 
     async fn tell(&mut self, index: usize, wire: &Bytes) -> Result<(), End> {
         let Some(Heard { name, destination, .. }) = self.heard.get(index) else { return Ok(()) };
-        // Clients of the original know events with a stage alone.
+        // Clients of the original server know only events with a stage.
         let envelopes = events(std::str::from_utf8(wire).unwrap_or_default()).filter(|it| it.name != "TOKEN");
         let texts: Vec<String> = envelopes.map(|it| self.session.message(name, destination, it.id, it.data)).collect();
         for text in texts {
@@ -267,9 +267,9 @@ impl Connection {
     }
 }
 
-/// The next events of any subscription; none when one of them has ended.
-fn poll_all(heard: &mut [Heard], context: &mut Context<'_>) -> Poll<(usize, Option<Bytes>)> {
-    for (index, it) in heard.iter_mut().enumerate() {
+/// Polls all subscriptions for events; `None` if one of them has ended.
+fn poll_all(subscriptions: &mut [Heard], context: &mut Context<'_>) -> Poll<(usize, Option<Bytes>)> {
+    for (index, it) in subscriptions.iter_mut().enumerate() {
         if let Some(Poll::Ready(wire)) = it.subscription.as_mut().map(|it| it.poll(context)) {
             return Poll::Ready((index, wire));
         }

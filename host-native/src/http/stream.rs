@@ -1,4 +1,4 @@
-//! `GET /api/v1/conversation/stream/{id}`: what turns tell, as server-sent events.
+//! `GET /api/v1/conversation/stream/{id}`: live events as server-sent events.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -20,7 +20,7 @@ use super::request::conversation_of;
 use crate::drive::Host;
 use crate::stream::{Subscription, connected};
 
-/// Silence after which a comment is sent: proxies drop connections on which nothing happens.
+/// Idle time after which a comment is sent, because proxies drop idle connections.
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
 const HEADERS: [(HeaderName, &str); 3] = [
@@ -29,46 +29,46 @@ const HEADERS: [(HeaderName, &str); 3] = [
     (HeaderName::from_static("x-accel-buffering"), "no"),
 ];
 
-/// What a client asks of its stream.
+/// Query parameters of the stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Asked {
-    /// As the header `Last-Event-ID`, for clients that cannot send it.
+    /// Same as the `Last-Event-ID` header, for clients that cannot send it.
     last_event_id: Option<String>,
 }
 
-/// Opens the stream of a conversation, which need not exist yet; after the event with an id when the client has one.
+/// Opens the event stream of a conversation, which need not exist yet. With a last event id the stream resumes after that event.
 #[utoipa::path(
     get,
     path = "/api/v1/conversation/stream/{id}",
     tag = "conversation",
     params(
-        ("id" = String, Path, format = "uuid", description = "The conversation"),
-        ("lastEventId" = Option<String>, Query, description = "As the header Last-Event-ID: the event after which to go on"),
+        ("id" = String, Path, format = "uuid", description = "The conversation id"),
+        ("lastEventId" = Option<String>, Query, description = "The event to resume after; same as the Last-Event-ID header"),
     ),
     responses(
-        (status = 200, description = "Server-sent events until one side ends them", body = String, content_type = "text/event-stream"),
-        (status = 400, description = "The conversation is not a UUID"),
+        (status = 200, description = "Server-sent events until one side closes the stream", body = String, content_type = "text/event-stream"),
+        (status = 400, description = "The conversation id is not a UUID"),
     ),
 )]
 pub async fn events(
     State(host): State<Arc<Host>>,
     uri: Uri,
     headers: HeaderMap,
-    asked: Result<Query<Asked>, QueryRejection>,
+    query: Result<Query<Asked>, QueryRejection>,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, ApiError> {
     let id = conversation_of(id, &uri)?;
     let after = match headers.get("last-event-id") {
         Some(it) => Some(it.to_str().unwrap_or_default().to_owned()),
-        None => asked.ok().and_then(|it| it.0.last_event_id),
+        None => query.ok().and_then(|it| it.0.last_event_id),
     };
     let (subscription, resumed) = host.streams.listen(&id, after.as_deref().filter(|it| !it.trim().is_empty())).await;
     let events = Events::new(subscription, connected(&id, resumed), HEARTBEAT, host.offers.ends_after);
     Ok((HEADERS, body::Body::new(events)).into_response())
 }
 
-/// A body that lasts until its time is over, its listener falls behind or the server stops.
+/// A response body that ends when its time is over, its subscriber falls behind or the server stops.
 #[derive(Debug)]
 struct Events {
     first: Option<Bytes>,
@@ -78,10 +78,10 @@ struct Events {
 }
 
 impl Events {
-    fn new(subscription: Subscription, first: String, silence: Duration, lasts: Option<Duration>) -> Self {
-        let mut heartbeat = interval_at(Instant::now() + silence, silence);
+    fn new(subscription: Subscription, first: String, heartbeat_interval: Duration, max_duration: Option<Duration>) -> Self {
+        let mut heartbeat = interval_at(Instant::now() + heartbeat_interval, heartbeat_interval);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Events { first: Some(Bytes::from(first)), subscription, heartbeat, end: lasts.map(|it| Box::pin(sleep(it))) }
+        Events { first: Some(Bytes::from(first)), subscription, heartbeat, end: max_duration.map(|it| Box::pin(sleep(it))) }
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {

@@ -1,31 +1,31 @@
-//! Answers with a tag: who has the same already is told so and not sent it again. Clients read an audit after each event of a stream.
+//! Responses with an ETag, which are not sent again if unchanged: clients read the audit after each stream event.
 
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// The answer, or that it is the one that the client has.
+/// Returns the body with its ETag, or 304 if the client has it.
 pub fn tagged(headers: &HeaderMap, body: &impl Serialize) -> Response {
-    // Rows are texts and numbers: serialising them has no way to fail.
+    // Rows consist of strings and numbers: serializing them cannot fail.
     let body = serde_json::to_vec(body).unwrap_or_default();
     let digest: String = Sha256::digest(&body).iter().take(16).map(|it| format!("{it:02x}")).collect();
-    // Weak, because the same may be sent with or without compression.
+    // Weak, because the content may be compressed.
     let tag = format!("W/\"{digest}\"");
-    let known = is_known(headers, &tag);
+    let is_unmodified = is_known(headers, &tag);
     let about = [(header::ETAG, tag), (header::CACHE_CONTROL, "private, no-cache".to_owned())];
-    if known {
+    if is_unmodified {
         return (StatusCode::NOT_MODIFIED, about).into_response();
     }
     (about, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-/// Whether a client has what the tag stands for.
+/// Whether `If-None-Match` contains the tag.
 pub fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|it| it.to_str().ok()).any(|it| names(it, tag))
 }
 
-/// Whether a list of tags names this one, as weak tags are compared. (RFC 9110, 13.1.2)
+/// Whether a list contains the tag by weak comparison (RFC 9110, section 13.1.2).
 fn names(list: &str, tag: &str) -> bool {
     let bare = |it: &str| it.trim().trim_start_matches("W/").to_owned();
     list.split(',').any(|it| it.trim() == "*" || bare(it) == bare(tag))

@@ -1,4 +1,4 @@
-//! The flow documents of a pack: each becomes the draft of its assistant.
+//! Imports the flow documents of a pack: each becomes the draft of its assistant.
 
 use std::collections::BTreeSet;
 
@@ -17,60 +17,60 @@ use crate::snapshot::{Change, OfDraft};
 use crate::store::assistant::{draft, session};
 use crate::store::{self, Connection};
 
-/// A document with what is wrong with it.
+/// A document with its issues.
 #[derive(Debug)]
 pub struct Checked {
     id: String,
     document: Value,
-    /// What publishing it would say.
+    /// The issues that publishing it would report.
     pub issues: Vec<DocumentIssue>,
 }
 
-/// The documents of a pack, checked; of secrets nothing is known here.
+/// Checks the documents of a pack; secrets are not checked here.
 pub fn of(pack: &Pack, settings: &Value) -> Vec<Checked> {
     checked(pack.documents.iter().cloned(), settings)
 }
 
-/// Documents, checked.
+/// Checks documents.
 pub fn checked(documents: impl Iterator<Item = Value>, settings: &Value) -> Vec<Checked> {
     let (allowed, revoked) = (listed(settings, "outbound.allow"), BTreeSet::new());
     let check = |document: Value| {
         let document = imported(document);
-        let around = Around { revoked: &revoked, allowed: &allowed, ..Around::nothing() };
+        let context = Around { revoked: &revoked, allowed: &allowed, ..Around::nothing() };
         let id = document.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        Checked { id, issues: flow::publish(&document, &around), document }
+        Checked { id, issues: flow::publish(&document, &context), document }
     };
     documents.map(check).collect()
 }
 
-/// What cannot be stored.
+/// Returns a line for each problem that prevents storing a document.
 pub fn problems(documents: &[Checked]) -> Vec<String> {
-    let of_one = |it: &Checked| {
-        let wrong = (!is_id(&it.id)).then(|| "documents: a document has no id that could be that of an assistant".to_owned());
+    let of_document = |it: &Checked| {
+        let invalid_id = (!is_id(&it.id)).then(|| "documents: a document has no valid assistant id".to_owned());
         let refused = it.issues.iter().filter(|it| refuses(it)).map(|issue| format!("documents.{}: {issue}", it.id));
-        wrong.into_iter().chain(refused).collect::<Vec<_>>()
+        invalid_id.into_iter().chain(refused).collect::<Vec<_>>()
     };
-    documents.iter().flat_map(of_one).collect()
+    documents.iter().flat_map(of_document).collect()
 }
 
-/// Refuses more documents than the plan has in a month.
+/// Checks the plan's monthly quota of imported documents.
 ///
 /// # Errors
-/// Exit code 1 for those; 3 when the database cannot be read.
+/// Exit code 1 if the quota is exceeded; 3 if the database cannot be read.
 pub async fn planned(connection: &mut Connection, documents: &[Checked], settings: &Settings) -> Result<(), Failure> {
-    let Some(most) = settings.assistants.plan.imports.filter(|_| !documents.is_empty()) else { return Ok(()) };
+    let Some(quota) = settings.assistants.plan.imports.filter(|_| !documents.is_empty()) else { return Ok(()) };
     let used = session::imported(connection, settings.workspace(), month(clock::now())).await;
     let used = used.map_err(|it| store::unusable(&settings.database, &it))?;
-    if used + i64::try_from(documents.len()).unwrap_or(i64::MAX) <= i64::from(most) {
+    if used + i64::try_from(documents.len()).unwrap_or(i64::MAX) <= i64::from(quota) {
         return Ok(());
     }
-    Err(Failure::not_right(vec![format!("nothing is imported: the plan has {most} imports of documents a month, and {used} are used")]))
+    Err(Failure::not_right(vec![format!("nothing imported: the plan allows {quota} document imports per month; used: {used}")]))
 }
 
-/// What would become of the drafts that there are.
+/// Compares the documents with the stored drafts.
 ///
 /// # Errors
-/// What the database says.
+/// The failure of the database.
 pub async fn changes(connection: &mut Connection, documents: &[Checked]) -> sqlx::Result<Vec<OfDraft>> {
     let mut changes = Vec::with_capacity(documents.len());
     for Checked { id, document, .. } in documents {
@@ -86,10 +86,10 @@ pub async fn changes(connection: &mut Connection, documents: &[Checked]) -> sqlx
     Ok(changes)
 }
 
-/// Saves them as drafts, in a transaction that the caller holds.
+/// Saves the documents as drafts in the caller's transaction.
 ///
 /// # Errors
-/// What the database says.
+/// The failure of the database.
 pub async fn store(connection: &mut Connection, documents: &[Checked], workspace: &str) -> sqlx::Result<()> {
     for Checked { id, document, .. } in documents {
         let name = document.get("name").and_then(Value::as_str).unwrap_or_default().replace('\0', "\u{fffd}");

@@ -1,4 +1,4 @@
-//! `convengine import`: replaces the rows of the tables that a pack names and the scripted answers that it has, all or nothing.
+//! `convengine import`: atomically replaces the tables and scripted answers that a pack contains.
 
 pub mod documents;
 mod modules;
@@ -24,21 +24,21 @@ use crate::store::import::{Column, clear, columns, count_on, insert, keep_querie
 use crate::store::{self, Connection};
 use crate::{config, pack_file};
 
-/// How a pack is imported.
+/// Options of an import.
 #[derive(Debug, Clone, Copy)]
 pub struct How {
-    /// Refuses rows that do not compile, and documents with errors.
+    /// Refuse rows that do not compile and documents with errors.
     pub strict: bool,
-    /// Says what would change, and changes nothing.
+    /// Print what would change, and change nothing.
     pub dry_run: bool,
-    /// Says it as JSON.
+    /// Print JSON.
     pub json: bool,
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// Exit code 1 with a line for everything that cannot be stored; nothing is changed then.
+/// Exit code 1 with a line for each problem that prevents storing the pack; nothing is changed then.
 pub async fn command(settings: &Settings, file: &Path, how: How) -> Result<(), Failure> {
     let (pack, scripts) = read_all(file)?;
     let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
@@ -75,22 +75,23 @@ pub async fn command(settings: &Settings, file: &Path, how: How) -> Result<(), F
     after.issues.iter().for_each(|it| eprintln!("{it}"));
     of_documents().for_each(|it| eprintln!("{it}"));
     if refused {
-        return Err(Failure::not_right(vec!["nothing is imported: correct the errors or leave out --strict".to_owned()]));
+        return Err(Failure::not_right(vec!["nothing imported: correct the errors or omit --strict".to_owned()]));
     }
     note(&mut connection, &before, "found", None).await.map_err(unusable)?;
     note(&mut connection, &after, "import", None).await.map_err(unusable)?;
     count_on_all(&mut connection, &pack.tables).await.map_err(unusable)?;
     connection.commit().await.map_err(unusable)?;
     let rows: usize = pack.tables.0.values().map(Vec::len).sum();
-    let drafts = if documents.is_empty() { String::new() } else { format!(" and {} documents", documents.len()) };
-    println!("imported {rows} rows into {} tables{drafts}", pack.tables.0.len());
+    let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+    let drafts = if documents.is_empty() { String::new() } else { format!(" and {}", count(documents.len(), "document")) };
+    println!("imported {} into {}{drafts}", count(rows, "row"), count(pack.tables.0.len(), "table"));
     Ok(())
 }
 
 /// Reads a pack file.
 ///
 /// # Errors
-/// Exit code 1 when the file cannot be read or is no pack.
+/// Exit code 1 if the file cannot be read or is not a pack.
 pub fn read(file: &Path) -> Result<Pack, Failure> {
     read_all(file).map(|it| it.0)
 }
@@ -99,14 +100,14 @@ fn read_all(file: &Path) -> Result<(Pack, Scripts), Failure> {
     let name = file.display();
     let text = pack_file::text(file).map_err(|it| Failure::not_right(vec![it.to_string()]))?;
     let pack = Pack::parse(&text).map_err(|it| Failure::not_right(vec![format!("{name}: {it}")]))?;
-    let scripts = Scripts::of(&text, &pack).map_err(|it| Failure::not_right(vec![format!("{name}: this is not a pack: {it}")]))?;
+    let scripts = Scripts::of(&text, &pack).map_err(|it| Failure::not_right(vec![format!("{name}: invalid pack: {it}")]))?;
     Ok((pack, scripts))
 }
 
-/// Leaves out the columns that our tables do not have; answers their names.
+/// Removes the columns that ConvEngine's tables do not have; returns their names.
 ///
 /// # Errors
-/// Exit code 3 when there is no memory for a database.
+/// Exit code 3 if the in-memory database cannot be created.
 pub async fn drop_foreign_columns(tables: &mut Tables) -> Result<BTreeSet<String>, Failure> {
     let mut connection = store::in_memory().await.map_err(broken)?;
     let mut dropped = BTreeSet::new();
@@ -121,13 +122,13 @@ pub async fn drop_foreign_columns(tables: &mut Tables) -> Result<BTreeSet<String
 }
 
 fn broken(error: sqlx::Error) -> Failure {
-    Failure::service(format!("cannot use a database in memory: {error}"))
+    Failure::service(format!("cannot use an in-memory database: {error}"))
 }
 
-/// Imports a pack's rows into a database that has our tables.
+/// Imports a pack's rows into a migrated database.
 ///
 /// # Errors
-/// What cannot be stored, or what the database says.
+/// The problems that prevent storing the rows, or the failure of the database.
 pub async fn rows(connection: &mut Connection, pack: &Pack) -> anyhow::Result<()> {
     unbind(connection).await?;
     connection.begin().await?;
@@ -140,10 +141,10 @@ pub async fn rows(connection: &mut Connection, pack: &Pack) -> anyhow::Result<()
     Err(anyhow::anyhow!(problems.join("; ")))
 }
 
-/// Imports a pack's rows into an empty database in memory and lints them with the pack's settings.
+/// Imports a pack's rows into an empty in-memory database and lints them with the pack's settings.
 ///
 /// # Errors
-/// Exit code 1 with a line for everything that cannot be stored.
+/// Exit code 1 with a line for each problem that prevents storing the pack.
 pub async fn rehearse(pack: &Pack, settings: &Value) -> Result<Vec<Issue>, Failure> {
     let mut connection = store::in_memory().await.map_err(broken)?;
     let mut problems = replace(&mut connection, &pack.tables).await.map_err(broken)?;
@@ -154,33 +155,32 @@ pub async fn rehearse(pack: &Pack, settings: &Value) -> Result<Vec<Issue>, Failu
     config::lint_database(&mut connection, settings).await.map_err(broken)
 }
 
-/// Replaces the rows of tables, in a transaction that the caller holds; answers what cannot be stored, a line each.
+/// Replaces the rows of tables in the caller's transaction; returns a line for each problem that prevents it.
 ///
 /// # Errors
-/// What the database says.
+/// The failure of the database.
 pub async fn replace(connection: &mut Connection, tables: &Tables) -> sqlx::Result<Vec<String>> {
     let mut problems = Vec::new();
-    let mut found: Vec<(&String, &Vec<Map>)> = tables.0.iter().collect();
-    // The queries of tools refer to the tools.
-    found.sort_by_key(|it| it.0 == QUERIES);
-    let keeps = tables.0.contains_key(TOOLS) && !tables.0.contains_key(QUERIES);
-    if keeps {
+    let mut sorted: Vec<(&String, &Vec<Map>)> = tables.0.iter().collect();
+    // Tools come before the queries that refer to them.
+    sorted.sort_by_key(|it| it.0 == QUERIES);
+    let keep_rows = tables.0.contains_key(TOOLS) && !tables.0.contains_key(QUERIES);
+    if keep_rows {
         keep_queries(connection).await?;
     }
-    for (table, rows) in found {
+    for (table, rows) in sorted {
         problems.extend(replace_table(connection, table, rows).await?);
     }
-    if keeps {
+    if keep_rows {
         restore_queries(connection).await?;
     }
     Ok(problems)
 }
 
-/// Lets the database go on counting behind the keys of tables that were replaced. What it counts is not undone with a transaction, so
-/// this comes last.
+/// Advances the key sequences of replaced tables beyond their keys. Sequences are not rolled back with a transaction, so this comes last.
 ///
 /// # Errors
-/// What the database says.
+/// The failure of the database.
 pub async fn count_on_all(connection: &mut Connection, tables: &Tables) -> sqlx::Result<()> {
     for table in tables.0.keys() {
         let columns = columns(connection, table).await?;
@@ -195,35 +195,35 @@ const QUERIES: &str = "ce_mcp_db_tool";
 async fn replace_table(connection: &mut Connection, table: &str, rows: &[Map]) -> sqlx::Result<Vec<String>> {
     let columns = columns(connection, table).await?;
     if !is_control_table(table) {
-        let hint = if columns.is_empty() { "check its name" } else { "leave it out of the pack" };
-        return Ok(vec![format!("{table}: is no table that can be imported; {hint}")]);
+        let hint = if columns.is_empty() { "check its name" } else { "remove it from the pack" };
+        return Ok(vec![format!("{table}: cannot be imported; {hint}")]);
     }
     if columns.is_empty() {
-        return Ok(vec![format!("{table}: is not in this database; run convengine migrate")]);
+        return Ok(vec![format!("{table}: missing in this database; run convengine migrate")]);
     }
     let mut problems = Vec::new();
     clear(connection, table).await?;
     for (index, row) in rows.iter().enumerate() {
-        let found = check(&columns, row);
-        if found.is_empty() {
+        let invalid = check(&columns, row);
+        if invalid.is_empty() {
             problems.extend(insert(connection, table, &columns, row).await?.map(|it| format!("{table}[{}]: {it}", index + 1)));
         }
-        problems.extend(found.into_iter().map(|it| format!("{table}[{}].{it}", index + 1)));
+        problems.extend(invalid.into_iter().map(|it| format!("{table}[{}].{it}", index + 1)));
     }
     Ok(problems)
 }
 
-/// What of a row does not fit its table.
+/// Returns a line for each column of a row that does not fit its table.
 fn check(columns: &BTreeMap<String, Column>, row: &Map) -> Vec<String> {
     let missing = columns.iter().filter(|(name, column)| column.required && row.get(*name).is_none_or(Value::is_null));
-    let mut problems: Vec<String> = missing.map(|(name, _)| format!("{name}: is missing; give it a value")).collect();
+    let mut problems: Vec<String> = missing.map(|(name, _)| format!("{name}: missing value; set it")).collect();
     for (name, value) in row {
         let Some(column) = columns.get(name) else {
-            problems.push(format!("{name}: is no column of the table; check its name"));
+            problems.push(format!("{name}: unknown column; check its name"));
             continue;
         };
         if !fits(name, &column.kind, value) {
-            problems.push(format!("{name}: {value} does not fit the column's type {}", column.kind));
+            problems.push(format!("{name}: {value} does not fit the column type '{}'", column.kind));
         }
     }
     problems
@@ -235,14 +235,14 @@ fn fits(name: &str, kind: &str, value: &Value) -> bool {
         Value::Null => true,
         Value::Bool(_) => kind.starts_with("bool"),
         Value::Number(number) if kind.starts_with("bool") => matches!(number.as_i64(), Some(0 | 1)),
-        // A time stamp may be the number of milliseconds, as the original stores some.
+        // A timestamp may be a number of milliseconds, because the Java original stores some that way.
         Value::Number(number) => (is_one_of(&["int", "date", "time"]) && number.is_i64()) || is_one_of(&["numeric"]),
         Value::String(_) => is_one_of(&["text", "varchar", "date", "time"]),
         Value::Array(_) | Value::Object(_) => holds_json(name),
     }
 }
 
-/// Columns of JSON whose names do not say so.
+/// JSON columns whose names do not end in `_json`.
 const JSON_COLUMNS: [&str; 19] = [
     "action_value",
     "allowed_identifiers",
@@ -265,7 +265,7 @@ const JSON_COLUMNS: [&str; 19] = [
     "spec",
 ];
 
-/// Columns whose text is JSON; SQLite itself does not tell them from other texts.
+/// Returns whether a column holds JSON; SQLite has no separate type for it.
 fn holds_json(name: &str) -> bool {
     name.ends_with("_json") || JSON_COLUMNS.contains(&name)
 }
@@ -278,7 +278,7 @@ mod tests {
     async fn problems(tables: Value) -> Vec<String> {
         let tables: Tables = serde_json::from_value(tables).expect("tables");
         let mut connection = store::in_memory().await.expect("a database");
-        replace(&mut connection, &tables).await.expect("no failure of the database")
+        replace(&mut connection, &tables).await.expect("a working database")
     }
 
     #[tokio::test]
@@ -294,13 +294,13 @@ mod tests {
         assert_eq!(
             ends,
             [
-                "ce_audit: is no table that can be imported",
-                "ce_intent[2]: has the same key as another row (ce_intent.intent_code)",
-                "ce_intent[3].description: 1 does not fit the column's type text",
-                "ce_intent[3].enabled: \"yes\" does not fit the column's type boolean",
-                "ce_intent[3].nope: is no column of the table",
-                "ce_intent[4].intent_code: is missing",
-                "ce_response[1]: breaks a rule of the table (ce_response_intent_not_blank)",
+                "ce_audit: cannot be imported",
+                "ce_intent[2]: duplicate key (ce_intent.intent_code)",
+                "ce_intent[3].description: 1 does not fit the column type 'text'",
+                "ce_intent[3].enabled: \"yes\" does not fit the column type 'boolean'",
+                "ce_intent[3].nope: unknown column",
+                "ce_intent[4].intent_code: missing value",
+                "ce_response[1]: violates a constraint (ce_response_intent_not_blank)",
             ]
         );
     }
@@ -331,6 +331,6 @@ mod tests {
         assert_eq!(exported, tables);
         let as_json = json!({"cv_document": [{"collection": "faq", "body": "x", "metadata": {"page": 3}}, {"body": "y"}]});
         let found = problems(as_json).await;
-        assert_eq!(found, ["cv_document[2].collection: is missing; give it a value"]);
+        assert_eq!(found, ["cv_document[2].collection: missing value; set it"]);
     }
 }

@@ -1,14 +1,14 @@
-//! The modules that a pack brings along, and whether they can be called.
+//! Imports the extension modules of a pack after validating them.
 
 use convengine_core::pack::Pack;
 
 use crate::extension;
 use crate::store::{Connection, module};
 
-/// Keeps the modules of a pack whose rows are stored; answers a line for each extension that cannot be called.
+/// Stores the modules of a pack whose rows are stored already; returns a line for each unusable extension.
 ///
 /// # Errors
-/// What the database says.
+/// The failure of the database.
 pub async fn store(connection: &mut Connection, pack: &Pack) -> sqlx::Result<Vec<String>> {
     if !module::has_tables(connection).await? {
         return Ok(Vec::new());
@@ -23,8 +23,8 @@ pub async fn store(connection: &mut Connection, pack: &Pack) -> sqlx::Result<Vec
         }
     }
     if problems.is_empty() {
-        let bare = module::without(connection).await?;
-        problems.extend(bare.iter().map(|it| format!("cv_extension.{it}: its module is not there; import the extension with its 'wasm'")));
+        let missing = module::without(connection).await?;
+        problems.extend(missing.iter().map(|it| format!("cv_extension.{it}: missing module; import the extension with its 'wasm'")));
     }
     module::drop_unused(connection).await?;
     Ok(problems)

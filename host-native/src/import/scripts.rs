@@ -1,4 +1,4 @@
-//! The scripted answers that a pack brings along, and whether they have the form of an answer.
+//! Imports the fakes of a pack (scripted answers of tasks, tools, containers and HTTP) after validating them.
 
 use convengine_core::config::TASK_MEMBERS;
 use convengine_core::pack::{HttpRule, Pack};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::store::{Connection, script};
 
-/// The members of a pack that hold scripted answers; an absent one leaves what is stored.
+/// The members of a pack that hold scripted answers; an absent one leaves the stored answers unchanged.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Scripts {
@@ -18,14 +18,14 @@ pub struct Scripts {
     http: Option<Vec<HttpRule>>,
 }
 
-/// Where the text of a tool may come from; a tool has one of them.
+/// The members that define a tool's text; a tool has exactly one of them.
 const TOOL: [&str; 5] = ["text", "texts", "expression", "request", "error"];
 
 impl Scripts {
-    /// The scripted answers of a pack. A tool that the pack sets up has become a row of it, and is no script any more.
+    /// Parses the scripted answers of a pack, without tools that parsing the pack has turned into rows.
     ///
     /// # Errors
-    /// What does not have the form of scripted answers.
+    /// The failure if a member has another form.
     pub fn of(text: &str, pack: &Pack) -> serde_json::Result<Scripts> {
         let mut scripts: Scripts = serde_json::from_str(text)?;
         if let Some(tools) = &mut scripts.tools {
@@ -34,7 +34,7 @@ impl Scripts {
         Ok(scripts)
     }
 
-    /// What does not have the form of an answer, one line each.
+    /// Returns a line for each invalid answer.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         for (name, reply) in self.tasks.iter().flatten() {
@@ -42,7 +42,7 @@ impl Scripts {
         }
         for (name, reply) in self.tools.iter().flatten() {
             let misplaced = ["request", "expression"].iter().any(|it| reply.get(it).is_some());
-            let misplaced = misplaced.then(|| "sets up a tool that ce_mcp_tool of the pack does not have; add its row".to_owned());
+            let misplaced = misplaced.then(|| "configures a tool that is missing in the pack's ce_mcp_tool; add its row".to_owned());
             problems.extend(tool(reply).err().or(misplaced).map(|it| format!("tools.{name}: {it}")));
         }
         problems
@@ -51,7 +51,7 @@ impl Scripts {
     /// Replaces the stored answers of each kind that the pack has.
     ///
     /// # Errors
-    /// What the database says.
+    /// The failure of the database.
     pub async fn store(&self, connection: &mut Connection) -> sqlx::Result<()> {
         for (kind, replies) in [("task", &self.tasks), ("tool", &self.tools), ("container", &self.containers)] {
             if let Some(replies) = replies {
@@ -66,9 +66,9 @@ impl Scripts {
 }
 
 fn task(reply: &Value) -> Result<(), String> {
-    let members = reply.as_object().ok_or("is no object; write {\"result\": …} or {\"error\": \"…\"}")?;
+    let members = reply.as_object().ok_or("must be an object; write {\"result\": …} or {\"error\": \"…\"}")?;
     if members.contains_key("error") {
-        return if members.len() == 1 { text(members, "error") } else { Err("has an error beside other members; keep one".to_owned()) };
+        return if members.len() == 1 { text(members, "error") } else { Err("'error' excludes other members; keep one".to_owned()) };
     }
     known(members, &TASK_MEMBERS)?;
     ["set_params", "set_context"].iter().try_for_each(|it| object(members, it))?;
@@ -76,36 +76,36 @@ fn task(reply: &Value) -> Result<(), String> {
 }
 
 fn tool(reply: &Value) -> Result<(), String> {
-    let members = reply.as_object().ok_or("is no object; write {\"text\": …}, {\"expression\": …} or {\"request\": …}")?;
+    let members = reply.as_object().ok_or("must be an object; write {\"text\": …}, {\"expression\": …} or {\"request\": …}")?;
     if TOOL.iter().filter(|it| members.contains_key(**it)).count() != 1 {
-        return Err(format!("does not have one of {}; write one of them", TOOL.join(", ")));
+        return Err(format!("must have exactly one of {}", TOOL.join(", ")));
     }
     let is_call = members.contains_key("request");
     known(members, if is_call { &["request", "response"] } else { &TOOL })?;
     ["expression", "request", "response"].iter().try_for_each(|it| object(members, it))?;
     if members.get("texts").is_some_and(|it| it.as_array().is_none_or(Vec::is_empty)) {
-        return Err("the member 'texts' is no list of answers; correct it".to_owned());
+        return Err("'texts' must be a non-empty list of answers".to_owned());
     }
     text(members, "error")
 }
 
 fn known(members: &Map, names: &[&str]) -> Result<(), String> {
     match members.keys().find(|it| !names.contains(&it.as_str())) {
-        Some(other) => Err(format!("has the unknown member '{other}'; use {}", names.join(", "))),
+        Some(other) => Err(format!("unknown member '{other}'; use {}", names.join(", "))),
         None => Ok(()),
     }
 }
 
 fn object(members: &Map, name: &str) -> Result<(), String> {
     match members.get(name) {
-        Some(value) if !value.is_object() => Err(format!("the member '{name}' is no object; correct it")),
+        Some(value) if !value.is_object() => Err(format!("'{name}' must be an object")),
         Some(_) | None => Ok(()),
     }
 }
 
 fn text(members: &Map, name: &str) -> Result<(), String> {
     match members.get(name) {
-        Some(value) if !value.is_string() => Err(format!("the member '{name}' is no text; correct it")),
+        Some(value) if !value.is_string() => Err(format!("'{name}' must be a string")),
         Some(_) | None => Ok(()),
     }
 }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn answers_have_their_form() {
-        let good = json!({
+        let valid = json!({
             "tasks": {
                 "a:b": {"set_params": {"x": 1}, "set_context": {"y": null}, "result": [1]},
                 "a:c": {"error": "down"}, "a:d": {"result": null}, "a:e": {}
@@ -127,8 +127,8 @@ mod tests {
             "http": [{"path_prefix": "/a", "status": 503}],
             "containers": {"1/2/3": 5, "1/2/4": {"anything": []}}
         });
-        assert_eq!(serde_json::from_value::<Scripts>(good).unwrap().problems(), [""; 0]);
-        let bad = json!({
+        assert_eq!(serde_json::from_value::<Scripts>(valid).unwrap().problems(), [""; 0]);
+        let invalid = json!({
             "tasks": {
                 "a": "text", "b": {"error": 5}, "c": {"error": "x", "result": 1}, "d": {"reslt": 1}, "e": {"set_params": [1]},
                 "f": {"state": 7}
@@ -138,7 +138,7 @@ mod tests {
                 "f": {"request": "GET"}, "g": {"texts": "one"}, "h": {"texts": []}, "i": {"expression": {"x": "1"}}
             }
         });
-        let problems = serde_json::from_value::<Scripts>(bad).unwrap().problems();
+        let problems = serde_json::from_value::<Scripts>(invalid).unwrap().problems();
         let of: Vec<&str> = problems.iter().filter_map(|it| it.split(':').next()).collect();
         let names = ["tasks.a", "tasks.b", "tasks.c", "tasks.d", "tasks.e", "tasks.f"].map(str::to_owned);
         let tools = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|it| format!("tools.{it}"));

@@ -1,4 +1,4 @@
-//! Sends spans to a collector, by OTLP over HTTP. Whoever has a span hands it over and goes on: what there is no room for is dropped.
+//! Exports spans to a collector by OTLP over HTTP. Sending never blocks: spans that do not fit into the queue are dropped.
 
 use std::time::Duration;
 
@@ -14,40 +14,40 @@ use super::names;
 use crate::exit::Failure;
 use crate::tls;
 
-/// Spans that may wait.
+/// Maximum number of queued spans.
 const QUEUE: usize = 4096;
 
-/// Spans that are sent together.
+/// Maximum number of spans per export.
 const BATCH: usize = 512;
 
-/// How long a first span waits for others.
+/// How long an export waits for more spans.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// How long the collector may take for a batch, with all attempts.
+/// Timeout of an export including retries.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The entrance for spans; nothing happens behind that of a server without a collector.
+/// The sending side of the span queue. Discards spans if no collector is configured.
 #[derive(Debug, Clone, Default)]
 pub struct Traces(Option<mpsc::Sender<SpanData>>);
 
 impl Traces {
-    /// Starts the task that sends spans to the collector at an address; it ends after the last entrance is dropped and what waits is sent.
+    /// Starts the task that exports spans to a collector. It ends once all senders are dropped and the queue is sent.
     ///
     /// # Errors
-    /// Why the address cannot be called.
+    /// A service failure if the address is unusable.
     pub fn start(collector: Option<&str>) -> Result<(Traces, Option<JoinHandle<()>>), Failure> {
         let Some(collector) = collector else { return Ok((Traces::default(), None)) };
         let exporter = exporter(collector)?;
-        let (spans, waiting) = mpsc::channel(QUEUE);
-        Ok((Traces(Some(spans)), Some(tokio::spawn(run(exporter, waiting)))))
+        let (spans, queue) = mpsc::channel(QUEUE);
+        Ok((Traces(Some(spans)), Some(tokio::spawn(run(exporter, queue)))))
     }
 
-    /// Whether anybody gets spans.
+    /// Whether a collector is configured.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Hands a span over; never waits.
+    /// Queues a span without blocking.
     pub fn send(&self, span: SpanData) {
         if let Some(spans) = &self.0
             && spans.try_send(span).is_err()
@@ -59,7 +59,7 @@ impl Traces {
 
 fn exporter(collector: &str) -> Result<SpanExporter, Failure> {
     let unusable =
-        |reason: String| Failure::service(format!("traces cannot be sent: {reason}: correct convengine.telemetry.otlp.endpoint"));
+        |reason: String| Failure::service(format!("cannot export traces: {reason}; correct convengine.telemetry.otlp.endpoint"));
     let address = format!("{}/v1/traces", collector.trim_end_matches('/'));
     let client = tls::client_for(&address).no_proxy().timeout(PATIENCE).build().map_err(|it| unusable(crate::fulfil::http::reason(&it)))?;
     let builder = SpanExporter::builder().with_http().with_protocol(Protocol::HttpBinary).with_http_client(client);
@@ -69,34 +69,34 @@ fn exporter(collector: &str) -> Result<SpanExporter, Failure> {
     Ok(exporter)
 }
 
-async fn run(exporter: SpanExporter, mut waiting: mpsc::Receiver<SpanData>) {
+async fn run(exporter: SpanExporter, mut queue: mpsc::Receiver<SpanData>) {
     let mut batch = Vec::with_capacity(BATCH);
-    let mut reached = true;
-    while waiting.recv_many(&mut batch, BATCH).await > 0 {
-        if batch.len() < BATCH && !waiting.is_closed() {
+    let mut reachable = true;
+    while queue.recv_many(&mut batch, BATCH).await > 0 {
+        if batch.len() < BATCH && !queue.is_closed() {
             sleep(LINGER).await;
             while batch.len() < BATCH
-                && let Ok(span) = waiting.try_recv()
+                && let Ok(span) = queue.try_recv()
             {
                 batch.push(span);
             }
         }
         let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
-        let sent = timeout(PATIENCE, exporter.export(std::mem::take(&mut batch))).await;
-        let error = match sent {
+        let exported = timeout(PATIENCE, exporter.export(std::mem::take(&mut batch))).await;
+        let error = match exported {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
-            Err(_) => Some(format!("no answer within {} s", PATIENCE.as_secs())),
+            Err(_) => Some(format!("no response within {} s", PATIENCE.as_secs())),
         };
         match &error {
             None => counter!(names::SPANS_EXPORTED).increment(count),
             Some(_) => counter!(names::SPANS_DROPPED, "reason" => "failed").increment(count),
         }
-        // A line for each batch would bury the log.
-        if let Some(error) = error.as_ref().filter(|_| reached) {
-            tracing::warn!(error, "the collector does not take spans: they are dropped until it does");
+        // Logs only the first failure in a row.
+        if let Some(error) = error.as_ref().filter(|_| reachable) {
+            tracing::warn!(error, "the collector rejects spans; dropping them until it accepts them again");
         }
-        reached = error.is_none();
+        reachable = error.is_none();
     }
 }
 
@@ -113,17 +113,17 @@ mod tests {
     #[test]
     fn what_there_is_no_room_for_is_dropped_and_counted() {
         let recorder = PrometheusBuilder::new().build_recorder();
-        let (spans, mut waiting) = mpsc::channel(2);
+        let (spans, mut queue) = mpsc::channel(2);
         let traces = Traces(Some(spans));
         let one = || {
             let named = Named { name: "turn".to_owned(), kind: SpanKind::Server, attributes: Vec::new() };
             span("t", SpanId::INVALID, named, SystemTime::now(), None)
         };
         metrics::with_local_recorder(&recorder, || (0..5).for_each(|_| traces.send(one())));
-        let told = recorder.handle().render();
-        assert!(told.contains("convengine_trace_spans_dropped_total{reason=\"full\"} 3"), "{told}");
+        let metrics_text = recorder.handle().render();
+        assert!(metrics_text.contains("convengine_trace_spans_dropped_total{reason=\"full\"} 3"), "{metrics_text}");
         drop(traces);
-        assert_eq!(std::iter::from_fn(|| waiting.try_recv().ok()).count(), 2);
+        assert_eq!(std::iter::from_fn(|| queue.try_recv().ok()).count(), 2);
         assert!(!Traces::default().is_on());
     }
 }

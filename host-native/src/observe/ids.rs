@@ -1,36 +1,36 @@
-//! The ids of traces: made from the ids of turns and effects, so that a replay, or another process that finishes the turn, has the same.
+//! Trace and span ids, derived from turn and effect ids so that a replay or a recovering process produces the same ids.
 
 use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// The trace of a turn: its id without the dashes, so that one is found by the other.
+/// The trace id of a turn: the turn id without dashes, so that each can be found by the other.
 pub fn trace_of(turn: &str) -> TraceId {
-    let given = Uuid::parse_str(turn).ok().filter(|it| !it.is_nil());
-    TraceId::from_bytes(given.map_or_else(|| first(turn), Uuid::into_bytes))
+    let parsed = Uuid::parse_str(turn).ok().filter(|it| !it.is_nil());
+    TraceId::from_bytes(parsed.map_or_else(|| first(turn), Uuid::into_bytes))
 }
 
-/// The span of a turn by its id, or of an effect by its key, `turn/effect`.
+/// The span id of a turn (from its id) or of an effect (from its key `turn/effect`).
 pub fn span_of(key: &str) -> SpanId {
     SpanId::from_bytes(first(key))
 }
 
-/// The turn of an effect's key.
+/// The turn id in an effect key.
 pub fn turn_of(key: &str) -> &str {
     key.rsplit_once('/').map_or(key, |it| it.0)
 }
 
-/// What a service is told with a call, so that its spans hang below that of the effect. (W3C Trace Context)
+/// The `traceparent` header that makes a service's spans children of the effect's span (W3C Trace Context).
 pub fn traceparent(key: &str) -> String {
     format!("00-{}-{}-01", trace_of(turn_of(key)), span_of(key))
 }
 
-/// The caller's span, as a request names it.
+/// Parses the caller's span from a `traceparent` header.
 pub fn caller(header: &str) -> Option<SpanContext> {
     let mut parts = header.trim().split('-');
     let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
     let is_hex = |it: &str, length: usize| it.len() == length && it.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
-    // A later version may have more parts; the first one has not.
+    // Later versions may have more parts; version 00 may not.
     let fits = is_hex(version, 2) && version != "ff" && is_hex(trace, 32) && is_hex(span, 16) && is_hex(flags, 2);
     if !fits || (version == "00" && parts.next().is_some()) {
         return None;
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn a_turn_has_the_same_ids_wherever_it_runs() {
         assert_eq!(trace_of(TURN).to_string(), TURN.replace('-', ""));
-        // Pinned: what another process, or another version, makes of the turn must fit.
+        // Pinned: other processes and versions must derive the same ids.
         assert_eq!(span_of(TURN).to_string(), "098ef3d03429ac4b");
         assert_eq!(span_of(&format!("{TURN}/3")).to_string(), "afc50b6125c86a35");
         assert_eq!(traceparent(&format!("{TURN}/3")), format!("00-{}-afc50b6125c86a35-01", TURN.replace('-', "")));
@@ -68,9 +68,9 @@ mod tests {
     #[test]
     fn a_caller_is_known_by_a_header_that_is_whole() {
         let header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        let known = caller(header).expect("a span");
-        assert_eq!((known.trace_id().to_string(), known.is_remote(), known.is_sampled()), (header[3..35].to_owned(), true, true));
-        assert!(caller(&format!("cc{}-more", &header[2..])).is_some(), "a later version may say more");
+        let span = caller(header).expect("a span");
+        assert_eq!((span.trace_id().to_string(), span.is_remote(), span.is_sampled()), (header[3..35].to_owned(), true, true));
+        assert!(caller(&format!("cc{}-more", &header[2..])).is_some(), "later versions may have more parts");
         for broken in ["", "00", &header[..54], &header.to_uppercase(), &format!("{header}-more"), &format!("ff{}", &header[2..])] {
             assert_eq!(caller(broken), None, "{broken}");
         }

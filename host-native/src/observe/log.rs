@@ -1,4 +1,4 @@
-//! The log: text for people, or a JSON object a line for machines.
+//! Log output: plain text, or one JSON object per line.
 
 use std::fmt;
 use std::io::IsTerminal;
@@ -15,14 +15,13 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::clock;
 use crate::settings::Logging;
 
-/// What is written unless somebody asks for more or less. A lock that is waited for has its own line; that something was forgotten is on
-/// record.
+/// The default filter. Omits slow-query lines, as lock waits are logged separately; logs deletions at info level.
 const USUAL: &str = "warn,sqlx::query=off,convengine_server::forget=info,convengine_server::retention=info";
 
-/// Begins to write the log to standard error. `RUST_LOG` wins over the settings.
+/// Initializes logging to standard error. `RUST_LOG` takes precedence over the settings.
 pub fn begin(logging: &Logging) {
-    let wanted = logging.level.as_ref().map_or_else(|| USUAL.to_owned(), |it| format!("sqlx::query=off,{it}"));
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(wanted));
+    let directives = logging.level.as_ref().map_or_else(|| USUAL.to_owned(), |it| format!("sqlx::query=off,{it}"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(directives));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if logging.json {
         log.fmt_fields(JsonFields::new()).event_format(Lines).init();
@@ -31,7 +30,7 @@ pub fn begin(logging: &Logging) {
     }
 }
 
-/// Each event as one flat object: its own members, and those of the request and the turn that it belongs to.
+/// Formats each event as a flat JSON object with its own fields and those of its request and turn.
 struct Lines;
 
 impl<S, N> FormatEvent<S, N> for Lines
@@ -47,21 +46,21 @@ where
         line.insert("timestamp".to_owned(), clock::iso_text(now).into());
         line.insert("level".to_owned(), metadata.level().as_str().into());
         line.insert("target".to_owned(), metadata.target().into());
-        let mut own = Members::default();
-        event.record(&mut own);
-        // The message comes first, as readers look for it.
-        line.extend(own.0.shift_remove("message").map(|it| ("message".to_owned(), it)));
+        let mut event_fields = Members::default();
+        event.record(&mut event_fields);
+        // The message comes first for readability.
+        line.extend(event_fields.0.shift_remove("message").map(|it| ("message".to_owned(), it)));
         for span in context.event_scope().into_iter().flat_map(|it| it.from_root()) {
             let extensions = span.extensions();
             let Some(fields) = extensions.get::<FormattedFields<N>>() else { continue };
             let Ok(Value::Object(members)) = serde_json::from_str(&fields.fields) else { continue };
             for (name, value) in members {
-                // Whose id it is, is the span's name.
+                // Prefixes `id` with the span name.
                 let name = if name == "id" { format!("{}Id", span.name()) } else { name };
                 line.insert(name, value);
             }
         }
-        line.extend(own.0);
+        line.extend(event_fields.0);
         writeln!(writer, "{}", Value::Object(line))
     }
 }

@@ -1,4 +1,4 @@
-//! Counts what happens. A label is never an id and never what a user or an author has written, so that there are few of each.
+//! Records metrics. Labels never contain ids or user text, so that their cardinality stays low.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use metrics::{Gauge, Label, counter, gauge, histogram};
 
 use super::names;
 
-/// Counts for one tenant, or for a server without tenants. Without a recorder, as in commands and tests, it costs next to nothing.
+/// Records the metrics of one tenant, or of a server without tenants. Nearly free without a recorder, as in commands and tests.
 #[derive(Debug, Clone, Default)]
 pub struct Meter {
     tenant: Option<Arc<str>>,
 }
 
-/// What is there until it is dropped.
+/// Decrements a gauge on drop.
 #[derive(Debug)]
 pub struct Counted(Gauge);
 
@@ -25,7 +25,7 @@ impl Drop for Counted {
 }
 
 impl Meter {
-    /// Counts for a tenant; without a name, for the server.
+    /// Creates a meter for a tenant, or without a name for the server.
     pub fn of(tenant: Option<&str>) -> Meter {
         Meter { tenant: tenant.map(Arc::from) }
     }
@@ -35,75 +35,75 @@ impl Meter {
         self.tenant.as_deref()
     }
 
-    /// Counts one of several things that are there at the same time.
+    /// Increments a gauge until the returned guard is dropped.
     pub fn counted(&self, name: &'static str) -> Counted {
         let gauge = gauge!(name, self.labels([]));
         gauge.increment(1.0);
         Counted(gauge)
     }
 
-    /// A turn has ended and is stored.
-    pub fn turn(&self, outcome: &str, took: Duration) {
+    /// Records a stored turn.
+    pub fn turn(&self, outcome: &str, duration: Duration) {
         counter!(names::TURNS, self.labels([("outcome", outcome)])).increment(1);
-        histogram!(names::TURN_DURATION, self.labels([])).record(took);
+        histogram!(names::TURN_DURATION, self.labels([])).record(duration);
     }
 
-    /// A turn that was left behind has come to an end.
+    /// Records a turn recovered after a crash.
     pub fn recovered(&self, outcome: &'static str) {
         counter!(names::TURNS_RECOVERED, self.labels([("outcome", outcome)])).increment(1);
     }
 
-    /// A message got no answer.
+    /// Records a rejected message.
     pub fn refused(&self, reason: &'static str) {
         counter!(names::REFUSALS, self.labels([("reason", reason)])).increment(1);
     }
 
-    /// An effect was answered.
-    pub fn effect(&self, request: &Request, answer: &Answer, took: Duration) {
+    /// Records a completed effect.
+    pub fn effect(&self, request: &Request, answer: &Answer, duration: Duration) {
         let kind = kind(request);
         counter!(names::EFFECTS, self.labels([("kind", kind), ("outcome", outcome(answer))])).increment(1);
-        histogram!(names::EFFECT_DURATION, self.labels([("kind", kind)])).record(took);
+        histogram!(names::EFFECT_DURATION, self.labels([("kind", kind)])).record(duration);
     }
 
-    /// A model has answered, or has not.
-    pub fn model(&self, (provider, model): (&str, &str), purpose: &str, answer: Result<&Reply, EffectErrorKind>, took: Duration) {
+    /// Records a model call with its tokens and cost.
+    pub fn model(&self, (provider, model): (&str, &str), purpose: &str, answer: Result<&Reply, EffectErrorKind>, duration: Duration) {
         let outcome = answer.map_or_else(word, |_| "ok");
-        let of_call = [("provider", provider), ("model", model), ("purpose", purpose), ("outcome", outcome)];
-        let of_model = [("provider", provider), ("model", model)];
-        counter!(names::MODEL_CALLS, self.labels(of_call)).increment(1);
-        histogram!(names::MODEL_CALL_DURATION, self.labels(of_model)).record(took);
+        let call_labels = [("provider", provider), ("model", model), ("purpose", purpose), ("outcome", outcome)];
+        let model_labels = [("provider", provider), ("model", model)];
+        counter!(names::MODEL_CALLS, self.labels(call_labels)).increment(1);
+        histogram!(names::MODEL_CALL_DURATION, self.labels(model_labels)).record(duration);
         let Ok(Reply::Llm(LlmReply { usage: Some(usage), .. })) = answer else { return };
         for (direction, tokens) in [("input", usage.input_tokens), ("output", usage.output_tokens)] {
             let labels = self.labels([("provider", provider), ("model", model), ("direction", direction)]);
             counter!(names::MODEL_TOKENS, labels).increment(tokens);
         }
         if let Some(cost) = usage.cost_micros {
-            counter!(names::MODEL_COST, self.labels(of_model)).increment(cost);
+            counter!(names::MODEL_COST, self.labels(model_labels)).increment(cost);
         }
     }
 
-    /// The writer has ended a transaction of so many parts.
+    /// Records a writer transaction with its number of parts.
     pub fn commit(&self, outcome: &'static str, parts: usize, since: Instant) {
         counter!(names::COMMITS, self.labels([("outcome", outcome)])).increment(1);
         histogram!(names::COMMIT_DURATION, self.labels([])).record(since.elapsed());
         histogram!(names::COMMIT_PARTS, self.labels([])).record(u32::try_from(parts).unwrap_or(u32::MAX));
     }
 
-    /// A request was answered.
-    pub fn request(&self, route: &str, method: &str, status: u16, took: Duration) {
+    /// Records an HTTP request.
+    pub fn request(&self, route: &str, method: &str, status: u16, duration: Duration) {
         let labels = self.labels([("route", route), ("method", method), ("status", &status.to_string())]);
         counter!(names::HTTP_REQUESTS, labels).increment(1);
-        histogram!(names::HTTP_DURATION, self.labels([("route", route), ("method", method)])).record(took);
+        histogram!(names::HTTP_DURATION, self.labels([("route", route), ("method", method)])).record(duration);
     }
 
-    /// So many events were handed to so many listeners.
-    pub fn told(&self, events: usize, listeners: usize) {
-        counter!(names::STREAM_EVENTS, self.labels([])).increment(u64::try_from(events.saturating_mul(listeners)).unwrap_or(u64::MAX));
+    /// Records the delivery of events to a number of subscribers.
+    pub fn told(&self, events: usize, subscribers: usize) {
+        counter!(names::STREAM_EVENTS, self.labels([])).increment(u64::try_from(events.saturating_mul(subscribers)).unwrap_or(u64::MAX));
     }
 
-    /// Listeners were hung up because they fell behind.
-    pub fn dropped(&self, listeners: usize) {
-        counter!(names::STREAMS_DROPPED, self.labels([])).increment(u64::try_from(listeners).unwrap_or(u64::MAX));
+    /// Records subscribers disconnected because they fell behind.
+    pub fn dropped(&self, subscribers: usize) {
+        counter!(names::STREAMS_DROPPED, self.labels([])).increment(u64::try_from(subscribers).unwrap_or(u64::MAX));
     }
 
     fn labels<const N: usize>(&self, own: [(&'static str, &str); N]) -> Vec<Label> {
@@ -112,7 +112,7 @@ impl Meter {
     }
 }
 
-/// The kind of an effect.
+/// The metric label for the kind of an effect.
 pub fn kind(request: &Request) -> &'static str {
     match request {
         Request::Llm(_) => "llm",
@@ -127,7 +127,7 @@ pub fn kind(request: &Request) -> &'static str {
     }
 }
 
-/// How an effect was answered.
+/// The metric label for the outcome of an effect.
 pub fn outcome(answer: &Answer) -> &'static str {
     match answer {
         Answer::Ok(_) => "ok",
@@ -135,7 +135,7 @@ pub fn outcome(answer: &Answer) -> &'static str {
     }
 }
 
-/// The word for a failure.
+/// The metric label for an effect error.
 pub fn word(kind: EffectErrorKind) -> &'static str {
     match kind {
         EffectErrorKind::Timeout => "timeout",

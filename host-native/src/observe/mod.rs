@@ -1,4 +1,4 @@
-//! What a server tells those who run it: numbers, traces and a log. None of them holds what users say, and none fails a turn.
+//! Observability of a server: metrics, traces and logs. None of them contains user text, and none can fail a turn.
 
 mod export;
 pub mod ids;

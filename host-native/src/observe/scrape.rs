@@ -1,4 +1,4 @@
-//! The text that Prometheus reads: what was counted, and what is looked up when somebody asks.
+//! Renders `/metrics` in Prometheus text format: recorded metrics and those read on demand.
 
 use std::fmt::Write;
 use std::sync::OnceLock;
@@ -11,26 +11,26 @@ use tokio::task::JoinHandle;
 
 use super::names::{self, Kind, METRICS};
 
-/// Seconds: from a turn without effects to one that is given up.
+/// Histogram buckets in seconds: from a turn without effects to one that times out.
 const SECONDS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0];
 
-/// Parts of a transaction; the writer takes 32 at most.
+/// Histogram buckets for parts of a transaction; the writer takes at most 32.
 const ITEMS: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
 
-/// What was measured and not yet counted must not pile up while nobody asks.
+/// How often recorded samples are aggregated, so that they do not pile up between scrapes.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// Ticks a second in which Linux tells processor time, on every machine.
+/// Ticks per second in which Linux reports CPU time.
 const TICKS: f64 = 100.0;
 
 static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
-/// Begins to count in this process; the task is to be ended with the server.
+/// Installs the recorder of this process. The returned upkeep task must be aborted with the server.
 pub fn begin() -> JoinHandle<()> {
     let handle = RECORDER.get_or_init(|| recorder().ok()).clone();
     tokio::spawn(async move {
         let Some(handle) = handle else {
-            tracing::warn!("nothing is counted: /metrics tells of the process alone");
+            tracing::warn!("cannot install the metrics recorder; /metrics reports the process only");
             return;
         };
         loop {
@@ -61,25 +61,25 @@ fn recorder() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildErro
     Ok(handle)
 }
 
-/// A configuration as `/metrics` tells of it.
+/// What `/metrics` reports about a configuration.
 #[derive(Debug)]
 pub struct Described<'d> {
-    /// The tenant whose it is.
+    /// The tenant.
     pub tenant: Option<&'d str>,
-    /// Its hash.
+    /// The configuration hash.
     pub hash: &'d str,
-    /// Its issues.
+    /// The configuration issues.
     pub issues: &'d [Issue],
 }
 
-/// What of a text of numbers is no other tenant's.
+/// Removes metrics of other tenants.
 fn own(text: &str, tenant: Option<&str>) -> String {
-    let own = tenant.map(|it| format!("tenant=\"{it}\""));
-    let fits = |it: &&str| it.starts_with('#') || !it.contains("{tenant=\"") || own.as_ref().is_some_and(|own| it.contains(own));
+    let label = tenant.map(|it| format!("tenant=\"{it}\""));
+    let fits = |it: &&str| it.starts_with('#') || !it.contains("{tenant=\"") || label.as_ref().is_some_and(|label| it.contains(label));
     text.lines().filter(fits).flat_map(|it| [it, "\n"]).collect()
 }
 
-/// Everything that is no other tenant's as text.
+/// Renders all metrics except those of other tenants.
 pub fn rendered(it: &Described<'_>) -> String {
     let text = RECORDER.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default();
     let mut text = own(&text, it.tenant);
@@ -98,7 +98,7 @@ pub fn rendered(it: &Described<'_>) -> String {
 fn put(text: &mut String, name: &str, values: impl Iterator<Item = (String, f64)>) {
     let mut values = values.peekable();
     let (Some(metric), Some(_)) = (METRICS.iter().find(|it| it.name == name), values.peek()) else { return };
-    // Writing to a text has no way to fail.
+    // Writing to a String cannot fail.
     let _ = writeln!(text, "# HELP {name} {}\n# TYPE {name} {}", metric.help, metric.kind.name());
     for (labels, value) in values {
         let _ = writeln!(text, "{name}{labels} {value}");
@@ -106,17 +106,17 @@ fn put(text: &mut String, name: &str, values: impl Iterator<Item = (String, f64)
     text.push('\n');
 }
 
-/// Bytes; nothing where the machine has no such file.
+/// Resident memory in bytes; absent without procfs.
 fn memory() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok().map(|it| it * 1024.0)
 }
 
-/// Seconds in the program and in the system for it.
+/// User and system CPU time in seconds; absent without procfs.
 fn processor() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The name may hold anything, so what follows is counted from its end.
+    // The process name may contain anything, so fields are counted from its closing parenthesis.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let (user, system) = (fields.next()?.parse::<f64>().ok()?, fields.next()?.parse::<f64>().ok()?);
     Some((user + system) / TICKS)
@@ -134,7 +134,7 @@ mod tests {
     fn what_is_looked_up_is_told_with_its_help() {
         let issues = [Issue::error("a", "b", "c"), Issue::warning("a", "b", "c"), Issue::warning("a", "b", "c")];
         let text = rendered(&Described { tenant: None, hash: "abc", issues: &issues });
-        let of_tenant = rendered(&Described { tenant: Some("acme"), hash: "def", issues: &[] });
+        let tenant_text = rendered(&Described { tenant: Some("acme"), hash: "def", issues: &[] });
         for line in [
             "# TYPE convengine_config_info gauge",
             "convengine_config_info{hash=\"abc\"} 1",
@@ -147,7 +147,7 @@ mod tests {
         for line in
             ["convengine_config_info{tenant=\"acme\",hash=\"def\"} 1", "convengine_config_issues{tenant=\"acme\",severity=\"error\"} 0"]
         {
-            assert!(of_tenant.lines().any(|it| it == line), "{line} in {of_tenant}");
+            assert!(tenant_text.lines().any(|it| it == line), "{line} in {tenant_text}");
         }
         let all = "# HELP a\na{tenant=\"acme\"} 1\na{tenant=\"acme-two\",k=\"v\"} 2\nb{k=\"tenant\"} 3\n";
         assert_eq!(own(all, Some("acme")), "# HELP a\na{tenant=\"acme\"} 1\nb{k=\"tenant\"} 3\n");

@@ -1,4 +1,4 @@
-//! The span of an effect. (OpenTelemetry's conventions for generative models)
+//! Builds spans of effects according to the OpenTelemetry semantic conventions for generative AI.
 
 use std::time::SystemTime;
 
@@ -10,22 +10,22 @@ use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 use super::names::attribute;
 use super::{ids, meter};
 
-/// Characters of a name that somebody else gave.
+/// Maximum length of an externally supplied name.
 const LONGEST_NAME: usize = 64;
 
-/// What a span is about.
+/// The name, kind and attributes of a span.
 #[derive(Debug)]
 pub struct Named {
-    /// Its name.
+    /// The span name.
     pub name: String,
-    /// Which side of which call it is.
+    /// The span kind.
     pub kind: SpanKind,
-    /// What is known.
+    /// The attributes.
     pub attributes: Vec<KeyValue>,
 }
 
-/// A span of the turn that a key belongs to.
-pub fn span(key: &str, parent: SpanId, named: Named, from: SystemTime, failed: Option<&'static str>) -> SpanData {
+/// Builds a finished span in the trace of the key's turn.
+pub fn span(key: &str, parent: SpanId, named: Named, start: SystemTime, failed: Option<&'static str>) -> SpanData {
     let Named { name, kind, mut attributes } = named;
     attributes.extend(failed.map(|it| KeyValue::new(attribute::ERROR, it)));
     let trace = ids::trace_of(ids::turn_of(key));
@@ -35,7 +35,7 @@ pub fn span(key: &str, parent: SpanId, named: Named, from: SystemTime, failed: O
         parent_span_is_remote: false,
         span_kind: kind,
         name: name.into(),
-        start_time: from,
+        start_time: start,
         end_time: SystemTime::now(),
         attributes,
         dropped_attributes_count: 0,
@@ -46,14 +46,14 @@ pub fn span(key: &str, parent: SpanId, named: Named, from: SystemTime, failed: O
     }
 }
 
-/// The span of an effect with its answer; `asked` is the model that stands for a model call, with its provider.
-pub fn of_effect(effect: &Effect, answer: &Answer, asked: Option<(&str, &str)>, from: SystemTime) -> SpanData {
+/// Builds the span of an answered effect; `model` is the provider and model of a model call.
+pub fn of_effect(effect: &Effect, answer: &Answer, model: Option<(&str, &str)>, from: SystemTime) -> SpanData {
     let failed = Some(meter::outcome(answer)).filter(|it| *it != "ok");
-    let mut named = named(&effect.request, asked);
-    named.attributes.push(KeyValue::new(attribute::KIND, meter::kind(&effect.request)));
+    let mut description = named(&effect.request, model);
+    description.attributes.push(KeyValue::new(attribute::KIND, meter::kind(&effect.request)));
     match answer {
         Answer::Ok(Reply::Llm(reply)) => {
-            named.attributes.push(KeyValue::new(attribute::RESPONSE_MODEL, reply.model.clone()));
+            description.attributes.push(KeyValue::new(attribute::RESPONSE_MODEL, reply.model.clone()));
             let of_usage = |usage: &convengine_core::turn::Usage| {
                 let number = |name: &'static str, it: u64| KeyValue::new(name, i64::try_from(it).unwrap_or(i64::MAX));
                 let cost = usage.cost_micros.map(|it| number(attribute::COST, it));
@@ -61,20 +61,20 @@ pub fn of_effect(effect: &Effect, answer: &Answer, asked: Option<(&str, &str)>, 
                     .into_iter()
                     .chain(cost)
             };
-            named.attributes.extend(reply.usage.iter().flat_map(of_usage));
+            description.attributes.extend(reply.usage.iter().flat_map(of_usage));
         }
-        Answer::Ok(Reply::Http(reply)) => named.attributes.push(KeyValue::new(attribute::STATUS, i64::from(reply.status))),
+        Answer::Ok(Reply::Http(reply)) => description.attributes.push(KeyValue::new(attribute::STATUS, i64::from(reply.status))),
         Answer::Error(error) => {
-            named.attributes.extend(error.status.map(|it| KeyValue::new(attribute::STATUS, i64::from(it))));
+            description.attributes.extend(error.status.map(|it| KeyValue::new(attribute::STATUS, i64::from(it))));
         }
         Answer::Ok(_) => {}
     }
-    span(&effect.key, ids::span_of(ids::turn_of(&effect.key)), named, from, failed)
+    span(&effect.key, ids::span_of(ids::turn_of(&effect.key)), description, from, failed)
 }
 
-fn named(request: &Request, asked: Option<(&str, &str)>) -> Named {
-    let (provider, model) = asked.unwrap_or(("none", "none"));
-    let of_model = |operation: &'static str| {
+fn named(request: &Request, provider_and_model: Option<(&str, &str)>) -> Named {
+    let (provider, model) = provider_and_model.unwrap_or(("none", "none"));
+    let model_attributes = |operation: &'static str| {
         vec![
             KeyValue::new(attribute::OPERATION, operation),
             KeyValue::new(attribute::PROVIDER, provider.to_owned()),
@@ -82,7 +82,7 @@ fn named(request: &Request, asked: Option<(&str, &str)>) -> Named {
             KeyValue::new(attribute::REQUEST_MODEL, model.to_owned()),
         ]
     };
-    let of_tool = |tool: &str, kind| Named {
+    let tool_span = |tool: &str, kind| Named {
         name: format!("execute_tool {}", plain(tool)),
         kind,
         attributes: vec![KeyValue::new(attribute::OPERATION, "execute_tool"), KeyValue::new(attribute::TOOL, plain(tool))],
@@ -90,15 +90,17 @@ fn named(request: &Request, asked: Option<(&str, &str)>) -> Named {
     let other = |name: String, kind| Named { name, kind, attributes: Vec::new() };
     match request {
         Request::Llm(request) => {
-            let mut attributes = of_model("chat");
+            let mut attributes = model_attributes("chat");
             attributes.push(KeyValue::new(attribute::PURPOSE, plain(&request.purpose)));
             Named { name: format!("chat {model}"), kind: SpanKind::Client, attributes }
         }
-        Request::Embed(_) => Named { name: format!("embeddings {model}"), kind: SpanKind::Client, attributes: of_model("embeddings") },
-        Request::Tool(request) => of_tool(request.tool_code.as_deref().unwrap_or(&request.tool_group), SpanKind::Internal),
-        Request::Sql(request) => of_tool(&request.tool_code, SpanKind::Client),
+        Request::Embed(_) => {
+            Named { name: format!("embeddings {model}"), kind: SpanKind::Client, attributes: model_attributes("embeddings") }
+        }
+        Request::Tool(request) => tool_span(request.tool_code.as_deref().unwrap_or(&request.tool_group), SpanKind::Internal),
+        Request::Sql(request) => tool_span(&request.tool_code, SpanKind::Client),
         Request::Http(request) => match &request.caller {
-            HttpCaller::Tool(code) => of_tool(code, SpanKind::Client),
+            HttpCaller::Tool(code) => tool_span(code, SpanKind::Client),
             HttpCaller::Task(task) => other(format!("task {}", plain(task)), SpanKind::Client),
             HttpCaller::Extension(name) => other(format!("extension {}", plain(name)), SpanKind::Client),
         },
@@ -109,7 +111,7 @@ fn named(request: &Request, asked: Option<(&str, &str)>) -> Named {
     }
 }
 
-/// A name as it is when it looks like one: some of them a user may choose, and no text of a user is told.
+/// Returns a name if it looks like an identifier, else `other`: users may choose some names, and user text must not be exported.
 fn plain(name: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | ':' | '-');
     let fits = !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain);
@@ -145,20 +147,20 @@ mod tests {
             usage,
             tool_calls: Vec::new(),
         };
-        let told = of_effect(&call, &Answer::Ok(Reply::Llm(reply)), Some(("openai", "m")), SystemTime::now());
+        let span = of_effect(&call, &Answer::Ok(Reply::Llm(reply)), Some(("openai", "m")), SystemTime::now());
         assert_eq!(
-            text(&told),
+            text(&span),
             "chat m gen_ai.operation.name=chat gen_ai.provider.name=openai gen_ai.system=openai gen_ai.request.model=m \
              convengine.model.purpose=agent convengine.effect.kind=llm gen_ai.response.model=m-2026 gen_ai.usage.input_tokens=7 \
              gen_ai.usage.output_tokens=3"
         );
-        assert_eq!((told.parent_span_id, told.span_context.span_id()), (ids::span_of("t"), ids::span_of("t/2")));
+        assert_eq!((span.parent_span_id, span.span_context.span_id()), (ids::span_of("t"), ids::span_of("t/2")));
         let failed = Answer::Error(EffectError::new(EffectErrorKind::Timeout, "hidden"));
-        let told = of_effect(&call, &failed, None, SystemTime::now());
+        let span = of_effect(&call, &failed, None, SystemTime::now());
         assert!(
-            text(&told).ends_with("error.type=timeout")
-                && told.status == Status::error("timeout")
-                && !format!("{told:?}").contains("hidden")
+            text(&span).ends_with("error.type=timeout")
+                && span.status == Status::error("timeout")
+                && !format!("{span:?}").contains("hidden")
         );
     }
 
@@ -169,9 +171,9 @@ mod tests {
         {
             let call = effect(json!({"kind": "tool", "tool_code": tool, "tool_group": "G", "args": {"a": "hidden"}}));
             let failed = Answer::Error(EffectError::new(EffectErrorKind::NotFound, "hidden"));
-            let told = of_effect(&call, &failed, None, SystemTime::now());
-            assert_eq!(told.name, name);
-            assert!(!format!("{told:?}").contains("hidden"));
+            let span = of_effect(&call, &failed, None, SystemTime::now());
+            assert_eq!(span.name, name);
+            assert!(!format!("{span:?}").contains("hidden"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One turn as operators see it: a number, a line of the log, a trace.
+//! Reports a turn to operators: metrics, a log line and a trace.
 
 use std::time::{Instant, SystemTime};
 
@@ -12,7 +12,7 @@ use super::spans::{Named, span};
 use crate::drive::{Host, Refusal};
 use crate::stream::is_blocked;
 
-/// A turn that runs.
+/// A running turn as observed for metrics, logs and traces.
 #[derive(Debug)]
 pub struct Seen {
     turn: String,
@@ -24,18 +24,18 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// A turn that has asked for nothing yet; `caller` is the span that the message came from.
+    /// Creates the observer of a new turn; `caller` is the span of the request that sent the message.
     pub fn of(input: &TurnInput, config: &str, received: Instant, caller: Option<SpanContext>) -> Seen {
         let (turn, conversation, config) = (input.turn.clone(), input.conversation.clone(), config.to_owned());
         Seen { turn, conversation, config, caller, received, effects: 0 }
     }
 
-    /// It asks for so many effects.
+    /// Adds to the number of requested effects.
     pub fn asks(&mut self, effects: usize) {
         self.effects += effects;
     }
 
-    /// Tells of its end.
+    /// Reports the end of the turn.
     pub fn end(self, host: &Host, outcome: Result<&Outcome, &Refusal>) {
         let (outcome, failed) = match outcome {
             Ok(outcome) => {
@@ -47,7 +47,7 @@ impl Seen {
             Err(refusal) => (reason(refusal).to_owned(), Some("unstored")),
         };
         let duration_ms = u64::try_from(self.received.elapsed().as_millis()).unwrap_or(u64::MAX);
-        tracing::info!(outcome, duration_ms, effects = self.effects, "a turn has ended");
+        tracing::info!(outcome, duration_ms, effects = self.effects, "turn completed");
         if host.traces.is_on() {
             self.trace(host, outcome, failed);
         }
@@ -66,7 +66,7 @@ impl Seen {
         let now = SystemTime::now();
         let from = now.checked_sub(self.received.elapsed()).unwrap_or(now);
         let mut root = span(&self.turn, SpanId::INVALID, named, from, failed);
-        // A link and no parent: the ids of the trace are those of the turn, whoever has called.
+        // A link instead of a parent: the trace id is that of the turn, not of the caller.
         root.links.links.extend(self.caller.map(|it| Link::new(it, Vec::new(), 0)));
         host.traces.send(root);
     }
@@ -80,7 +80,7 @@ fn word(outcome: &Outcome) -> String {
     }
 }
 
-/// Why a message has no answer, in a word.
+/// The metric label for a refusal.
 pub fn reason(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::Busy(_) => "busy",
@@ -95,7 +95,7 @@ pub fn reason(refusal: &Refusal) -> &'static str {
     }
 }
 
-/// The caller's span of a request.
+/// The caller's span from the request headers.
 pub fn caller(headers: &axum::http::HeaderMap) -> Option<SpanContext> {
     headers.get("traceparent").and_then(|it| ids::caller(it.to_str().ok()?))
 }

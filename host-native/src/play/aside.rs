@@ -1,4 +1,4 @@
-//! What a pack needs of a host even when it is played in the core: a database with its rows, its documents, its files, its extensions.
+//! The host services a pack needs even when it is played in the core: a database with its rows and documents, files and extensions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::secrets::Secrets;
 use crate::settings::{Roots, files};
 use crate::store::{self, Place, Pool};
 
-/// The part of a host that a played pack needs; the database is made when it is first asked.
+/// Host services of a played pack. The database is created on first use.
 pub struct Aside {
     pack: Pack,
     stand_ins: StandIns,
@@ -35,13 +35,13 @@ struct Database {
 }
 
 impl Aside {
-    /// That of a pack.
+    /// Creates the services of a pack.
     pub fn of(pack: &Pack) -> Aside {
         let extensions = Extensions::of(pack.modules.clone());
         Aside { pack: pack.clone(), stand_ins: StandIns::of(pack), extensions, database: None }
     }
 
-    /// Answers what the pack's scripts do not; `None` for everything else.
+    /// Answers requests that the pack does not script; `None` for requests that need no host.
     pub fn answer(&mut self, request: &Request) -> Option<Answer> {
         let tool = match request {
             Request::Extension(request) => return Some(extension::run(&self.extensions, request)),
@@ -67,7 +67,7 @@ impl Aside {
         if self.database.is_none() {
             self.database = Some(Database::of(&self.pack)?);
         }
-        self.database.as_ref().ok_or_else(|| anyhow!("there is no database"))
+        self.database.as_ref().ok_or_else(|| anyhow!("no database"))
     }
 }
 
@@ -76,14 +76,14 @@ impl Database {
         let folder = std::env::temp_dir().join(format!("convengine-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&folder)?;
         let failed = |it: Failure| anyhow!("{}", it.lines.join("; "));
-        let place = Place { url: format!("sqlite:{}", folder.join("play.db").display()), full_sync: false };
+        let config = Place { url: format!("sqlite:{}", folder.join("play.db").display()), full_sync: false };
         let runtime = Runtime::new()?;
         let mut problems = Vec::new();
         let roots = Arc::new(files::read(&normalise(&pack.settings), &mut problems));
         let (queries, readers) = runtime.block_on(async {
-            let mut connection = store::connect_ready(&place).await.map_err(failed)?;
+            let mut connection = store::connect_ready(&config).await.map_err(failed)?;
             import::rows(&mut connection, pack).await?;
-            Ok::<_, anyhow::Error>((Queries::at(&place.url).map_err(failed)?, store::readers(&place).await.map_err(failed)?))
+            Ok::<_, anyhow::Error>((Queries::at(&config.url).map_err(failed)?, store::readers(&config).await.map_err(failed)?))
         })?;
         Ok(Database { runtime, folder, queries, readers, roots })
     }
@@ -95,7 +95,7 @@ impl Drop for Database {
             self.queries.close().await;
             self.readers.close().await;
         });
-        // It is temporary: what cannot be removed now goes with the system's own cleaning.
+        // Leftovers are removed with the system's temporary files.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,4 +1,4 @@
-//! Compares what a turn did with what its talk expects.
+//! Evaluates the checks of a talk against a played turn.
 
 use convengine_core::json::diff::Difference;
 use convengine_core::pack::{Check, PackAnswer, PackTurn};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::expect::Played;
 
-/// What of a talk's turn does not hold: the expected on the left, ours on the right.
+/// Returns the failed checks of a turn, with the expected value on the left and the actual value on the right.
 pub fn unmet(turn: &PackTurn, played: &Played) -> Vec<Difference> {
     let mut found = Vec::new();
     let expects_failure = turn.checks.iter().any(|it| matches!(it.check, Check::Fails(_)));
@@ -30,23 +30,23 @@ fn failure(played: &Played) -> Value {
     json!({"errorCode": played.json["errorCode"], "message": played.json["message"]})
 }
 
-/// The answers of a turn must have been asked for in their order, all of them.
+/// Checks that all scripted answers of a turn were requested, in order.
 fn order(answers: &[PackAnswer], played: &Played) -> Option<Difference> {
     let mut open: Vec<&PackAnswer> = answers.iter().collect();
-    for asked in &played.asked {
-        let Some(position) = open.iter().position(|it| it.asked == *asked) else { continue };
+    for call in &played.asked {
+        let Some(position) = open.iter().position(|it| it.asked == *call) else { continue };
         let answer = open.remove(position);
         if position > 0 {
             let expected = open.first().copied().unwrap_or(answer);
-            return Some(difference(expected.line, "answer", json!(expected.asked.to_string()), json!(format!("{asked} was asked first"))));
+            return Some(difference(expected.line, "answer", json!(expected.asked.to_string()), json!(format!("'{call}' was requested first"))));
         }
     }
     let left = open.first()?;
     let calls: Vec<String> = played.asked.iter().map(ToString::to_string).collect();
-    Some(difference(left.line, "answer", json!(left.asked.to_string()), json!(format!("was not asked; asked were: {}", calls.join(", ")))))
+    Some(difference(left.line, "answer", json!(left.asked.to_string()), json!(format!("not requested; requests were: {}", calls.join(", ")))))
 }
 
-/// What does not hold: its name, what is expected, and what is there.
+/// Evaluates a check. Returns its name, the expected and the actual value when it fails.
 fn lack(check: &Check, played: &Played) -> Option<(&'static str, Value, Value)> {
     let value = &played.json["payload"]["value"];
     let reply = value.as_str().unwrap_or_default();
@@ -98,7 +98,7 @@ fn shown(path: &str, found: &[Value]) -> Value {
     }
 }
 
-/// What stands at a path; an audit stage may stand more than once.
+/// Returns the values at a path; an audit stage may occur more than once.
 fn at(path: &str, played: &Played) -> Vec<Value> {
     let (root, rest) = path.split_once('.').unwrap_or((path, ""));
     match root {
@@ -109,7 +109,7 @@ fn at(path: &str, played: &Played) -> Vec<Value> {
         "audit" if rest.is_empty() => vec![json!(played.audit)],
         "calls" => vec![walk(&json!(played.llm), rest)],
         "audit" => {
-            // A stage may have a dot in its name.
+            // Stage names may contain dots.
             let below = |stage: &str| rest.strip_prefix(stage).filter(|it| it.is_empty() || it.starts_with('.'));
             played.audit.iter().filter_map(|it| Some(walk(&it.1, below(&it.0)?))).collect()
         }
@@ -127,7 +127,7 @@ fn walk(value: &Value, path: &str) -> Value {
     value.clone()
 }
 
-/// Numbers are equal by value, at any depth.
+/// Compares deeply, with numbers compared by value.
 fn same(ours: &Value, expected: &Value) -> bool {
     match (ours, expected) {
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// The differences of a turn with these lines.
+    /// Returns the failed fields of a turn with these check lines.
     fn fields(lines: &str) -> Vec<String> {
         let config = |_: &str| Ok(r#"{"name": "n"}"#.to_owned());
         let talk = Pack::parse_talk(&format!("config c.json\n> hi\n{lines}\n"), config).expect("a talk");

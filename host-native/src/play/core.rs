@@ -1,4 +1,4 @@
-//! Plays packs in the core, without any I/O.
+//! Plays packs in the core, without a server.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::aside::Aside;
 use super::expect::Played;
 
-/// When a turn is saved as JSON and taken up again.
+/// When a turn is saved as JSON and restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suspend {
     /// Never.
@@ -24,34 +24,34 @@ pub enum Suspend {
     Always,
 }
 
-/// A played turn with its hashes.
+/// A turn played in the core, with its hashes.
 #[derive(Debug, Clone)]
 pub struct CoreTurn {
-    /// In the form of an expectation.
+    /// The result in the form of an expectation.
     pub played: Played,
-    /// SHA-256 over its slices. (`decisions.md` 8a)
+    /// SHA-256 over its slices. (docs/decisions/README.md#8a)
     pub hash: String,
-    /// SHA-256 of session, writes and notices.
+    /// The state hash: SHA-256 of session, writes and notices.
     pub state_hash: String,
-    /// What replays it.
+    /// The journal.
     pub journal: Journal,
     /// All notices in order.
     pub notices: Vec<Notice>,
 }
 
-/// A point of a conversation that a player can be taken back to.
+/// A checkpoint that a player can be rewound to.
 #[derive(Debug, Clone)]
 pub struct Mark {
     scripted: Scripted,
     conversations: Conversations,
 }
 
-/// A pack on its way through the core.
+/// Plays the turns of a pack in the core.
 pub struct CorePlayer {
     pack: Pack,
-    /// The compiled snapshot.
+    /// The compiled configuration.
     pub config: Arc<Config>,
-    /// What the compiler said.
+    /// The issues reported by the compiler.
     pub issues: Vec<Issue>,
     scripted: Scripted,
     aside: Aside,
@@ -79,15 +79,15 @@ impl CorePlayer {
     /// Plays one turn of the pack.
     ///
     /// # Errors
-    /// When the turn is no plain message, or the core breaks its protocol.
+    /// Returns an error when the turn is not a plain message, or the core violates its protocol.
     pub fn play(&mut self, index: usize) -> Result<CoreTurn> {
         let input = self.begin(index)?;
         let (mut turn, slice) = Turn::start(input, Arc::clone(&self.config))?;
         let mut run = Run { slices: vec![slice], ..Run::default() };
         let mut open: VecDeque<Effect> = run.last().effects.clone().into();
         while run.last().end.is_none() {
-            let effect = open.pop_front().ok_or_else(|| anyhow!("the turn waits although everything that it asked for was answered"))?;
-            // One after the other, as hosts hand answers in.
+            let effect = open.pop_front().ok_or_else(|| anyhow!("the turn waits although all its effects are completed"))?;
+            // One completion at a time, as in hosts.
             let completion = self.answer(&turn, &effect, &mut run);
             run.slices.push(turn.resume(vec![completion])?);
             open.extend(run.last().effects.clone());
@@ -98,52 +98,52 @@ impl CorePlayer {
         self.finish(&turn, run)
     }
 
-    /// What a turn of the pack starts from, on the conversation as it stands; from here on its answers count.
+    /// Returns the input of a turn on the current conversation and selects the turn's scripted answers.
     ///
     /// # Errors
-    /// When the turn is no plain message.
+    /// Returns an error when the turn is not a plain message.
     pub fn begin(&mut self, index: usize) -> Result<TurnInput> {
         let message =
-            self.pack.message(index).ok_or_else(|| anyhow!("turn {index} is no plain message and cannot be played in the core"))?;
+            self.pack.message(index).ok_or_else(|| anyhow!("turn {index} is not a plain message and cannot be played in the core"))?;
         let input = message.input(&self.conversations, self.config.program());
         self.scripted.begins(&input);
         Ok(input)
     }
 
-    /// What the pack answers to a request, and after how many milliseconds.
+    /// Returns the pack's answer to a request and its delay in milliseconds.
     pub fn reply(&mut self, request: &Request) -> (Answer, u64) {
-        let bound = self.scripted.bound(request);
-        let aside = bound.or_else(|| Some((self.aside.answer(request)?, 0)));
-        aside.unwrap_or_else(|| self.scripted.answer(request))
+        let matched = self.scripted.bound(request);
+        let answer = matched.or_else(|| Some((self.aside.answer(request)?, 0)));
+        answer.unwrap_or_else(|| self.scripted.answer(request))
     }
 
-    /// Stores what a turn came to.
+    /// Stores the outcome of a turn.
     pub fn commit(&mut self, outcome: &Outcome) {
         self.conversations.commit(outcome);
     }
 
-    /// The point at which the conversations and their scripts stand.
+    /// Returns a checkpoint of the conversations and their scripts.
     pub fn mark(&self) -> Mark {
         Mark { scripted: self.scripted.clone(), conversations: self.conversations.clone() }
     }
 
-    /// Goes back to a point.
+    /// Rewinds to a checkpoint.
     pub fn rewind(&mut self, mark: &Mark) {
         self.scripted = mark.scripted.clone();
         self.conversations = mark.conversations.clone();
     }
 
-    /// Saves the turn as JSON, restores it, and checks that nothing has changed.
+    /// Saves the turn as JSON, restores it, and checks that it is unchanged.
     fn reload(&self, turn: &Turn, run: &Run, open: &VecDeque<Effect>) -> Result<Turn> {
         let saved = serde_json::to_string(turn.journal())?;
         let (restored, slice) = Turn::restore(serde_json::from_str(&saved)?, Arc::clone(&self.config))?;
         let before: Vec<&Notice> = run.slices.iter().flat_map(|it| &it.notices).collect();
         let after: Vec<&Notice> = slice.notices.iter().collect();
         if before != after {
-            return Err(anyhow!("a restored turn published other notices than the turn that was saved"));
+            return Err(anyhow!("the restored turn published different notices than the saved turn"));
         }
         if slice.end != run.last().end || !slice.effects.iter().eq(open) {
-            return Err(anyhow!("a restored turn stands at another point than the turn that was saved"));
+            return Err(anyhow!("the restored turn is at a different point than the saved turn"));
         }
         Ok(restored)
     }
@@ -163,7 +163,7 @@ impl CorePlayer {
         let mut hash = SliceHash::default();
         run.slices.iter().for_each(|it| hash.add(it));
         let notices: Vec<Notice> = run.slices.iter().flat_map(|it| it.notices.clone()).collect();
-        let outcome = run.last().end.clone().ok_or_else(|| anyhow!("the turn has no end"))?;
+        let outcome = run.last().end.clone().ok_or_else(|| anyhow!("the turn has no outcome"))?;
         self.commit(&outcome);
         let mut calls = run.calls.clone();
         let logged = outcome.writes.iter().filter_map(|it| match it {
@@ -208,7 +208,7 @@ struct Run {
 
 impl Run {
     fn last(&self) -> &Slice {
-        self.slices.last().unwrap_or_else(|| unreachable!("a run begins with a slice"))
+        self.slices.last().unwrap_or_else(|| unreachable!("a run starts with a slice"))
     }
 }
 
@@ -216,7 +216,7 @@ fn response(outcome: &Outcome) -> Value {
     let mut body = outcome.response();
     parse_context(&mut body);
     if outcome.flow.is_some() {
-        // What the checks of every talk read.
+        // Members that talk checks read.
         body["intent"] = json!(outcome.intent);
         body["state"] = json!(outcome.state);
         body["payload"] = json!(outcome.payload);
@@ -226,7 +226,7 @@ fn response(outcome: &Outcome) -> Value {
     body
 }
 
-/// Parses the response's context, which is JSON text, as expectations have it.
+/// Parses the response's context, which is JSON text, to match the form of expectations.
 pub(super) fn parse_context(body: &mut Value) {
     if let Some(parsed) = body.get("context").and_then(Value::as_str).and_then(|it| serde_json::from_str(it).ok()) {
         body["context"] = parsed;
@@ -249,7 +249,7 @@ pub(super) fn verbose_row(notice: &Notice) -> Option<Value> {
     }))
 }
 
-/// A call of the model in the form of an expectation.
+/// Returns a model call in the form of an expectation.
 pub(super) fn call(request: &LlmRequest, outcome: &Answer) -> Value {
     let kind = match request.mode {
         LlmMode::Text => "text",
@@ -264,7 +264,7 @@ pub(super) fn call(request: &LlmRequest, outcome: &Answer) -> Value {
     call
 }
 
-/// Adds intent and state of the moment to each call, as the call log has them.
+/// Adds the logged intent and state to each model call.
 pub(super) fn place<'p>(calls: &mut [Value], logged: impl Iterator<Item = (&'p str, &'p str)>) {
     for (call, (intent, state)) in calls.iter_mut().zip(logged) {
         call["intent"] = json!(intent);

@@ -1,25 +1,25 @@
-//! Compares what a turn did with what its pack expects. (`interface.md` 3)
+//! Compares a played turn with the `expect` member of its pack. (docs/spec/interface.md#3)
 
 use convengine_core::json::diff::{self, Difference};
 use convengine_core::pack::Asked;
 use serde_json::{Value, json};
 
-/// What a turn did, in the form of an `expect`.
+/// The result of a played turn, in the form of an `expect`.
 #[derive(Debug, Clone, Default)]
 pub struct Played {
     /// HTTP status.
     pub status: u16,
     /// The response, with `context` parsed.
     pub json: Value,
-    /// Audit rows in order: stage and payload.
+    /// Audit rows in order, as stage and payload.
     pub audit: Vec<(String, Value)>,
     /// Model calls in order.
     pub llm: Vec<Value>,
-    /// All calls in order.
+    /// All scripted calls in order.
     pub asked: Vec<Asked>,
-    /// All effects in order, as they were asked for; in the core alone.
+    /// All effect requests in order; in the core only.
     pub requests: Vec<Value>,
-    /// The flow session after the turn; in the core alone.
+    /// The flow session after the turn; in the core only.
     pub session: Value,
     /// The conversation's row after the turn.
     pub conversation: Value,
@@ -29,7 +29,7 @@ pub struct Played {
     pub verbose: Vec<Value>,
 }
 
-/// Fields that differ from run to run.
+/// Members that differ between runs.
 const VOLATILE: [&str; 15] = [
     "timestamp",
     "snapshot",
@@ -44,18 +44,18 @@ const VOLATILE: [&str; 15] = [
     "startedAtNs",
     "endedAtNs",
     "metadata",
-    // They count the digits of a latency.
+    // Lengths of texts that contain a latency.
     "mcp_observations_raw_chars",
     "mcp_observations_final_chars",
 ];
 
-/// Stands before the time that a service took, in results of tools that are JSON within a text.
+/// Precedes a latency in tool results that are JSON within text.
 const LATENCY: &str = "\"latencyMs\":";
 
-/// The end of names that are times, too.
+/// The suffix of further volatile member names.
 const TIMES: &str = "_epoch_ms";
 
-/// Members of audit payloads that recordings leave out: stage and member; `*` is every member.
+/// Members of audit payloads that recordings omit, as stage and member; `*` is every member.
 const UNRECORDED: [(&str, &str); 23] = [
     ("ENGINE_RETURN", "final_result"),
     ("ENGINE_KNOWN_FAILURE", "exception"),
@@ -82,10 +82,10 @@ const UNRECORDED: [(&str, &str); 23] = [
     ("GET_SESSION", "session"),
 ];
 
-/// Stages that an expected audit leaves out.
+/// Stages that an expected audit omits.
 const NOT_LISTED: [&str; 3] = ["STEP_ENTER", "STEP_EXIT", "PROMPT_RENDERING"];
 
-/// The expectation without what is volatile.
+/// Returns an expectation without its volatile members.
 pub fn compared(expect: &Value) -> Value {
     let mut expect = expect.clone();
     drop_volatile(&mut expect);
@@ -93,7 +93,7 @@ pub fn compared(expect: &Value) -> Value {
     expect
 }
 
-/// A call without a purpose was made with the author's own template, whatever for.
+/// Ignores the purpose of recorded calls without one, which used an author's template.
 fn own_templates(expect: &mut Value) {
     let calls = expect.get_mut("llm").and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut);
     for call in calls.filter(|it| it.get("purpose").is_some_and(Value::is_null)) {
@@ -119,9 +119,9 @@ fn without_latency(text: &str) -> String {
     pieces.fold(first, |text, it| text + LATENCY + "0" + it.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// All fields in which a turn differs from its expectation: the expected value on the left, ours on the right.
+/// Returns the fields in which a turn differs from its expectation, with the expected value on the left and the actual on the right.
 ///
-/// `expect` has gone through [`compared`]; only what it names is compared.
+/// `expect` is a result of [`compared`]. Only members it names are compared.
 pub fn differences(expect: &Value, played: &Played) -> Vec<Difference> {
     let mut found = Vec::new();
     let Some(expect) = expect.as_object() else { return found };
@@ -151,7 +151,7 @@ fn whole(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Difference
     }
 }
 
-/// Compares the members that the expectation names.
+/// Compares the members named by the expectation.
 fn members(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Difference>) {
     let mut ours = ours.clone();
     drop_volatile(&mut ours);
@@ -166,7 +166,7 @@ fn members(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Differen
     }
 }
 
-/// Compares model calls. Of one that the expectation does not have, it matters that it was made; its prompt has dates in it.
+/// Compares model calls. The prompt of an unexpected call is dropped from the difference, because it contains dates.
 fn calls(expected: &Value, ours: &[Value], found: &mut Vec<Difference>) {
     let begin = found.len();
     list("llm", expected, ours, found);
@@ -214,7 +214,7 @@ fn join(field: &str, leaf: &str) -> String {
     }
 }
 
-/// Equality, in which `{"$len", "$head"}` stands for a long text, and numbers are equal by value.
+/// Compares values: `{"$len", "$head"}` matches a long text, and numbers are compared by value.
 fn same(expected: &Value, ours: &Value) -> bool {
     if let (Some(length), Some(head), Some(text)) = (expected.get("$len"), expected.get("$head"), ours.as_str()) {
         let head = head.as_str().unwrap_or_default();
@@ -226,7 +226,7 @@ fn same(expected: &Value, ours: &Value) -> bool {
     }
 }
 
-/// Rows are paired by stage and rule, so that one row more or less is one difference and not a hundred.
+/// Compares audit rows, aligned by stage and rule, so that a missing or extra row is a single difference.
 fn audit(expected: &Value, played: &Played, found: &mut Vec<Difference>) {
     let Some(rows) = expected.as_array() else { return whole("audit", expected, &Value::Null, found) };
     let listed = |it: &&(String, Value)| !NOT_LISTED.contains(&it.0.as_str());
@@ -276,7 +276,7 @@ fn audit_row(index: usize, expected: &Value, ours: &(String, Value), found: &mut
     leaves(&field, Some(payload), Some(&right), found);
 }
 
-/// The longest common sequence of two lists, with what stands between.
+/// Aligns two lists by their longest common subsequence.
 fn align(left: &[String], right: &[String]) -> Vec<(Option<usize>, Option<usize>)> {
     let mut lengths = vec![vec![0usize; right.len() + 1]; left.len() + 1];
     for i in (0..left.len()).rev() {

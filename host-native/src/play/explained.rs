@@ -1,4 +1,4 @@
-//! Differences from recordings that a ruling explains. (`decisions.md` 8a)
+//! Known differences from recordings, each explained by a design decision. (docs/decisions/README.md#8a)
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use convengine_core::json::diff::Difference;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One difference: one pack, one turn, one field, both values, and the ruling.
+/// A known difference: pack, turn, field, both values and the decision.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Explanation {
     /// The pack's name.
@@ -16,29 +16,29 @@ pub struct Explanation {
     pub turn: usize,
     /// The field, as the comparison names it.
     pub field: String,
-    /// What the recording has; absent when only we have something.
+    /// The recorded value; absent when only this engine has one.
     #[serde(default)]
     pub recorded: Option<Value>,
-    /// What we have; absent when only the recording has something.
+    /// This engine's value; absent when only the recording has one.
     #[serde(default)]
     pub ours: Option<Value>,
-    /// Why that is right: an id or a line of the rulings.
+    /// The decision that explains the difference.
     pub ruling: String,
 }
 
-/// The list by pack and turn, with the entries that have explained something.
+/// Known differences by pack and turn, each with a flag for whether it was used.
 #[derive(Debug, Default)]
 pub struct Explained(BTreeMap<String, BTreeMap<usize, Vec<(Explanation, bool)>>>);
 
 impl Explained {
-    /// Reads a list.
+    /// Parses a list of known differences.
     ///
     /// # Errors
-    /// When the text is not a JSON list of explanations, or one has no ruling.
+    /// Returns an error when the text is not a JSON list of explanations, or an entry has no ruling.
     pub fn parse(text: &str) -> Result<Explained> {
-        let entries: Vec<Explanation> = serde_json::from_str(text).context("this is not a list of explained differences")?;
+        let entries: Vec<Explanation> = serde_json::from_str(text).context("not a list of explained differences")?;
         if let Some(bare) = entries.iter().find(|it| it.ruling.trim().is_empty()) {
-            anyhow::bail!("the entry for {} turn {} {} names no ruling", bare.pack, bare.turn, bare.field);
+            anyhow::bail!("entry for '{}' turn {} {} has no ruling", bare.pack, bare.turn, bare.field);
         }
         let mut explained = Explained::default();
         for entry in entries {
@@ -48,7 +48,7 @@ impl Explained {
         Ok(explained)
     }
 
-    /// The ruling that explains a difference.
+    /// Returns the decision that explains a difference, and marks it as used.
     pub fn explain(&mut self, pack: &str, turn: usize, difference: &Difference) -> Option<&str> {
         let fits = |it: &Explanation| {
             it.field == difference.field && some(&it.recorded) == some(&difference.left) && some(&it.ours) == some(&difference.right)
@@ -58,18 +58,18 @@ impl Explained {
         Some(&entry.ruling)
     }
 
-    /// How many entries a turn has: each must explain a difference whenever the turn is played.
+    /// Returns the number of entries for a turn.
     pub fn of_turn(&self, pack: &str, turn: usize) -> usize {
         self.0.get(pack).and_then(|it| it.get(&turn)).map_or(0, Vec::len)
     }
 
-    /// Entries for a pack that explained nothing: they are as wrong as a difference without one.
+    /// Returns the unused entries of a pack, which are errors like unexplained differences.
     pub fn idle(&self, pack: &str) -> Vec<&Explanation> {
         self.0.get(pack).into_iter().flat_map(BTreeMap::values).flatten().filter(|it| !it.1).map(|it| &it.0).collect()
     }
 }
 
-/// JSON null and a missing member are the same in the list.
+/// Treats JSON null like a missing member.
 fn some(value: &Option<Value>) -> Option<&Value> {
     value.as_ref().filter(|it| !it.is_null())
 }

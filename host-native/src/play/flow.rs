@@ -1,22 +1,22 @@
-//! Sessions of flow documents over HTTP: what a talk names as `${SESSION}`, and what its checks read.
+//! Flow sessions over HTTP: replaces `${SESSION}` in requests and adds the members that talk checks read.
 
 use std::collections::BTreeSet;
 
 use convengine_core::pack::{Pack, PackRequest, conversation_of};
 use serde_json::{Value, json};
 
-/// Stands in paths for the session of the turn's conversation.
+/// The placeholder for the session id in request paths.
 const SESSION: &str = "${SESSION}";
 
-/// Where sessions of an assistant's draft begin.
+/// The path prefix of simulator sessions.
 const SESSIONS: &str = "/v1/runtime/assistants/";
 
-/// The session of a label: the same as in the core, so that both answer alike.
+/// Returns the session id of a label, the same as in the core.
 pub fn session(label: Option<&str>) -> String {
     conversation_of(label.unwrap_or("main"))
 }
 
-/// The request as it is sent, when it is of a session.
+/// Returns the request to send, if it addresses a session.
 pub fn request(request: &PackRequest, label: Option<&str>) -> Option<PackRequest> {
     let (_, rest) = request.path.strip_prefix(SESSIONS)?.split_once('/')?;
     let mut sent = request.clone();
@@ -29,7 +29,7 @@ pub fn request(request: &PackRequest, label: Option<&str>) -> Option<PackRequest
     Some(sent)
 }
 
-/// Adds to an answer what the checks of every talk read, from the session's state.
+/// Adds the members that talk checks read to a response, from the session state.
 pub(super) fn complete(answer: &mut Value, state: &Value) {
     let texts: Vec<&str> = answer["messages"].as_array().into_iter().flatten().filter_map(|it| it["text"].as_str()).collect();
     let value = texts.join("\n");
@@ -42,7 +42,7 @@ pub(super) fn complete(answer: &mut Value, state: &Value) {
     answer["errorCode"] = Value::Null;
 }
 
-/// The names of the secrets that the documents of a pack refer to.
+/// Returns the names of the secrets that the documents of a pack reference.
 pub fn secrets(pack: &Pack) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     pack.documents.iter().for_each(|it| names(it, &mut found));

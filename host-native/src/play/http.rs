@@ -1,4 +1,4 @@
-//! Plays packs over HTTP: a server process of its own on a temporary database, and a look into that database after each turn.
+//! Plays packs over HTTP against a dedicated server process, reading its database after each turn.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,18 +19,18 @@ use crate::app::REFRESH;
 use crate::audit::{self, derive::Configs};
 use crate::store::{self, Pool};
 
-/// A pack on its way through a real server.
+/// Plays the turns of a pack against a server.
 pub struct HttpPlayer {
     config: Arc<Config>,
     client: reqwest::Client,
     pool: Pool,
     seen: BTreeMap<String, Seen>,
-    /// The first conversations by the labels of their turns.
+    /// The first conversation of each label.
     labels: BTreeMap<String, String>,
     server: PackServer,
 }
 
-/// What of a conversation belongs to earlier turns.
+/// The rows of a conversation that belong to earlier turns.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     audit: usize,
@@ -39,20 +39,20 @@ struct Seen {
 }
 
 impl HttpPlayer {
-    /// Imports the pack into a temporary database and starts the server on it.
+    /// Imports the pack into a temporary database and starts a server on it.
     ///
     /// # Errors
-    /// When the pack cannot be imported or the server does not start.
+    /// Returns an error when the pack cannot be imported or the server does not start.
     pub fn start(pack: &Pack, binary: &Path, path: &Path) -> Result<HttpPlayer> {
         HttpPlayer::start_in(pack, binary, path, &Around::default())
     }
 
-    /// As [`HttpPlayer::start`], on a database of the caller's.
+    /// Like [`HttpPlayer::start`], with options.
     ///
     /// # Errors
-    /// As there.
-    pub fn start_in(pack: &Pack, binary: &Path, path: &Path, around: &Around) -> Result<HttpPlayer> {
-        let server = PackServer::start(pack, binary, path, around)?;
+    /// Returns an error when the pack cannot be imported or the server does not start.
+    pub fn start_in(pack: &Pack, binary: &Path, path: &Path, options: &Around) -> Result<HttpPlayer> {
+        let server = PackServer::start(pack, binary, path, options)?;
         let database = store::Place { url: server.database().to_owned(), full_sync: false };
         let pool = server.wait(store::readers(&database)).map_err(|it| anyhow!("{it}"))?;
         let client = crate::tls::client_for("http:").build()?;
@@ -61,12 +61,12 @@ impl HttpPlayer {
             let body = json!({"name": name, "value": format!("the value of {name}")});
             let request = PackRequest { method: "POST".to_owned(), path: "/v1/secrets".to_owned(), body, content_type: None };
             let (status, _) = server.wait(send(&client, server.address(), &request))?;
-            ensure!(status == 201, "the secret {name} is not kept: {status}");
+            ensure!(status == 201, "cannot store secret '{name}': status {status}");
         }
         Ok(HttpPlayer { config, client, pool, seen: BTreeMap::new(), labels: BTreeMap::new(), server })
     }
 
-    /// The address of the server.
+    /// The base URL of the server.
     pub fn address(&self) -> &str {
         self.server.address()
     }
@@ -74,7 +74,7 @@ impl HttpPlayer {
     /// Plays one turn.
     ///
     /// # Errors
-    /// When the server cannot be reached or its database cannot be read.
+    /// Returns an error when the server cannot be reached or its database cannot be read.
     pub fn play(&mut self, turn: usize) -> Result<Played> {
         let server = &self.server;
         let of_pack = server.pack().turns.get(turn).cloned().ok_or_else(|| anyhow!("the pack has no turn {turn}"))?;
@@ -83,7 +83,7 @@ impl HttpPlayer {
             if of_pack.cache_refreshed {
                 let refresh = PackRequest { method: "POST".to_owned(), path: REFRESH.to_owned(), body: Value::Null, content_type: None };
                 let (status, _) = server.wait(send(&self.client, server.address(), &refresh))?;
-                ensure!(status == 200, "the server does not take the rows after {sql}: {status}");
+                ensure!(status == 200, "cannot refresh the configuration after {sql}: status {status}");
             }
         }
         let Some(request) = of_pack.request else { return Ok(Played::default()) };
@@ -99,12 +99,12 @@ impl HttpPlayer {
         if let (Some(id), false) = (&named, self.labels.contains_key(&label)) {
             self.labels.insert(label.clone(), id.clone());
         }
-        // Recordings have the row of the label's first conversation, whichever a request is about.
+        // Recordings contain the row of the label's first conversation, whichever conversation a request addresses.
         let first = self.labels.get(&label);
         let mut played = Played { status, json: body, ..Played::default() };
         if let Some(id) = named.as_ref().or(first) {
-            let seen = self.seen.entry(id.clone()).or_default();
-            server.wait(look(&self.pool, &self.config, id, seen, &mut played))?;
+            let counts = self.seen.entry(id.clone()).or_default();
+            server.wait(look(&self.pool, &self.config, id, counts, &mut played))?;
         }
         if let Some(id) = first {
             server.wait(look_at_rows(&self.pool, id, &mut played))?;
@@ -119,14 +119,14 @@ impl HttpPlayer {
         let server = &self.server;
         let (status, body) = server.wait(send(&self.client, server.address(), request))?;
         let mut played = Played { status, json: body, ..Played::default() };
-        let seen = self.seen.entry(session.to_owned()).or_default();
-        server.wait(look(&self.pool, &self.config, session, seen, &mut played))?;
+        let counts = self.seen.entry(session.to_owned()).or_default();
+        server.wait(look(&self.pool, &self.config, session, counts, &mut played))?;
         let sql = "select cast(state as text) from cs_session where cast(session_id as text) = $1";
         let rows = server.wait(texts(&self.pool, sql, session))?;
         let state = rows.into_iter().flatten().next().flatten().and_then(|it| serde_json::from_str::<Value>(&it).ok());
         if let (Some(state), 200 | 201) = (state, status) {
             flow::complete(&mut played.json, &state);
-            // As in the core, where a session that begins is a turn as any other.
+            // As in the core, where starting a session is an ordinary turn.
             played.status = 200;
         }
         Ok(played)
@@ -153,23 +153,23 @@ async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) ->
     Ok((status, serde_json::from_str(&text).unwrap_or(Value::Null)))
 }
 
-/// Reads what the turn left: its audit rows and model calls.
-async fn look(pool: &Pool, config: &Arc<Config>, id: &str, seen: &mut Seen, played: &mut Played) -> Result<()> {
+/// Reads the audit rows and model calls of the turn.
+async fn look(pool: &Pool, config: &Arc<Config>, id: &str, counts: &mut Seen, played: &mut Played) -> Result<()> {
     let rows = audit::rows_of(pool, id, Configs::with(config)).await?;
     played.audit =
-        rows.into_iter().skip(seen.audit).map(|it| (it.stage, serde_json::from_str(&it.payload_json).unwrap_or(Value::Null))).collect();
-    seen.audit += played.audit.len();
-    for turn in store::turn::of_conversation(pool, id).await?.iter().skip(seen.turns) {
-        seen.turns += 1;
+        rows.into_iter().skip(counts.audit).map(|it| (it.stage, serde_json::from_str(&it.payload_json).unwrap_or(Value::Null))).collect();
+    counts.audit += played.audit.len();
+    for turn in store::turn::of_conversation(pool, id).await?.iter().skip(counts.turns) {
+        counts.turns += 1;
         let journal = store::turn::decompress(&turn.journal)?;
-        // Progress messages are not stored: a replay says them again.
+        // Progress messages are not stored; a replay publishes them again.
         let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
         played.verbose.extend(slice.notices.iter().filter_map(verbose_row));
-        // The journal has them in the order of their answers.
+        // The journal is in completion order; sort by request order.
         let request = |it: &Entry| it.request.clone().and_then(|it| serde_json::from_value::<Request>(it).ok());
-        let mut asked: Vec<_> = journal.entries.iter().filter_map(|it| Some((it.effect, Asked::of(&request(it)?)?))).collect();
-        asked.sort_by_key(|it| it.0);
-        played.asked.extend(asked.into_iter().map(|it| it.1));
+        let mut calls: Vec<_> = journal.entries.iter().filter_map(|it| Some((it.effect, Asked::of(&request(it)?)?))).collect();
+        calls.sort_by_key(|it| it.0);
+        played.asked.extend(calls.into_iter().map(|it| it.1));
         for entry in journal.entries {
             if let Some(Request::Llm(request)) = request(&entry) {
                 played.llm.push(call(&request, &entry.outcome));
@@ -181,8 +181,8 @@ async fn look(pool: &Pool, config: &Arc<Config>, id: &str, seen: &mut Seen, play
     let cell = |row: &[Option<String>], at: usize| row.get(at).cloned().flatten();
     let logged: Vec<(String, String)> =
         logged.iter().map(|it| (cell(it, 0).unwrap_or_default(), cell(it, 1).unwrap_or_default())).collect();
-    place(&mut played.llm, logged.iter().skip(seen.calls).map(|it| (it.0.as_str(), it.1.as_str())));
-    seen.calls = logged.len();
+    place(&mut played.llm, logged.iter().skip(counts.calls).map(|it| (it.0.as_str(), it.1.as_str())));
+    counts.calls = logged.len();
     Ok(())
 }
 
@@ -207,7 +207,7 @@ async fn look_at_rows(pool: &Pool, id: &str, played: &mut Played) -> Result<()> 
     Ok(())
 }
 
-/// The rows of a query for a conversation, all columns texts; the statement is one that both databases understand.
+/// Runs a query for a conversation and returns all columns as text. The statement must be valid in both dialects.
 async fn texts(pool: &Pool, sql: &'static str, id: &str) -> sqlx::Result<Vec<Vec<Option<String>>>> {
     macro_rules! of {
         ($pool:expr) => {{

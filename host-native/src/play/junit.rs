@@ -1,8 +1,8 @@
-//! JUnit's report form, which build servers read.
+//! JUnit XML reports for build servers.
 
 use super::PackReport;
 
-/// The report of a run.
+/// Renders the report of a run.
 pub(super) fn text(reports: &[PackReport]) -> String {
     let failed = reports.iter().filter(|it| !it.passed()).count();
     let mut out = format!(

@@ -1,7 +1,7 @@
-//! Plays packs and talks: what `convengine test` and the project's own runners do.
+//! Plays packs and talks, for `convengine test` and the project's own test runners.
 //!
-//! A pack of plain messages runs in the core. A pack with SQL between its turns, with another path, or with a body that is no
-//! message is played over HTTP against this binary on a temporary database. Nothing is skipped.
+//! A pack of plain messages runs in the core. A pack with SQL between its turns, another path, or a body that is not a message is
+//! played over HTTP against this binary on a temporary database.
 
 mod aside;
 mod check;
@@ -34,40 +34,40 @@ pub use self::server::{Around, PackServer};
 use crate::arguments::TestArguments;
 use crate::pack_file;
 
-/// What became of one turn.
+/// The result of a played turn.
 #[derive(Debug, Clone)]
 pub struct TurnReport {
     /// The turn, from 0.
     pub turn: usize,
     /// SHA-256 over its slices, when it ran in the core.
     pub hash: Option<String>,
-    /// Differences that no ruling explains.
+    /// Differences that no decision explains.
     pub unexplained: Vec<Difference>,
-    /// Rulings that explained a difference, each with how many.
+    /// Decisions that explained differences, with counts.
     pub explained: BTreeMap<String, usize>,
-    /// Whether a ruling explained a difference of the answer itself, its context left aside.
+    /// Whether an explained difference affects the reply itself, ignoring its context.
     pub other_answer: bool,
 }
 
-/// What became of a pack.
+/// The result of a played pack.
 #[derive(Debug, Clone, Default)]
 pub struct PackReport {
     /// The pack's name.
     pub name: String,
     /// Its turns.
     pub turns: Vec<TurnReport>,
-    /// Why it could not be played to its end.
+    /// Why it could not be played to the end.
     pub failure: Option<String>,
 }
 
 impl PackReport {
-    /// Whether every turn is as expected.
+    /// Returns whether every turn is as expected.
     pub fn passed(&self) -> bool {
         self.failure.is_none() && self.turns.iter().all(|it| it.unexplained.is_empty())
     }
 }
 
-/// `convengine test`: plays files and says what differs.
+/// Runs `convengine test`: plays files and prints differences.
 pub fn command(arguments: &TestArguments) -> ExitCode {
     match run(arguments) {
         Ok(true) => ExitCode::SUCCESS,
@@ -84,7 +84,7 @@ fn run(arguments: &TestArguments) -> Result<bool> {
         Some(path) => Explained::parse(&read(path)?).with_context(|| path.display().to_string())?,
         None => Explained::default(),
     };
-    let binary = std::env::current_exe().context("the path of this program is not known")?;
+    let binary = std::env::current_exe().context("cannot determine the path of this executable")?;
     let mut reports = Vec::new();
     for path in &arguments.files {
         let report = match pack_file::read(path) {
@@ -106,12 +106,12 @@ fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Plays a pack in the core when it has plain messages alone, else over HTTP.
+/// Plays a pack in the core if it has only plain messages, otherwise over HTTP.
 pub fn play(pack: &Pack, binary: &Path, path: &Path, explained: &mut Explained) -> PackReport {
     let plain = (0..pack.turns.len()).all(|it| pack.message(it).is_some());
     let mut report = if plain { play_core(pack, Suspend::Never, explained) } else { play_http(pack, binary, path, explained) };
     for entry in explained.idle(&pack.name) {
-        let line = format!("the explanation of turn {} {} explains nothing; remove it", entry.turn, entry.field);
+        let line = format!("explanation for turn {} {} is unused; remove it", entry.turn, entry.field);
         report.failure.get_or_insert(line);
     }
     report
@@ -126,14 +126,14 @@ pub fn play_core(pack: &Pack, suspend: Suspend, explained: &mut Explained) -> Pa
     each_turn(pack, explained, |turn| player.play(turn).map(|it| (it.played, Some(it.hash))))
 }
 
-/// Plays a pack over HTTP against a server of its own.
+/// Plays a pack over HTTP against a dedicated server.
 pub fn play_http(pack: &Pack, binary: &Path, path: &Path, explained: &mut Explained) -> PackReport {
     play_http_in(pack, binary, path, &Around::default(), explained)
 }
 
-/// As [`play_http`], on a database of the caller's.
-pub fn play_http_in(pack: &Pack, binary: &Path, path: &Path, around: &Around, explained: &mut Explained) -> PackReport {
-    match HttpPlayer::start_in(pack, binary, path, around) {
+/// Like [`play_http`], with options.
+pub fn play_http_in(pack: &Pack, binary: &Path, path: &Path, options: &Around, explained: &mut Explained) -> PackReport {
+    match HttpPlayer::start_in(pack, binary, path, options) {
         Ok(mut player) => each_turn(pack, explained, |turn| player.play(turn).map(|it| (it, None))),
         Err(error) => PackReport { name: pack.name.clone(), failure: Some(format!("{error:#}")), ..PackReport::default() },
     }
@@ -171,7 +171,7 @@ fn each_turn(pack: &Pack, explained: &mut Explained, mut play: impl FnMut(usize)
     report
 }
 
-/// What the user sees: payload, intent, state and the kind of failure.
+/// Returns whether a field is part of the reply: payload, intent, state or error code.
 fn is_answer(field: &str) -> bool {
     field == "status"
         || ["json.payload", "json.intent", "json.state", "json.success", "json.errorCode"].iter().any(|it| field.starts_with(it))

@@ -1,4 +1,4 @@
-//! A server process with a pack: its rows in a database, its settings, its scripted model, and its services on loopback.
+//! A server process for a pack, with the pack's rows, settings, scripted model and fake HTTP services.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use super::stub;
 use crate::pack_file;
 
-/// A running server; it ends when it is dropped, and its folder goes.
+/// A running server. Dropping it kills the process and deletes its folder.
 pub struct PackServer {
     pack: Pack,
     process: Child,
@@ -24,10 +24,10 @@ pub struct PackServer {
     runtime: Runtime,
 }
 
-/// What of a server is not the pack's.
+/// Server options that are not part of the pack.
 #[derive(Debug, Clone, Default)]
 pub struct Around {
-    /// The address of an empty database; none is a temporary file.
+    /// The URL of an empty database; by default a temporary SQLite file.
     pub database: Option<String>,
     /// Further settings as `KEY=VALUE`.
     pub set: Vec<String>,
@@ -37,55 +37,55 @@ impl PackServer {
     /// Imports the pack and starts the server.
     ///
     /// # Errors
-    /// When the pack cannot be imported or the server does not start.
-    pub fn start(pack: &Pack, binary: &Path, path: &Path, around: &Around) -> Result<PackServer> {
+    /// Returns an error when the pack cannot be imported or the server does not start.
+    pub fn start(pack: &Pack, binary: &Path, path: &Path, options: &Around) -> Result<PackServer> {
         let folder = std::env::temp_dir().join(format!("convengine-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&folder)?;
-        let database = around.database.clone().unwrap_or_else(|| format!("sqlite:{}", folder.join("play.db").display()));
+        let database = options.database.clone().unwrap_or_else(|| format!("sqlite:{}", folder.join("play.db").display()));
         let runtime = Runtime::new()?;
         let (pack, path, stub) = at_stub(pack, path, &folder, &runtime)?;
         let output = Command::new(binary).arg("import").arg(&path).arg("--database").arg(&database).output()?;
         if !output.status.success() {
-            bail!("the pack cannot be imported: {}", String::from_utf8_lossy(&output.stderr).trim());
+            bail!("cannot import the pack: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
-        let process = serve(&pack, binary, &path, &database, stub, &around.set)?;
+        let process = serve(&pack, binary, &path, &database, stub, &options.set)?;
         let mut server = PackServer { pack, process, address: String::new(), database, stub, folder, runtime };
         server.address = server.listening()?;
         Ok(server)
     }
 
-    /// The pack, with the address of its services.
+    /// The pack, with the address of its fake HTTP services.
     pub fn pack(&self) -> &Pack {
         &self.pack
     }
 
-    /// The address of the server, with `http://`.
+    /// The base URL of the server.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// The address of its database.
+    /// The URL of its database.
     pub fn database(&self) -> &str {
         &self.database
     }
 
-    /// The address of the pack's services, when it brings some along.
+    /// The address of the pack's fake HTTP services, if any.
     pub fn stub(&self) -> Option<SocketAddr> {
         self.stub
     }
 
-    /// The id of its process.
+    /// The process id.
     pub fn process_id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Waits for what is asked of the server or its database.
+    /// Blocks on a future of the server or its database.
     pub fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.block_on(future)
     }
 
     fn listening(&mut self) -> Result<String> {
-        let stdout = self.process.stdout.take().ok_or_else(|| anyhow!("the server has no standard output"))?;
+        let stdout = self.process.stdout.take().ok_or_else(|| anyhow!("the server process has no standard output"))?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
         let address = line.trim().strip_prefix("convengine listening on ");
@@ -95,14 +95,14 @@ impl PackServer {
 
 impl Drop for PackServer {
     fn drop(&mut self) {
-        // Errors are of no use here: the process is ours and the folder is temporary.
+        // Best effort: the process is ours and the folder is temporary.
         let _ = self.process.kill();
         let _ = self.process.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Starts the stub service that a pack brings along and puts its address into the pack.
+/// Starts the fake HTTP service of a pack and inserts its address into the pack.
 fn at_stub(pack: &Pack, path: &Path, folder: &Path, runtime: &Runtime) -> Result<(Pack, PathBuf, Option<SocketAddr>)> {
     if pack.http.is_empty() {
         return Ok((pack.clone(), path.to_owned(), None));
@@ -124,10 +124,10 @@ fn serve(pack: &Pack, binary: &Path, path: &Path, database: &str, stub: Option<S
     if let Some(stub) = stub {
         command.arg("--set").arg(format!("convengine.network.allow-private={stub}"));
     }
-    // A talk has a clock of its own and fires timers itself.
+    // Talks have their own clock and fire timers themselves.
     command.args(["--set", "convengine.assistants.timers=false"]);
     for setting in set {
         command.args(["--set", setting]);
     }
-    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().context("the server cannot be started")
+    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().context("cannot start the server")
 }

@@ -1,4 +1,4 @@
-//! The stub service of a pack as a real server on loopback. (`interface.md` 3)
+//! Serves the fake HTTP service of a pack on loopback. (docs/spec/interface.md#3)
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,40 +14,40 @@ use convengine_core::pack::HttpRule;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-/// Bytes of a body that are noted.
+/// The maximum recorded body size in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// The rules, how often each has answered, and what was called.
+/// The rules, the use count of each, and the recorded calls.
 struct Rules {
     rules: Vec<HttpRule>,
     uses: Mutex<BTreeMap<String, usize>>,
     calls: Calls,
 }
 
-/// A call that came in.
+/// A recorded call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// The method.
     pub method: String,
-    /// The path with its query.
+    /// The path and query.
     pub path: String,
     /// The body.
     pub body: String,
-    /// The `Idempotency-Key`.
+    /// The `Idempotency-Key` header.
     pub key: Option<String>,
 }
 
-/// What was called, in order.
+/// Recorded calls in order.
 #[derive(Debug, Clone, Default)]
 pub struct Calls(Arc<Mutex<Vec<Call>>>);
 
 impl Calls {
-    /// All of them.
+    /// Returns all calls.
     pub fn all(&self) -> Vec<Call> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Forgets them.
+    /// Deletes all calls.
     pub fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -57,18 +57,18 @@ impl Calls {
     }
 }
 
-/// Serves rules until the runtime ends; returns the address.
+/// Serves rules until the runtime ends. Returns the address.
 ///
 /// # Errors
-/// When no port of loopback can be listened on.
+/// Returns an error when no loopback port can be bound.
 pub fn serve(runtime: &Runtime, rules: Vec<HttpRule>) -> Result<SocketAddr> {
     serve_logged(runtime, rules, Calls::default())
 }
 
-/// As [`serve`], and notes what is called.
+/// Like [`serve`], and records calls.
 ///
 /// # Errors
-/// As there.
+/// Returns an error when no loopback port can be bound.
 pub fn serve_logged(runtime: &Runtime, rules: Vec<HttpRule>, calls: Calls) -> Result<SocketAddr> {
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
     let address = listener.local_addr()?;
@@ -79,7 +79,7 @@ pub fn serve_logged(runtime: &Runtime, rules: Vec<HttpRule>, calls: Calls) -> Re
 
 async fn answer(State(rules): State<Arc<Rules>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    // A body that cannot be read is an empty one: the call is answered by its path alone.
+    // An unreadable body counts as empty; calls are answered by path.
     let body = body::to_bytes(body, LONGEST).await.unwrap_or_default();
     let path = head.uri.path_and_query().map_or("/", |it| it.as_str()).to_owned();
     let key = head.headers.get("idempotency-key").and_then(|it| it.to_str().ok()).map(str::to_owned);
@@ -95,7 +95,7 @@ async fn answer(State(rules): State<Arc<Rules>>, request: Request) -> Response {
         *count - 1
     };
     let (status, body) = rule.answer(uses);
-    // What is written as text says nothing of being JSON.
+    // Text bodies are not labeled as JSON.
     let kind = if serde_json::from_str::<serde::de::IgnoredAny>(&body).is_ok() { "application/json" } else { "text/plain; charset=utf-8" };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, [(header::CONTENT_TYPE, kind)], body).into_response()

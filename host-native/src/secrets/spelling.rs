@@ -1,14 +1,14 @@
-//! The ways in which a value is written.
+//! The encodings in which a secret may appear in a response.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-/// What an address has to escape in its parts. (RFC 3986)
+/// The characters to escape in URL components. (RFC 3986)
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The percent signs of an address with small letters after them.
+/// Lowercases the hexadecimal digits of percent-encoding.
 fn lower_hex(encoded: &str) -> String {
     let mut parts = encoded.split('%');
     let first = parts.next().unwrap_or_default().to_owned();
@@ -21,20 +21,20 @@ fn lower_hex(encoded: &str) -> String {
     })
 }
 
-/// What of a value stays the same in Base64 wherever it stands, with so many bytes `before` it in its group of three.
+/// Returns the Base64 characters that depend on the value alone, if it has `before` bytes before it in its group of three.
 fn within(value: &str, before: usize, engine: &impl Engine) -> Option<String> {
     let mut bytes = vec![0; before];
     bytes.extend(value.as_bytes());
     let end = bytes.len() * 8 / 6;
     let encoded = engine.encode(bytes);
-    let kept = encoded.get((before * 8).div_ceil(6)..end)?;
-    (kept.len() >= DISTINCT).then(|| kept.to_owned())
+    let infix = encoded.get((before * 8).div_ceil(6)..end)?;
+    (infix.len() >= DISTINCT).then(|| infix.to_owned())
 }
 
-/// Characters below which a part of an encoded value may be anything.
+/// Minimum length of a partial encoding in characters; shorter ones would match unrelated text.
 const DISTINCT: usize = 8;
 
-/// The ways in which a back-end may give a value back.
+/// Returns the encodings in which a service may echo a value.
 pub fn spellings(value: &str) -> Vec<String> {
     let json = Value::from(value).to_string();
     let json = json.strip_prefix('"').and_then(|it| it.strip_suffix('"')).unwrap_or(value);
@@ -44,12 +44,12 @@ pub fn spellings(value: &str) -> Vec<String> {
     let mut all = vec![
         value.to_owned(),
         json.to_owned(),
-        // What some writers escape so that their JSON can stand in a page.
+        // Some encoders escape JSON for embedding in HTML.
         json.replace('/', "\\/"),
         json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e"),
         lower_hex(&percent),
         lower_hex(&address),
-        // Forms write a space as a plus.
+        // Forms encode a space as a plus.
         address.replace("%20", "+"),
         percent,
         address,
@@ -60,7 +60,7 @@ pub fn spellings(value: &str) -> Vec<String> {
         STANDARD.encode(value),
         URL_SAFE_NO_PAD.encode(value),
     ];
-    // In the middle of something longer that is encoded, such as a whole header.
+    // As part of a longer encoded text, such as a whole header.
     for before in 0..3 {
         all.extend([within(value, before, &STANDARD_NO_PAD), within(value, before, &URL_SAFE_NO_PAD)].into_iter().flatten());
     }

@@ -1,8 +1,8 @@
-//! Texts as they read without the escapes of JSON.
+//! Texts with JSON escapes decoded.
 
 use std::ops::Range;
 
-/// A text without its escapes, and where each of its bytes comes from.
+/// An unescaped text that maps each byte to its position in the original.
 pub struct View {
     /// The text.
     pub text: String,
@@ -10,12 +10,12 @@ pub struct View {
 }
 
 impl View {
-    /// A text as it is.
+    /// Creates a view of the original text.
     pub fn of(text: &str) -> View {
         View { text: text.to_owned(), origins: (0..=text.len()).collect() }
     }
 
-    /// The text with the escapes of JSON taken off once; absent when there are none.
+    /// Decodes one level of JSON escapes; `None` if there are none.
     pub fn unescaped(&self) -> Option<View> {
         let mut rest = self.text.as_str();
         let mut view = View { text: String::with_capacity(rest.len()), origins: Vec::with_capacity(self.origins.len()) };
@@ -33,14 +33,14 @@ impl View {
         Some(view)
     }
 
-    /// Where bytes of this text stand in the one it was made of.
+    /// Maps a byte range of this text to the original.
     pub fn origin(&self, range: Range<usize>) -> Range<usize> {
         let at = |it: usize| self.origins.get(it).copied().unwrap_or_default();
         at(range.start)..at(range.end)
     }
 }
 
-/// The character that an escape at the beginning of a text stands for, and the length of the escape.
+/// Decodes an escape at the beginning of a text; returns the character and the length of the escape.
 fn escape(text: &str) -> Option<(char, usize)> {
     let escaped = text.strip_prefix('\\')?;
     let plain = match escaped.chars().next()? {

@@ -1,4 +1,4 @@
-//! How much assistants may be used: `convengine.assistants`. (`convoship.md` 12.2)
+//! Limits and quotas of assistants: `convengine.assistants` (docs/spec/flows.md#12.2).
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 use super::{Rate, boolean};
 use crate::assistant::plan::Plan;
 
-/// Calls of a public assistant in a minute, where nothing is said.
+/// Default rate limit of a public assistant in calls per minute.
 const PUBLIC: u32 = 60;
 
-/// How often assistants may be called, and what the plan has.
+/// Rate limits and monthly quotas of assistants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Assistants {
-    /// Calls of an assistant on the public routes; nothing for as many as one likes.
+    /// Rate limit per assistant on the public routes; absent for no limit.
     pub public: Option<Rate>,
-    /// Calls of an assistant in the simulator.
+    /// Rate limit per assistant in the simulator; absent for no limit.
     pub simulator: Option<Rate>,
-    /// What may be used in a month.
+    /// Monthly quotas.
     pub plan: Plan,
     /// Whether this process fires the timers of sessions.
     pub timers: bool,
@@ -30,7 +30,7 @@ impl Default for Assistants {
 }
 
 impl Assistants {
-    /// Reads the settings from a normalised tree.
+    /// Reads the settings from a normalized tree.
     pub fn read(tree: &Value, problems: &mut Vec<String>) -> Assistants {
         let mut count = |key: &str, usual: u32| {
             let text = match tree.pointer(&format!("/assistants/{key}")) {
@@ -39,17 +39,17 @@ impl Assistants {
                 Some(other) => other.to_string(),
             };
             text.trim().parse().unwrap_or_else(|_| {
-                problems.push(format!("convengine.assistants.{key}: '{text}' is no whole number: write one, or 0 for no limit"));
+                problems.push(format!("convengine.assistants.{key}: '{text}' is not a whole number; set a number, or 0 for no limit"));
                 usual
             })
         };
         let (public, simulator) = (count("rpm", PUBLIC), count("simulator-rpm", 0));
         let (sessions, imports) = (count("sessions-per-month", 0), count("imports-per-month", 0));
-        let some = |it: u32| Some(it).filter(|it| *it > 0);
+        let non_zero = |it: u32| Some(it).filter(|it| *it > 0);
         Assistants {
             public: per_minute(public),
             simulator: per_minute(simulator),
-            plan: Plan { sessions: some(sessions), imports: some(imports) },
+            plan: Plan { sessions: non_zero(sessions), imports: non_zero(imports) },
             timers: boolean(tree, "/assistants/timers", true, problems),
         }
     }

@@ -1,4 +1,4 @@
-//! The settings file: TOML with our own keys, or an `application.yml` of the original.
+//! Reads the settings file: TOML with our own keys, or the `application.yml` of the original Spring server.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::yaml;
 
-/// What a settings file says.
+/// The contents of a settings file.
 #[derive(Debug, Default)]
 pub(super) struct File {
     /// The database.
@@ -21,19 +21,19 @@ pub(super) struct File {
     pub(super) convengine: Map<String, Value>,
 }
 
-/// Reads a settings file; what is wrong with it becomes a line each.
+/// Reads a settings file; adds one line per problem.
 pub(super) fn read(path: &Path, problems: &mut Vec<String>) -> File {
-    let mut found = Vec::new();
+    let mut reasons = Vec::new();
     let file = match std::fs::read_to_string(path) {
-        Ok(text) => parse(path, &text, &mut found),
+        Ok(text) => parse(path, &text, &mut reasons),
         Err(error) => {
-            found.push(error.to_string());
+            reasons.push(error.to_string());
             File::default()
         }
     };
-    for reason in found {
+    for reason in reasons {
         let reason: Vec<&str> = reason.split_whitespace().collect();
-        problems.push(format!("cannot use the settings file {}: {}", path.display(), reason.join(" ")));
+        problems.push(format!("cannot use the settings file '{}': {}", path.display(), reason.join(" ")));
     }
     file
 }
@@ -46,7 +46,7 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<String>) -> File {
             File { convengine: yaml::convengine(text, &variable, problems), ..File::default() }
         }
         Some(other) => {
-            problems.push(format!("'.{other}' is not known: name a TOML file .toml and an application.yml .yml or .yaml"));
+            problems.push(format!("unknown extension '.{other}'; use .toml for TOML and .yml or .yaml for application.yml"));
             File::default()
         }
     }
@@ -69,11 +69,11 @@ fn toml(text: &str, problems: &mut Vec<String>) -> File {
             ("llm", Value::Array(texts)) if texts.iter().all(Value::is_string) => {
                 file.llm = texts.iter().filter_map(Value::as_str).map(str::to_owned).collect();
             }
-            ("llm", value) => problems.push(format!("llm: {value} is not a text or a list of texts")),
+            ("llm", value) => problems.push(format!("llm: {value} is not a string or a list of strings")),
             ("convengine", Value::Object(map)) => file.convengine = map,
-            ("database" | "listen", value) => problems.push(format!("{key}: {value} is not a text")),
+            ("database" | "listen", value) => problems.push(format!("{key}: {value} is not a string")),
             ("convengine", value) => problems.push(format!("{key}: {value} is not a table")),
-            _ => problems.push(format!("{key}: is no known key: use database, listen, llm or convengine")),
+            _ => problems.push(format!("{key}: unknown key; use database, listen, llm or convengine")),
         }
     }
     file

@@ -1,14 +1,14 @@
-//! The folders that tools may read: `convengine.files.roots.NAME = PATH`.
+//! Directories that tools may read: `convengine.files.roots.NAME = PATH`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Folders by the name that tools know them by.
+/// Directories by the name under which tools refer to them.
 pub type Roots = BTreeMap<String, PathBuf>;
 
-/// Reads the folders from a normalised tree.
+/// Reads the directories from a normalized tree.
 pub fn read(tree: &Value, problems: &mut Vec<String>) -> Roots {
     let mut roots = Roots::new();
     for (name, path) in tree.pointer("/files/roots").and_then(Value::as_object).into_iter().flatten() {
@@ -16,7 +16,7 @@ pub fn read(tree: &Value, problems: &mut Vec<String>) -> Roots {
             Ok(path) => {
                 roots.insert(name.clone(), path);
             }
-            Err(reason) => problems.push(format!("convengine.files.roots.{name}: {path} cannot be used: {reason}: name a folder")),
+            Err(reason) => problems.push(format!("convengine.files.roots.{name}: cannot use {path}: {reason}; set a directory")),
         }
     }
     roots
@@ -24,7 +24,7 @@ pub fn read(tree: &Value, problems: &mut Vec<String>) -> Roots {
 
 fn folder(path: &str) -> Result<PathBuf, String> {
     let path = Path::new(path.trim()).canonicalize().map_err(|it| it.to_string())?;
-    if path.is_dir() { Ok(path) } else { Err("it is no folder".to_owned()) }
+    if path.is_dir() { Ok(path) } else { Err("not a directory".to_owned()) }
 }
 
 #[cfg(test)]
@@ -44,6 +44,6 @@ mod tests {
         let names: Vec<&str> = problems.iter().filter_map(|it| it.split(':').next()).collect();
         let names: Vec<&str> = names.iter().filter_map(|it| it.strip_prefix("convengine.files.roots.")).collect();
         assert_eq!(names, ["file", "none", "empty", "number"]);
-        assert!(problems[0].ends_with("it is no folder: name a folder"), "{problems:?}");
+        assert!(problems[0].ends_with("not a directory; set a directory"), "{problems:?}");
     }
 }

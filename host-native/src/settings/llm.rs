@@ -1,4 +1,4 @@
-//! Language models: who they are, how they are reached, and what is asked of all of them.
+//! Language model settings: models, provider access, request parameters, prices and the spend cap.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,44 +8,44 @@ use serde_json::Value;
 use super::spend::SpendCap;
 use crate::secrets::Secrets;
 
-/// A shorter key is the stand-in that a local server wants to see; striking it out would spoil ordinary texts.
+/// Shorter keys are placeholders for local servers; redacting them would corrupt ordinary text.
 const SHORTEST_SECRET: usize = 8;
 
-/// What `--llm`, the environment and `convengine.llm` say.
+/// Settings from `--llm`, the environment and `convengine.llm`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Llm {
-    /// The values of `--llm` in their order.
+    /// The values of `--llm` in order.
     pub words: Vec<String>,
-    /// OpenAI, or a server that speaks like it.
+    /// OpenAI or a compatible server.
     pub openai: Access,
-    /// Anthropic, or a server that speaks like it.
+    /// Anthropic or a compatible server.
     pub anthropic: Access,
     /// Ollama.
     pub ollama: Access,
-    /// How often one model is asked at most.
+    /// Maximum attempts per model.
     pub max_attempts: u32,
-    /// Tokens that an answer may have.
+    /// Maximum output tokens.
     pub max_tokens: u64,
-    /// Sent to models that take it; nothing leaves it to the model.
+    /// Sampling temperature, sent to models that accept it; absent for the model's default.
     pub temperature: Option<f64>,
-    /// What models cost.
+    /// Prices by model.
     pub prices: BTreeMap<String, Price>,
-    /// How much of that may be spent.
+    /// The spend cap.
     pub cap: Option<SpendCap>,
 }
 
-/// How a provider is reached.
+/// How to reach a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Its address, when it is not the public one.
+    /// The base URL, if it is not the public one.
     pub address: Option<String>,
-    /// What to sign in with.
+    /// The API key.
     pub key: Option<Key>,
-    /// The model, where none is named.
+    /// The default model.
     pub model: Option<String>,
 }
 
-/// A key; printing does not show it.
+/// An API key. Debug output does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(pub String);
 
@@ -55,12 +55,12 @@ impl fmt::Debug for Key {
     }
 }
 
-/// What a million tokens cost, in millionths of the currency.
+/// The price of a million tokens, in millionths of the currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
-    /// Of the prompt.
+    /// Per million prompt tokens.
     pub input: u64,
-    /// Of the answer.
+    /// Per million completion tokens.
     pub output: u64,
 }
 
@@ -82,7 +82,7 @@ impl Default for Llm {
 }
 
 impl Llm {
-    /// Reads `convengine.llm` from a normalised tree, and the environment; its keys become secrets.
+    /// Reads `convengine.llm` from a normalized tree and the environment; registers the API keys as secrets.
     pub fn read(tree: &Value, variable: &dyn Fn(&str) -> Option<String>, secrets: &mut Secrets, problems: &mut Vec<String>) -> Llm {
         let variable = |name: &str| variable(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         let mut key = |name: &str| {
@@ -113,15 +113,15 @@ impl Llm {
     }
 }
 
-/// The values of `--llm`: the option wins over `CONVENGINE_LLM` and that over the settings file, each as a whole.
+/// Resolves the values of `--llm`: the option replaces `CONVENGINE_LLM`, which replaces the settings file.
 pub(super) fn words(option: &[String], file: Vec<String>) -> Vec<String> {
-    let apart =
+    let split =
         |text: &str| -> Vec<String> { text.split([',', '\n']).map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect() };
     if !option.is_empty() {
         return option.iter().map(|it| it.trim().to_owned()).collect();
     }
-    let variable = apart(&std::env::var("CONVENGINE_LLM").unwrap_or_default());
-    if variable.is_empty() { file.iter().flat_map(|it| apart(it)).collect() } else { variable }
+    let variable = split(&std::env::var("CONVENGINE_LLM").unwrap_or_default());
+    if variable.is_empty() { file.iter().flat_map(|it| split(it)).collect() } else { variable }
 }
 
 struct Reader<'r> {
@@ -134,11 +134,11 @@ impl<'r> Reader<'r> {
         self.group?.get(key).filter(|it| !it.is_null())
     }
 
-    fn count(&mut self, key: &str, default: u64, most: u64) -> u64 {
+    fn count(&mut self, key: &str, default: u64, max: u64) -> u64 {
         let Some(value) = self.member(key) else { return default };
-        let count = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|it| (1..=most).contains(it));
+        let count = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|it| (1..=max).contains(it));
         count.unwrap_or_else(|| {
-            self.problems.push(format!("convengine.llm.{key}: {value} is not a whole number from 1 to {most}: correct the value"));
+            self.problems.push(format!("convengine.llm.{key}: {value} is not a whole number from 1 to {max}"));
             default
         })
     }
@@ -150,7 +150,7 @@ impl<'r> Reader<'r> {
         }
         let found = number(value).filter(|it| (0.0..=2.0).contains(it));
         if found.is_none() {
-            let line = format!("convengine.llm.temperature: {value} is not a number from 0 to 2: correct it, or write none to send none");
+            let line = format!("convengine.llm.temperature: {value} is not a number from 0 to 2; set none to send no temperature");
             self.problems.push(line);
         }
         found.or(default)
@@ -160,7 +160,7 @@ impl<'r> Reader<'r> {
         let Some(value) = self.member("prices") else { return BTreeMap::new() };
         let Some(entries) = value.as_object().cloned() else {
             self.problems
-                .push(format!("convengine.llm.prices: {value} is no object: write {{MODEL: {{\"input\": NUMBER, \"output\": NUMBER}}}}"));
+                .push(format!("convengine.llm.prices: {value} is not an object; set {{MODEL: {{\"input\": NUMBER, \"output\": NUMBER}}}}"));
             return BTreeMap::new();
         };
         let mut prices = BTreeMap::new();
@@ -169,7 +169,7 @@ impl<'r> Reader<'r> {
             match (part("input"), part("output")) {
                 (Some(input), Some(output)) => _ = prices.insert(model, Price { input, output }),
                 _ => self.problems.push(format!(
-                    "convengine.llm.prices.{model}: {value} is no price: write {{\"input\": NUMBER, \"output\": NUMBER}}, per million tokens"
+                    "convengine.llm.prices.{model}: {value} is not a price; set {{\"input\": NUMBER, \"output\": NUMBER}} per million tokens"
                 )),
             }
         }
@@ -177,20 +177,20 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// From a settings file of the original a number may come as text.
+/// Reads a number, which may be a string in settings files of the original server.
 pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-/// As whole millionths, where they are exact.
+/// Converts to whole millionths, if the number is in the exact range.
 pub(super) fn millionths(number: f64) -> Option<u64> {
     let millionths = (number * 1e6).round();
-    // Far below the numbers from which on a float leaves integers out.
+    // Far below the limit of exact integers in a float.
     if (0.0..=1e15).contains(&millionths) { Some(millionths as u64) } else { None }
 }
 
 impl Price {
-    /// What a call costs in millionths, rounded half up.
+    /// The cost of a call in millionths, rounded half up.
     pub fn of(self, input_tokens: u64, output_tokens: u64) -> u64 {
         let part = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
         let cost = part(input_tokens, self.input).saturating_add(part(output_tokens, self.output)).saturating_add(500_000) / 1_000_000;

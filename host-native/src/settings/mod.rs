@@ -1,4 +1,4 @@
-//! Settings from options, environment and file, in this order of precedence.
+//! Server settings, read from command-line options, the environment and a file, in this order of precedence.
 
 mod assistants;
 mod file;
@@ -44,54 +44,54 @@ use crate::secrets::Secrets;
 use crate::store::Place;
 use file::File;
 
-/// What the server and the commands run with.
+/// The settings of the server and its commands.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The database.
+    /// The database connection.
     pub database: Place,
     /// `HOST:PORT`.
     pub listen: String,
-    /// Who answers model calls.
+    /// Language models.
     pub llm: Llm,
-    /// Who may call.
+    /// Authentication and access.
     pub security: Security,
-    /// Who keeps assistants, where they have a token.
+    /// The token of the assistants administrator, if one is set.
     pub administrator: Option<Administrator>,
-    /// Which streams the server offers.
+    /// Event streams that the server offers.
     pub stream: Stream,
-    /// Where data of containers comes from; absent when no service is set up.
+    /// The base URL of the container service, if one is configured.
     pub container_url: Option<String>,
-    /// How turns are kept.
+    /// Turn durability.
     pub turns: Turns,
-    /// How much assistants may be used.
+    /// Limits of assistants.
     pub assistants: Assistants,
-    /// Which private addresses tools and tasks may call.
+    /// Private addresses that tools and tasks may call.
     pub network: Network,
-    /// What tools and models sign in with.
+    /// Secrets of tools and models.
     pub secrets: Arc<Secrets>,
-    /// The folders that tools may read.
+    /// Directories that tools may read.
     pub file_roots: Arc<Roots>,
-    /// The database that tools ask; absent for the engine's own.
+    /// The database that tools query; absent for the engine's own.
     pub tool_database: Option<String>,
-    /// How the log is written.
+    /// Log output.
     pub logging: Logging,
-    /// Where the collector of traces is; absent when nobody collects them.
+    /// The OTLP endpoint of the trace collector; absent if traces are off.
     pub collector: Option<String>,
-    /// For how long what is kept.
+    /// Retention periods.
     pub retention: Retention,
-    /// What is struck out of everything that is kept.
+    /// What is redacted from stored data.
     pub redaction: Arc<Redaction>,
-    /// Whether rows are taken that another process has taken.
+    /// Whether to pick up configurations activated by other processes.
     pub follow: bool,
-    /// The tree below `convengine`.
+    /// The normalized tree below `convengine`.
     pub tree: Value,
-    /// The tenant whose settings they are.
+    /// The tenant that these settings belong to, if any.
     pub tenant: Option<String>,
-    /// Those of each tenant; nothing where the database above is the only one.
+    /// The settings of each tenant; empty without tenants.
     pub tenants: BTreeMap<String, Settings>,
 }
 
-/// What is given beside the tree.
+/// Settings that are not in the tree.
 #[derive(Debug, Clone, Default)]
 struct Given {
     database: String,
@@ -100,15 +100,15 @@ struct Given {
 }
 
 impl Settings {
-    /// Reads the settings.
+    /// Loads the settings.
     ///
     /// # Errors
-    /// One line per problem, exit code 2.
+    /// Exit code 2 with one line per problem.
     pub fn read(options: &Options) -> Result<Settings, Failure> {
         let mut problems = Vec::new();
         let file = options.settings.as_deref().map_or_else(File::default, |it| file::read(it, &mut problems));
         let mut tree = normalise(&Value::Object(file.convengine));
-        // Not by clap, with which one option would drop every key of the variable.
+        // Not read by clap, where a single option would replace the whole variable.
         let variable = std::env::var("CONVENGINE_SET").unwrap_or_default();
         for set in variable.lines().filter(|it| !it.trim().is_empty()).chain(options.set.iter().map(String::as_str)) {
             put(&mut tree, set, &mut problems);
@@ -116,31 +116,31 @@ impl Settings {
         let tenants = tree.as_object_mut().and_then(|it| it.shift_remove("tenants")).unwrap_or_default();
         let administrator = Administrator::take(&mut tree, &mut problems);
         let pick = |option: &Option<String>, file: Option<String>, default: &str| option.clone().or(file).unwrap_or(default.to_owned());
-        let given = Given {
+        let base = Given {
             database: pick(&options.database, file.database, "sqlite:convengine.db"),
             listen: pick(&options.listen, file.listen, "127.0.0.1:8080"),
             llm: llm::words(&options.llm, file.llm),
         };
-        let mut settings = Settings::of(tree.clone(), &given, &mut problems);
+        let mut settings = Settings::of(tree.clone(), &base, &mut problems);
         settings.administrator = administrator;
         if problems.is_empty() {
-            settings.tenants = tenants::read(&tenants, &tree, &given, &mut problems);
+            settings.tenants = tenants::read(&tenants, &tree, &base, &mut problems);
         }
         if problems.is_empty() { Ok(settings) } else { Err(Failure { code: 2, lines: problems }) }
     }
 
-    /// Whose assistants are kept: the tenant's, or those of the only one.
+    /// The workspace of assistants: the tenant name, or `default` without tenants.
     pub fn workspace(&self) -> &str {
         self.tenant.as_deref().unwrap_or("default")
     }
 
-    fn of(tree: Value, given: &Given, problems: &mut Vec<String>) -> Settings {
+    fn of(tree: Value, base: &Given, problems: &mut Vec<String>) -> Settings {
         let text = |key: &str| tree.pointer(key).map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned));
         let full_sync = match text("/database/synchronous").as_deref() {
             Some("full") => true,
             None | Some("normal") => false,
             Some(other) => {
-                problems.push(format!("convengine.database.synchronous: '{other}' is not known: use normal or full"));
+                problems.push(format!("convengine.database.synchronous: unknown value '{other}'; use normal or full"));
                 false
             }
         };
@@ -161,18 +161,17 @@ impl Settings {
         let follow = boolean(&tree, "/config/follow", true, problems);
         let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://") && !it.starts_with("https://")) {
-            problems
-                .push(format!("convengine.container.url: '{url}' cannot be reached: give an address that starts with http:// or https://"));
+            problems.push(format!("convengine.container.url: '{url}' is not an HTTP URL; set one that starts with http:// or https://"));
         }
-        // Compiled without rows, so that a bad row of `ce_config` is not taken for a bad setting.
+        // Compiled without rows, so that an invalid row of `ce_config` is not reported as an invalid setting.
         let (_, issues) = Config::compile(&Tables::default(), &tree);
-        // A pattern that cannot be compiled is no bad setting: the turns that need it say so, and so does /readyz.
+        // An invalid pattern does not prevent the start: turns that need it fail, and /readyz reports it.
         let errors = issues.iter().filter(|it| it.severity == Severity::Error && !it.path.ends_with(".sensitive-patterns"));
         problems.extend(errors.map(ToString::to_string));
         Settings {
-            database: Place { url: given.database.clone(), full_sync },
-            listen: given.listen.clone(),
-            llm: Llm { words: given.llm.clone(), ..llm },
+            database: Place { url: base.database.clone(), full_sync },
+            listen: base.listen.clone(),
+            llm: Llm { words: base.llm.clone(), ..llm },
             security,
             administrator: None,
             stream,
@@ -195,20 +194,20 @@ impl Settings {
     }
 }
 
-/// True or false.
+/// Reads a Boolean setting.
 fn boolean(tree: &Value, path: &str, default: bool, problems: &mut Vec<String>) -> bool {
     let Some(value) = tree.pointer(path).filter(|it| !it.is_null()) else { return default };
     convengine_core::config::settings::boolean(value).unwrap_or_else(|| {
-        problems.push(format!("convengine{}: {value} is not known: use true or false", path.replace('/', ".")));
+        problems.push(format!("convengine{}: {value} is not a Boolean; use true or false", path.replace('/', ".")));
         default
     })
 }
 
-/// Puts `convengine.a.b=value` into the tree; the value is JSON when it reads as JSON, else text.
+/// Applies `convengine.a.b=value` to the tree; the value is parsed as JSON if possible, else used as a string.
 fn put(tree: &mut Value, set: &str, problems: &mut Vec<String>) {
     let parts = set.split_once('=').and_then(|(key, value)| Some((key.trim().strip_prefix("convengine.")?, value)));
     let Some((key, value)) = parts.filter(|it| it.0.split('.').all(|it| !it.is_empty())) else {
-        problems.push(format!("--set {set}: write it as convengine.KEY=VALUE"));
+        problems.push(format!("--set {set}: invalid setting; use convengine.KEY=VALUE"));
         return;
     };
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
@@ -216,7 +215,7 @@ fn put(tree: &mut Value, set: &str, problems: &mut Vec<String>) {
     merge(tree, normalise(&nested));
 }
 
-/// Lays one tree over another.
+/// Merges the tree `over` into `under`; values of `over` win.
 pub fn merge(under: &mut Value, over: Value) {
     match (under, over) {
         (Value::Object(under), Value::Object(over)) => {
@@ -247,7 +246,7 @@ mod tests {
     fn every_problem_has_its_line() {
         let set = ["x=1", "convengine.database.synchronous=sometimes", "convengine."];
         let options = Options { set: set.map(str::to_owned).to_vec(), ..Options::default() };
-        let failure = Settings::read(&options).expect_err("bad settings");
+        let failure = Settings::read(&options).expect_err("invalid settings");
         assert_eq!((failure.code, failure.lines.len()), (2, 3));
     }
 }

@@ -1,4 +1,4 @@
-//! Which addresses of the own network tools and tasks may call.
+//! Which private network addresses tools and tasks may call.
 
 use std::net::IpAddr;
 
@@ -6,15 +6,14 @@ use ipnet::IpNet;
 use reqwest::Url;
 use serde_json::Value;
 
-/// What `convengine.network.allow-private` and `convengine.outbound.allow` list; without them, only addresses of the public network may
-/// be called.
+/// Private addresses allowed by `convengine.network.allow-private` and `convengine.outbound.allow`. Public addresses are always allowed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Network(Vec<Allowed>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Allowed {
     place: Place,
-    /// Absent for every port.
+    /// Absent for all ports.
     port: Option<u16>,
 }
 
@@ -25,7 +24,7 @@ enum Place {
 }
 
 impl Network {
-    /// Reads the setting from a normalised tree: a list, or a text with commas.
+    /// Reads the settings from a normalized tree.
     pub fn read(tree: &Value, problems: &mut Vec<String>) -> Network {
         let mut allowed = Vec::new();
         for key in ["network.allow-private", "outbound.allow"] {
@@ -33,7 +32,7 @@ impl Network {
                 match parse(&entry) {
                     Some(one) => allowed.push(one),
                     None => problems.push(format!(
-                        "convengine.{key}: '{entry}' is not understood: list a host, host:port, an address, address:port or a network such \
+                        "convengine.{key}: invalid entry '{entry}'; use a host, host:port, an address, address:port or a network such \
                          as 10.1.0.0/16"
                     )),
                 }
@@ -42,7 +41,7 @@ impl Network {
         Network(allowed)
     }
 
-    /// Whether an address may be called although it is private: it is listed, or the name is by which it was found.
+    /// Whether a private address may be called because it or the host name that resolved to it is listed.
     pub fn permits(&self, host: &str, address: IpAddr, port: u16) -> bool {
         self.0.iter().filter(|it| it.port.is_none_or(|it| it == port)).any(|it| match &it.place {
             Place::Name(name) => name == bare(host),
@@ -51,7 +50,7 @@ impl Network {
     }
 }
 
-/// What a setting lists: as a list, or as a text with commas.
+/// Reads a setting that is a list or a comma-separated string.
 pub fn listed(tree: &Value, key: &str) -> Vec<String> {
     let entries: Vec<String> = match tree.pointer(&format!("/{}", key.replace('.', "/"))).unwrap_or(&Value::Null) {
         Value::Null => Vec::new(),
@@ -61,7 +60,7 @@ pub fn listed(tree: &Value, key: &str) -> Vec<String> {
     entries.iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
 }
 
-/// A host without the dot that ends a full name.
+/// Removes the trailing dot of a fully qualified host name.
 pub fn bare(host: &str) -> &str {
     host.strip_suffix('.').unwrap_or(host)
 }
@@ -84,19 +83,19 @@ fn parse(entry: &str) -> Option<Allowed> {
     Some(Allowed { place: place(host)?, port })
 }
 
-/// As the host of an address is spelt after it was read, so that equal hosts are equal texts.
+/// Parses a host in the spelling of the URL parser, so that equal hosts compare equal.
 fn place(host: &str) -> Option<Place> {
     let url = Url::parse(&format!("http://{host}/")).ok()?;
-    let named = url.port().is_none() && url.username().is_empty() && url.path() == "/" && url.query().is_none() && url.fragment().is_none();
-    let host = bare(url.host_str().filter(|_| named)?);
+    let is_host = url.port().is_none() && url.username().is_empty() && url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+    let host = bare(url.host_str().filter(|_| is_host)?);
     if let Ok(address) = host.trim_matches(['[', ']']).parse::<IpAddr>() {
         return Some(Place::Net(address.to_canonical().into()));
     }
-    let fine = !host.is_empty() && host.chars().all(|it| it.is_ascii_alphanumeric() || ".-_".contains(it));
-    fine.then(|| Place::Name(host.to_owned()))
+    let is_valid = !host.is_empty() && host.chars().all(|it| it.is_ascii_alphanumeric() || ".-_".contains(it));
+    is_valid.then(|| Place::Name(host.to_owned()))
 }
 
-/// A network of mapped IPv4 addresses as what it is.
+/// Converts a network of IPv4-mapped addresses to an IPv4 network.
 fn canonical(net: IpNet) -> IpNet {
     match net.addr().to_canonical() {
         IpAddr::V4(address) if net.max_prefix_len() == 128 && net.prefix_len() >= 96 => {

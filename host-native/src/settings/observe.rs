@@ -1,33 +1,34 @@
-//! What a server tells those who run it: `convengine.logging` and `convengine.telemetry`.
+//! Logging and tracing settings: `convengine.logging` and `convengine.telemetry`.
 
 use reqwest::Url;
 use serde_json::Value;
 use tracing_subscriber::EnvFilter;
 
-/// How the log is written.
+/// Log output settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Logging {
-    /// JSON lines in the place of text.
+    /// Whether to write JSON lines instead of text.
     pub json: bool,
-    /// What is written, as `RUST_LOG` says it; that wins.
+    /// The filter in `RUST_LOG` syntax; `RUST_LOG` itself takes precedence.
     pub level: Option<String>,
 }
 
 impl Logging {
-    /// Reads the settings from a normalised tree.
+    /// Reads the settings from a normalized tree.
     pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Logging {
         let json = match text(tree, "/logging/format").as_deref() {
             None | Some("text") => false,
             Some("json") => true,
             Some(other) => {
-                problems.push(format!("convengine.logging.format: '{other}' is not known: use text or json"));
+                problems.push(format!("convengine.logging.format: unknown value '{other}'; use text or json"));
                 false
             }
         };
         let level = text(tree, "/logging/level").filter(|it| match EnvFilter::try_new(it) {
             Ok(_) => true,
             Err(error) => {
-                problems.push(format!("convengine.logging.level: '{it}' cannot be read: {error}: write info, or warn,TARGET=debug"));
+                let line = format!("invalid filter '{it}': {error}; use a value such as info or warn,TARGET=debug");
+                problems.push(format!("convengine.logging.level: {line}"));
                 false
             }
         });
@@ -35,18 +36,18 @@ impl Logging {
     }
 }
 
-/// Where the collector of traces is: the setting, else the variable that all programs with OpenTelemetry know.
+/// Reads the address of the trace collector from the setting, else from the standard OpenTelemetry variable.
 pub(super) fn collector(tree: &Value, variable: Option<String>, problems: &mut Vec<String>) -> Option<String> {
     let set = text(tree, "/telemetry/otlp/endpoint").map(|it| ("convengine.telemetry.otlp.endpoint", it));
     let variable = variable.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).map(|it| ("OTEL_EXPORTER_OTLP_ENDPOINT", it));
     let (name, address) = set.or(variable)?;
-    let usable =
+    let is_usable =
         |it: &Url| ["http", "https"].contains(&it.scheme()) && it.has_host() && it.username().is_empty() && it.password().is_none();
-    if Url::parse(&address).is_ok_and(|it| usable(&it)) {
+    if Url::parse(&address).is_ok_and(|it| is_usable(&it)) {
         return Some(address);
     }
-    // It is not shown: it may hold a password.
-    problems.push(format!("{name}: this is no address of a collector: write http://HOST:4318; a key goes into OTEL_EXPORTER_OTLP_HEADERS"));
+    // The value is omitted: it may contain a password.
+    problems.push(format!("{name}: invalid collector address; use http://HOST:4318 and put API keys into OTEL_EXPORTER_OTLP_HEADERS"));
     None
 }
 
@@ -80,7 +81,7 @@ mod tests {
         assert_eq!(collector(&json!({}), Some("nowhere".to_owned()), &mut problems), None);
         assert_eq!(problems.len(), 4, "{problems:?}");
         assert!(
-            problems[0].contains("text or json") && problems[2..].iter().all(|it| it.contains("write http://") && !it.contains("hidden"))
+            problems[0].contains("text or json") && problems[2..].iter().all(|it| it.contains("use http://") && !it.contains("hidden"))
         );
     }
 }

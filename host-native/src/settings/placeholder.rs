@@ -1,11 +1,11 @@
-//! `${NAME:default}` in the texts of a settings file.
+//! Resolves `${NAME:default}` placeholders in the strings of a settings file.
 
 use serde_json::Value;
 
 /// Looks up an environment variable.
 pub(super) type Variable<'v> = &'v dyn Fn(&str) -> Option<String>;
 
-/// The tree with its placeholders filled in; one without a value becomes a line.
+/// Resolves all placeholders of a tree; adds one line per placeholder without a value.
 pub(super) fn resolve(tree: Value, path: &str, variable: Variable<'_>, problems: &mut Vec<String>) -> Value {
     match tree {
         Value::String(text) if text.contains("${") => match fill(&text, variable) {
@@ -29,7 +29,7 @@ pub(super) fn resolve(tree: Value, path: &str, variable: Variable<'_>, problems:
     }
 }
 
-/// What is filled in has no type of its own: what reads as a number or a truth value is one, as in the file itself.
+/// Converts a resolved string to a number or Boolean if it reads as one, as in the file itself.
 fn scalar(text: String) -> Value {
     match serde_json::from_str(&text) {
         Ok(value @ (Value::Bool(_) | Value::Number(_))) => value,
@@ -42,7 +42,7 @@ fn fill(text: &str, variable: Variable<'_>) -> Result<String, String> {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         filled.push_str(before);
-        let end = closing(after).ok_or_else(|| format!("'{text}' has a placeholder without an end: close it with }}"))?;
+        let end = closing(after).ok_or_else(|| format!("unterminated placeholder in '{text}'; close it with }}"))?;
         filled.push_str(&value(&after[..end], variable)?);
         rest = &after[end + 1..];
     }
@@ -50,7 +50,7 @@ fn fill(text: &str, variable: Variable<'_>) -> Result<String, String> {
     Ok(filled)
 }
 
-/// Where the placeholder that has begun ends; its default may have others in it.
+/// Finds the end of the open placeholder; its default may contain nested placeholders.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 1;
     for (index, byte) in text.bytes().enumerate() {
@@ -73,7 +73,7 @@ fn value(inside: &str, variable: Variable<'_>) -> Result<String, String> {
     match (variable(name.trim()).or_else(|| variable(&relaxed)), default) {
         (Some(value), _) => Ok(value),
         (None, Some(default)) => fill(default, variable),
-        (None, None) => Err(format!("the variable {} is not set: set it or write ${{{}:DEFAULT}}", name.trim(), name.trim())),
+        (None, None) => Err(format!("environment variable {} is not set; set it or use ${{{}:DEFAULT}}", name.trim(), name.trim())),
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
         let (tree, problems) = resolved(json!({"a": {"b": ["x", "${NOWHERE}"]}, "c": "${HOST", "d": "kept"}));
         assert_eq!(tree["d"], "kept");
         assert_eq!(problems.len(), 2, "{problems:?}");
-        assert!(problems[0].starts_with("convengine.a.b[1]: the variable NOWHERE is not set"), "{problems:?}");
-        assert!(problems[1].starts_with("convengine.c: '${HOST' has a placeholder without an end"), "{problems:?}");
+        assert!(problems[0].starts_with("convengine.a.b[1]: environment variable NOWHERE is not set"), "{problems:?}");
+        assert!(problems[1].starts_with("convengine.c: unterminated placeholder in '${HOST'"), "{problems:?}");
     }
 }

@@ -1,32 +1,32 @@
-//! `convengine.retention`: for how many days something is kept.
+//! Retention periods: `convengine.retention`.
 
 use serde_json::Value;
 
-/// Days; what is absent is kept for ever.
+/// Retention periods in days; absent means forever.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Conversations, from their newest turn.
+    /// Conversations, counted from their latest turn.
     pub conversations: Option<u32>,
     /// Audit rows.
     pub audit: Option<u32>,
-    /// What users said of answers.
+    /// User feedback.
     pub feedback: Option<u32>,
     /// The log of model calls.
     pub calls: Option<u32>,
 }
 
 impl Retention {
-    /// Reads the settings from a normalised tree.
+    /// Reads the settings from a normalized tree.
     pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Retention {
         let group = tree.get("retention").unwrap_or(&Value::Null);
         if !group.is_object() && !group.is_null() {
             problems.push(format!(
-                "convengine.retention: {group} is no group: use convengine.retention.conversations, audit, feedback or calls"
+                "convengine.retention: {group} is not a group; set convengine.retention.conversations, audit, feedback or calls"
             ));
         }
         for name in group.as_object().into_iter().flatten().map(|it| it.0) {
             if !["conversations", "audit", "feedback", "calls"].contains(&name.as_str()) {
-                problems.push(format!("convengine.retention.{name}: is not known: use conversations, audit, feedback or calls"));
+                problems.push(format!("convengine.retention.{name}: unknown setting; use conversations, audit, feedback or calls"));
             }
         }
         let mut days = |name: &str| {
@@ -34,14 +34,14 @@ impl Retention {
             let text = value.as_str().map_or_else(|| value.to_string(), |it| it.trim().to_owned());
             let days = text.parse().ok().filter(|it| (1..=36_500).contains(it));
             if days.is_none() {
-                problems.push(format!("convengine.retention.{name}: '{text}' is no number of days: use one from 1 to 36500"));
+                problems.push(format!("convengine.retention.{name}: '{text}' is not a number of days from 1 to 36500"));
             }
             days
         };
         Retention { conversations: days("conversations"), audit: days("audit"), feedback: days("feedback"), calls: days("calls") }
     }
 
-    /// Whether everything is kept for ever.
+    /// Whether everything is kept forever.
     pub fn is_off(&self) -> bool {
         *self == Retention::default()
     }

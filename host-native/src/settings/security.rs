@@ -1,4 +1,4 @@
-//! Who may call the server: `convengine.security`.
+//! Authentication, CORS and rate limit settings: `convengine.security`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,91 +8,91 @@ use serde_json::Value;
 
 use super::turn::{duration, in_units};
 
-/// How callers say who they are; neither way means that nobody has to.
+/// How callers authenticate; neither way means no authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mode {
-    /// By a key of the database.
+    /// By an API key in the database.
     pub keys: bool,
-    /// By a token that somebody else has signed.
+    /// By a JWT of an external issuer.
     pub jwt: bool,
 }
 
 impl Mode {
-    /// Whether nobody has to say who they are.
+    /// Whether authentication is off.
     pub fn is_none(self) -> bool {
         self == Mode::default()
     }
 }
 
-/// What `convengine.security` says.
+/// Settings of `convengine.security`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Security {
-    /// The mode; without one, it depends on the address.
+    /// The authentication mode; if absent, it depends on the listen address.
     pub mode: Option<Mode>,
-    /// After how long a key that was looked up is looked up again.
+    /// How long a verified key stays cached.
     pub keys_recheck: Duration,
-    /// Whose tokens count; there when the mode has them.
+    /// JWT settings; present if the mode accepts JWTs.
     pub jwt: Option<Jwt>,
-    /// The origins whose pages may call; without a list, it depends on the address.
+    /// Allowed origins; if absent, they depend on the listen address.
     pub origins: Option<Vec<String>>,
-    /// How often may be called.
+    /// Rate limits.
     pub rates: Rates,
 }
 
-/// Whose tokens count.
+/// How JWTs are verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jwt {
-    /// Where the keys are that tokens are signed with.
+    /// The source of the signing keys.
     pub keys: KeySet,
-    /// Who must have issued them.
+    /// The required issuer, if any.
     pub issuer: Option<String>,
-    /// Whom they must be for.
+    /// The required audience.
     pub audience: String,
     /// The claim with the scopes.
     pub scope_claim: String,
     /// The claim with the tenant.
     pub tenant_claim: String,
-    /// How far clocks may differ.
+    /// Tolerated clock skew.
     pub leeway: Duration,
 }
 
-/// Where a set of keys is.
+/// The source of a JSON Web Key Set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySet {
-    /// Behind an address.
+    /// A URL.
     Url(String),
-    /// In a file.
+    /// A file.
     File(PathBuf),
 }
 
-/// How often may be called.
+/// Rate limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rates {
-    /// By one caller.
+    /// Per caller.
     pub per_key: Option<Rate>,
-    /// With messages of one conversation.
+    /// Per conversation, counting messages.
     pub per_conversation: Option<Rate>,
 }
 
-/// So many calls in such a time, and so many at once.
+/// A number of calls per period with a burst limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// How many.
+    /// Calls per period.
     pub count: u32,
-    /// In which time.
+    /// The period.
     pub per: Duration,
-    /// How many may come at once.
+    /// Maximum burst of calls.
     pub burst: u32,
 }
 
-/// The longest time by which clocks may differ.
+/// Maximum tolerated clock skew.
 const MOST_LEEWAY: Duration = Duration::from_secs(600);
 
-/// Most calls of a rate: beyond it, the time between two is not told apart from none.
+/// Maximum calls of a rate: beyond it, the interval between calls rounds to zero.
 const MOST_CALLS: u32 = 100_000;
 
 impl Security {
-    /// Reads the settings from a normalised tree.
+    /// Reads the settings from a normalized tree.
     pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Security {
         let mode = text(tree, "/security/mode").and_then(|it| mode(&it, problems));
         let jwt = mode.filter(|it| it.jwt).and_then(|_| Jwt::read(tree, problems));
@@ -101,7 +101,7 @@ impl Security {
             let given = text(tree, &format!("/security/rate/{name}"))?;
             let rate = Rate::parse(&given);
             if rate.is_none() {
-                let line = format!("convengine.security.rate.{name}: '{given}' is no rate: write such as 60/m, or 60/m burst 10");
+                let line = format!("convengine.security.rate.{name}: invalid rate '{given}'; use a value such as 60/m or 60/m burst 10");
                 problems.push(line);
             }
             rate
@@ -118,21 +118,21 @@ impl Jwt {
             (Some(url), None) => match Url::parse(&url) {
                 Ok(it) if ["http", "https"].contains(&it.scheme()) && it.has_host() => Some(KeySet::Url(url)),
                 _ => {
-                    problems.push(format!("convengine.security.jwt.jwks-url: '{url}' is no address: write https://HOST/PATH"));
+                    problems.push(format!("convengine.security.jwt.jwks-url: invalid URL '{url}'; use https://HOST/PATH"));
                     None
                 }
             },
             (None, Some(file)) => Some(KeySet::File(PathBuf::from(file))),
             _ => {
-                let line = "convengine.security.jwt: set jwks-url or jwks-file, one of them, to where the keys of tokens are";
+                let line = "convengine.security.jwt: no unique source of signing keys; set either jwks-url or jwks-file";
                 problems.push(line.to_owned());
                 None
             }
         };
         let audience = member("audience");
         if audience.is_none() {
-            // Whoever issues tokens issues them for others, too.
-            problems.push("convengine.security.jwt.audience: is missing: write whom tokens must be for".to_owned());
+            // Required because issuers also issue tokens for other services.
+            problems.push("convengine.security.jwt.audience: missing; set the audience that tokens must have".to_owned());
         }
         let leeway = duration(tree, "/security/jwt/leeway", problems).unwrap_or(Duration::from_secs(60)).min(MOST_LEEWAY);
         Some(Jwt {
@@ -147,7 +147,7 @@ impl Jwt {
 }
 
 impl Rate {
-    /// Reads a rate such as `60/m` or `60/m burst 10`.
+    /// Parses a rate such as `60/m` or `60/m burst 10`.
     fn parse(text: &str) -> Option<Rate> {
         let (rate, burst) = match text.split_once("burst") {
             Some((rate, burst)) => (rate, Some(burst.trim().parse::<u32>().ok()?)),
@@ -170,7 +170,7 @@ fn mode(text: &str, problems: &mut Vec<String>) -> Option<Mode> {
             "keys" => mode.keys = true,
             "jwt" => mode.jwt = true,
             _ => {
-                problems.push(format!("convengine.security.mode: '{text}' is not known: use none, keys, jwt or keys,jwt"));
+                problems.push(format!("convengine.security.mode: unknown mode '{text}'; use none, keys, jwt or keys,jwt"));
                 return None;
             }
         }
@@ -178,19 +178,19 @@ fn mode(text: &str, problems: &mut Vec<String>) -> Option<Mode> {
     Some(mode)
 }
 
-/// A list, or texts between commas.
+/// Reads the allowed origins from a list or a comma-separated string.
 fn origins(tree: &Value, problems: &mut Vec<String>) -> Option<Vec<String>> {
     let value = tree.pointer("/security/cors/allowed-origins").filter(|it| !it.is_null())?;
-    let given: Vec<String> = match value {
+    let entries: Vec<String> = match value {
         Value::Array(items) => items.iter().map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned)).collect(),
         other => other.as_str().map_or_else(|| other.to_string(), str::to_owned).split(',').map(str::to_owned).collect(),
     };
     let mut origins = Vec::new();
-    for origin in given.iter().map(|it| it.trim()).filter(|it| !it.is_empty()) {
+    for origin in entries.iter().map(|it| it.trim()).filter(|it| !it.is_empty()) {
         let parsed = Url::parse(origin).map(|it| it.origin().ascii_serialization());
         if origin != "*" && parsed.as_deref() != Ok(origin) {
-            let line = "write such as https://app.example or http://localhost:3000, without a path, or * for every origin";
-            problems.push(format!("convengine.security.cors.allowed-origins: '{origin}' is no origin: {line}"));
+            let line = "use a value such as https://app.example without a path, or * for every origin";
+            problems.push(format!("convengine.security.cors.allowed-origins: invalid origin '{origin}'; {line}"));
             continue;
         }
         origins.push(origin.to_owned());
@@ -255,7 +255,7 @@ mod tests {
         }
         let (security, problems) = read(json!({"rate": {"per-key": "often", "per-conversation": "2/s"}}));
         assert!(security.rates.per_key.is_none() && security.rates.per_conversation.is_some());
-        assert!(problems[0].starts_with("convengine.security.rate.per-key: 'often'"), "{problems:?}");
+        assert!(problems[0].starts_with("convengine.security.rate.per-key: invalid rate 'often'"), "{problems:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! How much models may cost: `convengine.llm.spend-cap`.
+//! The cap on model cost: `convengine.llm.spend-cap`.
 
 use convengine_core::turn::Millis;
 use serde_json::Value;
@@ -6,16 +6,16 @@ use serde_json::Value;
 use super::llm::{millionths, number};
 use crate::clock;
 
-/// How much may be spent in which time.
+/// A maximum cost per period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpendCap {
-    /// In millionths of the currency that prices have.
+    /// The amount in millionths of the currency of the prices.
     pub micros: u64,
-    /// In which time.
+    /// The period.
     pub per: Per,
 }
 
-/// A time after which spending begins anew, in UTC.
+/// A calendar period in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Per {
     /// A day.
@@ -25,19 +25,19 @@ pub enum Per {
 }
 
 impl SpendCap {
-    /// Reads the settings from a normalised tree.
+    /// Reads the settings from a normalized tree.
     pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Option<SpendCap> {
         let cap = tree.pointer("/llm/spend-cap").filter(|it| !it.is_null())?;
         let amount = cap.get("amount").and_then(number).and_then(millionths);
         if amount.is_none() {
-            let line = "is missing or no amount: write a number in the currency of the prices, such as 20 or 0.5";
+            let line = "missing or invalid amount; set a number in the currency of the prices, such as 20 or 0.5";
             problems.push(format!("convengine.llm.spend-cap.amount: {line}"));
         }
         let per = match cap.get("per").and_then(Value::as_str).map(str::trim) {
             Some("day") => Some(Per::Day),
             Some("month") => Some(Per::Month),
             _ => {
-                problems.push("convengine.llm.spend-cap.per: is missing or not known: write day or month".to_owned());
+                problems.push("convengine.llm.spend-cap.per: missing or unknown period; use day or month".to_owned());
                 None
             }
         };
@@ -46,7 +46,7 @@ impl SpendCap {
 }
 
 impl Per {
-    /// The first and the last day of the time that a moment is in, as `2026-01-31`.
+    /// The first and last day of the period that contains a time, as `2026-01-31`.
     pub fn days(self, at: Millis) -> (String, String) {
         let today = day(at);
         match self {
@@ -58,7 +58,7 @@ impl Per {
         }
     }
 
-    /// How the time is called.
+    /// The name of the period.
     pub fn name(self) -> &'static str {
         match self {
             Per::Day => "day",
@@ -67,7 +67,7 @@ impl Per {
     }
 }
 
-/// The day that a moment is in.
+/// The UTC date of a time, as `2026-01-31`.
 pub fn day(at: Millis) -> String {
     clock::iso_text(at).chars().take(10).collect()
 }

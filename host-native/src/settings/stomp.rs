@@ -1,4 +1,4 @@
-//! How STOMP is offered. (`spec/data-and-api.md` 2.2, 8.6)
+//! STOMP settings (docs/spec/data-and-api.md#2.2, docs/spec/data-and-api.md#8.6).
 
 use serde_json::Value;
 
@@ -6,29 +6,29 @@ use super::stream::at;
 
 /// Settings of `convengine.transport.stomp`.
 ///
-/// `topic-prefix` and `app-destination-prefix` are taken and have no effect, as nothing is there but the events of conversations; those of
-/// `broker` have none either: the processes that serve a database tell each other what is listened to.
+/// `topic-prefix` and `app-destination-prefix` are accepted without effect, as there are no other topics. The `broker` settings have no
+/// effect either: processes that share a database coordinate subscriptions themselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stomp {
-    /// The path.
+    /// The path of the endpoint.
     pub endpoint: String,
-    /// What stands before the conversation in a destination, without the slash between them.
+    /// The prefix of destinations before the conversation id, without the slash between them.
     pub destination: String,
-    /// From where pages may connect, `*` for any characters.
+    /// Allowed origin patterns; `*` matches any characters.
     pub origins: Vec<String>,
-    /// Whether the endpoint is one of SockJS.
+    /// Whether the endpoint also speaks SockJS.
     pub sock_js: bool,
 }
 
 impl Stomp {
-    /// Reads the settings; nothing when one of them is wrong.
+    /// Reads the settings from a normalized tree. Returns `None` if a value is invalid.
     pub(super) fn read(tree: &Value, sock_js: bool, problems: &mut Vec<String>) -> Option<Stomp> {
         let mut path = |key: &str, default: &str| {
             let key = format!("transport.stomp.{key}");
             let Some(value) = at(tree, &key) else { return Some(default.to_owned()) };
             let path = value.as_str().map(|it| it.trim().trim_end_matches('/')).filter(|it| is_path(it));
             if path.is_none() {
-                problems.push(format!("convengine.{key}: {value} is no path: write one such as {default}"));
+                problems.push(format!("convengine.{key}: invalid path {value}; use a path such as {default}"));
             }
             path.map(str::to_owned)
         };
@@ -42,18 +42,18 @@ impl Stomp {
         };
         let origins: Vec<String> = origins.iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect();
         if origins.is_empty() {
-            problems.push(format!("convengine.{key}: no origin is listed: write * or origins such as https://*.example.com"));
+            problems.push(format!("convengine.{key}: no origins; set * or patterns such as https://*.example.com"));
             return None;
         }
         let mode = at(tree, "transport.stomp.broker.mode").and_then(Value::as_str).unwrap_or("SIMPLE");
         if !["SIMPLE", "RELAY"].contains(&mode.trim().to_ascii_uppercase().as_str()) {
-            problems.push(format!("convengine.transport.stomp.broker.mode: '{mode}' is not known: use SIMPLE or RELAY"));
+            problems.push(format!("convengine.transport.stomp.broker.mode: unknown mode '{mode}'; use SIMPLE or RELAY"));
         }
         Some(Stomp { endpoint: endpoint?, destination: destination?, origins, sock_js })
     }
 }
 
-/// Whether a text is a path with something in it, and nothing that routes or headers would read otherwise.
+/// Whether a text is a non-empty path without characters that are special in routes or headers.
 fn is_path(text: &str) -> bool {
     let fits = |it: char| it.is_ascii_alphanumeric() || "/-_.~".contains(it);
     text.len() > 1 && text.starts_with('/') && !text.contains("//") && text.chars().all(fits) && !format!("{text}/").starts_with("/api/")

@@ -1,4 +1,4 @@
-//! Which streams a server offers. (`spec/data-and-api.md` 8.5 to 8.7)
+//! Event stream settings (docs/spec/data-and-api.md#8.5 to docs/spec/data-and-api.md#8.7).
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::stomp::Stomp;
 use crate::exit::Failure;
 
-/// Half an hour, after which browsers connect again by themselves.
+/// Half an hour, after which browsers reconnect automatically.
 const ENDS_AFTER_MS: i64 = 1_800_000;
 
 /// Settings of `convengine.stream` and `convengine.transport`.
@@ -17,17 +17,17 @@ pub struct Stream {
     on: bool,
     sse: bool,
     stomp: Option<Stomp>,
-    /// How long one stream lasts; without it, until one side ends it.
+    /// Maximum duration of a stream; absent for no limit.
     pub ends_after: Option<Duration>,
 }
 
 impl Stream {
-    /// Reads the settings from a normalised tree.
+    /// Reads the settings from a normalized tree.
     pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Stream {
         let mut read = |key: &str, default: bool| {
             let Some(value) = at(tree, key) else { return default };
             boolean(value).unwrap_or_else(|| {
-                problems.push(format!("convengine.{key}: {value} is not true or false: correct the value"));
+                problems.push(format!("convengine.{key}: {value} is not a Boolean; use true or false"));
                 default
             })
         };
@@ -38,7 +38,7 @@ impl Stream {
         let ends_after = at(tree, key).map_or(Some(ENDS_AFTER_MS), |value| {
             let millis = value.as_i64().or_else(|| value.as_str()?.trim().parse().ok());
             if millis.is_none() {
-                problems.push(format!("convengine.{key}: {value} is not a whole number: give milliseconds, or 0 for no end"));
+                problems.push(format!("convengine.{key}: {value} is not a whole number; set milliseconds, or 0 for no limit"));
             }
             millis
         });
@@ -51,7 +51,7 @@ impl Stream {
         self.on && self.sse
     }
 
-    /// How STOMP is offered, when it is.
+    /// The STOMP settings, if STOMP is offered.
     pub fn stomp(&self) -> Option<&Stomp> {
         self.stomp.as_ref().filter(|_| self.on)
     }
@@ -61,15 +61,15 @@ impl Stream {
         self.sse() || self.stomp().is_some()
     }
 
-    /// Refuses streaming without a way to stream.
+    /// Checks that enabled streaming has a transport.
     ///
     /// # Errors
-    /// A usage failure.
+    /// A usage failure if streaming is on without a transport.
     pub fn check(&self) -> Result<(), Failure> {
         if !self.on || self.any() {
             return Ok(());
         }
-        let line = "convengine.transport.sse.enabled and convengine.transport.stomp.enabled are both off: turn one on or set convengine.stream=false";
+        let line = "convengine.transport.sse.enabled and convengine.transport.stomp.enabled are both off; turn one on or set convengine.stream=false";
         Err(Failure::usage(line))
     }
 }

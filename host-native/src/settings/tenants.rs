@@ -1,4 +1,4 @@
-//! Tenants: `convengine.tenants.NAME`, each a database with settings that are laid over those of the server.
+//! Tenants: `convengine.tenants.NAME`, each with its own database and settings that override those of the server.
 
 use std::collections::BTreeMap;
 
@@ -8,45 +8,45 @@ use serde_json::Value;
 use super::{Given, Settings, merge};
 use crate::exit::Failure;
 
-/// What of `convengine.security` a tenant may have for itself; the rest is decided before it is known whose a call is.
+/// The members of `convengine.security` that a tenant may override; the others apply before the tenant is known.
 const OWN_SECURITY: [&str; 1] = ["rate"];
 
-/// The settings of each tenant.
-pub(super) fn read(tenants: &Value, tree: &Value, given: &Given, problems: &mut Vec<String>) -> BTreeMap<String, Settings> {
+/// Reads the settings of each tenant.
+pub(super) fn read(tenants: &Value, tree: &Value, base: &Given, problems: &mut Vec<String>) -> BTreeMap<String, Settings> {
     let mut found: BTreeMap<String, Settings> = BTreeMap::new();
     let Some(tenants) = tenants.as_object().filter(|it| !it.is_empty()) else {
         if !tenants.is_null() {
-            problems.push("convengine.tenants: a tenant needs a name: write convengine.tenants.NAME.database=ADDRESS".to_owned());
+            problems.push("convengine.tenants: missing tenant name; set convengine.tenants.NAME.database=URL".to_owned());
         }
         return found;
     };
-    for (name, over) in tenants {
+    for (name, overrides) in tenants {
         let path = format!("convengine.tenants.{name}");
         if !is_name(name) {
-            problems.push(format!("{path}: no tenant can have this name: use up to 40 small letters, digits and hyphens"));
+            problems.push(format!("{path}: invalid tenant name; use up to 40 lower-case letters, digits and hyphens"));
             continue;
         }
-        let mut over = normalise(over);
-        let database = over.as_object_mut().and_then(|it| it.shift_remove("database"));
+        let mut overrides = normalise(overrides);
+        let database = overrides.as_object_mut().and_then(|it| it.shift_remove("database"));
         let Some(database) = database.as_ref().and_then(Value::as_str).map(str::trim).filter(|it| !it.is_empty()) else {
-            problems.push(format!("{path}.database: is missing: write the address of its database"));
+            problems.push(format!("{path}.database: missing; set the URL of the tenant's database"));
             continue;
         };
         if let Some(other) = found.iter().find(|it| it.1.database.url == database) {
-            problems.push(format!("{path}.database: is that of the tenant '{}': give each its own", other.0));
+            problems.push(format!("{path}.database: already used by tenant '{}'; give each tenant its own database", other.0));
             continue;
         }
-        if over.as_object_mut().is_some_and(|it| it.shift_remove("admin-token").is_some()) {
-            problems.push(format!("{path}.admin-token: is the same for all tenants: set convengine.admin-token"));
+        if overrides.as_object_mut().is_some_and(|it| it.shift_remove("admin-token").is_some()) {
+            problems.push(format!("{path}.admin-token: cannot be set per tenant; set convengine.admin-token"));
         }
-        let security = over.get("security").and_then(Value::as_object);
+        let security = overrides.get("security").and_then(Value::as_object);
         for key in security.into_iter().flat_map(|it| it.keys()).filter(|it| !OWN_SECURITY.contains(&it.as_str())) {
-            problems.push(format!("{path}.security.{key}: is the same for all tenants: set convengine.security.{key}"));
+            problems.push(format!("{path}.security.{key}: cannot be set per tenant; set convengine.security.{key}"));
         }
-        let mut own = tree.clone();
-        merge(&mut own, over);
+        let mut tenant_tree = tree.clone();
+        merge(&mut tenant_tree, overrides);
         let mut lines = Vec::new();
-        let settings = Settings::of(own, &Given { database: database.to_owned(), ..given.clone() }, &mut lines);
+        let settings = Settings::of(tenant_tree, &Given { database: database.to_owned(), ..base.clone() }, &mut lines);
         problems.extend(lines.into_iter().map(|it| format!("tenant {name}: {it}")));
         found.insert(name.clone(), Settings { tenant: Some(name.clone()), ..settings });
     }
@@ -59,22 +59,22 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Settings {
-    /// The settings of one tenant; without tenants, these.
+    /// Selects the settings of one tenant; without tenants, returns these settings.
     ///
     /// # Errors
-    /// A usage failure when the name is missing, or nobody's.
+    /// A usage failure if the name is missing or unknown.
     pub fn of_tenant(mut self, name: Option<&str>) -> Result<Settings, Failure> {
         let names: Vec<String> = self.tenants.keys().cloned().collect();
         match name {
             None if names.is_empty() => Ok(self),
-            None => Err(Failure::usage(format!("whose database is meant? Name a tenant with --tenant: {}", names.join(", ")))),
+            None => Err(Failure::usage(format!("missing tenant; use --tenant with one of {}", names.join(", ")))),
             Some(name) if names.is_empty() => Err(Failure::usage(format!(
-                "--tenant {name}: there are no tenants: set convengine.tenants.{name}.database or leave it out"
+                "--tenant {name}: no tenants are configured; set convengine.tenants.{name}.database or omit the option"
             ))),
             Some(name) => self
                 .tenants
                 .remove(name)
-                .ok_or_else(|| Failure::usage(format!("--tenant {name}: there is no such tenant: name one of {}", names.join(", ")))),
+                .ok_or_else(|| Failure::usage(format!("--tenant {name}: unknown tenant; use one of {}", names.join(", ")))),
         }
     }
 }
@@ -106,15 +106,15 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_tenant_is_said_with_its_name() {
         for (tenants, words) in [
-            (json!({"A": {"database": "sqlite:a.db"}}), "convengine.tenants.A: no tenant"),
-            (json!({"a_b": {"database": "sqlite:a.db"}}), "convengine.tenants.a_b: no tenant"),
-            (json!({"a": {}}), "convengine.tenants.a.database: is missing"),
-            (json!({"a": 5}), "convengine.tenants.a.database: is missing"),
-            (json!({"a": {"database": "sqlite:x"}, "b": {"database": "sqlite:x"}}), "is that of the tenant 'a'"),
+            (json!({"A": {"database": "sqlite:a.db"}}), "convengine.tenants.A: invalid tenant name"),
+            (json!({"a_b": {"database": "sqlite:a.db"}}), "convengine.tenants.a_b: invalid tenant name"),
+            (json!({"a": {}}), "convengine.tenants.a.database: missing"),
+            (json!({"a": 5}), "convengine.tenants.a.database: missing"),
+            (json!({"a": {"database": "sqlite:x"}, "b": {"database": "sqlite:x"}}), "already used by tenant 'a'"),
             (json!({"a": {"database": "sqlite:x", "security": {"mode": "none"}}}), "set convengine.security.mode"),
             (json!({"a": {"database": "sqlite:x", "admin-token": "t"}}), "set convengine.admin-token"),
             (json!({"a": {"database": "sqlite:x", "turn": {"lease": 0}}}), "tenant a: convengine.turn.lease"),
-            (json!(5), "convengine.tenants: a tenant needs a name"),
+            (json!(5), "convengine.tenants: missing tenant name"),
         ] {
             let (_, problems) = of(tenants.clone());
             assert!(problems.len() == 1 && problems[0].contains(words), "{tenants}: {problems:?}");

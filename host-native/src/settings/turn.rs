@@ -1,4 +1,4 @@
-//! How turns are kept: `convengine.turn` and `convengine.audit.persistence.mode`. (`decisions.md` 4)
+//! Turn durability: `convengine.turn` and `convengine.audit.persistence.mode` (docs/decisions/README.md#4).
 
 use std::time::Duration;
 
@@ -6,40 +6,40 @@ use serde_json::Value;
 
 use super::boolean;
 
-/// What of a turn is stored before it ends.
+/// What is stored of a turn before it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Journaling {
-    /// Its beginning and its answers as they come; only what writes is waited for.
+    /// The start and each completion as it arrives; waits for storage only before effects that write.
     Normal,
-    /// The same, and everything is waited for.
+    /// As `Normal`, but always waits for storage.
     Strict,
-    /// Nothing, until something is about to write.
+    /// Nothing until an effect is about to write.
     Off,
 }
 
 /// When audit rows are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditMode {
-    /// Those of a slice while the next effect runs.
+    /// The rows of a slice, while the next effect runs.
     Immediate,
-    /// With the turn.
+    /// Together with the turn.
     DeferredBulk,
-    /// Never: who asks for them gets them by replay.
+    /// Never: they are derived by replay on request.
     Derived,
 }
 
-/// The settings.
+/// Settings of `convengine.turn` and `convengine.audit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turns {
-    /// How long a turn may take.
+    /// Maximum duration of a turn.
     pub max_duration: Duration,
-    /// How long an open turn belongs to the process that runs it, unless that renews it.
+    /// How long the lease of a process on an open turn lasts unless renewed.
     pub lease: Duration,
-    /// What is stored before the end.
+    /// What is stored before the turn ends.
     pub journaling: Journaling,
     /// When audit rows are stored.
     pub audit: AuditMode,
-    /// Whether they are stored with `_meta`.
+    /// Whether audit rows are stored with `_meta`.
     pub audit_meta: bool,
 }
 
@@ -56,7 +56,7 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Reads the settings from a normalised tree.
+    /// Reads the settings from a normalized tree.
     pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Turns {
         let default = Turns::default();
         let max_duration = duration(tree, "/turn/max-duration", problems).unwrap_or(default.max_duration);
@@ -70,19 +70,19 @@ impl Turns {
     }
 }
 
-/// Milliseconds, or a number with the unit `ms`, `s`, `m`, `h` or `d`.
+/// Reads a duration setting: milliseconds, or a number with the unit `ms`, `s`, `m`, `h` or `d`.
 pub(super) fn duration(tree: &Value, path: &str, problems: &mut Vec<String>) -> Option<Duration> {
     let value = tree.pointer(path).filter(|it| !it.is_null())?;
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let found = in_units(&text);
     if found.is_none() {
-        let line = "is no duration: write milliseconds, or a number with ms, s, m, h or d such as 120s";
+        let line = "is not a duration; use milliseconds or a number with ms, s, m, h or d, such as 120s";
         problems.push(format!("{}: '{}' {line}", name(path), text.trim()));
     }
     found
 }
 
-/// Reads such a duration.
+/// Parses a duration: milliseconds, or a number with the unit `ms`, `s`, `m`, `h` or `d`.
 pub fn in_units(text: &str) -> Option<Duration> {
     let text = text.trim();
     let (number, unit) = text.split_at(text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len()));
@@ -101,11 +101,11 @@ pub fn in_units(text: &str) -> Option<Duration> {
 fn one_of<T: Copy>(tree: &Value, path: &str, known: &[(&str, T)], problems: &mut Vec<String>) -> Option<T> {
     let value = tree.pointer(path).filter(|it| !it.is_null())?;
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let wanted = text.trim().replace('-', "_").to_uppercase();
-    let found = known.iter().find(|it| it.0 == wanted).map(|it| it.1);
+    let normalized = text.trim().replace('-', "_").to_uppercase();
+    let found = known.iter().find(|it| it.0 == normalized).map(|it| it.1);
     if found.is_none() {
         let names: Vec<&str> = known.iter().map(|it| it.0).collect();
-        problems.push(format!("{}: '{text}' is not known: use one of {}", name(path), names.join(", ")));
+        problems.push(format!("{}: unknown value '{text}'; use one of {}", name(path), names.join(", ")));
     }
     found
 }
@@ -135,6 +135,6 @@ mod tests {
         let tree = json!({"turn": {"max-duration": "soon", "lease": 0, "journal": "some"}, "audit": {"persistence": {"mode": 5}, "persist-meta": "some"}});
         assert_eq!(Turns::read(&tree, &mut problems), Turns::default());
         assert_eq!(problems.len(), 5);
-        assert!(problems[0].starts_with("convengine.turn.max-duration: 'soon' is no duration"), "{problems:?}");
+        assert!(problems[0].starts_with("convengine.turn.max-duration: 'soon' is not a duration"), "{problems:?}");
     }
 }

@@ -1,7 +1,7 @@
-//! An `application.yml` of the original: the tree below `convengine`, as Spring would bind it.
+//! Reads the tree below `convengine` from the `application.yml` of the original server, as Spring would bind it.
 //!
-//! Keys may be in kebab-case, camelCase or snake_case and joined by dots; a key in brackets is data and stays as it is. Of several
-//! documents a later one wins; those for a profile are left out.
+//! Keys may be in kebab-case, camelCase or snake_case and joined by dots; keys in brackets are data and stay unchanged. Later documents
+//! override earlier ones; documents for a profile are skipped.
 
 use convengine_core::config::settings::kebab;
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use serde_saphyr::UserMessageFormatter;
 use super::merge;
 use super::placeholder::{self, Variable};
 
-/// Settings that are maps: their keys are data.
+/// Settings that are maps, whose keys are data.
 const MAPS: [&str; 5] = [
     "convengine.flow.interaction-policy.matrix",
     "convengine.flow.state-graph.allowed-transitions",
@@ -19,7 +19,7 @@ const MAPS: [&str; 5] = [
     "convengine.tables",
 ];
 
-/// The tree below `convengine` with its placeholders resolved; what is wrong becomes a line each.
+/// Parses the tree below `convengine` and resolves its placeholders; adds one line per problem.
 pub(super) fn convengine(text: &str, variable: Variable<'_>, problems: &mut Vec<String>) -> Map<String, Value> {
     let documents: Vec<Value> = match serde_saphyr::from_multiple(text) {
         Ok(documents) => documents,
@@ -40,7 +40,7 @@ pub(super) fn convengine(text: &str, variable: Variable<'_>, problems: &mut Vec<
                 }
             }
             Value::Object(_) | Value::Null => {}
-            other => problems.push(format!("{other} is not a map: write the tree convengine")),
+            other => problems.push(format!("{other} is not a map; the document must contain the tree convengine")),
         }
     }
     match placeholder::resolve(tree, "convengine", variable, problems) {
@@ -54,7 +54,7 @@ fn is_for_a_profile(document: &Map<String, Value>) -> bool {
     spring(&["config", "activate"]).is_some() || spring(&["profiles"]).is_some_and(|it| it.is_string())
 }
 
-/// The tree with joined keys taken apart and snake_case in kebab-case; `path` is where it stands.
+/// Expands joined keys and converts names to kebab-case; `path` is the location of the value.
 fn nested(value: &Value, path: &str) -> Value {
     match value {
         Value::Object(members) if !MAPS.contains(&path) => {
@@ -72,7 +72,7 @@ fn put(parts: &[String], value: &Value, path: &str) -> Value {
     let Some((first, rest)) = parts.split_first() else { return nested(value, path) };
     let dot = if path.is_empty() { "" } else { "." };
     let path = format!("{path}{dot}{first}");
-    // The rest of a joined key within a map is one key of it.
+    // Within a map, the rest of a joined key is a single key.
     let inner = match rest.is_empty() || !MAPS.contains(&path.as_str()) {
         true => put(rest, value, &path),
         false => Value::Object(Map::from_iter([(rest.join("."), value.clone())])),
@@ -80,7 +80,7 @@ fn put(parts: &[String], value: &Value, path: &str) -> Value {
     Value::Object(Map::from_iter([(first.clone(), inner)]))
 }
 
-/// The parts of `a.b[C.D].e`; the one in brackets keeps them.
+/// Splits a key such as `a.b[C.D].e` at dots outside of brackets; parts keep their brackets.
 fn parts(key: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = key;
@@ -94,7 +94,7 @@ fn parts(key: &str) -> Vec<String> {
     parts
 }
 
-/// One spelling for `camelCase`, `snake_case` and `kebab-case`; keys in capitals or brackets are data.
+/// Normalizes `camelCase`, `snake_case` and `kebab-case`; keys in capitals or brackets are data.
 fn spelling(part: &str) -> String {
     if !part.starts_with(|it: char| it.is_ascii_lowercase()) {
         return part.to_owned();

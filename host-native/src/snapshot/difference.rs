@@ -1,4 +1,4 @@
-//! How two states of the authors' rows differ, for people and for machines.
+//! Differences between two states of the authors' rows, printable as text and JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -12,30 +12,30 @@ use serde_json::Value;
 use super::state::State;
 use crate::store::config::key_of;
 
-/// What is another between two states.
+/// The difference between two states.
 #[derive(Debug, Serialize)]
 pub struct Difference {
-    /// The hash of the first.
+    /// The hash of the first state.
     pub before: String,
-    /// The hash of the second.
+    /// The hash of the second state.
     pub after: String,
     /// The tables that differ.
     pub tables: BTreeMap<String, OfTable>,
-    /// Settings that differ; only snapshots have some of their own.
+    /// The settings that differ; only snapshots have their own settings.
     pub settings: Vec<Setting>,
-    /// What the rows are complained of.
+    /// The issues that differ.
     pub issues: Issues,
-    /// What becomes of the drafts of assistants; only what is imported has some.
+    /// The changes of assistant drafts; only imports have some.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drafts: Vec<OfDraft>,
 }
 
-/// What becomes of a draft.
+/// The change of a draft.
 #[derive(Debug, Serialize)]
 pub struct OfDraft {
-    /// Its assistant.
+    /// The id of its assistant.
     pub id: String,
-    /// What becomes of it.
+    /// How it changes.
     pub change: Change,
 }
 
@@ -43,11 +43,11 @@ pub struct OfDraft {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// There is none of this assistant.
+    /// The assistant has no draft yet.
     New,
-    /// There is another one.
+    /// The assistant's draft is replaced.
     Replaced,
-    /// It is there as it is.
+    /// The draft is already the same.
     Equal,
 }
 
@@ -61,14 +61,14 @@ impl Display for Change {
     }
 }
 
-/// How a table differs.
+/// The difference of a table.
 #[derive(Debug, Default, Serialize)]
 pub struct OfTable {
-    /// Rows of the second alone.
+    /// Rows only in the second state.
     pub added: Vec<OfRow>,
-    /// Rows of the first alone.
+    /// Rows only in the first state.
     pub removed: Vec<OfRow>,
-    /// Rows of both.
+    /// Rows of both states whose columns differ.
     pub changed: Vec<Changed>,
 }
 
@@ -81,7 +81,7 @@ pub struct OfRow {
     pub row: Map,
 }
 
-/// A row that has become another.
+/// A changed row.
 #[derive(Debug, Serialize)]
 pub struct Changed {
     /// Its key.
@@ -90,12 +90,12 @@ pub struct Changed {
     pub columns: BTreeMap<String, Values>,
 }
 
-/// A value before and after; null where there is none.
+/// A value before and after; null if absent.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Values {
-    /// Of the first.
+    /// The value in the first state.
     pub old: Value,
-    /// Of the second.
+    /// The value in the second state.
     pub new: Value,
 }
 
@@ -104,17 +104,17 @@ pub struct Values {
 pub struct Setting {
     /// Its name, such as `convengine.flow.memory.enabled`.
     pub path: String,
-    /// Before and after.
+    /// The values before and after.
     #[serde(flatten)]
     pub values: Values,
 }
 
-/// Issues that only one of the two has.
+/// Issues that only one of the states has.
 #[derive(Debug, Serialize)]
 pub struct Issues {
-    /// Those of the second.
+    /// Those of the second state.
     pub new: Vec<Issue>,
-    /// Those of the first.
+    /// Those of the first state.
     pub gone: Vec<Issue>,
 }
 
@@ -139,25 +139,25 @@ impl Difference {
         }
     }
 
-    /// With what becomes of drafts.
+    /// Adds the changes of drafts.
     #[must_use]
     pub fn with(self, drafts: Vec<OfDraft>) -> Difference {
         Difference { drafts, ..self }
     }
 
-    /// Prints it on standard output, for people or as JSON.
+    /// Prints the difference on standard output, as text or JSON.
     pub fn print(&self, json: bool) {
         if json { println!("{}", serde_json::to_string(self).unwrap_or_default()) } else { print!("{self}") }
     }
 
-    /// Whether there is none.
+    /// Returns whether nothing differs.
     pub fn is_none(&self) -> bool {
         let no_draft = self.drafts.iter().all(|it| it.change == Change::Equal);
         no_draft && self.tables.is_empty() && self.settings.is_empty() && self.issues.new.is_empty() && self.issues.gone.is_empty()
     }
 }
 
-/// The settings that differ.
+/// Returns the settings that differ.
 pub fn settings(before: &Value, after: &Value) -> Vec<Setting> {
     let setting = |it: diff::Difference| Setting {
         path: format!("convengine.{}", it.field),
@@ -168,7 +168,7 @@ pub fn settings(before: &Value, after: &Value) -> Vec<Setting> {
 
 impl OfTable {
     fn between(key: &str, before: Vec<Map>, after: Vec<Map>) -> OfTable {
-        // A row without its key is told by all that it says.
+        // A row without its key is identified by its whole content.
         let key_of = |row: &Map| row.get(key).cloned().unwrap_or_else(|| Value::Object(row.clone()));
         let mut known: BTreeMap<String, Map> = before.iter().map(|it| (key_of(it).to_string(), it.clone())).collect();
         let mut found = OfTable::default();
@@ -186,7 +186,7 @@ impl OfTable {
         found
     }
 
-    /// Whether nothing differs.
+    /// Returns whether nothing differs in the table.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
@@ -215,7 +215,7 @@ impl Display for Difference {
             writeln!(f, "{path}: {} → {}", values.old, values.new)?;
         }
         self.issues.new.iter().try_for_each(|it| writeln!(f, "new issue: {it}"))?;
-        self.issues.gone.iter().try_for_each(|it| writeln!(f, "gone issue: {it}"))
+        self.issues.gone.iter().try_for_each(|it| writeln!(f, "resolved issue: {it}"))
     }
 }
 

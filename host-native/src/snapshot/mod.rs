@@ -1,7 +1,7 @@
-//! `convengine snapshot`: the configurations that have been, and the way back to one of them.
+//! `convengine snapshot`: lists, compares and restores earlier configurations.
 //!
-//! A snapshot holds the rows of the tables that turns depend on, disabled ones included, without the time at which each was made, and
-//! the settings that change what a turn does. It holds no documents, no scripted answers and no modules; those stay as they are.
+//! A snapshot contains the rows of the tables that turns depend on, including disabled ones, without their creation times, and the settings
+//! that affect turns. It does not contain documents, fakes or modules; activating a snapshot leaves those unchanged.
 
 mod difference;
 mod put_back;
@@ -25,7 +25,7 @@ use crate::store::{self, Connection, import, snapshot};
 /// Runs the command.
 ///
 /// # Errors
-/// Exit code 1 when there is no such snapshot, or its rows cannot be taken; 3 when the database cannot be used.
+/// Exit code 1 if there is no such snapshot or its rows cannot be restored; 3 if the database cannot be used.
 pub async fn command(settings: &Settings, command: SnapshotCommand) -> Result<(), Failure> {
     let mut connection = store::connect_existing(&settings.database).await?;
     let done = match command {
@@ -45,10 +45,10 @@ impl Refusal {
         Failure::not_right(match self {
             Refusal::Database(error) => return store::unusable(&settings.database, &error),
             Refusal::Unknown(line) => vec![line],
-            Refusal::Nothing => vec!["no other rows were there before: see `convengine snapshot list`".to_owned()],
+            Refusal::Nothing => vec!["no earlier rows to roll back to; see `convengine snapshot list`".to_owned()],
             Refusal::Unfit(lines) => lines,
             Refusal::Errors(issues) => {
-                let last = "nothing is changed: the rows have errors that are not there now".to_owned();
+                let last = "nothing changed: the rows would introduce new errors".to_owned();
                 issues.iter().map(ToString::to_string).chain([last]).collect()
             }
         })
@@ -61,7 +61,7 @@ async fn list(connection: &mut Connection, settings: &Settings, json: bool) -> R
     let mut all = Vec::new();
     for snapshot::Snapshot { hash, kept_at } in snapshot::all(connection).await? {
         let source = snapshot::content(connection, &hash).await?.unwrap_or_default();
-        // Servers may have other settings than this command, so the rows decide.
+        // Servers may have other settings than this command, so only the rows are compared.
         let active = rows_hash(&source) == present.rows;
         let (turns, conversations) = ran.get(&hash).map_or((0, 0), |it| (it.turns, it.conversations));
         let at = clock::iso_text(kept_at);
@@ -82,7 +82,7 @@ async fn list(connection: &mut Connection, settings: &Settings, json: bool) -> R
 async fn content(connection: &mut Connection, digits: &str) -> Result<(String, Value), Refusal> {
     let hash = put_back::named(connection, digits).await?;
     let found = snapshot::content(connection, &hash).await?;
-    let unreadable = || Refusal::Unknown(format!("the snapshot {hash} cannot be read: choose another one"));
+    let unreadable = || Refusal::Unknown(format!("snapshot {hash} cannot be read; choose another one"));
     found.ok_or_else(unreadable).map(|it| (hash, it))
 }
 
@@ -106,7 +106,7 @@ async fn diff(connection: &mut Connection, digits: &str, other: Option<&str>, js
     let before = State::of_snapshot(&source);
     let after = match other {
         Some(digits) => State::of_snapshot(&content(connection, digits).await?.1),
-        // What the snapshot's settings make of the rows: a command does not know those of the servers.
+        // Compiled with the snapshot's settings, because the command does not know those of the servers.
         None => State::compiled(&store::config::tables(connection).await?, &before.settings),
     };
     Difference::between(&before, &after).print(json);
@@ -125,7 +125,7 @@ async fn activate(connection: &mut Connection, settings: &Settings, wanted: &Wan
     done.keep(connection).await?;
     done.settings.iter().for_each(|it| {
         eprintln!(
-            "warning {}: was {} when the snapshot was made and is {} here; settings are no rows and stay",
+            "warning {}: was {} when the snapshot was made and is {} here; activating a snapshot does not change settings",
             it.path, it.values.old, it.values.new
         );
     });

@@ -1,4 +1,4 @@
-//! Puts the rows of a snapshot back into the authors' tables, and notes which rows were taken when.
+//! Restores the rows of a snapshot to the authors' tables, and records each activation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,45 +12,45 @@ use crate::store::activation::{self, Activation};
 use crate::store::{self, Connection, module, snapshot};
 use crate::{clock, import};
 
-/// Fewest digits of a hash.
+/// Minimum number of digits of an abbreviated hash.
 const SHORTEST: usize = 8;
 
-/// Which rows are wanted.
+/// The rows to restore.
 #[derive(Debug, Clone)]
 pub enum Wanted {
-    /// Those of the snapshot whose hash begins like this.
+    /// Those of the snapshot whose hash has this prefix.
     Snapshot(String),
-    /// Those that were there before.
+    /// Those that were active before.
     Before,
 }
 
-/// What becomes of the rows with the end of the transaction.
+/// Restored rows, in a transaction that is not committed yet.
 #[derive(Debug)]
 pub struct PutBack {
-    /// The tables whose rows are others.
+    /// The tables whose rows changed.
     tables: Tables,
-    /// The snapshot whose rows they are.
+    /// The hash of the restored snapshot.
     pub hash: String,
-    /// What was changed.
+    /// The difference to the rows before.
     pub difference: Difference,
-    /// Settings with which the snapshot was made and that are others now. They are no rows, and stay.
+    /// Settings that differ from those of the snapshot. They are not restored.
     pub settings: Vec<Setting>,
-    /// What of the rows is left out or fails, with the settings as they are.
+    /// The issues of the restored rows with the current settings.
     pub issues: Vec<Issue>,
 }
 
-/// Why the rows stay as they are.
+/// Why rows were not restored.
 #[derive(Debug)]
 pub enum Refusal {
-    /// No snapshot is meant, or more than one.
+    /// No snapshot matches, or more than one.
     Unknown(String),
-    /// There were no other rows before.
+    /// There are no earlier rows.
     Nothing,
-    /// The rows have errors that were not there before.
+    /// The rows have new errors.
     Errors(Vec<Issue>),
-    /// The tables cannot hold them.
+    /// The tables cannot store the rows.
     Unfit(Vec<String>),
-    /// What the database says.
+    /// The database failed.
     Database(sqlx::Error),
 }
 
@@ -60,69 +60,68 @@ impl From<sqlx::Error> for Refusal {
     }
 }
 
-/// Puts rows back, in a transaction that the caller holds. `known` are the errors that may stay; without them, those of the rows as they
-/// are.
+/// Restores rows in the caller's transaction. `known` are the issue texts to tolerate; by default those of the current rows.
 ///
 /// # Errors
-/// Why nothing may be kept of the transaction.
+/// [`Refusal`]; the caller has to roll the transaction back.
 pub async fn put_back(
     connection: &mut Connection,
     settings: &Value,
-    wanted: &Wanted,
+    target: &Wanted,
     known: Option<&BTreeSet<String>>,
 ) -> Result<PutBack, Refusal> {
     activation::lock(connection).await?;
     let before = State::read(connection, settings).await?;
     note(connection, &before, "found", None).await?;
-    let (hash, how, restores) = match wanted {
+    let (hash, how, restores) = match target {
         Wanted::Snapshot(digits) => (named(connection, digits).await?, "activate", None),
         Wanted::Before => {
             let newest = activation::newest(connection).await?.ok_or(Refusal::Nothing)?;
-            // A way back that was taken is not taken again: the next one leads further back.
+            // Repeated rollbacks go further back instead of undoing each other.
             let from = newest.restores.unwrap_or(newest.number);
             let earlier = activation::before(connection, from, &before.rows).await?.ok_or(Refusal::Nothing)?;
             (earlier.hash, "rollback", Some(earlier.number))
         }
     };
-    let unreadable = || Refusal::Unknown(format!("the snapshot {hash} cannot be read: choose another one"));
-    let target = State::of_snapshot(&snapshot::content(connection, &hash).await?.ok_or_else(unreadable)?);
-    let tables = write(connection, &target).await?;
-    let reached = State::compiled(&store::config::tables(connection).await?, &target.settings);
-    if reached.hash != hash {
-        let line = "the tables do not give the rows of the snapshot back as they were: ".to_owned();
-        let found = Difference::between(&target, &reached).to_string();
+    let unreadable = || Refusal::Unknown(format!("snapshot {hash} cannot be read; choose another one"));
+    let expected = State::of_snapshot(&snapshot::content(connection, &hash).await?.ok_or_else(unreadable)?);
+    let tables = write(connection, &expected).await?;
+    let actual = State::compiled(&store::config::tables(connection).await?, &expected.settings);
+    if actual.hash != hash {
+        let line = "the tables changed the rows of the snapshot: ".to_owned();
+        let found = Difference::between(&expected, &actual).to_string();
         return Err(Refusal::Unfit(vec![line + &found.replace('\n', "; ")]));
     }
     let after = State::read(connection, settings).await?;
-    let of_before: BTreeSet<String> = before.issues.iter().map(ToString::to_string).collect();
-    let known = known.unwrap_or(&of_before);
+    let before_texts: BTreeSet<String> = before.issues.iter().map(ToString::to_string).collect();
+    let known = known.unwrap_or(&before_texts);
     let new: Vec<Issue> = after.issues.iter().filter(|it| it.is_error() && !known.contains(&it.to_string())).cloned().collect();
     if !new.is_empty() {
         return Err(Refusal::Errors(new));
     }
     note(connection, &after, how, restores).await?;
-    let (difference, settings) = (Difference::between(&before, &after), differing(&target.settings, &after.settings));
+    let (difference, settings) = (Difference::between(&before, &after), differing(&expected.settings, &after.settings));
     Ok(PutBack { tables, hash, difference, settings, issues: after.issues })
 }
 
 impl PutBack {
-    /// Ends the transaction and keeps what it has done.
+    /// Commits the transaction.
     ///
     /// # Errors
-    /// What the database says.
+    /// The failure of the database.
     pub async fn keep(&self, connection: &mut Connection) -> sqlx::Result<()> {
         import::count_on_all(connection, &self.tables).await?;
         connection.commit().await
     }
 }
 
-/// Notes which rows are there now, with their snapshot, unless they are those that were noted last.
+/// Records the active rows with their snapshot, unless they are the last recorded ones.
 ///
 /// # Errors
-/// What the database says.
+/// The failure of the database.
 pub async fn note(connection: &mut Connection, state: &State, how: &str, restores: Option<i64>) -> sqlx::Result<()> {
     let newest = activation::newest(connection).await?;
-    // That nothing was there is nothing to go back to.
+    // Empty tables are not worth rolling back to.
     let is_known = newest.as_ref().is_some_and(|it| it.rows == state.rows) || (newest.is_none() && state.is_blank());
     if is_known && restores.is_none() {
         return Ok(());
@@ -133,34 +132,34 @@ pub async fn note(connection: &mut Connection, state: &State, how: &str, restore
     activation::insert(connection, &activation, clock::now()).await
 }
 
-/// The snapshot whose hash begins with these digits.
+/// Finds the snapshot whose hash begins with these digits.
 ///
 /// # Errors
-/// When there is none or there are several.
+/// [`Refusal::Unknown`] if there is none or more than one.
 pub async fn named(connection: &mut Connection, digits: &str) -> Result<String, Refusal> {
     let digits = digits.trim().to_ascii_lowercase();
     if digits.len() < SHORTEST || !digits.chars().all(|it| it.is_ascii_hexdigit()) {
-        return Err(Refusal::Unknown(format!("'{digits}' names no snapshot: give at least {SHORTEST} digits of its hash")));
+        return Err(Refusal::Unknown(format!("invalid snapshot hash '{digits}'; give at least {SHORTEST} hexadecimal digits")));
     }
     let mut found = snapshot::beginning(connection, &digits).await?;
     match (found.pop(), found.pop()) {
         (Some(hash), None) => Ok(hash),
-        (None, _) => Err(Refusal::Unknown(format!("there is no snapshot {digits}: see `convengine snapshot list`"))),
-        (Some(_), Some(_)) => Err(Refusal::Unknown(format!("more than one snapshot begins with {digits}: give more digits"))),
+        (None, _) => Err(Refusal::Unknown(format!("no snapshot begins with '{digits}'; see `convengine snapshot list`"))),
+        (Some(_), Some(_)) => Err(Refusal::Unknown(format!("more than one snapshot begins with '{digits}'; give more digits"))),
     }
 }
 
-/// Replaces the tables that differ. Those that the profile of the snapshot does not read differ in nothing.
+/// Replaces the tables that differ. Tables that the snapshot's profile does not use never differ.
 async fn write(connection: &mut Connection, target: &State) -> Result<Tables, Refusal> {
-    let present = State::compiled(&store::config::tables(connection).await?, &target.settings);
-    let names: BTreeSet<&String> = present.tables.keys().chain(target.tables.keys()).collect();
+    let current = State::compiled(&store::config::tables(connection).await?, &target.settings);
+    let names: BTreeSet<&String> = current.tables.keys().chain(target.tables.keys()).collect();
     let rows = |of: &BTreeMap<String, Vec<Map>>, name: &str| of.get(name).cloned().unwrap_or_default();
-    let differ = names.into_iter().filter(|it| rows(&present.tables, it) != rows(&target.tables, it));
+    let differ = names.into_iter().filter(|it| rows(&current.tables, it) != rows(&target.tables, it));
     let tables = Tables(differ.map(|it| (it.clone(), rows(&target.tables, it))).collect());
     let mut problems = import::replace(connection, &tables).await?;
     if problems.is_empty() && module::has_tables(connection).await? {
-        let bare = module::without(connection).await?;
-        problems.extend(bare.iter().map(|it| format!("cv_extension.{it}: its module is not there; import the extension with its 'wasm'")));
+        let missing = module::without(connection).await?;
+        problems.extend(missing.iter().map(|it| format!("cv_extension.{it}: missing module; import the extension with its 'wasm'")));
     }
     if problems.is_empty() { Ok(tables) } else { Err(Refusal::Unfit(problems)) }
 }

@@ -1,4 +1,4 @@
-//! What authors have written, in a form in which two of them can be compared.
+//! The authors' rows in a comparable form.
 
 use std::collections::BTreeMap;
 
@@ -10,48 +10,48 @@ use serde_json::{Value, json};
 use crate::config;
 use crate::store::{self, Connection, script};
 
-/// A column that says when a row was made and nothing of what it does.
+/// The creation time, which does not affect behavior.
 const MADE: &str = "created_at";
 
-/// The authors' rows at a moment.
+/// The authors' rows at one point in time.
 #[derive(Debug)]
 pub struct State {
-    /// Rows by table; scripted answers stand as tables of their own.
+    /// Rows by table; each kind of fake is a table of its own.
     pub tables: BTreeMap<String, Vec<Map>>,
-    /// The settings that change what a turn does.
+    /// The settings that affect turns.
     pub settings: Value,
     /// The hash of the snapshot.
     pub hash: String,
-    /// SHA-256 of its rows alone.
+    /// SHA-256 of the rows without settings, in hexadecimal.
     pub rows: String,
-    /// What of the rows is left out or fails.
+    /// The issues of the rows.
     pub issues: Vec<Issue>,
     /// The snapshot.
     pub source: Value,
 }
 
 impl State {
-    /// Rows that are compiled with settings.
+    /// Compiles rows with settings.
     pub fn compiled(tables: &Tables, settings: &Value) -> State {
         let (config, issues) = Config::compile(tables, settings);
         State::of(&config, issues)
     }
 
-    /// A snapshot.
+    /// Loads a stored snapshot.
     pub fn of_snapshot(source: &Value) -> State {
         let (config, issues) = Config::from_source(source);
         State::of(&config, issues)
     }
 
-    /// All that the authors have in a database.
+    /// Reads all rows of the authors from a database.
     ///
     /// # Errors
-    /// What the database says.
+    /// The failure of the database.
     pub async fn read(connection: &mut Connection, settings: &Value) -> sqlx::Result<State> {
         let raw = store::config::tables(connection).await?;
         let (config, issues) = config::of_tables(connection, &raw, settings);
         let mut state = State::of(&config, issues);
-        // Tables that the pipeline's profile does not read are no part of the snapshot.
+        // Tables that the pipeline's profile does not use are not part of the snapshot.
         let others = store::config::other_tables(connection).await?;
         for (table, rows) in raw.0.into_iter().chain(others.0) {
             state.tables.entry(table).or_insert_with(|| rows.into_iter().map(without_time).collect());
@@ -68,12 +68,12 @@ impl State {
         Ok(state)
     }
 
-    /// Whether authors have written nothing yet.
+    /// Returns whether there are no rows yet.
     pub fn is_blank(&self) -> bool {
         self.tables.values().all(Vec::is_empty)
     }
 
-    /// What a configuration was compiled from.
+    /// Returns the rows that a configuration was compiled from.
     pub fn of(config: &Config, issues: Vec<Issue>) -> State {
         let member = |name: &str| config.source().get(name).cloned().unwrap_or_default();
         State {
@@ -87,7 +87,7 @@ impl State {
     }
 }
 
-/// SHA-256 of the rows of a snapshot, in hexadecimal.
+/// Returns the SHA-256 of the rows of a snapshot, in hexadecimal.
 pub fn rows_hash(source: &Value) -> String {
     let mut hasher = canon::Hasher::default();
     hasher.json(source.get("tables").unwrap_or(&Value::Null));

@@ -1,14 +1,14 @@
-//! Frames of STOMP 1.0, 1.1 and 1.2.
+//! Parses and renders frames of STOMP 1.0, 1.1 and 1.2.
 
 use std::borrow::Cow;
 
-/// Most bytes of a frame, its body included.
+/// Maximum size of a frame in bytes, including its body.
 pub const LONGEST: usize = 64 * 1024;
 
-/// Most headers of a frame.
+/// Maximum number of headers of a frame.
 const MOST_HEADERS: usize = 64;
 
-/// What both sides speak; also how headers are escaped.
+/// The negotiated protocol version, which determines how headers are escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// 1.0, without escapes.
@@ -20,10 +20,10 @@ pub enum Version {
 }
 
 impl Version {
-    /// All, the newest first.
+    /// All versions, newest first.
     pub const ALL: [Version; 3] = [Version::V12, Version::V11, Version::V10];
 
-    /// As it stands in headers.
+    /// The version as written in headers.
     pub fn name(self) -> &'static str {
         match self {
             Version::V10 => "1.0",
@@ -33,41 +33,41 @@ impl Version {
     }
 }
 
-/// A frame.
+/// A STOMP frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frame {
     /// `SEND`, `MESSAGE`, …
     pub command: String,
-    /// Names and values in their order.
+    /// Names and values in order of appearance.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
-/// What stands at the beginning of what was received.
+/// What the received bytes begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parsed {
-    /// A frame, and how many bytes it takes.
+    /// A frame and its length in bytes.
     Frame(Frame, usize),
-    /// Line breaks that mean nothing but that the other side is there, and how many bytes they take.
+    /// Line breaks sent as heartbeats and their length in bytes.
     Beat(usize),
-    /// More must come.
+    /// An incomplete frame.
     Part(Wait),
 }
 
-/// What must come before reading again can find more: a frame that comes byte by byte is not read as often.
+/// What must arrive before parsing again can succeed. Avoids parsing a frame again for each byte that arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// The end of a line.
     Line,
-    /// The NUL that closes a body.
+    /// The NUL that terminates a body.
     Nul,
-    /// So many bytes, with those that are there.
+    /// This number of bytes in total, including those already received.
     Bytes(usize),
 }
 
 impl Wait {
-    /// Whether it has come: `new` is the end of what was received, which has so many bytes.
+    /// Whether it has arrived. `new` is the latest chunk; `received` is the total number of bytes including it.
     pub fn is_over(self, new: &[u8], received: usize) -> bool {
         received > LONGEST
             || match self {
@@ -78,42 +78,42 @@ impl Wait {
     }
 }
 
-/// Why bytes are no frame.
+/// Why bytes are not a valid frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// It is longer than any frame may be.
-    #[error("the frame is too long: send at most {LONGEST} bytes")]
+    /// The frame exceeds the maximum size.
+    #[error("frame is too long; send at most {LONGEST} bytes")]
     Long,
-    /// It has too many headers.
-    #[error("the frame has too many headers: send at most {MOST_HEADERS}")]
+    /// The frame has too many headers.
+    #[error("frame has too many headers; send at most {MOST_HEADERS}")]
     Headers,
     /// A line before the body is not UTF-8.
-    #[error("a line of the frame is not UTF-8: encode commands and headers so")]
+    #[error("frame contains a line that is not valid UTF-8; encode the command and headers as UTF-8")]
     Utf8,
     /// A header has no colon.
-    #[error("a header of the frame has no colon: write name:value")]
+    #[error("frame header has no colon; send name:value")]
     Colon,
-    /// An escape is not one of the version.
-    #[error("a header of the frame has an unknown escape: write \\n, \\c or \\\\, and \\r in version 1.2")]
+    /// A header contains an escape that the version does not define.
+    #[error("frame header contains an unknown escape; use \\n, \\c or \\\\, and \\r in version 1.2")]
     Escape,
-    /// The body is not as long as the frame says.
-    #[error("the body does not end where content-length says: count its bytes and close it with a NUL")]
+    /// The body length differs from `content-length`.
+    #[error("frame body does not match content-length; send its length in bytes and terminate the body with NUL")]
     Length,
 }
 
 impl Frame {
-    /// A frame without a body.
+    /// Creates a frame without a body.
     pub fn new(command: &str, headers: &[(&str, &str)]) -> Frame {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Frame { command: command.to_owned(), headers, body: Vec::new() }
     }
 
-    /// The value of a header; of equal ones the first counts.
+    /// The value of a header; the first one if it is repeated.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|it| it.0 == name).map(|it| it.1.as_str())
     }
 
-    /// The frame as it is sent.
+    /// Renders the frame in wire format.
     pub fn render(&self, version: Version) -> String {
         let plain = is_plain(&self.command, version);
         let mut text = format!("{}\n", self.command);
@@ -128,36 +128,36 @@ impl Frame {
     }
 }
 
-/// Whether the headers of a frame are not escaped: those that agree on the version cannot be.
+/// Whether the headers of a frame are not escaped: frames that negotiate the version never are.
 fn is_plain(command: &str, version: Version) -> bool {
     version == Version::V10 || ["CONNECT", "STOMP", "CONNECTED"].contains(&command)
 }
 
-/// Reads what stands at the beginning of what was received.
+/// Parses the start of the received bytes.
 ///
 /// # Errors
-/// [`Malformed`]; nothing that comes later can be understood then.
+/// [`Malformed`] if the bytes are not a valid frame; the connection cannot continue.
 pub fn parse(bytes: &[u8], version: Version) -> Result<Parsed, Malformed> {
     parse_within(bytes, version, LONGEST)
 }
 
-/// As [`parse`], for frames of so many bytes: those of a server may be as long as its events.
+/// Parses like [`parse`] with a limit of `max_bytes` bytes: frames from a server may be as long as its events.
 ///
 /// # Errors
-/// [`Malformed`].
-pub fn parse_within(bytes: &[u8], version: Version, most: usize) -> Result<Parsed, Malformed> {
-    let beats = bytes.iter().take_while(|it| [b'\n', b'\r'].contains(it)).count();
-    if beats > 0 {
-        return Ok(Parsed::Beat(beats));
+/// [`Malformed`] if the bytes are not a valid frame.
+pub fn parse_within(bytes: &[u8], version: Version, max_bytes: usize) -> Result<Parsed, Malformed> {
+    let heartbeats = bytes.iter().take_while(|it| [b'\n', b'\r'].contains(it)).count();
+    if heartbeats > 0 {
+        return Ok(Parsed::Beat(heartbeats));
     }
     let mut lines = Vec::new();
-    let mut at = 0;
+    let mut offset = 0;
     loop {
-        let Some(length) = bytes.get(at..).unwrap_or_default().iter().position(|it| *it == b'\n') else {
-            return part(bytes, most, Wait::Line);
+        let Some(length) = bytes.get(offset..).unwrap_or_default().iter().position(|it| *it == b'\n') else {
+            return part(bytes, max_bytes, Wait::Line);
         };
-        let line = bytes.get(at..at + length).unwrap_or_default();
-        at += length + 1;
+        let line = bytes.get(offset..offset + length).unwrap_or_default();
+        offset += length + 1;
         let line = std::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(line)).map_err(|_| Malformed::Utf8)?;
         if line.is_empty() {
             break;
@@ -170,35 +170,35 @@ pub fn parse_within(bytes: &[u8], version: Version, most: usize) -> Result<Parse
     let (command, headers) = lines.split_first().map_or(("", &[][..]), |(command, rest)| (*command, rest));
     let headers = headers.iter().map(|it| header(it, is_plain(command, version), version)).collect::<Result<Vec<_>, _>>()?;
     let frame = Frame { command: command.to_owned(), headers, body: Vec::new() };
-    body(bytes, at, frame, most)
+    body(bytes, offset, frame, max_bytes)
 }
 
-fn part(bytes: &[u8], most: usize, wait: Wait) -> Result<Parsed, Malformed> {
-    if bytes.len() > most { Err(Malformed::Long) } else { Ok(Parsed::Part(wait)) }
+fn part(bytes: &[u8], max_bytes: usize, wait: Wait) -> Result<Parsed, Malformed> {
+    if bytes.len() > max_bytes { Err(Malformed::Long) } else { Ok(Parsed::Part(wait)) }
 }
 
-/// Adds the body, which begins at a place, to a frame.
-fn body(bytes: &[u8], at: usize, frame: Frame, most: usize) -> Result<Parsed, Malformed> {
-    let rest = bytes.get(at..).unwrap_or_default();
+/// Adds the body, which begins at `offset`, to a frame.
+fn body(bytes: &[u8], offset: usize, frame: Frame, max_bytes: usize) -> Result<Parsed, Malformed> {
+    let rest = bytes.get(offset..).unwrap_or_default();
     let length = match frame.header("content-length") {
         None => match rest.iter().position(|it| *it == 0) {
             Some(length) => length,
-            None => return part(bytes, most, Wait::Nul),
+            None => return part(bytes, max_bytes, Wait::Nul),
         },
         Some(text) => {
             let length: usize = text.trim().parse().map_err(|_| Malformed::Length)?;
-            if length > most {
+            if length > max_bytes {
                 return Err(Malformed::Long);
             }
             match rest.get(length) {
                 Some(0) => length,
                 Some(_) => return Err(Malformed::Length),
-                None => return part(bytes, most, Wait::Bytes(at + length + 1)),
+                None => return part(bytes, max_bytes, Wait::Bytes(offset + length + 1)),
             }
         }
     };
-    let end = at + length + 1;
-    if end > most {
+    let end = offset + length + 1;
+    if end > max_bytes {
         return Err(Malformed::Long);
     }
     let body = rest.get(..length).unwrap_or_default().to_vec();
@@ -214,10 +214,10 @@ fn header(line: &str, plain: bool, version: Version) -> Result<(String, String),
 }
 
 fn unescaped(text: &str, version: Version) -> Result<String, Malformed> {
-    let mut found = String::with_capacity(text.len());
+    let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
-        found.push(match character {
+        plain.push(match character {
             '\\' => match characters.next() {
                 Some('n') => '\n',
                 Some('c') => ':',
@@ -228,7 +228,7 @@ fn unescaped(text: &str, version: Version) -> Result<String, Malformed> {
             other => other,
         });
     }
-    Ok(found)
+    Ok(plain)
 }
 
 fn escaped(text: &str, version: Version) -> Cow<'_, str> {
@@ -239,7 +239,7 @@ fn escaped(text: &str, version: Version) -> Cow<'_, str> {
     Cow::Owned(text.replace('\r', if version == Version::V12 { "\\r" } else { " " }))
 }
 
-/// What has no escapes cannot have line breaks.
+/// Replaces line breaks with spaces in headers that cannot be escaped.
 fn one_line(text: &str) -> Cow<'_, str> {
     if text.contains(['\n', '\r', '\0']) { Cow::Owned(text.replace(['\n', '\r', '\0'], " ")) } else { Cow::Borrowed(text) }
 }

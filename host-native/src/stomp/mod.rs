@@ -1,5 +1,5 @@
-//! STOMP for clients of the original: its frames, its conversation, and SockJS around it. Nothing here does anything.
-//! (`spec/data-and-api.md` 8.6)
+//! STOMP over WebSocket and SockJS for existing clients: frames, the server session and SockJS framing. Performs no I/O
+//! (docs/spec/data-and-api.md#8.6).
 
 pub mod frame;
 pub mod session;

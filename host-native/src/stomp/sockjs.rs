@@ -1,22 +1,22 @@
-//! The frames that SockJS puts around messages on a WebSocket.
+//! Encodes and decodes the SockJS frames that wrap messages on a WebSocket.
 
 use serde_json::Value;
 
-/// Opens.
+/// The open frame.
 pub const OPEN: &str = "o";
 
-/// Says that the server is there.
+/// The heartbeat frame.
 pub const BEAT: &str = "h";
 
-/// Closes when the server has no more to say.
+/// The close frame sent when the server ends the connection.
 pub const GO_AWAY: &str = "c[3000,\"Go away!\"]";
 
-/// A message as the server sends it.
+/// Encodes a message sent by the server.
 pub fn wrapped(message: &str) -> String {
     format!("a[{}]", Value::from(message))
 }
 
-/// The messages that a client sends together: a JSON array of texts, or one text; nothing comes of an empty frame.
+/// Decodes the messages of a client frame: a JSON array of strings, one string, or an empty frame without messages.
 pub fn unwrapped(frame: &str) -> Option<Vec<String>> {
     if frame.is_empty() {
         return Some(Vec::new());

@@ -1,37 +1,37 @@
-//! Which configurations the authors' rows have been.
+//! `cv_activation`: the history of active configurations.
 
 use convengine_core::turn::Millis;
 
 use super::database::{Connection, Pool, Row, Statement, Value};
 
-/// A moment at which the rows became others.
+/// One change of the active configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activation {
-    /// Its place in their order.
+    /// The sequence number.
     pub number: i64,
-    /// The snapshot.
+    /// The snapshot hash.
     pub hash: String,
-    /// SHA-256 of its rows alone.
+    /// SHA-256 of the configuration rows, without settings.
     pub rows: String,
     /// `found`, `start`, `refresh`, `import`, `activate` or `rollback`.
     pub how: String,
-    /// Of a rollback: the activation whose rows it has brought back.
+    /// For a rollback, the number of the activation whose rows it restored.
     pub restores: Option<i64>,
 }
 
-/// Lets nobody else replace the authors' rows until the transaction ends.
+/// Locks the configuration rows against other writers until the transaction ends.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn lock(connection: &mut Connection) -> sqlx::Result<()> {
     let sql = Statement::of("select 1", "select pg_advisory_xact_lock(726174653)");
     connection.all(&sql, &[]).await.map(|_| ())
 }
 
-/// Adds one.
+/// Inserts an activation.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn insert(connection: &mut Connection, activation: &Activation, at: Millis) -> sqlx::Result<()> {
     let sql = Statement::of(
         "insert into cv_activation (hash, rows_hash, how, restores, at) values ($1, $2, $3, nullif($4, 0), $5)",
@@ -49,26 +49,26 @@ pub async fn insert(connection: &mut Connection, activation: &Activation, at: Mi
 
 const NEWEST: Statement = Statement::both("select number, hash, rows_hash, how, restores from cv_activation order by number desc limit 1");
 
-/// The newest.
+/// Returns the newest activation.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn newest(connection: &mut Connection) -> sqlx::Result<Option<Activation>> {
     connection.first(&NEWEST, &[]).await?.as_ref().map(found).transpose()
 }
 
-/// The newest, for somebody who looks again and again.
+/// Returns the newest activation over the reader pool, for polling.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn newest_of(pool: &Pool) -> sqlx::Result<Option<Activation>> {
     pool.first(&NEWEST, &[]).await?.as_ref().map(found).transpose()
 }
 
-/// The newest before another one whose rows differ from these.
+/// Returns the newest activation before `number` whose rows differ from `rows`.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn before(connection: &mut Connection, number: i64, rows: &str) -> sqlx::Result<Option<Activation>> {
     let sql = Statement::both(
         "select number, hash, rows_hash, how, restores from cv_activation where number < $1 and rows_hash <> $2
@@ -97,7 +97,7 @@ mod tests {
         for mut database in each().await {
             let connection = &mut database.connection;
             connection.begin().await.expect("a transaction");
-            lock(connection).await.expect("nobody else");
+            lock(connection).await.expect("a lock");
             assert_eq!(newest(connection).await.expect("none"), None);
             for (hash, restores) in [("a", None), ("b", None), ("b", Some(1))] {
                 let (hash, how) = (hash.to_owned(), "import".to_owned());

@@ -1,32 +1,32 @@
-//! The keys of callers, as hashes.
+//! API keys, stored as hashes.
 
 use convengine_core::turn::Millis;
 
 use super::database::{Pool, Row, Statement, Value};
 
-/// A key of which the secret is not known.
+/// A stored API key, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
-    /// The part of it that may be shown.
+    /// The public part of the key.
     pub key_id: String,
-    /// What somebody has called it.
+    /// The display name.
     pub name: String,
-    /// The hash of the whole key.
+    /// The hash of the full key.
     pub hash: String,
-    /// Names of scopes.
+    /// Scope names, separated by spaces.
     pub scopes: String,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Millis,
-    /// Until when it counts; without it, until it is revoked.
+    /// Expiry time; absent for a key that is valid until revoked.
     pub expires_at: Option<Millis>,
-    /// Since when it does not count any more.
+    /// Revocation time.
     pub revoked_at: Option<Millis>,
-    /// When it was looked up last for a call.
+    /// The last time a request used the key.
     pub last_used_at: Option<Millis>,
 }
 
 impl ApiKey {
-    /// Whether it counts at a moment.
+    /// Returns whether the key is valid at a time.
     pub fn counts(&self, at: Millis) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|it| it > at)
     }
@@ -45,10 +45,10 @@ impl ApiKey {
     }
 }
 
-/// Keeps a new key.
+/// Inserts a new key.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn insert(pool: &Pool, key: &ApiKey) -> sqlx::Result<()> {
     let sql = Statement::both(
         "insert into cv_api_key (key_id, name, hash, scopes, created_at, expires_at) values ($1, $2, $3, $4, $5, nullif($6, 0))",
@@ -64,37 +64,37 @@ pub async fn insert(pool: &Pool, key: &ApiKey) -> sqlx::Result<()> {
     pool.run(&sql, &values).await.map(|_| ())
 }
 
-/// The key of an id.
+/// Returns the key with an id.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<ApiKey>> {
     let sql = Statement::both("select * from cv_api_key where key_id = $1");
     pool.first(&sql, &[Value::Text(id)]).await?.as_ref().map(ApiKey::of).transpose()
 }
 
-/// All keys, in the order in which they were made.
+/// Returns all keys, oldest first.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn all(pool: &Pool) -> sqlx::Result<Vec<ApiKey>> {
     let sql = Statement::both("select * from cv_api_key order by created_at, key_id");
     pool.all(&sql, &[]).await?.iter().map(ApiKey::of).collect()
 }
 
-/// Lets a key not count any more; answers whether there was one that did.
+/// Revokes a key. Returns whether an active key was found.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn revoke(pool: &Pool, id: &str, at: Millis) -> sqlx::Result<bool> {
     let sql = Statement::both("update cv_api_key set revoked_at = $2 where key_id = $1 and revoked_at is null");
     Ok(pool.run(&sql, &[Value::Text(id), Value::Int(at)]).await? > 0)
 }
 
-/// Notes that a key was used.
+/// Records that a key was used.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn note_used(pool: &Pool, id: &str, at: Millis) -> sqlx::Result<()> {
     let sql = Statement::both("update cv_api_key set last_used_at = $2 where key_id = $1");
     pool.run(&sql, &[Value::Text(id), Value::Int(at)]).await.map(|_| ())
@@ -122,7 +122,7 @@ mod tests {
             for key in [key("b", 1, Some(50)), key("a", 2, None)] {
                 insert(pool, &key).await.expect("a key");
             }
-            assert!(insert(pool, &key("a", 3, None)).await.is_err(), "an id is one key's");
+            assert!(insert(pool, &key("a", 3, None)).await.is_err(), "key ids are unique");
             assert_eq!(find(pool, "b").await.expect("an answer"), Some(key("b", 1, Some(50))));
             assert_eq!(find(pool, "c").await.expect("an answer"), None);
             note_used(pool, "b", 7).await.expect("an answer");

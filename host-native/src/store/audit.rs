@@ -1,4 +1,4 @@
-//! Reads audit rows, keeps numbers for those that are not stored, and stores them later.
+//! `ce_audit`: reads and writes audit rows, and reserves ids for rows that are derived instead of stored.
 
 use convengine_core::turn::Millis;
 use serde::Serialize;
@@ -8,11 +8,11 @@ use super::database::{Connection, Pool, Row, Statement, Value};
 use super::turn_rows::Rows;
 use crate::clock;
 
-/// A row of `ce_audit` as clients get it.
+/// A row of `ce_audit` as the API returns it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditRow {
-    /// The row's number.
+    /// The row id.
     pub audit_id: i64,
     /// The conversation.
     pub conversation_id: String,
@@ -24,10 +24,10 @@ pub struct AuditRow {
     pub created_at: String,
 }
 
-/// The audit rows of a conversation, oldest first.
+/// Returns the stored audit rows of a conversation, oldest first.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn of_conversation(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<AuditRow>> {
     let sql = Statement::of(
         "select audit_id, conversation_id, stage, payload_json, cast(created_at as text) as created_at
@@ -50,16 +50,15 @@ fn found(row: &Row) -> sqlx::Result<AuditRow> {
     })
 }
 
-/// How often numbers in a row are asked for while others take some from between.
+/// Attempts to reserve consecutive ids while concurrent writers take some in between.
 const ATTEMPTS: usize = 100;
 
-/// Keeps so many numbers of `ce_audit` in a row, which no stored row will have; answers the first. On SQLite the caller holds the
-/// transaction.
+/// Reserves `count` consecutive ids of `ce_audit`. Returns the first. On SQLite the caller must hold a transaction.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error, or [`sqlx::Error::PoolTimedOut`] when the attempts are exhausted.
 pub async fn keep_numbers(connection: &mut Connection, count: i64) -> sqlx::Result<i64> {
-    // PostgreSQL: who keeps numbers waits for the others who do; who stores rows does not, and may take some from between.
+    // PostgreSQL: reservations exclude each other, but inserts take no lock and may consume ids in between.
     let sql = Statement::of(
         "update sqlite_sequence set seq = max(seq, coalesce((select max(audit_id) from ce_audit), 0)) + $1 where name = 'ce_audit'
          returning seq - $1 + 1 as first, seq as last",
@@ -71,7 +70,7 @@ pub async fn keep_numbers(connection: &mut Connection, count: i64) -> sqlx::Resu
     );
     for _ in 0..ATTEMPTS {
         let Some(row) = connection.first(&sql, &[Value::Int(count)]).await? else { return begin_numbers(connection, count).await };
-        // Of a table without a sequence it is null.
+        // Null when the table has no sequence.
         let (first, last) = (row.maybe_int("first")?.ok_or(sqlx::Error::ColumnNotFound("audit_id".to_owned()))?, row.int("last")?);
         if last - first + 1 == count {
             return Ok(first);
@@ -80,7 +79,7 @@ pub async fn keep_numbers(connection: &mut Connection, count: i64) -> sqlx::Resu
     Err(sqlx::Error::PoolTimedOut)
 }
 
-/// As [`keep_numbers`], for SQLite and a table that never had a row.
+/// Like [`keep_numbers`], for an SQLite table that never had a row.
 async fn begin_numbers(connection: &mut Connection, count: i64) -> sqlx::Result<i64> {
     let sql = Statement::both(
         "insert into sqlite_sequence (name, seq) select 'ce_audit', coalesce(max(audit_id), 0) + $1 from ce_audit
@@ -89,11 +88,10 @@ async fn begin_numbers(connection: &mut Connection, count: i64) -> sqlx::Result<
     connection.first(&sql, &[Value::Int(count)]).await?.ok_or(sqlx::Error::RowNotFound)?.int("first")
 }
 
-/// Payloads as the database would give them back, had they been stored: PostgreSQL cannot hold every character, and a `jsonb` column of
-/// somebody else's has a form of its own.
+/// Returns payloads as the database would return them after storing: PostgreSQL rejects NUL, and a `jsonb` column reformats JSON.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn as_stored(pool: &Pool, payloads: Vec<String>) -> sqlx::Result<Vec<String>> {
     if payloads.is_empty() || !pool.is_shared() {
         return Ok(payloads);
@@ -109,10 +107,10 @@ pub async fn as_stored(pool: &Pool, payloads: Vec<String>) -> sqlx::Result<Vec<S
     pool.all(&sql, &[Value::Text(&format!("[{}]", payloads.join(",")))]).await?.iter().map(|it| it.text("payload")).collect()
 }
 
-/// Stores rows of a turn that has no others, each a stage with its payload; a conversation that does not exist has none.
+/// Inserts audit rows, given as stage and payload. Does nothing when the conversation does not exist.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn tell(pool: &Pool, conversation: &str, rows: &[(&str, serde_json::Value)], at: Millis) -> sqlx::Result<u64> {
     let sql = Statement::of(
         "insert into ce_audit (conversation_id, stage, payload_json, created_at)
@@ -126,10 +124,10 @@ pub async fn tell(pool: &Pool, conversation: &str, rows: &[(&str, serde_json::Va
     pool.run(&sql, &[Value::Text(conversation), Value::Text(&rows), Value::Text(&clock::audit_text(at))]).await
 }
 
-/// Stores rows under the numbers that were kept for them: each a JSON array of number, conversation, stage, payload and time.
+/// Inserts rows with reserved ids, each a JSON array `[id, conversation, stage, payload, time]`.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn insert(connection: &mut Connection, rows: &Rows) -> sqlx::Result<u64> {
     let Some(rows) = rows.array() else { return Ok(0) };
     let rows = if matches!(connection, Connection::Postgres(_)) { without_nul(rows) } else { rows };

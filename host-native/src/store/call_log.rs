@@ -1,26 +1,27 @@
-//! The log of model calls: a table that was there before us may lack the columns for usage and cost, and is left as it is.
+//! `ce_llm_call_log`: the log of model calls. A table created by the original engine may lack the usage and cost columns; it is not
+//! altered.
 
 use super::database::{Connection, Statement, Value};
 use super::schema::has_column;
 
-/// Which columns the table has.
+/// The column set of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallLog {
-    /// Those of the original.
+    /// The columns of the original engine.
     Plain,
-    /// Those for usage and cost, too.
+    /// Also the usage and cost columns.
     WithUsage,
 }
 
 impl CallLog {
-    /// Looks at the table.
+    /// Detects the columns of the table.
     pub async fn of(connection: &mut Connection) -> CallLog {
         for column in ["input_tokens", "output_tokens", "cost_micros"] {
             match has_column(connection, "ce_llm_call_log", column).await {
                 Ok(true) => {}
                 Ok(false) => return CallLog::Plain,
                 Err(error) => {
-                    tracing::warn!(%error, "the columns of ce_llm_call_log cannot be read: usage and cost are not stored");
+                    tracing::warn!(%error, "cannot read the columns of ce_llm_call_log; usage and cost will not be stored");
                     return CallLog::Plain;
                 }
             }
@@ -28,7 +29,7 @@ impl CallLog {
         CallLog::WithUsage
     }
 
-    /// Writes rows that [`super::turn_rows::TurnRows::llm_call`] has rendered.
+    /// Inserts rows rendered by [`super::turn_rows::TurnRows::llm_call`].
     pub(super) async fn insert(self, connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
         match self {
             CallLog::Plain => insert_plain(connection, rows).await,
@@ -104,14 +105,14 @@ mod tests {
 
     #[tokio::test]
     async fn usage_is_stored_where_the_table_has_room_for_it() {
-        let mut ours = in_memory().await.expect("a database");
-        assert_eq!(stored(&mut ours, "input_tokens, output_tokens, coalesce(cost_micros, 'none')").await, "m|1|5|12|3|none");
-        let mut theirs = in_memory().await.expect("a database");
+        let mut own = in_memory().await.expect("a database");
+        assert_eq!(stored(&mut own, "input_tokens, output_tokens, coalesce(cost_micros, 'none')").await, "m|1|5|12|3|none");
+        let mut original = in_memory().await.expect("a database");
         for column in ["input_tokens", "output_tokens", "cost_micros"] {
             let sql = format!("alter table ce_llm_call_log drop column {column}");
-            sqlx::query(sqlx::AssertSqlSafe(sql)).execute(theirs.sqlite()).await.expect("a table of the original");
+            sqlx::query(sqlx::AssertSqlSafe(sql)).execute(original.sqlite()).await.expect("a table of the original");
         }
-        assert_eq!(CallLog::of(&mut theirs).await, CallLog::Plain);
-        assert_eq!(stored(&mut theirs, "response_text").await, "m|1|5|y");
+        assert_eq!(CallLog::of(&mut original).await, CallLog::Plain);
+        assert_eq!(stored(&mut original, "response_text").await, "m|1|5|y");
     }
 }

@@ -1,6 +1,6 @@
-//! Writes the rows of turns: one statement a table, whatever the number of turns.
+//! Writes the rows of a batch of turns with one statement per table.
 //!
-//! Each statement takes the JSON array that [`super::turn_rows`] has rendered.
+//! Each statement takes a JSON array rendered by [`super::turn_rows`].
 
 use serde_json::json;
 
@@ -11,78 +11,78 @@ use super::database::{Connection, Statement, Value};
 use super::spend;
 use super::turn_rows::{Rows, TurnRows};
 
-/// Writes the rows of one or more turns; the caller holds the transaction, unless [`is_open`] says that none is needed.
+/// Writes the rows of one or more turns. The caller holds the transaction, unless [`is_open`] returns true.
 ///
-/// The turns come first: a lost race shows before anything else is done.
+/// Turn rows are written first, so that a lost race fails before any other work.
 ///
 /// # Errors
-/// What the database says; [`sqlx::Error::RowNotFound`] when a turn is not its owner's any more.
+/// Returns any database error; [`sqlx::Error::RowNotFound`] when another process has taken over a turn.
 pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLog) -> sqlx::Result<()> {
     let mut next = match rows.kept() {
         0 => 0,
         count => audit::keep_numbers(connection, count).await?,
     };
-    if let Some(found) = array(connection, &rows.turn) {
-        let inserted = insert_turns(connection, &found, &firsts(&rows.kept_by_turn, &mut next)).await?;
-        // An end that is there already must not bring its other rows a second time.
+    if let Some(batch) = array(connection, &rows.turn) {
+        let inserted = insert_turns(connection, &batch, &firsts(&rows.kept_by_turn, &mut next)).await?;
+        // A turn that is already closed must not insert its other rows again.
         if rows.ends > 0 {
             all_of(&rows.turn, inserted)?;
         }
     }
-    // What belongs to open turns comes before their ends, which may be among the same rows.
-    if let Some(found) = array(connection, &rows.effect) {
-        all_of(&rows.effect, upsert_effects(connection, &found).await?)?;
+    // Rows that require an open turn precede its close, which may be in the same batch.
+    if let Some(batch) = array(connection, &rows.effect) {
+        all_of(&rows.effect, upsert_effects(connection, &batch).await?)?;
     }
-    if let Some(found) = array(connection, &rows.told) {
-        all_of(&rows.told, note_told(connection, &found).await?)?;
+    if let Some(batch) = array(connection, &rows.told) {
+        all_of(&rows.told, note_told(connection, &batch).await?)?;
     }
-    if let Some(found) = array(connection, &rows.closed) {
-        all_of(&rows.closed, close_turns(connection, &found, &firsts(&rows.kept_by_closed, &mut next)).await?)?;
+    if let Some(batch) = array(connection, &rows.closed) {
+        all_of(&rows.closed, close_turns(connection, &batch, &firsts(&rows.kept_by_closed, &mut next)).await?)?;
     }
-    if let Some(found) = array(connection, &rows.conversation) {
-        upsert_conversations(connection, &found).await?;
+    if let Some(batch) = array(connection, &rows.conversation) {
+        upsert_conversations(connection, &batch).await?;
     }
-    if let Some(found) = array(connection, &rows.created) {
-        create_conversations(connection, &found).await?;
+    if let Some(batch) = array(connection, &rows.created) {
+        create_conversations(connection, &batch).await?;
     }
-    if let Some(found) = array(connection, &rows.audit) {
-        insert_audit(connection, &found).await?;
+    if let Some(batch) = array(connection, &rows.audit) {
+        insert_audit(connection, &batch).await?;
     }
-    if let Some(found) = array(connection, &rows.history) {
-        insert_history(connection, &found).await?;
+    if let Some(batch) = array(connection, &rows.history) {
+        insert_history(connection, &batch).await?;
     }
-    if let Some(found) = array(connection, &rows.llm) {
-        log.insert(connection, &found).await?;
+    if let Some(batch) = array(connection, &rows.llm) {
+        log.insert(connection, &batch).await?;
     }
-    if let Some(found) = array(connection, &rows.forgotten) {
-        delete_memory(connection, &found).await?;
+    if let Some(batch) = array(connection, &rows.forgotten) {
+        delete_memory(connection, &batch).await?;
     }
-    if let Some(found) = array(connection, &rows.memory) {
-        upsert_memory(connection, &found).await?;
+    if let Some(batch) = array(connection, &rows.memory) {
+        upsert_memory(connection, &batch).await?;
     }
-    if let Some(found) = array(connection, &rows.spend) {
-        spend::add(connection, &found).await?;
+    if let Some(batch) = array(connection, &rows.spend) {
+        spend::add(connection, &batch).await?;
     }
-    if let Some(found) = array(connection, &rows.session) {
-        session::save(connection, &found).await?;
+    if let Some(batch) = array(connection, &rows.session) {
+        session::save(connection, &batch).await?;
     }
-    if let Some(found) = array(connection, &rows.usage) {
-        session::add_usage(connection, &found).await?;
+    if let Some(batch) = array(connection, &rows.usage) {
+        session::add_usage(connection, &batch).await?;
     }
     Ok(())
 }
 
-/// Whether rows that must not be written twice have been stored: a turn that ends, and with this end, or the audit rows of an open one.
-/// After a connection was lost nobody else knows.
+/// Returns whether rows that must not be written twice are already stored: the end of a turn, or the audit rows of an open one. Used
+/// after a lost connection, when the outcome of a commit is unknown.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn is_stored(connection: &mut Connection, rows: &TurnRows) -> sqlx::Result<bool> {
     if rows.ends == 0 {
         return is_told(connection, &rows.told).await;
     }
     let ends = if rows.closed.count() > 0 { &rows.closed } else { &rows.turn };
-    let Some(found) = array(connection, ends) else { return Ok(false) };
+    let Some(batch) = array(connection, ends) else { return Ok(false) };
     let sql = Statement::of(
         "select count(*) as stored from ce_turn join json_each($1)
            on turn_id = value->>'$[0][0]' and status = value->>'$[0][3]' and state_hash = value->>'$[2][1]'
@@ -91,23 +91,23 @@ pub async fn is_stored(connection: &mut Connection, rows: &TurnRows) -> sqlx::Re
            on turn_id = (r->0->>0)::uuid and status = r->0->>3 and state_hash = r->2->>1
              and closed_at = to_timestamp((r->3->>1)::float8 / 1000)",
     );
-    let row = connection.first(&sql, &[Value::Text(&found)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let row = connection.first(&sql, &[Value::Text(&batch)]).await?.ok_or(sqlx::Error::RowNotFound)?;
     Ok(u64::try_from(row.int("stored")?).unwrap_or(0) == ends.count())
 }
 
 async fn is_told(connection: &mut Connection, rows: &Rows) -> sqlx::Result<bool> {
-    let Some(found) = array(connection, rows) else { return Ok(false) };
+    let Some(batch) = array(connection, rows) else { return Ok(false) };
     let sql = Statement::of(
         "select count(*) as stored from ce_turn join json_each($1)
            on turn_id = value->>0 and status = 'open' and owner = value->>1 and audited >= value->>2",
         "select count(*) as stored from ce_turn join json_array_elements($1::json) r
            on turn_id = (r->>0)::uuid and status = 'open' and owner = r->>1 and audited >= (r->>2)::int",
     );
-    let row = connection.first(&sql, &[Value::Text(&found)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let row = connection.first(&sql, &[Value::Text(&batch)]).await?.ok_or(sqlx::Error::RowNotFound)?;
     Ok(u64::try_from(row.int("stored")?).unwrap_or(0) == rows.count())
 }
 
-/// Whether there is anything to write.
+/// Returns whether there is nothing to write.
 pub fn is_empty(rows: &TurnRows) -> bool {
     let turns = [&rows.turn, &rows.closed, &rows.effect, &rows.told];
     let others = [&rows.conversation, &rows.created, &rows.audit, &rows.history, &rows.llm, &rows.forgotten, &rows.memory, &rows.spend];
@@ -115,28 +115,28 @@ pub fn is_empty(rows: &TurnRows) -> bool {
     turns.into_iter().chain(others).chain(of_sessions).all(|it| it.count() == 0)
 }
 
-/// Whether the rows say only that turns are open and what they were answered. Each of their statements may stand alone: a mark that an
-/// effect leaves is only of use behind its turn, and the effect leaves only behind both.
+/// Returns whether the rows only open turns and record their effects. These statements need no transaction: the effect is dispatched
+/// only after both its turn and its dispatch marker are stored.
 pub fn is_open(rows: &TurnRows) -> bool {
     rows.ends == 0 && rows.told.count() == 0 && rows.forgotten.count() == 0
 }
 
-/// The first number that each turn keeps of those that begin with `next`, as a JSON array; null for a turn that keeps none.
-fn firsts(kept: &[u32], next: &mut i64) -> String {
+/// Returns the first reserved audit id of each turn as a JSON array, allocated from `next`; null for a turn that reserves none.
+fn firsts(counts: &[u32], next: &mut i64) -> String {
     let mut first = |count: &u32| {
         let first = *next;
         *next += i64::from(*count);
         (*count > 0).then_some(first)
     };
-    json!(kept.iter().map(&mut first).collect::<Vec<_>>()).to_string()
+    json!(counts.iter().map(&mut first).collect::<Vec<_>>()).to_string()
 }
 
-/// A turn that was taken over by somebody else has no row to write to.
+/// Fails when fewer rows were written than given: another process has taken over a turn.
 fn all_of(rows: &Rows, written: u64) -> sqlx::Result<()> {
     if written == rows.count() { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
-/// The rows as the database takes them.
+/// Returns the rows as a JSON array the database accepts.
 fn array(connection: &Connection, rows: &Rows) -> Option<String> {
     let rows = rows.array()?;
     Some(match connection {
@@ -145,27 +145,27 @@ fn array(connection: &Connection, rows: &Rows) -> Option<String> {
     })
 }
 
-/// PostgreSQL has no character of number 0 in its texts: the character that stands for unreadable ones takes its place.
+/// Replaces escaped NUL characters, which PostgreSQL cannot store, with U+FFFD.
 pub fn without_nul(json: String) -> String {
     if !json.contains("\\u0000") {
         return json;
     }
-    let mut kept = String::with_capacity(json.len());
+    let mut replaced = String::with_capacity(json.len());
     let mut rest = json.as_str();
     while let Some(at) = rest.find('\\') {
         let (before, from) = rest.split_at(at);
-        // What follows a backslash belongs to it: an escaped backslash begins no other escape.
+        // Skip whole escapes: an escaped backslash does not start another escape.
         let length = if from.starts_with("\\u") { 6 } else { 2 };
         let (escape, after) = from.split_at_checked(length).unwrap_or((from, ""));
-        kept.push_str(before);
-        kept.push_str(if escape == "\\u0000" { "\\ufffd" } else { escape });
+        replaced.push_str(before);
+        replaced.push_str(if escape == "\\u0000" { "\\ufffd" } else { escape });
         rest = after;
     }
-    kept.push_str(rest);
-    kept
+    replaced.push_str(rest);
+    replaced
 }
 
-/// A turn comes behind the one before it: one that has loaded what was forgotten since is not stored.
+/// Inserts a turn only if its predecessor exists: a turn that loaded a conversation deleted since is rejected.
 async fn insert_turns(connection: &mut Connection, rows: &str, firsts: &str) -> sqlx::Result<u64> {
     let sql = Statement::of(
         "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
@@ -209,7 +209,7 @@ async fn close_turns(connection: &mut Connection, rows: &str, firsts: &str) -> s
 }
 
 async fn upsert_effects(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    // Only of a turn that is still its owner's, and that nobody takes over before this is stored: who does, must see it.
+    // Only for a turn this owner still holds; the row lock prevents a takeover that would not see the effect.
     let sql = Statement::of(
         "insert into ce_turn_effect (turn_id, effect_id, position, request_hash, outcome, at)
          select value->>0, value->>2, value->>3, '', coalesce(value->>4, ''), value->>5
@@ -224,8 +224,7 @@ async fn upsert_effects(connection: &mut Connection, rows: &str) -> sqlx::Result
     connection.run(&sql, &[Value::Text(rows)]).await
 }
 
-/// What a turn leaves in the conversation's row. An answer is JSON within the row's JSON: on PostgreSQL, whose `jsonb` has no character of
-/// number 0, it is replaced within the answer as well.
+/// Upserts conversation rows. A reply is JSON text nested in the row's JSON, so on PostgreSQL NUL is replaced inside the reply as well.
 async fn upsert_conversations(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
     let sql = Statement::of(
         "insert into ce_conversation (conversation_id, status, intent_code, state_code, context_json, input_params_json,
@@ -326,7 +325,7 @@ mod tests {
     #[tokio::test]
     async fn an_answer_is_stored_whatever_character_it_has() {
         let id = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0009";
-        // As it is escaped: the character, a backslash before the same letters, and a backslash before the character.
+        // Escaped NUL, an escaped backslash before the same letters, and an escaped backslash before NUL.
         let answer = r#"{"type":"TEXT","value":"a\u0000 b\\u0000 c\\\u0000"}"#.to_owned();
         for mut database in each().await {
             let shared = database.pool.is_shared();

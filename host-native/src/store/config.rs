@@ -1,4 +1,4 @@
-//! Reads the authors' rows and keeps the snapshots that journals refer to.
+//! Reads the configuration tables and stores the snapshots that journals reference.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use sqlx::{Column, Row as _, TypeInfo, ValueRef};
 use super::database::{Connection, Pool, Row, Statement, Value as Sql};
 use super::schema;
 
-/// One literal statement a table, with its key and in the order of it: the last tie-break of every choice between rows.
+/// One statement per table, with its key column. Rows are ordered by key, the final tie-break when the engine picks between rows.
 const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_config",
@@ -166,7 +166,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     ),
 ];
 
-/// Tables of authors that turns do not depend on: they come and go with packs, and are no part of the snapshot.
+/// Authored tables that are not part of the snapshot, because turns do not depend on them.
 const OTHER_TABLES: [(&str, &str, Statement); 1] = [(
     "cv_document",
     "document_id",
@@ -176,28 +176,28 @@ const OTHER_TABLES: [(&str, &str, Statement); 1] = [(
     ),
 )];
 
-/// Whether a table holds rows that authors write.
+/// Returns whether a table holds authored rows.
 pub fn is_control_table(table: &str) -> bool {
     CONTROL_TABLES.iter().chain(&OTHER_TABLES).any(|it| it.0 == table)
 }
 
-/// The column that tells the rows of a table of authors from each other.
+/// Returns the key column of an authored table.
 pub fn key_of(table: &str) -> Option<&'static str> {
     CONTROL_TABLES.iter().chain(&OTHER_TABLES).find(|it| it.0 == table).map(|it| it.1)
 }
 
-/// The authors' rows that turns depend on; a table that is not there or empty is left out.
+/// Reads the configuration tables that turns depend on. Missing and empty tables are omitted.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn tables(connection: &mut Connection) -> sqlx::Result<Tables> {
     rows_of(connection, &CONTROL_TABLES).await
 }
 
-/// The authors' other rows.
+/// Reads the authored tables that are not part of the snapshot.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn other_tables(connection: &mut Connection) -> sqlx::Result<Tables> {
     rows_of(connection, &OTHER_TABLES).await
 }
@@ -217,7 +217,7 @@ async fn rows_of(connection: &mut Connection, tables: &[(&str, &str, Statement)]
     Ok(Tables(found))
 }
 
-/// A row as a JSON object; null columns are left out, as a pack leaves them out.
+/// Converts a row to a JSON object. Null columns are omitted, as in packs.
 fn object(row: &Row) -> sqlx::Result<Map> {
     match row {
         Row::Sqlite(row) => of_values(row),
@@ -225,7 +225,7 @@ fn object(row: &Row) -> sqlx::Result<Map> {
     }
 }
 
-/// A row that PostgreSQL has written as JSON. A column that is JSON itself is text, as on SQLite.
+/// Parses a row that PostgreSQL rendered as JSON. JSON columns become text, as on SQLite.
 fn of_json(row: &str) -> sqlx::Result<Map> {
     let columns: Map = serde_json::from_str(row).map_err(|it| sqlx::Error::Decode(Box::new(it)))?;
     let as_text = |value: Value| if value.is_object() || value.is_array() { value.to_string().into() } else { value };
@@ -243,7 +243,7 @@ fn of_values(row: &SqliteRow) -> sqlx::Result<Map> {
     Ok(map)
 }
 
-/// SQLite keeps the type with the value and not with the column, so the value decides.
+/// Reads a column by the type of its value, because SQLite types values and not columns.
 fn value(row: &SqliteRow, index: usize, is_boolean: bool) -> sqlx::Result<Option<Value>> {
     let raw = row.try_get_raw(index)?;
     if raw.is_null() {
@@ -258,10 +258,10 @@ fn value(row: &SqliteRow, index: usize, is_boolean: bool) -> sqlx::Result<Option
     }))
 }
 
-/// Keeps a snapshot; one that is there already stays.
+/// Stores a snapshot unless it exists.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn keep_snapshot(connection: &mut Connection, hash: &str, body: &Value, at: Millis) -> sqlx::Result<()> {
     let sql = Statement::of(
         "insert into ce_config_snapshot (hash, body, created_at) values ($1, $2, $3) on conflict (hash) do nothing",
@@ -270,10 +270,10 @@ pub async fn keep_snapshot(connection: &mut Connection, hash: &str, body: &Value
     connection.run(&sql, &[Sql::Text(hash), Sql::Text(&body.to_string()), Sql::Int(at)]).await.map(|_| ())
 }
 
-/// A snapshot by its hash; nothing when it is not kept or no JSON.
+/// Returns a snapshot by hash; `None` when it is not stored or is not JSON.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value>> {
     let sql = Statement::both("select body from ce_config_snapshot where hash = $1");
     let row = pool.first(&sql, &[Sql::Text(hash)]).await?;
@@ -281,10 +281,10 @@ pub async fn snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value>> {
     Ok(body.and_then(|it| serde_json::from_str(&it).ok()))
 }
 
-/// Whether the database answers and holds a snapshot.
+/// Returns whether the database stores a snapshot.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn has_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<bool> {
     let sql = Statement::both("select hash from ce_config_snapshot where hash = $1");
     Ok(pool.first(&sql, &[Sql::Text(hash)]).await?.is_some())

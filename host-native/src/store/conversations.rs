@@ -1,4 +1,4 @@
-//! Finds conversations for operators.
+//! Searches conversations for the operator API.
 
 use convengine_core::turn::Millis;
 use serde::Serialize;
@@ -6,30 +6,30 @@ use serde::Serialize;
 use super::database::{Pool, Row, Statement, Value};
 use crate::clock;
 
-/// Which conversations are looked for; what is absent does not matter.
+/// A conversation filter. Absent members match everything; text comparisons ignore case.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// `RUNNING`, `BLOCKED`, …, in upper or lower case.
+    /// The status: `RUNNING`, `BLOCKED`, ….
     pub status: Option<String>,
-    /// The intent, in upper or lower case.
+    /// The intent code.
     pub intent: Option<String>,
-    /// The state, in upper or lower case.
+    /// The state code.
     pub state: Option<String>,
-    /// A part of the newest message, in upper or lower case.
+    /// A substring of the last user message.
     pub text: Option<String>,
-    /// The earliest time of the newest turn.
+    /// The earliest time of the last turn, inclusive.
     pub from: Option<Millis>,
-    /// The time before which the newest turn was.
+    /// The latest time of the last turn, exclusive.
     pub to: Option<Millis>,
-    /// Whether a turn has failed.
+    /// Whether any turn has failed or was lost.
     pub faults: Option<bool>,
-    /// The last conversation that is known already, with its time.
+    /// The page cursor: time and id of the last conversation of the previous page.
     pub after: Option<(Millis, String)>,
-    /// Most that are answered.
+    /// The page size.
     pub limit: i64,
 }
 
-/// A conversation as operators see it in a list.
+/// A conversation in the operator's list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Conversation {
@@ -41,27 +41,27 @@ pub struct Conversation {
     pub intent: String,
     /// The state.
     pub state: String,
-    /// The newest message.
+    /// The last user message.
     pub last_user_text: Option<String>,
     /// ISO 8601 with `Z`.
     pub created_at: String,
-    /// When it had its newest turn, the same.
+    /// Time of the last turn, ISO 8601 with `Z`.
     pub updated_at: String,
-    /// How many turns it had here.
+    /// The number of turns.
     pub turns: i64,
-    /// How many of them failed or were lost.
+    /// The number of turns that failed or were lost.
     pub faults: i64,
-    /// The time by which the list is ordered.
+    /// The sort key.
     #[serde(skip)]
     pub at: Millis,
 }
 
-/// Finds conversations, the one with the newest turn first.
+/// Returns matching conversations, most recently updated first.
 ///
 /// # Errors
-/// What the database says.
-pub async fn find(pool: &Pool, wanted: &Wanted) -> sqlx::Result<Vec<Conversation>> {
-    // Times of the original are read in each of their forms. A fault is a turn's own, so nothing of the original is searched for it.
+/// Returns any database error.
+pub async fn find(pool: &Pool, filter: &Wanted) -> sqlx::Result<Vec<Conversation>> {
+    // The original engine stored timestamps as numbers or text. Faults are looked up in `ce_turn` only, which the original does not have.
     let sql = Statement::of(
         "select conversation_id, status, intent_code, state_code, last_user_text, cast(created_at as text) as created_at, at,
            (select count(*) from ce_turn t where t.conversation_id = c.conversation_id) as turns,
@@ -88,23 +88,23 @@ pub async fn find(pool: &Pool, wanted: &Wanted) -> sqlx::Result<Vec<Conversation
            and (at < $8 or at = $8 and conversation_id::text collate \"C\" > $9)
          order by at desc, conversation_id::text collate \"C\" limit $10",
     );
-    let faults = match wanted.faults {
+    let faults = match filter.faults {
         None => 0,
         Some(true) => 1,
         Some(false) => 2,
     };
-    let (at, id) = wanted.after.as_ref().map_or((Millis::MAX, ""), |it| (it.0, it.1.as_str()));
+    let (at, id) = filter.after.as_ref().map_or((Millis::MAX, ""), |it| (it.0, it.1.as_str()));
     let values = [
-        Value::Maybe(wanted.status.as_deref()),
-        Value::Maybe(wanted.intent.as_deref()),
-        Value::Maybe(wanted.state.as_deref()),
-        Value::Maybe(wanted.text.as_deref()),
-        Value::Int(wanted.from.unwrap_or(Millis::MIN)),
-        Value::Int(wanted.to.unwrap_or(Millis::MAX)),
+        Value::Maybe(filter.status.as_deref()),
+        Value::Maybe(filter.intent.as_deref()),
+        Value::Maybe(filter.state.as_deref()),
+        Value::Maybe(filter.text.as_deref()),
+        Value::Int(filter.from.unwrap_or(Millis::MIN)),
+        Value::Int(filter.to.unwrap_or(Millis::MAX)),
         Value::Int(faults),
         Value::Int(at),
         Value::Text(id),
-        Value::Int(wanted.limit),
+        Value::Int(filter.limit),
     ];
     pool.all(&sql, &values).await?.iter().map(found).collect()
 }
@@ -155,14 +155,14 @@ mod tests {
                     last_assistant: None,
                     params: Map::new(),
                     created_at: 1,
-                    // Two of the same time.
+                    // Two rows share a time.
                     updated_at: [10, 20, 20, 30, 40, 50][number],
                 });
             }
             commit::write(&mut database.connection, &rows, CallLog::Plain).await.expect("conversations");
             let all = Wanted { limit: 10, ..Wanted::default() };
-            let ids = async |wanted: Wanted| {
-                let found = find(&database.pool, &wanted).await.expect("conversations");
+            let ids = async |filter: Wanted| {
+                let found = find(&database.pool, &filter).await.expect("conversations");
                 found.iter().map(|it| it.conversation_id.clone()).collect::<Vec<_>>()
             };
             let of = |numbers: &[usize]| numbers.iter().map(|it| id(*it)).collect::<Vec<_>>();

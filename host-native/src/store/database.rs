@@ -1,7 +1,6 @@
-//! The two databases behind one face: a statement in both dialects, its values, and the rows that come back.
+//! Abstraction over SQLite and PostgreSQL: statements in both dialects, bound values, and result rows.
 //!
-//! A statement of `store/` gives both databases the same columns of the same kinds, so that whoever reads the rows need not know where
-//! they come from.
+//! Both dialects of a statement return the same columns with the same types, so callers do not depend on the database.
 
 use std::io;
 use std::time::Duration;
@@ -14,10 +13,10 @@ use sqlx::{Connection as _, Row as _};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-/// How long a statement that only reads, or writes a row or two, may take on a server.
+/// The timeout of a pool statement on PostgreSQL.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// One statement, as each database writes it.
+/// An SQL statement in both dialects.
 #[derive(Debug, Clone, Copy)]
 pub struct Statement {
     sqlite: &'static str,
@@ -25,18 +24,18 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// A statement that both databases read alike.
+    /// Creates a statement that is valid in both dialects.
     pub const fn both(sql: &'static str) -> Statement {
         Statement { sqlite: sql, postgres: sql }
     }
 
-    /// A statement in each dialect.
+    /// Creates a statement with one text per dialect.
     pub const fn of(sqlite: &'static str, postgres: &'static str) -> Statement {
         Statement { sqlite, postgres }
     }
 }
 
-/// A value of a statement, `$1` being the first.
+/// A bound parameter; the first is `$1`.
 #[derive(Debug, Clone, Copy)]
 pub enum Value<'v> {
     /// A text.
@@ -49,71 +48,71 @@ pub enum Value<'v> {
     Bytes(&'v [u8]),
 }
 
-/// Connections that many share.
+/// A connection pool.
 #[derive(Debug, Clone)]
 pub enum Pool {
-    /// To an SQLite file.
+    /// An SQLite file.
     Sqlite(SqlitePool),
-    /// To a PostgreSQL server.
+    /// A PostgreSQL server.
     Postgres(PgPool),
 }
 
-/// A connection of one's own.
+/// A dedicated connection.
 #[derive(Debug)]
 pub enum Connection {
-    /// To an SQLite file.
+    /// An SQLite file.
     Sqlite(Box<SqliteConnection>),
-    /// To a PostgreSQL server.
+    /// A PostgreSQL server.
     Postgres(Box<PgConnection>),
 }
 
 impl Pool {
-    /// All rows.
+    /// Fetches all rows.
     pub(super) async fn all(&self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Vec<Row>> {
         match self {
             Pool::Sqlite(pool) => Ok(sqlite(statement, values).fetch_all(pool).await?.into_iter().map(Row::Sqlite).collect()),
             Pool::Postgres(pool) => {
                 let mut connection = pool.acquire().await?;
-                let asked = timeout(LIMIT, postgres(statement, values).fetch_all(&mut *connection)).await;
-                Ok(in_time(connection, asked)?.into_iter().map(Row::Postgres).collect())
+                let result = timeout(LIMIT, postgres(statement, values).fetch_all(&mut *connection)).await;
+                Ok(in_time(connection, result)?.into_iter().map(Row::Postgres).collect())
             }
         }
     }
 
-    /// The first row, when there is one.
+    /// Fetches the first row, if any.
     pub(super) async fn first(&self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Option<Row>> {
         match self {
             Pool::Sqlite(pool) => Ok(sqlite(statement, values).fetch_optional(pool).await?.map(Row::Sqlite)),
             Pool::Postgres(pool) => {
                 let mut connection = pool.acquire().await?;
-                let asked = timeout(LIMIT, postgres(statement, values).fetch_optional(&mut *connection)).await;
-                Ok(in_time(connection, asked)?.map(Row::Postgres))
+                let result = timeout(LIMIT, postgres(statement, values).fetch_optional(&mut *connection)).await;
+                Ok(in_time(connection, result)?.map(Row::Postgres))
             }
         }
     }
 
-    /// The first row of a statement that writes what fits to what it reads: those with a lock of the same name run one after the other.
-    /// SQLite has one writer at a time by itself.
+    /// Fetches the first row of a read-modify-write statement, serialized by a named advisory lock. SQLite has a single writer and needs no
+    /// lock.
     pub(super) async fn first_alone(&self, lock: &str, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Option<Row>> {
         let Pool::Postgres(pool) = self else { return self.first(statement, values).await };
         let mut connection = pool.acquire().await?;
-        let asked = timeout(LIMIT, alone(&mut connection, lock, statement, values)).await;
-        Ok(in_time(connection, asked)?.map(Row::Postgres))
+        let result = timeout(LIMIT, alone(&mut connection, lock, statement, values)).await;
+        Ok(in_time(connection, result)?.map(Row::Postgres))
     }
 
-    /// Runs a statement; answers how many rows it wrote.
+    /// Executes a statement. Returns the number of affected rows.
     pub(super) async fn run(&self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<u64> {
         match self {
             Pool::Sqlite(pool) => Ok(sqlite(statement, values).execute(pool).await?.rows_affected()),
             Pool::Postgres(pool) => {
                 let mut connection = pool.acquire().await?;
-                let asked = timeout(LIMIT, postgres(statement, values).execute(&mut *connection)).await;
-                Ok(in_time(connection, asked)?.rows_affected())
+                let result = timeout(LIMIT, postgres(statement, values).execute(&mut *connection)).await;
+                Ok(in_time(connection, result)?.rows_affected())
             }
         }
     }
 
-    /// Closes the connections, once none is used any more.
+    /// Closes the pool after all connections are returned.
     pub async fn close(&self) {
         match self {
             Pool::Sqlite(pool) => pool.close().await,
@@ -121,13 +120,13 @@ impl Pool {
         }
     }
 
-    /// Whether several processes may serve the database at once.
+    /// Returns whether several processes may serve the database at once.
     pub fn is_shared(&self) -> bool {
         matches!(self, Pool::Postgres(_))
     }
 }
 
-/// The statement comes after the lock by itself: it sees what those have written that had the lock before.
+/// Takes the lock in a statement of its own, so that the actual statement sees what previous lock holders have written.
 async fn alone(connection: &mut PgConnection, lock: &str, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Option<PgRow>> {
     let mut transaction = connection.begin().await?;
     let taken = sqlx::query("select pg_advisory_xact_lock(726174654, hashtext($1))").bind(lock.to_owned());
@@ -137,16 +136,16 @@ async fn alone(connection: &mut PgConnection, lock: &str, statement: &Statement,
     Ok(row)
 }
 
-/// What was asked, unless it took too long: its connection may be to a server that is not there any more.
-fn in_time<T>(mut connection: PoolConnection<Postgres>, asked: Result<sqlx::Result<T>, Elapsed>) -> sqlx::Result<T> {
-    asked.unwrap_or_else(|_| {
+/// Unwraps a timed result. After a timeout the connection is discarded, because its server may be unreachable.
+fn in_time<T>(mut connection: PoolConnection<Postgres>, result: Result<sqlx::Result<T>, Elapsed>) -> sqlx::Result<T> {
+    result.unwrap_or_else(|_| {
         connection.close_on_drop();
         Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database did not answer in time")))
     })
 }
 
 impl Connection {
-    /// All rows.
+    /// Fetches all rows.
     pub(super) async fn all(&mut self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Vec<Row>> {
         match self {
             Connection::Sqlite(to) => Ok(sqlite(statement, values).fetch_all(to.as_mut()).await?.into_iter().map(Row::Sqlite).collect()),
@@ -156,7 +155,7 @@ impl Connection {
         }
     }
 
-    /// The first row, when there is one.
+    /// Fetches the first row, if any.
     pub(super) async fn first(&mut self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Option<Row>> {
         match self {
             Connection::Sqlite(to) => Ok(sqlite(statement, values).fetch_optional(to.as_mut()).await?.map(Row::Sqlite)),
@@ -164,7 +163,7 @@ impl Connection {
         }
     }
 
-    /// Runs a statement; answers how many rows it wrote.
+    /// Executes a statement. Returns the number of affected rows.
     pub(super) async fn run(&mut self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<u64> {
         match self {
             Connection::Sqlite(to) => Ok(sqlite(statement, values).execute(to.as_mut()).await?.rows_affected()),
@@ -172,26 +171,26 @@ impl Connection {
         }
     }
 
-    /// Begins a transaction that will write.
+    /// Begins a write transaction.
     ///
     /// # Errors
-    /// What the database says, such as that it stays locked.
+    /// Returns any database error, such as a lock timeout.
     pub async fn begin(&mut self) -> sqlx::Result<()> {
         self.run(&Statement::of("begin immediate", "begin"), &[]).await.map(|_| ())
     }
 
-    /// Keeps what the transaction has done.
+    /// Commits the transaction.
     ///
     /// # Errors
-    /// What the database says; the transaction may then still be open.
+    /// Returns any database error; the transaction may then still be open.
     pub async fn commit(&mut self) -> sqlx::Result<()> {
         self.run(&Statement::both("commit"), &[]).await.map(|_| ())
     }
 
-    /// Undoes what the transaction has done.
+    /// Rolls the transaction back.
     ///
     /// # Errors
-    /// What the database says.
+    /// Returns any database error.
     pub async fn rollback(&mut self) -> sqlx::Result<()> {
         self.run(&Statement::both("rollback"), &[]).await.map(|_| ())
     }
@@ -199,7 +198,7 @@ impl Connection {
     /// Closes the connection.
     ///
     /// # Errors
-    /// What the database says.
+    /// Returns any database error.
     pub async fn close(self) -> sqlx::Result<()> {
         match self {
             Connection::Sqlite(it) => it.close().await,
@@ -229,12 +228,12 @@ fn postgres<'v>(statement: &Statement, values: &[Value<'v>]) -> PostgresQuery<'v
     })
 }
 
-/// A row of either database.
+/// A result row of either database.
 #[derive(Debug)]
 pub enum Row {
-    /// Of SQLite.
+    /// An SQLite row.
     Sqlite(SqliteRow),
-    /// Of PostgreSQL.
+    /// A PostgreSQL row.
     Postgres(PgRow),
 }
 
@@ -255,7 +254,7 @@ impl Row {
         }
     }
 
-    /// A number; of PostgreSQL a `bigint`.
+    /// An integer; `bigint` on PostgreSQL.
     pub(super) fn int(&self, column: &str) -> sqlx::Result<i64> {
         match self {
             Row::Sqlite(row) => row.try_get(column),
@@ -263,7 +262,7 @@ impl Row {
         }
     }
 
-    /// A number or null; of PostgreSQL a `bigint`.
+    /// An integer or null; `bigint` on PostgreSQL.
     pub(super) fn maybe_int(&self, column: &str) -> sqlx::Result<Option<i64>> {
         match self {
             Row::Sqlite(row) => row.try_get(column),
@@ -271,7 +270,7 @@ impl Row {
         }
     }
 
-    /// A number with a fraction; of PostgreSQL a `double precision`.
+    /// A float; `double precision` on PostgreSQL.
     pub(super) fn real(&self, column: &str) -> sqlx::Result<f64> {
         match self {
             Row::Sqlite(row) => row.try_get(column),
@@ -279,7 +278,7 @@ impl Row {
         }
     }
 
-    /// A truth.
+    /// A Boolean.
     pub(super) fn flag(&self, column: &str) -> sqlx::Result<bool> {
         match self {
             Row::Sqlite(row) => row.try_get(column),

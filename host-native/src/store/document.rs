@@ -1,28 +1,28 @@
-//! Finds documents by their words.
+//! Full-text search in `cv_document`.
 
 use super::database::{Pool, Row, Statement, Value};
 
-/// A document that was found.
+/// A search hit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// Its key.
     pub id: i64,
-    /// What it is called.
+    /// The title.
     pub title: Option<String>,
     /// The whole text.
     pub body: String,
-    /// JSON that its author added.
+    /// Author-supplied JSON.
     pub metadata: Option<String>,
-    /// How well it fits; more is better.
+    /// The relevance score; higher is better.
     pub score: f64,
 }
 
-/// The best documents of one collection, or of all, that have any of the words.
+/// Returns the best matches for any of the words, in one collection or in all.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn search(pool: &Pool, words: &[String], collection: Option<&str>, limit: u32) -> sqlx::Result<Vec<Found>> {
-    // A word in the title counts twice. A word is quoted, so that it is no operator.
+    // Title words have double weight. Words are quoted so that none is parsed as an operator.
     let sql = Statement::of(
         "select d.document_id, d.title, d.body, d.metadata, -bm25(cv_document_index, 2.0, 1.0) as score
          from cv_document_index join cv_document d on d.document_id = cv_document_index.rowid
@@ -35,8 +35,8 @@ pub async fn search(pool: &Pool, words: &[String], collection: Option<&str>, lim
          where words @@ asked order by score desc, document_id limit $3",
     );
     let (quote, or) = if pool.is_shared() { ('\'', " | ") } else { ('"', " OR ") };
-    let asked: Vec<String> = words.iter().map(|it| format!("{quote}{it}{quote}")).collect();
-    let rows = pool.all(&sql, &[Value::Text(&asked.join(or)), Value::Maybe(collection), Value::Int(limit.into())]).await?;
+    let terms: Vec<String> = words.iter().map(|it| format!("{quote}{it}{quote}")).collect();
+    let rows = pool.all(&sql, &[Value::Text(&terms.join(or)), Value::Maybe(collection), Value::Int(limit.into())]).await?;
     rows.iter().map(found).collect()
 }
 

@@ -1,14 +1,14 @@
-//! Stores what users say of answers.
+//! Stores user feedback on replies.
 
 use convengine_core::turn::ConversationRow;
 
 use super::database::{Pool, Statement, Value};
 use crate::feedback::{FailureRow, FeedbackRow, KnowledgeRow};
 
-/// Stores a row of feedback; answers its number.
+/// Inserts a feedback row. Returns its id.
 ///
 /// # Errors
-/// What the database says, also when the conversation is gone.
+/// Returns any database error, including a foreign key violation when the conversation does not exist.
 pub async fn insert(pool: &Pool, about: &ConversationRow, row: &FeedbackRow<'_>) -> sqlx::Result<i64> {
     let sql = Statement::of(
         "insert into ce_mcp_user_feedback (conversation_id, feedback_type, message_id, intent_code, state_code, user_query,
@@ -32,10 +32,10 @@ pub async fn insert(pool: &Pool, about: &ConversationRow, row: &FeedbackRow<'_>)
     pool.first(&sql, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("feedback_id")
 }
 
-/// Stores a question that was answered badly; answers the row's number.
+/// Inserts a question that was answered badly. Returns the row id.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn insert_failure(pool: &Pool, about: &ConversationRow, row: &FailureRow<'_>, metadata: &str) -> sqlx::Result<i64> {
     let sql = Statement::of(
         "insert into ce_semantic_query_failures (conversation_id, question, generated_sql, corrected_sql, root_cause_code, reason,
@@ -57,10 +57,10 @@ pub async fn insert_failure(pool: &Pool, about: &ConversationRow, row: &FailureR
     pool.first(&sql, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("id")
 }
 
-/// Stores a query that a tool has run.
+/// Inserts a query that a tool has executed.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn insert_knowledge(
     pool: &Pool,
     about: &ConversationRow,
@@ -128,7 +128,7 @@ mod tests {
         let known =
             KnowledgeRow { tool: "t".to_owned(), query: "q".to_owned(), description: "d".to_owned(), sql: None, observation: json!({}) };
         for mut database in each().await {
-            assert!(insert(&database.pool, &about, &row).await.is_err(), "there is no such conversation");
+            assert!(insert(&database.pool, &about, &row).await.is_err(), "the conversation does not exist");
             let mut rows = TurnRows::default();
             rows.conversation(&about);
             commit::write(&mut database.connection, &rows, CallLog::Plain).await.expect("a conversation");

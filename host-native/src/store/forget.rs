@@ -1,4 +1,4 @@
-//! Lets go of conversations: every table that names one is listed here, and nowhere else.
+//! Deletes conversations. This is the only list of tables that reference conversations.
 
 use convengine_core::turn::Millis;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::database::{Connection, Row, Statement, Value};
 use super::schema;
 
-/// What names conversations, in the order in which it goes.
+/// Tables that reference conversations, in deletion order.
 const TABLES: [(&str, Statement); 13] = [
     (
         "ce_turn_effect",
@@ -94,7 +94,7 @@ const TABLES: [(&str, Statement); 13] = [
             "delete from ce_conversation where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
-    // What a turn has written that ended between the first statement and this one.
+    // Rows of a turn that ended after the first statement.
     (
         "ce_turn",
         Statement::of(
@@ -104,10 +104,10 @@ const TABLES: [(&str, Statement); 13] = [
     ),
 ];
 
-/// Deletes everything that names these conversations, in a transaction that the caller holds; answers how many rows there were.
+/// Deletes all rows of the conversations, inside the caller's transaction. Returns the number of deleted rows.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn delete(connection: &mut Connection, conversations: &[String]) -> sqlx::Result<u64> {
     let existing = schema::tables(connection).await?;
     let ids = json!(conversations).to_string();
@@ -119,7 +119,7 @@ pub async fn delete(connection: &mut Connection, conversations: &[String]) -> sq
     Ok(deleted)
 }
 
-/// Waits for the turns that are being stored; those that come find the turn before them gone, and are not stored.
+/// Waits for turns that are being committed. Later turns do not find their predecessor and are rejected.
 async fn lock(connection: &mut Connection, ids: &str) -> sqlx::Result<()> {
     let sql = Statement::of(
         "select 1 where $1 is null",
@@ -128,11 +128,11 @@ async fn lock(connection: &mut Connection, ids: &str) -> sqlx::Result<()> {
     connection.all(&sql, &[Value::Text(ids)]).await.map(|_| ())
 }
 
-/// Those of these conversations that have an open turn which somebody runs, as far as the database knows. A lease is not renewed on
-/// SQLite, so that it says little there: a turn counts as left behind after ten minutes.
+/// Returns the conversations that have an open turn with a live lease. SQLite leases are not renewed, so there a turn counts as orphaned
+/// after ten minutes.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn running(connection: &mut Connection, conversations: &[String]) -> sqlx::Result<Vec<String>> {
     let sql = Statement::of(
         "select conversation_id from ce_turn where status = 'open' and conversation_id in (select value from json_each($1))
@@ -144,10 +144,10 @@ pub async fn running(connection: &mut Connection, conversations: &[String]) -> s
     connection.all(&sql, &[Value::Text(&ids)]).await?.iter().map(|it| it.text("conversation_id")).collect()
 }
 
-/// The conversations whose stored parameters have a member with this value; a number or a truth is compared as it is written.
+/// Returns the conversations whose stored input parameters have a member with this value. Numbers and Booleans are compared as text.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn of_person(connection: &mut Connection, member: &str, value: &str) -> sqlx::Result<Vec<String>> {
     let sql = Statement::of(
         "select conversation_id from ce_conversation c where exists (
@@ -159,18 +159,18 @@ pub async fn of_person(connection: &mut Connection, member: &str, value: &str) -
              when 'object' then c.input_params_json::text::json else '{}'::json end) p
            where p.key = $1 and p.value = $2) order by conversation_id",
     );
-    // As it is stored there; see `commit::without_nul`.
-    let kept = |text: &str| if matches!(connection, Connection::Postgres(_)) { text.replace('\0', "\u{fffd}") } else { text.to_owned() };
-    let (member, value) = (kept(member), kept(value));
+    // As stored; see `commit::without_nul`.
+    let as_stored = |text: &str| if matches!(connection, Connection::Postgres(_)) { text.replace('\0', "\u{fffd}") } else { text.to_owned() };
+    let (member, value) = (as_stored(member), as_stored(value));
     connection.all(&sql, &[Value::Text(&member), Value::Text(&value)]).await?.iter().map(|it| it.text("conversation_id")).collect()
 }
 
-/// Conversations whose newest turn was before a time and that have no open one, the oldest first; on PostgreSQL they are locked.
+/// Returns at most `most` conversations last updated before a time and without an open turn, oldest first. Locks them on PostgreSQL.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn idle_since(connection: &mut Connection, before: Millis, most: i64) -> sqlx::Result<Vec<String>> {
-    // A time is a number or a text, as the original stored both; each form is a range of the index.
+    // The original engine stored timestamps as numbers or text; each form is a range of the index.
     let sql = Statement::of(
         "select conversation_id from ce_conversation c where (updated_at < $1 or updated_at >= '' and updated_at < $2)
            and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
@@ -184,27 +184,27 @@ pub async fn idle_since(connection: &mut Connection, before: Millis, most: i64) 
     rows.iter().map(|it| it.text("conversation_id")).collect()
 }
 
-/// Whether nobody else sweeps; until the transaction ends nobody else will.
+/// Tries to take the sweep lock until the transaction ends. Returns whether it was acquired.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn alone(connection: &mut Connection) -> sqlx::Result<bool> {
     let sql = Statement::of("select true as alone", "select pg_try_advisory_xact_lock(726174654) as alone");
     connection.first(&sql, &[]).await?.ok_or(sqlx::Error::RowNotFound)?.flag("alone")
 }
 
-/// Which rows go by their own age.
+/// Row kinds with their own retention period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aged {
     /// Audit rows.
     Audit,
-    /// What users said of answers.
+    /// User feedback.
     Feedback,
     /// The log of model calls.
     Calls,
 }
 
-/// The rows that go by age: those with the smallest numbers are looked at, so that a pass over a table that has nothing to go is short.
+/// The statements that delete old rows. Each examines only the rows with the smallest ids, so a pass that deletes nothing is cheap.
 const AGED: [(Aged, &str, Statement); 5] = [
     (
         Aged::Audit,
@@ -266,10 +266,10 @@ const AGED: [(Aged, &str, Statement); 5] = [
     ),
 ];
 
-/// Deletes rows of a kind that are older than a time, at most so many a table; answers how many there were.
+/// Deletes rows of a kind older than a time, at most `most` per table. Returns the number of deleted rows.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn delete_aged(connection: &mut Connection, kind: Aged, before: Millis, most: i64) -> sqlx::Result<u64> {
     let existing = schema::tables(connection).await?;
     let text = crate::clock::audit_text(before);
@@ -280,14 +280,14 @@ pub async fn delete_aged(connection: &mut Connection, kind: Aged, before: Millis
     Ok(deleted)
 }
 
-/// Most bytes of a file of SQLite that is written anew while others wait for it.
+/// The largest SQLite file that is vacuumed while it is served.
 const LARGEST: i64 = 256 << 20;
 
-/// Writes the file of SQLite anew, outside of a transaction: pages keep copies of rows that were moved to other pages, which nothing
-/// else overwrites. Answers whether it is small enough for that.
+/// Vacuums an SQLite file, because free pages keep copies of moved rows. Must run outside of a transaction. Returns `false` when the
+/// file is too large.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn rewrite(connection: &mut Connection) -> sqlx::Result<bool> {
     let Connection::Sqlite(_) = connection else { return Ok(true) };
     let sql = Statement::both("select page_count * page_size as bytes from pragma_page_count, pragma_page_size");
@@ -297,11 +297,11 @@ pub async fn rewrite(connection: &mut Connection) -> sqlx::Result<bool> {
     connection.run(&Statement::both("vacuum"), &[]).await.map(|_| true)
 }
 
-/// Brings what SQLite has overwritten from its log into the file and empties the log, outside of a transaction; answers whether nobody
-/// was in the way. The rows of PostgreSQL are its operator's to vacuum.
+/// Checkpoints and truncates the SQLite write-ahead log. Must run outside of a transaction. Returns `false` when a reader prevented it.
+/// Does nothing on PostgreSQL, where vacuuming is the operator's task.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn empty_log(connection: &mut Connection) -> sqlx::Result<bool> {
     let Connection::Sqlite(_) = connection else { return Ok(true) };
     let row = connection.first(&Statement::both("pragma wal_checkpoint(truncate)"), &[]).await?;

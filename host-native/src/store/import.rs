@@ -1,4 +1,4 @@
-//! Writes the rows that authors have made: the only statements whose tables and columns are not known beforehand.
+//! Writes authored rows. These are the only statements with dynamic table and column names.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ use super::database::{Connection, Statement, Value};
 /// A column of a table.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// Its type as SQLite's tables name it.
+    /// The SQLite type name.
     pub kind: String,
-    /// Its type as the database names it.
+    /// The type name of the actual database.
     cast: String,
-    /// Whether a row must give it a value.
+    /// Whether rows must provide a value.
     pub required: bool,
 }
 
-/// The columns of a table; none when there is no such table.
+/// Returns the columns of a table by name; empty when the table does not exist.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn columns(connection: &mut Connection, table: &str) -> sqlx::Result<BTreeMap<String, Column>> {
     let sql = Statement::of(
         "select name, lower(type) as kind, '' as cast_to, pk > 0 as key,
@@ -41,35 +41,35 @@ pub async fn columns(connection: &mut Connection, table: &str) -> sqlx::Result<B
     let rows = connection.all(&sql, &[Value::Text(table)]).await?;
     let column = |row: &super::database::Row| {
         let kind = row.text("kind")?;
-        // A number as key is given by SQLite when the pack leaves it out.
+        // SQLite assigns integer keys that the pack omits.
         let text_key = row.flag("key")? && !kind.starts_with("int");
         Ok((row.text("name")?, Column { required: row.flag("required")? || text_key, cast: row.text("cast_to")?, kind }))
     };
     rows.iter().map(column).collect()
 }
 
-/// Lets tables be replaced one after the other although rows of one refer to rows of another.
+/// Disables foreign key checks, so that tables that reference each other can be replaced one by one.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn unbind(connection: &mut Connection) -> sqlx::Result<()> {
-    // PostgreSQL has no such switch for ordinary users; see [`keep_queries`].
+    // PostgreSQL has no such switch for ordinary users; see `keep_queries`.
     connection.run(&Statement::of("pragma foreign_keys = off", "select 1"), &[]).await.map(|_| ())
 }
 
-/// Keeps the queries of tools while the tools are replaced: on PostgreSQL they would go with them.
+/// Backs up tool queries while the tools are replaced, because PostgreSQL would delete them by cascade.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn keep_queries(connection: &mut Connection) -> sqlx::Result<()> {
     let sql = Statement::of("select 1", "create temporary table cv_kept_query on commit drop as select * from ce_mcp_db_tool");
     connection.run(&sql, &[]).await.map(|_| ())
 }
 
-/// Puts the queries back whose tools are there again.
+/// Restores the queries whose tools exist again.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn restore_queries(connection: &mut Connection) -> sqlx::Result<()> {
     let sql = Statement::of(
         "select 1",
@@ -79,10 +79,10 @@ pub async fn restore_queries(connection: &mut Connection) -> sqlx::Result<()> {
     connection.run(&sql, &[]).await.map(|_| ())
 }
 
-/// Deletes all rows of a table of authors, whose name the caller has checked.
+/// Deletes all rows of an authored table. The caller has validated the table name.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn clear(connection: &mut Connection, table: &str) -> sqlx::Result<()> {
     let sql = AssertSqlSafe(format!("delete from {table}"));
     match connection {
@@ -91,12 +91,12 @@ pub async fn clear(connection: &mut Connection, table: &str) -> sqlx::Result<()>
     }
 }
 
-/// Inserts a row; answers why the table does not take it. Columns that are left out take their default.
+/// Inserts a row. Returns the reason when the row violates a constraint. Omitted columns take their default.
 ///
-/// The caller has checked that the table and the columns are there.
+/// The caller has validated the table and column names.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn insert(
     connection: &mut Connection,
     table: &str,
@@ -118,7 +118,7 @@ pub async fn insert(
         Connection::Postgres(to) => {
             let places: Vec<String> =
                 given.iter().enumerate().map(|(at, (name, value))| place(at + 1, columns.get(*name), value)).collect();
-            // An error would end the transaction, and with it the search for other errors.
+            // An error would abort the transaction and hide the errors of later rows.
             sqlx::query("savepoint before_row").execute(to.as_mut()).await?;
             let mut query = sqlx::query(AssertSqlSafe(into(table, &names, &places)));
             for (_, value) in &given {
@@ -144,7 +144,7 @@ fn into(table: &str, names: &[&str], places: &[String]) -> String {
     format!("insert into {table} ({}) values ({})", names.join(", "), places.join(", "))
 }
 
-/// Every value travels as text and becomes what its column holds.
+/// Returns the placeholder of a value, which is bound as text and cast to the column type.
 fn place(number: usize, column: Option<&Column>, value: &Json) -> String {
     let cast = column.map_or("text", |it| it.cast.as_str());
     match value {
@@ -154,28 +154,28 @@ fn place(number: usize, column: Option<&Column>, value: &Json) -> String {
     }
 }
 
-/// Says why a row was not taken, when it is the row's fault.
+/// Returns a message for errors caused by the row itself.
 fn why(error: &dyn DatabaseError) -> Option<String> {
-    // SQLite names what was violated at the end of its message.
+    // SQLite appends the violated constraint to its message.
     let named = error.constraint().map_or_else(|| error.message().rsplit(": ").next().unwrap_or_default().to_owned(), str::to_owned);
     if error.is_unique_violation() {
-        return Some(format!("has the same key as another row ({named}); remove one of them"));
+        return Some(format!("duplicate key ({named}); remove one of the rows"));
     }
     if error.is_check_violation() {
-        return Some(format!("breaks a rule of the table ({named}); correct the value"));
+        return Some(format!("violates a constraint ({named}); correct the value"));
     }
     if error.is_foreign_key_violation() {
-        return Some(format!("refers to a row that is not there ({named}); add it"));
+        return Some(format!("references a missing row ({named}); add it"));
     }
-    // PostgreSQL: data that its column cannot hold.
+    // PostgreSQL class 22: data exceptions.
     let is_data = error.code().is_some_and(|it| it.len() == 5 && it.starts_with("22"));
-    is_data.then(|| format!("does not fit its table ({}); correct the value", error.message()))
+    is_data.then(|| format!("has a value that its column cannot store ({}); correct it", error.message()))
 }
 
-/// Lets the database go on counting behind the keys that were imported.
+/// Advances sequences past the imported keys.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn count_on(connection: &mut Connection, table: &str, columns: &BTreeMap<String, Column>) -> sqlx::Result<()> {
     let Connection::Postgres(to) = connection else { return Ok(()) };
     for name in columns.keys() {

@@ -1,12 +1,12 @@
-//! What tables a database has, as its catalogue tells. (`spec/data-and-api.md` 9.4)
+//! Reads a database schema from the system catalog. (docs/spec/data-and-api.md#9.4)
 
 use serde_json::Value;
 
 use super::database::{Pool, Statement, Value as Sql};
 
-/// The parts of a schema; the rows of each have the members that clients of the original read, the name of a table first.
+/// A database schema. Each entry is a JSON object with `table_name` and the members listed, as in the original API.
 pub struct Schema {
-    /// Its name, as the database spells it.
+    /// The schema name, in the database's spelling.
     pub name: String,
     /// `table_name`.
     pub tables: Vec<Value>,
@@ -22,11 +22,10 @@ pub struct Schema {
     pub triggers: Vec<Value>,
 }
 
-/// Reads a schema, spelled in upper or lower case; without a name the one in which statements find their tables. Nothing when there is
-/// none of this name.
+/// Reads a schema by name, ignoring case; without a name, the current schema. Returns `None` when it does not exist.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn schema(pool: &Pool, name: Option<&str>) -> sqlx::Result<Option<Schema>> {
     let Some(name) = spelled(pool, name).await? else { return Ok(None) };
     Ok(Some(Schema {
@@ -85,7 +84,7 @@ async fn columns(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
 }
 
 async fn joins(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
-    // A reference that names no column means the other table's key.
+    // A foreign key without a column name references the primary key.
     let sql = Statement::of(
         "select json_object('constraint_name', t.name || '_fkey' || f.id, 'source_table', t.name, 'source_column', f.\"from\",
            'target_table', f.\"table\", 'target_column',
@@ -105,7 +104,7 @@ async fn joins(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
 }
 
 async fn indexes(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
-    // What belongs to a key or a constraint of SQLite has no text of its own.
+    // SQLite has no definition text for indexes that back a constraint.
     let sql = Statement::of(
         "select json_object('table_name', t.name, 'index_name', i.name, 'index_def', coalesce(m.sql, '')) as found
          from pragma_table_list t, pragma_index_list(t.name, t.schema) i left join sqlite_master m on m.type = 'index' and m.name = i.name
@@ -130,7 +129,7 @@ async fn sequences(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
 }
 
 async fn triggers(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
-    // SQLite keeps a trigger as it was written: its time and event are words of that text.
+    // SQLite stores triggers as text, so timing and event are parsed from it.
     let sql = Statement::of(
         "select json_object('table_name', tbl_name, 'trigger_name', name,
            'action_timing', case when upper(sql) like '% AFTER %' then 'AFTER' when upper(sql) like '% INSTEAD OF %' then 'INSTEAD OF'
@@ -155,13 +154,13 @@ mod tests {
     async fn a_schema_is_told_in_the_words_of_the_original() {
         for mut database in each().await {
             let trigger = Statement::of(
-                "create trigger told after insert on ce_config begin select 1; end",
-                "create trigger told after insert on ce_config for each row execute function suppress_redundant_updates_trigger()",
+                "create trigger audited after insert on ce_config begin select 1; end",
+                "create trigger audited after insert on ce_config for each row execute function suppress_redundant_updates_trigger()",
             );
             database.connection.run(&trigger, &[]).await.expect("a trigger");
             let found = schema(&database.pool, None).await.expect("rows").expect("a schema");
-            let shouted = found.name.to_uppercase();
-            assert_eq!(schema(&database.pool, Some(&shouted)).await.expect("rows").expect("a schema").name, found.name);
+            let upper = found.name.to_uppercase();
+            assert_eq!(schema(&database.pool, Some(&upper)).await.expect("rows").expect("a schema").name, found.name);
             assert!(schema(&database.pool, Some("nowhere")).await.expect("rows").is_none());
             let with = |rows: &[Value], members: &[(&str, Value)]| {
                 assert!(rows.iter().any(|row| members.iter().all(|(name, value)| row[*name] == *value)), "{members:?} in {rows:?}");
@@ -177,7 +176,7 @@ mod tests {
                 [("source_table", "ce_mcp_user_feedback"), ("target_table", "ce_conversation"), ("target_column", "conversation_id")];
             with(&found.joins, &ends.map(|(name, value)| (name, text(value))));
             with(&found.indexes, &[("table_name", text("ce_user_query_knowledge"))]);
-            let event = [("trigger_name", "told"), ("action_timing", "AFTER"), ("event_manipulation", "INSERT")];
+            let event = [("trigger_name", "audited"), ("action_timing", "AFTER"), ("event_manipulation", "INSERT")];
             with(&found.triggers, &event.map(|(name, value)| (name, text(value))));
             if database.pool.is_shared() {
                 with(&found.sequences, &[("table_name", text("ce_config")), ("column_name", text("config_id"))]);

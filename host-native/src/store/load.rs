@@ -1,4 +1,4 @@
-//! Loads a conversation with its history, in one statement.
+//! Loads a conversation with its history in one statement.
 
 use convengine_core::turn::{ConversationRow, Exchange, HistoryRow, Loaded, Map, MemoryRow};
 use serde_json::Value;
@@ -6,24 +6,24 @@ use serde_json::Value;
 use super::database::{Pool, Row, Statement, Value as Sql};
 use crate::clock;
 
-/// A conversation as a turn finds it.
+/// A loaded conversation.
 #[derive(Debug)]
 pub struct Found {
-    /// What the turn starts from.
+    /// The session the turn starts from.
     pub session: Loaded,
-    /// Whether a message of this name has a turn already, of whatever conversation.
+    /// Whether a turn with this idempotency key exists, in any conversation.
     pub sent: bool,
-    /// Whether a turn of it is open: one that runs elsewhere or was left behind. What was found is then not what the next turn starts from.
+    /// Whether the conversation has an open turn, running elsewhere or orphaned. The session is then not current.
     pub open: bool,
 }
 
-/// Loads what a turn starts from: the row, the number of turns, and the newest `history` exchanges since the last reset. `key` is the
-/// client's name for the message.
+/// Loads a conversation: its row, the number of turns, and the latest `history` exchanges since the last reset. `key` is the idempotency
+/// key of the message.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn conversation(pool: &Pool, id: &str, history: usize, key: Option<&str>) -> sqlx::Result<Found> {
-    // Twice as many exchanges, because those with a blank side are dropped.
+    // Twice the limit, because exchanges with a blank side are dropped.
     let limit = i64::try_from(history.saturating_mul(2)).unwrap_or(i64::MAX);
     let row = row_turns_and_history(pool, id, limit, key).await?;
     let number = |it: i64| u32::try_from(it).unwrap_or(u32::MAX);
@@ -37,8 +37,8 @@ pub async fn conversation(pool: &Pool, id: &str, history: usize, key: Option<&st
 }
 
 async fn row_turns_and_history(pool: &Pool, id: &str, limit: i64, key: Option<&str>) -> sqlx::Result<Row> {
-    // Time stamps are read as text because the original stored integers and texts in the same column. The innermost statement is
-    // answered by the index alone, so a long history costs little.
+    // Timestamps are read as text because the original engine stored integers and text in one column. The innermost query is covered
+    // by the index, so a long history is cheap.
     let sql = Statement::of(
         "select c.conversation_id, c.status, c.intent_code, c.state_code, c.context_json, c.input_params_json, c.last_user_text,
            c.last_assistant_json, cast(c.created_at as text) as created_at, cast(c.updated_at as text) as updated_at,
@@ -94,13 +94,13 @@ fn conversation_row(id: &str, row: &Row) -> sqlx::Result<Option<ConversationRow>
     }))
 }
 
-/// The summary of a conversation, from a JSON list of its columns.
+/// Parses the conversation summary from a JSON array of its columns.
 fn memory(columns: Option<String>) -> Option<MemoryRow> {
     let (store, summary, turns, updated_at) = serde_json::from_str(&columns?).ok()?;
     Some(MemoryRow { store, summary, turns, updated_at })
 }
 
-/// A text that is no JSON object counts as an empty one, as in the original.
+/// Parses a JSON object. Anything else becomes an empty object, as in the original engine.
 fn object(text: Option<String>) -> Map {
     match text.as_deref().map(serde_json::from_str) {
         Some(Ok(Value::Object(map))) => map,
@@ -108,12 +108,12 @@ fn object(text: Option<String>) -> Map {
     }
 }
 
-/// The exchanges of a JSON list of pairs, without those that have a blank side.
-fn exchanges(pairs: Option<String>, wanted: usize) -> Vec<Exchange> {
+/// Parses exchanges from a JSON array of pairs, dropping those with a blank side.
+fn exchanges(pairs: Option<String>, limit: usize) -> Vec<Exchange> {
     let pairs: Vec<(String, Option<String>)> = pairs.and_then(|it| serde_json::from_str(&it).ok()).unwrap_or_default();
     let exchange = |(user_input, output): (String, Option<String>)| {
         HistoryRow { user_input, assistant_output: output.unwrap_or_default(), created_at: 0 }.exchange()
     };
     let blank = |it: &Exchange| it.user.trim().is_empty() || it.assistant.trim().is_empty();
-    pairs.into_iter().map(exchange).filter(|it| !blank(it)).take(wanted).collect()
+    pairs.into_iter().map(exchange).filter(|it| !blank(it)).take(limit).collect()
 }

@@ -1,6 +1,6 @@
-//! The database: one literal statement a function.
+//! Database access: one literal statement per function.
 //!
-//! Reads go through a small pool; everything that a turn writes goes through the one writer of [`crate::writer`].
+//! Reads use a small pool. All turn writes go through the single writer of [`crate::writer`].
 
 pub mod activation;
 pub mod api_key;
@@ -44,22 +44,22 @@ use crate::exit::Failure;
 const READERS: u32 = 4;
 const BUSY: Duration = Duration::from_secs(5);
 
-/// How long a connection that was idle is taken to be there still.
+/// The idle time after which a pooled connection is pinged before use.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// How a database is opened.
+/// How to open a database.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// `sqlite:PATH` or `postgres://…`.
     pub url: String,
-    /// Whether the last turns must survive a power cut.
+    /// Whether every commit is flushed to disk, so that it survives a power failure.
     pub full_sync: bool,
 }
 
-/// Binds a JSON value; lists and objects are JSON text.
+/// Binds a JSON value; arrays and objects as JSON text.
 ///
 /// # Errors
-/// A value that the database cannot take.
+/// Returns an error when the value cannot be encoded.
 pub fn bind(arguments: &mut SqliteArguments, value: &Value) -> Result<(), BoxDynError> {
     match value {
         Value::Null => arguments.add(None::<i64>),
@@ -73,21 +73,21 @@ pub fn bind(arguments: &mut SqliteArguments, value: &Value) -> Result<(), BoxDyn
     }
 }
 
-/// Whether an address is that of a PostgreSQL server.
+/// Returns whether a URL addresses a PostgreSQL server.
 pub fn is_postgres(url: &str) -> bool {
     url.starts_with("postgres://") || url.starts_with("postgresql://")
 }
 
 impl Place {
-    /// Whether it is a PostgreSQL server.
+    /// Returns whether it is a PostgreSQL server.
     pub fn is_postgres(&self) -> bool {
         is_postgres(&self.url)
     }
 
-    /// Brings what was committed onto the disk, where the database's own commits leave that for later.
+    /// Flushes the write-ahead log to disk where commits themselves do not.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Returns any file system error.
     pub async fn sync(&self) -> std::io::Result<()> {
         let Ok(options) = SqliteConnectOptions::from_str(&self.url) else { return Ok(()) };
         if self.full_sync || self.is_postgres() {
@@ -99,7 +99,7 @@ impl Place {
         synced.await.unwrap_or_else(|it| Err(std::io::Error::other(it)))
     }
 
-    /// The address as it may be shown: without its password.
+    /// Returns the URL without its password.
     pub fn shown(&self) -> String {
         let Some((scheme, rest)) = self.url.split_once("://") else { return self.url.clone() };
         match rest.rsplit_once('@') {
@@ -109,35 +109,35 @@ impl Place {
     }
 }
 
-/// Opens one connection, for commands and for the writer.
+/// Opens a connection for a command or the writer, and checks that it can be written.
 ///
 /// # Errors
-/// A line that says why the database cannot be used.
-pub async fn connect(place: &Place, create: bool) -> Result<Connection, Failure> {
-    let mut connection = open(place, create).await.map_err(|it| unusable(place, &it))?;
-    if !place.is_postgres() {
-        // A lock that somebody holds for long shows at once and not on the first turn.
-        connection.begin().await.map_err(|it| unusable(place, &it))?;
-        connection.rollback().await.map_err(|it| unusable(place, &it))?;
+/// Returns exit code 2 for an invalid URL, 3 when the database cannot be used.
+pub async fn connect(config: &Place, create: bool) -> Result<Connection, Failure> {
+    let mut connection = open(config, create).await.map_err(|it| unusable(config, &it))?;
+    if !config.is_postgres() {
+        // Detects a long-held lock now instead of on the first turn.
+        connection.begin().await.map_err(|it| unusable(config, &it))?;
+        connection.rollback().await.map_err(|it| unusable(config, &it))?;
     }
     Ok(connection)
 }
 
-/// Opens one connection.
+/// Opens a connection.
 ///
 /// # Errors
-/// What the database says.
-pub async fn open(place: &Place, create: bool) -> sqlx::Result<Connection> {
-    if place.is_postgres() {
-        return Ok(Connection::Postgres(Box::new(postgres(place)?.connect().await?)));
+/// Returns any database error.
+pub async fn open(config: &Place, create: bool) -> sqlx::Result<Connection> {
+    if config.is_postgres() {
+        return Ok(Connection::Postgres(Box::new(postgres(config)?.connect().await?)));
     }
-    Ok(Connection::Sqlite(Box::new(sqlite(place)?.create_if_missing(create).connect().await?)))
+    Ok(Connection::Sqlite(Box::new(sqlite(config)?.create_if_missing(create).connect().await?)))
 }
 
-/// Lets PostgreSQL end what a writer has begun and does not go on with: its locks hold those of other processes.
+/// Sets statement and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn limit(connection: &mut Connection) -> sqlx::Result<()> {
     if matches!(connection, Connection::Postgres(_)) {
         let sql = "select set_config('statement_timeout', '10s', false), set_config('idle_in_transaction_session_timeout', '15s', false)";
@@ -146,44 +146,44 @@ pub async fn limit(connection: &mut Connection) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Opens a database for a command that needs our tables: a new or empty one gets them.
+/// Opens a database that needs our tables. Creates them in a new or empty database.
 ///
 /// # Errors
-/// A line that says why the database cannot be used, or the `migrate` command to type.
-pub async fn connect_ready(place: &Place) -> Result<Connection, Failure> {
-    let mut connection = connect(place, true).await?;
-    let tables = schema::tables(&mut connection).await.map_err(|it| unusable(place, &it))?;
+/// Returns exit code 2 for an invalid URL, 3 when the database cannot be used or must be migrated first.
+pub async fn connect_ready(config: &Place) -> Result<Connection, Failure> {
+    let mut connection = connect(config, true).await?;
+    let tables = schema::tables(&mut connection).await.map_err(|it| unusable(config, &it))?;
     if tables.is_empty() {
-        schema::migrate(&mut connection).await.map_err(|it| unusable(place, &it))?;
+        schema::migrate(&mut connection).await.map_err(|it| unusable(config, &it))?;
         return Ok(connection);
     }
-    ready(place, connection, &tables).await
+    ready(config, connection, &tables).await
 }
 
-/// Opens a database that must have our tables already.
+/// Opens a database that must already have our tables.
 ///
 /// # Errors
-/// A line that says why the database cannot be used, or the `migrate` command to type.
-pub async fn connect_existing(place: &Place) -> Result<Connection, Failure> {
-    let mut connection = connect(place, false).await?;
-    let tables = schema::tables(&mut connection).await.map_err(|it| unusable(place, &it))?;
-    ready(place, connection, &tables).await
+/// Returns exit code 2 for an invalid URL, 3 when the database cannot be used or must be migrated first.
+pub async fn connect_existing(config: &Place) -> Result<Connection, Failure> {
+    let mut connection = connect(config, false).await?;
+    let tables = schema::tables(&mut connection).await.map_err(|it| unusable(config, &it))?;
+    ready(config, connection, &tables).await
 }
 
-async fn ready(place: &Place, mut connection: Connection, tables: &BTreeSet<String>) -> Result<Connection, Failure> {
-    if !schema::is_ready(&mut connection, tables).await.map_err(|it| unusable(place, &it))? {
+async fn ready(config: &Place, mut connection: Connection, tables: &BTreeSet<String>) -> Result<Connection, Failure> {
+    if !schema::is_ready(&mut connection, tables).await.map_err(|it| unusable(config, &it))? {
         return Err(Failure::service(format!(
-            "the database {0} does not have all of our tables, or they are of an earlier version: run `convengine migrate --database {0}`",
-            place.shown()
+            "database '{0}' has missing or outdated tables; run 'convengine migrate --database {0}'",
+            config.shown()
         )));
     }
     Ok(connection)
 }
 
-/// An empty database in memory with our tables; as in an import, rows need not come in the order of their foreign keys.
+/// Creates an in-memory SQLite database with our tables and without foreign key checks.
 ///
 /// # Errors
-/// What SQLite says.
+/// Returns any SQLite error.
 pub async fn in_memory() -> Result<Connection, sqlx::Error> {
     let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(false);
     let mut connection = Connection::Sqlite(Box::new(options.connect().await?));
@@ -191,18 +191,18 @@ pub async fn in_memory() -> Result<Connection, sqlx::Error> {
     Ok(connection)
 }
 
-/// The pool for reading.
+/// Opens the reader pool.
 ///
 /// # Errors
-/// A line that says why the database cannot be used.
-pub async fn readers(place: &Place) -> Result<Pool, Failure> {
-    pool(place).await.map_err(|it| unusable(place, &it))
+/// Returns exit code 2 for an invalid URL, 3 when the database cannot be used.
+pub async fn readers(config: &Place) -> Result<Pool, Failure> {
+    pool(config).await.map_err(|it| unusable(config, &it))
 }
 
-async fn pool(place: &Place) -> sqlx::Result<Pool> {
-    if place.is_postgres() {
+async fn pool(config: &Place) -> sqlx::Result<Pool> {
+    if config.is_postgres() {
         let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(BUSY).test_before_acquire(false);
-        // A server may have been restarted since; one that was asked a moment ago is not asked whether it is there.
+        // The server may have restarted; recently used connections are not pinged.
         let pool = pool.before_acquire(|connection, about| {
             Box::pin(async move {
                 if about.idle_for > FRESH {
@@ -211,45 +211,45 @@ async fn pool(place: &Place) -> sqlx::Result<Pool> {
                 Ok(true)
             })
         });
-        return Ok(Pool::Postgres(pool.connect_with(postgres(place)?).await?));
+        return Ok(Pool::Postgres(pool.connect_with(postgres(config)?).await?));
     }
-    let options = sqlite(place)?.pragma("cache_size", "-1024");
-    // A file needs no test before each use; what is wrong with it shows in the statement itself.
+    let options = sqlite(config)?.pragma("cache_size", "-1024");
+    // A file needs no ping before use; the statement itself reports errors.
     let pool = SqlitePoolOptions::new().max_connections(READERS).acquire_timeout(BUSY).test_before_acquire(false);
     Ok(Pool::Sqlite(pool.connect_with(options).await?))
 }
 
-/// Says in one line why a database cannot be used.
-pub fn unusable(place: &Place, error: &sqlx::Error) -> Failure {
+/// Converts a database error into a one-line command failure.
+pub fn unusable(config: &Place, error: &sqlx::Error) -> Failure {
     let reason = match error {
         sqlx::Error::Database(it) => it.message().to_owned(),
         sqlx::Error::Configuration(it) => {
             return Failure::usage(format!(
-                "cannot read the database address {:?}: {it}: write sqlite:PATH or postgres://…",
-                place.shown()
+                "invalid database URL '{}': {it}; use sqlite:PATH or postgres://…",
+                config.shown()
             ));
         }
         other => other.to_string(),
     };
     let check =
-        if place.is_postgres() { "its server, its name and the user's rights" } else { "the path, its rights, and who else has it open" };
-    Failure::service(format!("cannot use the database {}: {reason}: check {check}", place.shown()))
+        if config.is_postgres() { "the server, the database name and the user's privileges" } else { "the path, its permissions and other processes that use it" };
+    Failure::service(format!("cannot use database '{}': {reason}; check {check}", config.shown()))
 }
 
-fn sqlite(place: &Place) -> sqlx::Result<SqliteConnectOptions> {
-    if !place.url.starts_with("sqlite:") {
-        return Err(sqlx::Error::Configuration("this kind of database is not known".into()));
+fn sqlite(config: &Place) -> sqlx::Result<SqliteConnectOptions> {
+    if !config.url.starts_with("sqlite:") {
+        return Err(sqlx::Error::Configuration("unknown database type".into()));
     }
-    let synchronous = if place.full_sync { SqliteSynchronous::Full } else { SqliteSynchronous::Normal };
-    let options = SqliteConnectOptions::from_str(&place.url)?;
-    // What is deleted or overwritten is gone: conversations can be forgotten.
+    let synchronous = if config.full_sync { SqliteSynchronous::Full } else { SqliteSynchronous::Normal };
+    let options = SqliteConnectOptions::from_str(&config.url)?;
+    // Overwrites deleted data, so that deleted conversations cannot be recovered from the file.
     let options = options.pragma("secure_delete", "on");
     Ok(options.journal_mode(SqliteJournalMode::Wal).synchronous(synchronous).busy_timeout(BUSY).foreign_keys(true))
 }
 
-fn postgres(place: &Place) -> sqlx::Result<PgConnectOptions> {
+fn postgres(config: &Place) -> sqlx::Result<PgConnectOptions> {
     crate::tls::install();
-    Ok(PgConnectOptions::from_str(&place.url)?.application_name("convengine").disable_statement_logging())
+    Ok(PgConnectOptions::from_str(&config.url)?.application_name("convengine").disable_statement_logging())
 }
 
 #[cfg(test)]

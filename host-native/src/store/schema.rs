@@ -1,4 +1,4 @@
-//! Creates what is missing and never alters what is there.
+//! Migrations: creates missing tables, indexes and columns. Tables of the original engine are never altered.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ const POSTGRES: [&str; 10] = [
     include_str!("../../../migrations/postgres/0011_assistants.sql"),
 ];
 
-/// Tables whose names look like those of the original and are ours to change. (`decisions.md` 5)
+/// Tables with a `ce_` name that belong to this engine and may be altered. (docs/decisions/README.md#5)
 const OURS: [&str; 9] = [
     "ce_turn",
     "ce_turn_effect",
@@ -43,7 +43,7 @@ const OURS: [&str; 9] = [
     "ce_task",
 ];
 
-/// Without these no turn can be stored and no assistant be kept; the other tables are optional.
+/// The tables required to store turns and assistants; all others are optional.
 const REQUIRED: [&str; 18] = [
     "ce_conversation",
     "ce_audit",
@@ -65,10 +65,10 @@ const REQUIRED: [&str; 18] = [
     "cs_timer",
 ];
 
-/// The tables of a database.
+/// Returns the table names of a database.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn tables(connection: &mut Connection) -> sqlx::Result<BTreeSet<String>> {
     let sql = Statement::of(
         "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
@@ -77,10 +77,10 @@ pub async fn tables(connection: &mut Connection) -> sqlx::Result<BTreeSet<String
     connection.all(&sql, &[]).await?.iter().map(|it| it.text("name")).collect()
 }
 
-/// Whether turns can be stored: the tables are there, and ours have their columns.
+/// Returns whether all required tables exist and our tables have all columns.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn is_ready(connection: &mut Connection, tables: &BTreeSet<String>) -> sqlx::Result<bool> {
     if !REQUIRED.iter().all(|it| tables.contains(*it)) {
         return Ok(false);
@@ -93,10 +93,10 @@ pub async fn is_ready(connection: &mut Connection, tables: &BTreeSet<String>) ->
     Ok(true)
 }
 
-/// Creates the missing tables with their indexes, in one transaction; returns the names of the new ones.
+/// Creates missing tables, indexes and columns in one transaction. Returns the names of new tables.
 ///
 /// # Errors
-/// What the database says; nothing is created then.
+/// Returns any database error; nothing is created then.
 pub async fn migrate(connection: &mut Connection) -> sqlx::Result<Vec<&'static str>> {
     connection.begin().await?;
     match create_missing(connection).await {
@@ -118,7 +118,7 @@ async fn create_missing(connection: &mut Connection) -> sqlx::Result<Vec<&'stati
             continue;
         }
         let Some(table) = table_of(statement) else { continue };
-        // The indexes of a foreign table that was there are left out as well: it may lack their columns.
+        // Indexes on an existing foreign table are skipped too, because it may lack their columns.
         if existing.contains(table) && !(is_ours(table) && is_index(statement)) {
             continue;
         }
@@ -130,7 +130,7 @@ async fn create_missing(connection: &mut Connection) -> sqlx::Result<Vec<&'stati
     Ok(created)
 }
 
-/// Two processes that start on a new database at once must not create the same table.
+/// Serializes migrations of concurrent processes until the transaction ends.
 async fn alone(connection: &mut Connection) -> sqlx::Result<()> {
     let sql = Statement::of("select 1", "select pg_advisory_xact_lock(726174651)");
     connection.all(&sql, &[]).await.map(|_| ())
@@ -156,15 +156,15 @@ fn is_ours(table: &str) -> bool {
     table.starts_with("cv_") || table.starts_with("cs_") || OURS.contains(&table)
 }
 
-/// Adds a column to a table of ours that was made by an earlier version.
+/// Adds a column to a table created by an earlier version.
 async fn add(connection: &mut Connection, table: &str, column: &str, statement: &'static str) -> sqlx::Result<()> {
     if has_column(connection, table, column).await? { Ok(()) } else { run(connection, statement).await }
 }
 
-/// Whether a table has a column.
+/// Returns whether a table has a column.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn has_column(connection: &mut Connection, table: &str, column: &str) -> sqlx::Result<bool> {
     let sql = Statement::of(
         "select name from pragma_table_info($1) where name = $2",
@@ -174,17 +174,17 @@ pub async fn has_column(connection: &mut Connection, table: &str, column: &str) 
     Ok(connection.first(&sql, &[Value::Text(table), Value::Text(column)]).await?.is_some())
 }
 
-/// The table and the column that an `alter` statement adds.
+/// Returns the table and column of an `alter table … add column` statement.
 fn column_of(statement: &'static str) -> Option<(&'static str, &'static str)> {
     let (table, column) = statement.split_once("alter table ")?.1.split_once(" add column ")?;
     Some((table, column.split(' ').next()?))
 }
 
-/// The table that a statement is about, or fills.
+/// Returns the table that a statement creates, indexes or fills.
 fn table_of(statement: &'static str) -> Option<&'static str> {
     let name = |text: &'static str| text.split([' ', '(', '\n']).next();
     if let Some((_, rest)) = statement.split_once("create trigger if not exists ") {
-        // A trigger has the name of the table that it fills, and the event after it.
+        // A trigger is named after the table it fills, followed by the event.
         return name(rest)?.rsplit_once('_').map(|it| it.0);
     }
     for create in ["create table if not exists ", "create virtual table if not exists ", "insert into "] {
@@ -210,7 +210,7 @@ mod tests {
             assert!(statements.iter().filter_map(|it| column_of(it)).all(|it| is_ours(it.0)));
             found.push(statements.iter().filter_map(|it| table_of(it)).collect::<BTreeSet<&str>>());
         }
-        // The words of documents are an index on PostgreSQL.
+        // PostgreSQL uses an index instead of this virtual table.
         found[0].remove("cv_document_index");
         assert_eq!(found[0].len(), 66);
         assert_eq!(found[0], found[1]);

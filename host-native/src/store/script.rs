@@ -1,4 +1,4 @@
-//! Scripted tasks, tools, containers and services that came with an imported pack.
+//! `cv_script`: scripted replies of tasks, tools, containers and HTTP services from imported packs.
 
 use convengine_core::pack::StandIns;
 use convengine_core::turn::Map;
@@ -7,36 +7,36 @@ use serde_json::Value;
 use super::database::{Connection, Statement, Value as Sql};
 use super::schema;
 
-/// Loads all of them; without the table there are none.
+/// Loads all scripted replies; empty when the table does not exist.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn load(connection: &mut Connection) -> sqlx::Result<StandIns> {
-    let mut stand_ins = StandIns::default();
+    let mut fakes = StandIns::default();
     if !schema::tables(connection).await?.contains("cv_script") {
-        return Ok(stand_ins);
+        return Ok(fakes);
     }
     let sql = Statement::both("select kind, name, reply from cv_script order by kind, name");
     for row in connection.all(&sql, &[]).await? {
         let reply: Value = serde_json::from_str(&row.text("reply")?).unwrap_or(Value::Null);
         match row.text("kind")?.as_str() {
-            "task" => stand_ins.tasks.insert(row.text("name")?, reply),
-            "tool" => stand_ins.tools.insert(row.text("name")?, reply),
-            "container" => stand_ins.containers.insert(row.text("name")?, reply),
+            "task" => fakes.tasks.insert(row.text("name")?, reply),
+            "tool" => fakes.tools.insert(row.text("name")?, reply),
+            "container" => fakes.containers.insert(row.text("name")?, reply),
             "http" => {
-                stand_ins.http = serde_json::from_value(reply).unwrap_or_default();
+                fakes.http = serde_json::from_value(reply).unwrap_or_default();
                 None
             }
             _ => None,
         };
     }
-    Ok(stand_ins)
+    Ok(fakes)
 }
 
-/// Replaces those of one kind: `task`, `tool`, `container` or `http`.
+/// Replaces the replies of one kind: `task`, `tool`, `container` or `http`.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn replace(connection: &mut Connection, kind: &str, replies: &Map) -> sqlx::Result<()> {
     delete(connection, kind).await?;
     for (name, reply) in replies {

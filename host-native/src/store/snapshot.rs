@@ -1,4 +1,4 @@
-//! The snapshots that are kept.
+//! `ce_config_snapshot`: lists and reads configuration snapshots.
 
 use serde_json::Value as Json;
 
@@ -11,25 +11,25 @@ use convengine_core::turn::Millis;
 pub struct Snapshot {
     /// SHA-256 of its content.
     pub hash: String,
-    /// When it was kept first.
+    /// When it was first stored.
     pub kept_at: Millis,
 }
 
-/// How much ran on a snapshot.
+/// The usage of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     /// The snapshot.
     pub hash: String,
-    /// Turns.
+    /// The number of turns.
     pub turns: i64,
-    /// Conversations that these turns belong to.
+    /// The number of conversations with such a turn.
     pub conversations: i64,
 }
 
-/// All snapshots, the newest first.
+/// Returns all snapshots, newest first.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn all(connection: &mut Connection) -> sqlx::Result<Vec<Snapshot>> {
     let sql = Statement::of(
         "select hash, cast(created_at as text) as kept_at from ce_config_snapshot order by created_at desc, hash",
@@ -40,10 +40,10 @@ pub async fn all(connection: &mut Connection) -> sqlx::Result<Vec<Snapshot>> {
     rows.iter().map(|it| Ok(Snapshot { hash: it.text("hash")?, kept_at: clock::parse(&it.text("kept_at")?).unwrap_or(0) })).collect()
 }
 
-/// How much ran on each snapshot; it reads all turns.
+/// Returns the usage of each snapshot. Scans all turns.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn ran(connection: &mut Connection) -> sqlx::Result<Vec<Ran>> {
     let sql = Statement::both(
         "select config_hash, count(*) as turns, count(distinct conversation_id) as conversations from ce_turn group by config_hash",
@@ -55,19 +55,19 @@ pub async fn ran(connection: &mut Connection) -> sqlx::Result<Vec<Ran>> {
     rows.iter().map(ran).collect()
 }
 
-/// The hashes that begin with these digits, at most two of them.
+/// Returns at most two hashes that start with a prefix.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn beginning(connection: &mut Connection, digits: &str) -> sqlx::Result<Vec<String>> {
     let sql = Statement::both("select hash from ce_config_snapshot where substr(hash, 1, length($1)) = $1 order by hash limit 2");
     connection.all(&sql, &[Value::Text(digits)]).await?.iter().map(|it| it.text("hash")).collect()
 }
 
-/// The content of a snapshot; nothing when it is not kept or no JSON.
+/// Returns the content of a snapshot; `None` when it is not stored or is not JSON.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn content(connection: &mut Connection, hash: &str) -> sqlx::Result<Option<Json>> {
     let sql = Statement::both("select body from ce_config_snapshot where hash = $1");
     let body = connection.first(&sql, &[Value::Text(hash)]).await?.map(|it| it.text("body")).transpose()?;

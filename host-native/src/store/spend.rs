@@ -1,11 +1,11 @@
-//! What models have cost, by the day.
+//! `cv_spend`: model cost per day.
 
 use super::database::{Connection, Pool, Statement, Value};
 
-/// What was spent from one day to another, both included, in millionths.
+/// Returns the cost between two days, both inclusive, in millionths of a currency unit.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn between(pool: &Pool, first: &str, last: &str) -> sqlx::Result<u64> {
     let sql = Statement::of(
         "select coalesce(sum(micros), 0) as micros from cv_spend where day >= $1 and day <= $2",
@@ -15,7 +15,7 @@ pub async fn between(pool: &Pool, first: &str, last: &str) -> sqlx::Result<u64> 
     Ok(u64::try_from(row.int("micros")?).unwrap_or(0))
 }
 
-/// Adds what turns have spent.
+/// Adds the cost of turns. `rows` is a JSON array of `[day, micros]`.
 pub(super) async fn add(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
     let sql = Statement::of(
         "insert into cv_spend (day, micros)

@@ -1,4 +1,4 @@
-//! What streams read of turns, and how the processes that serve a PostgreSQL tell each other of them.
+//! Turn queries of event streams, and PostgreSQL notifications between server processes.
 
 use serde_json::json;
 use sqlx::postgres::{PgListener, PgPoolOptions};
@@ -6,20 +6,20 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 use super::database::{Pool, Row, Statement, Value};
 use super::{Place, postgres};
 
-/// A turn and whether it is still open.
+/// A turn and whether it is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
     /// The turn.
     pub turn_id: String,
-    /// Whether it has not ended.
+    /// Whether it is open.
     pub open: bool,
 }
 
-/// A turn of a conversation and those after it, at most so many; without a turn, from the first. Of a turn that is not the
-/// conversation's there are none.
+/// Returns at most `most` turns of a conversation, starting at a turn or, without one, at the first. Empty for a turn of another
+/// conversation.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn since(pool: &Pool, conversation: &str, turn: Option<&str>, most: i64) -> sqlx::Result<Vec<Known>> {
     let sql = Statement::of(
         "select turn_id, status from ce_turn where conversation_id = $1
@@ -34,10 +34,10 @@ pub async fn since(pool: &Pool, conversation: &str, turn: Option<&str>, most: i6
     pool.all(&sql, &values).await?.iter().map(known).collect()
 }
 
-/// The last two turns of a conversation, the newest first: of them at most that one is open.
+/// Returns the last two turns of a conversation, newest first. Only the newest can be open.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn latest(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<Known>> {
     let sql = Statement::of(
         "select turn_id, status from ce_turn where conversation_id = $1 order by number desc limit 2",
@@ -50,10 +50,10 @@ fn known(row: &Row) -> sqlx::Result<Known> {
     Ok(Known { turn_id: row.text("turn_id")?, open: row.text("status")? == "open" })
 }
 
-/// The newest turn that has ended of each of these conversations, of those that have one.
+/// Returns conversation and turn id of the last ended turn of each conversation that has one.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn newest(pool: &Pool, conversations: &[&str]) -> sqlx::Result<Vec<(String, String)>> {
     let sql = Statement::of(
         "select value as conversation_id, (select turn_id from ce_turn where conversation_id = value and status <> 'open'
@@ -69,10 +69,10 @@ pub async fn newest(pool: &Pool, conversations: &[&str]) -> sqlx::Result<Vec<(St
     found.iter().filter_map(|it| row(it).transpose()).collect()
 }
 
-/// Tells all processes that serve the database; SQLite is served by one.
+/// Notifies all processes that serve the database. Does nothing on SQLite, which has one.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn notify(pool: &Pool, channel: &str, payload: &str) -> sqlx::Result<()> {
     if !pool.is_shared() {
         return Ok(());
@@ -80,13 +80,13 @@ pub async fn notify(pool: &Pool, channel: &str, payload: &str) -> sqlx::Result<(
     pool.all(&Statement::both("select pg_notify($1, $2)::text"), &[Value::Text(channel), Value::Text(payload)]).await.map(|_| ())
 }
 
-/// Hears what processes tell, over a connection of its own.
+/// Subscribes to notifications over a dedicated connection.
 ///
 /// # Errors
-/// What the database says.
-pub async fn listen(place: &Place, channels: &[&str]) -> sqlx::Result<PgListener> {
+/// Returns any database error.
+pub async fn listen(config: &Place, channels: &[&str]) -> sqlx::Result<PgListener> {
     let pool = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
-    let mut listener = PgListener::connect_with(&pool.connect_with(postgres(place)?).await?).await?;
+    let mut listener = PgListener::connect_with(&pool.connect_with(postgres(config)?).await?).await?;
     listener.listen_all(channels.iter().copied()).await?;
     Ok(listener)
 }
@@ -139,7 +139,7 @@ mod tests {
     async fn what_is_told_is_heard_where_several_processes_serve_the_database() {
         for database in each().await {
             if !database.pool.is_shared() {
-                notify(&database.pool, "a", "nobody hears it").await.expect("nothing");
+                notify(&database.pool, "a", "no listener").await.expect("nothing");
                 continue;
             }
             let mut listener = listen(&database.place, &["a", "b"]).await.expect("a connection");

@@ -1,4 +1,4 @@
-//! Databases for tests: one of each kind, gone when the test ends.
+//! Test databases, one of each kind, deleted when the test ends.
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
@@ -6,19 +6,19 @@ use uuid::Uuid;
 
 use super::{Connection, Place, Pool, connect_ready, readers};
 
-/// A database of a test's own with our tables.
+/// A test database with our tables.
 pub struct Database {
-    /// Where it is.
+    /// How to open it.
     pub place: Place,
-    /// For the rows of turns.
+    /// A writable connection.
     pub connection: Connection,
-    /// For reading.
+    /// The reader pool.
     pub pool: Pool,
     _folder: TempDir,
 }
 
 impl Connection {
-    /// For statements of tests about SQLite alone.
+    /// The SQLite connection, for tests that need SQLite.
     pub fn sqlite(&mut self) -> &mut sqlx::SqliteConnection {
         match self {
             Connection::Sqlite(connection) => connection,
@@ -27,24 +27,24 @@ impl Connection {
     }
 }
 
-/// One of each kind.
+/// Creates one database of each kind.
 pub async fn each() -> Vec<Database> {
     vec![sqlite().await, postgres().await]
 }
 
-/// One on SQLite.
+/// Creates an SQLite database.
 pub async fn sqlite() -> Database {
     let folder = tempfile::tempdir().expect("a folder");
     let url = format!("sqlite:{}", folder.path().join("test.db").display());
     ready(url, folder).await
 }
 
-/// One on the PostgreSQL server of the tests.
+/// Creates a database on the PostgreSQL test server.
 pub async fn postgres() -> Database {
     ready(empty_postgres().await, tempfile::tempdir().expect("a folder")).await
 }
 
-/// The address of a database without tables on the PostgreSQL server of the tests.
+/// Creates an empty database on the PostgreSQL test server and returns its URL.
 pub async fn empty_postgres() -> String {
     let server = std::env::var("CONVENGINE_TEST_POSTGRES").expect("a PostgreSQL server for the tests: run them with `cargo xtask test`");
     let name = format!("unit_{}", Uuid::new_v4().simple());
@@ -54,8 +54,8 @@ pub async fn empty_postgres() -> String {
 }
 
 async fn ready(url: String, folder: TempDir) -> Database {
-    let place = Place { url, full_sync: false };
-    let connection = connect_ready(&place).await.expect("a database with our tables");
-    let pool = readers(&place).await.expect("a pool");
-    Database { place, connection, pool, _folder: folder }
+    let config = Place { url, full_sync: false };
+    let connection = connect_ready(&config).await.expect("a database with our tables");
+    let pool = readers(&config).await.expect("a pool");
+    Database { place: config, connection, pool, _folder: folder }
 }

@@ -1,4 +1,4 @@
-//! Every statement on every database.
+//! Runs every statement on every database.
 
 use convengine_core::config::Tables;
 use convengine_core::pack::{Pack, StandIns};
@@ -90,7 +90,7 @@ async fn stored(database: &mut Database, rows: &TurnRows) -> sqlx::Result<()> {
     }
 }
 
-/// What a turn without effects leaves, written twice for the upserts.
+/// The rows of a turn without effects, written twice to exercise the upserts.
 #[tokio::test]
 async fn a_turn_is_loaded_as_it_was_stored() {
     for mut database in each().await {
@@ -141,7 +141,7 @@ async fn a_turn_is_loaded_as_it_was_stored() {
 
         let mut rows = TurnRows::default();
         rows.forget(CONVERSATION);
-        stored(&mut database, &rows).await.expect("nothing in the way");
+        stored(&mut database, &rows).await.expect("no conflict");
         let found = load::conversation(&database.pool, CONVERSATION, 1, None).await.expect("a conversation");
         assert_eq!((found.session.memory, found.session.history.len()), (None, 1));
     }
@@ -172,7 +172,7 @@ async fn an_open_turn_belongs_to_one_owner() {
         let effects = turn::effects(&database.pool, FIRST).await.expect("effects");
         assert_eq!(effects.iter().map(|it| (it.effect_id, it.entry.clone())).collect::<Vec<_>>(), [(0, Some(answer)), (1, None)]);
 
-        // Somebody else has it only once its lease is over; on SQLite nobody else is there.
+        // Another owner can claim it only after its lease expires; on SQLite there is no other owner.
         let theirs = turn::claim(&database.pool, FIRST, "they", 60_000).await.expect("an answer");
         assert_eq!(theirs, !database.pool.is_shared());
         turn::renew(&database.pool, &[FIRST.to_owned()], "me", -1_000).await.expect("a lease that is over");
@@ -180,10 +180,10 @@ async fn an_open_turn_belongs_to_one_owner() {
         assert!(turn::claim(&database.pool, FIRST, "they", 60_000).await.expect("an answer"));
         let mut rows = TurnRows::default();
         rows.close(&TurnRow { state_hash: "mine", ..open.clone() });
-        assert!(matches!(stored(&mut database, &rows).await, Err(sqlx::Error::RowNotFound)), "it is theirs");
+        assert!(matches!(stored(&mut database, &rows).await, Err(sqlx::Error::RowNotFound)), "another owner holds it");
         let mut late = TurnRows::default();
         late.effect(&effect(2, 2));
-        assert!(matches!(stored(&mut database, &late).await, Err(sqlx::Error::RowNotFound)), "it is theirs");
+        assert!(matches!(stored(&mut database, &late).await, Err(sqlx::Error::RowNotFound)), "another owner holds it");
 
         let mut rows = TurnRows::default();
         rows.close(&TurnRow { owner: "they", status: "closed", ..open.clone() });
@@ -192,7 +192,7 @@ async fn an_open_turn_belongs_to_one_owner() {
         assert!(turn::effects(&database.pool, FIRST).await.expect("effects").is_empty());
         assert!(turn::open_of(&database.pool, CONVERSATION).await.expect("an answer").is_none());
 
-        // One number and one message, one turn.
+        // Turn numbers and idempotency keys are unique.
         for again in
             [TurnRow { turn_id: SECOND, message_key: None, ..open.clone() }, TurnRow { turn_id: SECOND, number: 2, ..open.clone() }]
         {
@@ -232,7 +232,7 @@ async fn what_authors_write_is_the_same_everywhere() {
     let mut found: Vec<(Tables, Tables)> = Vec::new();
     for mut database in each().await {
         import::rows(&mut database.connection, &pack).await.expect("rows");
-        // Tools alone are replaced, and their queries stay.
+        // Replacing tools alone preserves their queries.
         let tools: Pack =
             serde_json::from_value(json!({"name": "t", "tables": {"ce_mcp_tool": pack.tables.0["ce_mcp_tool"]}})).expect("a pack");
         import::rows(&mut database.connection, &tools).await.expect("rows");
@@ -263,7 +263,7 @@ async fn what_does_not_fit_is_named_and_counting_goes_on() {
         let tables = config::tables(&mut database.connection).await.expect("tables");
         assert_eq!(tables.0["ce_response"].len(), 2);
         let twice = import::rows(&mut database.connection, &pack(json!([row(Some(1)), row(Some(1))]))).await.expect_err("a key twice");
-        assert!(twice.to_string().contains("ce_response[2]: has the same key as another row"), "{twice}");
+        assert!(twice.to_string().contains("ce_response[2]: duplicate key"), "{twice}");
     }
 }
 
@@ -308,7 +308,7 @@ async fn a_second_migration_has_nothing_to_do() {
     }
 }
 
-/// Of turns whose audit rows are not stored.
+/// Turns whose audit rows are derived.
 #[tokio::test]
 async fn numbers_are_kept_for_rows_that_are_stored_later() {
     for mut database in each().await {
@@ -328,7 +328,7 @@ async fn numbers_are_kept_for_rows_that_are_stored_later() {
         let mut rows = TurnRows::default();
         rows.close(&TurnRow { kept: 4, status: "lost", ..open });
         stored(&mut database, &rows).await.expect("the end");
-        // One row and two turns have come between.
+        // One row and two turns were written in between.
         let turns = turn::to_derive(&database.pool, CONVERSATION).await.expect("turns");
         let found: Vec<_> = turns.iter().map(|it| (it.turn_id.as_str(), it.audit_id, it.created_at)).collect();
         assert_eq!(found, [(FIRST, Some(4), AT), (THIRD, Some(7), AT)]);
@@ -361,8 +361,8 @@ async fn numbers_are_kept_for_rows_that_are_stored_later() {
             "delete from ce_conversation where conversation_id = $1::uuid",
         );
         database.connection.run(&delete, &[Sql::Text(CONVERSATION)]).await.expect("an answer");
-        assert!(turn::to_derive(&database.pool, CONVERSATION).await.expect("turns").is_empty(), "its audit is gone");
-        assert!(turn::to_derive_between(&database.pool, 0, AT + 1, nil, 9).await.expect("turns").is_empty(), "its audit is gone");
+        assert!(turn::to_derive(&database.pool, CONVERSATION).await.expect("turns").is_empty(), "its audit rows are deleted");
+        assert!(turn::to_derive_between(&database.pool, 0, AT + 1, nil, 9).await.expect("turns").is_empty(), "its audit rows are deleted");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reads turns and their journals, and takes open ones over.
+//! `ce_turn` and `ce_turn_effect`: reads turns and journals, and claims open turns.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::database::{Connection, Pool, Row, Statement, Value};
 
-/// A stored turn as a replay needs it.
+/// A stored turn.
 #[derive(Debug, Clone)]
 pub struct StoredTurn {
     /// The turn.
@@ -18,32 +18,32 @@ pub struct StoredTurn {
     pub number: u32,
     /// `open`, `closed` or `lost`.
     pub status: String,
-    /// The configuration it ran under.
+    /// The hash of the configuration it ran on.
     pub config_hash: String,
-    /// Compressed JSON.
+    /// The compressed journal.
     pub journal: Vec<u8>,
-    /// What a replay must reach.
+    /// The state hash that a replay must produce.
     pub state_hash: String,
     /// When the message arrived.
     pub created_at: Millis,
-    /// Milliseconds from the message to the rows.
+    /// Milliseconds from receiving the message to committing.
     pub total_ms: i64,
-    /// The number of its first audit row, when its audit rows are not stored.
+    /// The id of its first audit row, when its audit rows are derived.
     pub audit_id: Option<i64>,
-    /// How many notices, from the first, have their audit rows stored: while the turn is open, and while the others are not stored.
+    /// The number of leading notices whose audit rows are stored while the turn is open or its audit rows are derived.
     pub audited: u32,
-    /// The client's name for the message.
+    /// The idempotency key of the message.
     pub message_key: Option<String>,
 }
 
 impl StoredTurn {
-    /// Whether it was closed without an end, because nothing of it could be read or run.
+    /// Returns whether it was closed as lost without an outcome, because its journal could not be read or run.
     pub fn is_given_up(&self) -> bool {
         self.status == "lost" && self.state_hash.is_empty()
     }
 }
 
-/// What stands in every statement that reads turns.
+/// Builds a statement that selects turns.
 macro_rules! turns {
     ($sqlite:literal, $postgres:literal) => {
         Statement::of(
@@ -61,10 +61,10 @@ macro_rules! turns {
     };
 }
 
-/// The finished turns of a conversation in their order.
+/// Returns the ended turns of a conversation in order.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn of_conversation(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
     let sql = turns!(
         "from ce_turn where conversation_id = $1 and status <> 'open' order by number",
@@ -73,11 +73,10 @@ pub async fn of_conversation(pool: &Pool, conversation: &str) -> sqlx::Result<Ve
     pool.all(&sql, &[Value::Text(conversation)]).await?.iter().map(found).collect()
 }
 
-/// The finished turns of a conversation whose audit rows are not stored, in their order. Those of a conversation that somebody has
-/// deleted are gone with it, as stored rows are.
+/// Returns the ended turns of a conversation whose audit rows are derived, in order. Empty when the conversation was deleted.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn to_derive(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
     let sql = turns!(
         "from ce_turn where conversation_id = $1 and audit_id is not null and status <> 'open'
@@ -88,11 +87,10 @@ pub async fn to_derive(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<Stor
     pool.all(&sql, &[Value::Text(conversation)]).await?.iter().map(found).collect()
 }
 
-/// Finished turns of a time range whose audit rows are not stored, so many after a turn in the order of their ids; the range is without
-/// its end.
+/// Returns a page of ended turns whose audit rows are derived, received in `from..to`, ordered by id, starting after `after`.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn to_derive_between(pool: &Pool, from: Millis, to: Millis, after: &str, count: i64) -> sqlx::Result<Vec<StoredTurn>> {
     let sql = turns!(
         "from ce_turn t where turn_id > $3 and audit_id is not null and status <> 'open' and created_at >= $1 and created_at < $2
@@ -105,10 +103,10 @@ pub async fn to_derive_between(pool: &Pool, from: Millis, to: Millis, after: &st
     pool.all(&sql, &values).await?.iter().map(found).collect()
 }
 
-/// Notes that the audit rows of turns are stored now; answers the turns of which they were not.
+/// Marks the audit rows of turns as stored. Returns the turns that were not marked before.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn note_audited(connection: &mut Connection, turns: &[&str]) -> sqlx::Result<BTreeSet<String>> {
     let sql = Statement::of(
         "update ce_turn set audit_id = null where audit_id is not null and turn_id in (select value from json_each($1)) returning turn_id",
@@ -118,10 +116,10 @@ pub async fn note_audited(connection: &mut Connection, turns: &[&str]) -> sqlx::
     connection.all(&sql, &[Value::Text(&json!(turns).to_string())]).await?.iter().map(|it| it.text("turn_id")).collect()
 }
 
-/// The open turn of a conversation.
+/// Returns the open turn of a conversation.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn open_of(pool: &Pool, conversation: &str) -> sqlx::Result<Option<StoredTurn>> {
     let sql = turns!(
         "from ce_turn where conversation_id = $1 and status = 'open'",
@@ -130,19 +128,19 @@ pub async fn open_of(pool: &Pool, conversation: &str) -> sqlx::Result<Option<Sto
     pool.first(&sql, &[Value::Text(conversation)]).await?.as_ref().map(found).transpose()
 }
 
-/// A turn by its id.
+/// Returns a turn by id.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn of_id(pool: &Pool, turn: &str) -> sqlx::Result<Option<StoredTurn>> {
     let sql = turns!("from ce_turn where turn_id = $1", "from ce_turn where turn_id = $1::uuid");
     pool.first(&sql, &[Value::Text(turn)]).await?.as_ref().map(found).transpose()
 }
 
-/// The turn of a message that a client has named.
+/// Returns the turn with an idempotency key.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn of_message(pool: &Pool, key: &str) -> sqlx::Result<Option<StoredTurn>> {
     let sql = turns!("from ce_turn where message_key = $1", "from ce_turn where message_key = $1");
     pool.first(&sql, &[Value::Text(key)]).await?.as_ref().map(found).transpose()
@@ -166,10 +164,10 @@ fn found(row: &Row) -> sqlx::Result<StoredTurn> {
     })
 }
 
-/// The conversations with an open turn that nobody runs: on SQLite, which one process serves, those of other owners.
+/// Returns the conversations with an orphaned open turn: with an expired lease, or on SQLite, with another owner.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn left_behind(pool: &Pool, owner: &str) -> sqlx::Result<Vec<String>> {
     let sql = Statement::of(
         "select conversation_id from ce_turn where status = 'open' and owner <> $1 order by created_at",
@@ -178,11 +176,11 @@ pub async fn left_behind(pool: &Pool, owner: &str) -> sqlx::Result<Vec<String>> 
     pool.all(&sql, &[Value::Text(owner)]).await?.iter().map(|it| it.text("conversation_id")).collect()
 }
 
-/// Takes an open turn over that nobody runs; answers whether it is the caller's now. The caller holds the conversation's pass, so that
-/// a turn of its own is none that it runs.
+/// Claims an orphaned open turn. Returns whether the caller now owns it. The caller must hold the conversation's gate permit, so that it
+/// does not run the turn itself.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn claim(pool: &Pool, turn: &str, owner: &str, lease_ms: i64) -> sqlx::Result<bool> {
     let sql = Statement::of(
         "update ce_turn set owner = $2, lease_until = cast(unixepoch('subsec') * 1000 as integer) + $3
@@ -193,10 +191,10 @@ pub async fn claim(pool: &Pool, turn: &str, owner: &str, lease_ms: i64) -> sqlx:
     Ok(pool.run(&sql, &[Value::Text(turn), Value::Text(owner), Value::Int(lease_ms)]).await? > 0)
 }
 
-/// Closes a turn that cannot be read; answers whether it was still its owner's.
+/// Closes an unreadable turn as lost. Returns whether the owner still held it.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn give_up(pool: &Pool, turn: &str, owner: &str) -> sqlx::Result<bool> {
     let sql = Statement::of(
         "update ce_turn set status = 'lost', owner = null, lease_until = null where turn_id = $1 and status = 'open' and owner = $2",
@@ -205,10 +203,10 @@ pub async fn give_up(pool: &Pool, turn: &str, owner: &str) -> sqlx::Result<bool>
     Ok(pool.run(&sql, &[Value::Text(turn), Value::Text(owner)]).await? > 0)
 }
 
-/// Goes on holding open turns, unless they are somebody else's by now.
+/// Renews the leases of open turns that the owner still holds.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn renew(pool: &Pool, turns: &[String], owner: &str, lease_ms: i64) -> sqlx::Result<()> {
     if turns.is_empty() {
         return Ok(());
@@ -222,10 +220,10 @@ pub async fn renew(pool: &Pool, turns: &[String], owner: &str, lease_ms: i64) ->
     pool.run(&sql, &[Value::Text(&json!(turns).to_string()), Value::Int(lease_ms), Value::Text(owner)]).await.map(|_| ())
 }
 
-/// Drops what was stored of effects whose turns have ended; what it costs depends on them and not on how many turns there ever were.
+/// Deletes the stored effects of ended turns. The cost depends on the number of effects, not of turns.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn sweep(pool: &Pool) -> sqlx::Result<()> {
     let sql = Statement::both(
         "delete from ce_turn_effect where not exists
@@ -234,19 +232,19 @@ pub async fn sweep(pool: &Pool) -> sqlx::Result<()> {
     pool.run(&sql, &[]).await.map(|_| ())
 }
 
-/// An effect of an open turn that has left.
+/// A dispatched effect of an open turn.
 #[derive(Debug, Clone)]
 pub struct StoredEffect {
     /// Its number within the turn.
     pub effect_id: u32,
-    /// The journal's entry, once it is answered.
+    /// The journal entry, once the effect is completed.
     pub entry: Option<Entry>,
 }
 
-/// The effects of an open turn, in the order of their answers.
+/// Returns the effects of an open turn in completion order.
 ///
 /// # Errors
-/// What the database says; also an entry that cannot be read.
+/// Returns any database error; [`sqlx::Error::Decode`] for an unreadable entry.
 pub async fn effects(pool: &Pool, turn: &str) -> sqlx::Result<Vec<StoredEffect>> {
     let sql = Statement::of(
         "select effect_id, outcome from ce_turn_effect where turn_id = $1 order by position, effect_id",
@@ -263,28 +261,28 @@ pub async fn effects(pool: &Pool, turn: &str) -> sqlx::Result<Vec<StoredEffect>>
         .collect()
 }
 
-/// Most bytes of a journal before compression: more is a damaged column and not worth the memory.
+/// The largest uncompressed journal in bytes. A larger length indicates a damaged column.
 const LONGEST: usize = 256 << 20;
 
 /// Compresses a journal for its column: the length in four bytes, then one LZ4 block.
 ///
-/// LZ4 and not a denser form, because a turn pays for it: its state is a hundredth of that of Deflate.
+/// LZ4 is used because every turn pays for compression; its working state is a hundredth of Deflate's.
 ///
 /// # Errors
-/// When the journal cannot be serialised.
+/// Returns an error when the journal cannot be serialized.
 pub fn compress(journal: &Journal) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(journal).map(|it| lz4_flex::compress_prepend_size(&it))
 }
 
-/// Reads a journal out of its column.
+/// Decompresses a journal column.
 ///
 /// # Errors
-/// When the bytes are no journal.
+/// Returns an error when the bytes are not a journal.
 pub fn decompress(bytes: &[u8]) -> std::io::Result<Journal> {
     let invalid = |reason: String| std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
     let (length, block) = lz4_flex::block::uncompressed_size(bytes).map_err(|it| invalid(it.to_string()))?;
     if length > LONGEST {
-        return Err(invalid(format!("it claims a length of {length} bytes")));
+        return Err(invalid(format!("length of {length} bytes exceeds the limit")));
     }
     let text = lz4_flex::decompress(block, length).map_err(|it| invalid(it.to_string()))?;
     Ok(serde_json::from_slice(&text)?)

@@ -1,6 +1,6 @@
-//! The rows of turns, rendered before they wait for the writer: one JSON array a table.
+//! The rows a turn writes, rendered as one JSON array per table before they are queued for the writer.
 //!
-//! Texts that are JSON travel as JSON, so that nothing is escaped twice.
+//! JSON columns are embedded as JSON, so that nothing is escaped twice.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::clock;
 
 const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
 
-/// Rows of one table as the inside of a JSON array.
+/// Rows of one table as comma-separated JSON values.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
     text: Vec<u8>,
@@ -23,12 +23,12 @@ impl Rows {
     /// Adds a row.
     pub fn push<T: Serialize>(&mut self, row: &T) {
         self.separate();
-        // Rows are texts, numbers and JSON values: writing them into memory has no way to fail.
+        // Serializing strings, numbers and JSON values into memory cannot fail.
         let _ = serde_json::to_writer(&mut self.text, row);
         self.count += 1;
     }
 
-    /// Adds rows that are rendered already.
+    /// Adds rendered rows.
     pub fn extend(&mut self, other: &Rows) {
         if other.count > 0 {
             self.separate();
@@ -37,17 +37,17 @@ impl Rows {
         }
     }
 
-    /// The rows as text, separated by commas.
+    /// The rendered rows, separated by commas.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.text).unwrap_or_default()
     }
 
-    /// Rows that somebody else has rendered, separated by commas.
+    /// Creates rows from rendered text, separated by commas.
     pub fn rendered(text: String, count: u64) -> Rows {
         Rows { text: text.into_bytes(), count }
     }
 
-    /// How many there are.
+    /// The number of rows.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -58,18 +58,18 @@ impl Rows {
         }
     }
 
-    /// The rows as a JSON array; nothing when there are none.
+    /// The rows as a JSON array; `None` when there are none.
     pub(super) fn array(&self) -> Option<String> {
         if self.count == 0 { None } else { Some(format!("[{}]", self.text())) }
     }
 }
 
-/// What one turn writes, rendered before it waits for the writer.
+/// The rendered rows of one or more turns.
 #[derive(Debug, Clone, Default)]
 pub struct TurnRows {
     /// `ce_conversation`.
     pub conversation: Rows,
-    /// Conversations that are created before their first turn ends.
+    /// New rows of `ce_conversation`, created before the first turn ends.
     pub created: Rows,
     /// `ce_audit`.
     pub audit: Rows,
@@ -77,27 +77,27 @@ pub struct TurnRows {
     pub history: Rows,
     /// `ce_llm_call_log`.
     pub llm: Rows,
-    /// New rows of `ce_turn`, of turns that begin and of those that end without having begun before.
+    /// New rows of `ce_turn`: turns that open, and turns that end without having been opened.
     pub turn: Rows,
-    /// Rows of `ce_turn` of turns that have begun and end now.
+    /// Updates of `ce_turn` that close open turns.
     pub closed: Rows,
-    /// How many numbers of `ce_audit` are kept for each turn of `turn`.
+    /// The number of audit ids reserved for each row of `turn`.
     pub kept_by_turn: Vec<u32>,
-    /// How many are kept for each of `closed`.
+    /// The number of audit ids reserved for each row of `closed`.
     pub kept_by_closed: Vec<u32>,
     /// `ce_turn_effect`.
     pub effect: Rows,
-    /// Turns of which audit rows are stored before they end.
+    /// Updates of `ce_turn.audited` for open turns whose audit rows are stored.
     pub told: Rows,
-    /// How many turns end with these rows.
+    /// The number of turns that end with these rows.
     pub ends: u32,
-    /// Whether it must survive a power cut before anything follows.
+    /// Whether the commit must be flushed to disk.
     pub durable: bool,
     /// `ce_memory`.
     pub memory: Rows,
-    /// Conversations whose memory goes without a new one.
+    /// Conversations whose memory is deleted.
     pub forgotten: Rows,
-    /// What models have cost.
+    /// `cv_spend`.
     pub spend: Rows,
     /// `cs_session`, with the rows of `cs_timer`.
     pub session: Rows,
@@ -105,20 +105,20 @@ pub struct TurnRows {
     pub usage: Rows,
 }
 
-/// What a turn leaves of an assistant's session.
+/// A row of `cs_session`.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionRow<'a> {
     /// The session.
     pub session: &'a str,
     /// Its assistant.
     pub assistant: &'a str,
-    /// The deployment that began it; absent in the simulator.
+    /// The deployment that started it; absent in the simulator.
     pub deployment: Option<&'a str>,
-    /// The version that it runs on; absent for a draft.
+    /// The published version it runs on; absent for a draft.
     pub version: Option<i64>,
-    /// The hash of what it runs on, `sha256:…`.
+    /// The snapshot hash, `sha256:…`.
     pub snapshot: &'a str,
-    /// Its state.
+    /// The state document.
     pub state: &'a Value,
     /// When the turn ended.
     pub at: Millis,
@@ -147,9 +147,9 @@ impl TurnRows {
         self.usage.extend(&other.usage);
     }
 
-    /// Adds what is left of a session.
+    /// Adds a session row with its timers.
     pub fn session(&mut self, row: &SessionRow<'_>) {
-        let text = |of: &'_ Value, key: &str| of.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |value: &'_ Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let timers = row.state.get("timers").and_then(Value::as_array).into_iter().flatten();
         let timer = |it: &Value| (text(it, "id"), clock::parse(&text(it, "due")).unwrap_or(0), text(it, "purpose"));
         self.session.push(&(
@@ -161,17 +161,17 @@ impl TurnRows {
         ));
     }
 
-    /// Adds what a turn has used of a plan.
-    pub fn usage(&mut self, workspace: &str, kind: &str, at: Millis, amount: u64, of: &str) {
-        self.usage.push(&(workspace, kind, at, amount, of));
+    /// Adds metered usage of a turn.
+    pub fn usage(&mut self, workspace: &str, kind: &str, at: Millis, amount: u64, reference: &str) {
+        self.usage.push(&(workspace, kind, at, amount, reference));
     }
 
-    /// Adds what models have cost on a day, in millionths.
+    /// Adds the model cost of a day, in millionths of a currency unit.
     pub fn spend(&mut self, day: &str, micros: u64) {
         self.spend.push(&(day, micros));
     }
 
-    /// Adds the conversation's row.
+    /// Adds a conversation row.
     pub fn conversation(&mut self, row: &ConversationRow) {
         let assistant = row.last_assistant.as_deref();
         self.conversation.push(&(
@@ -182,7 +182,7 @@ impl TurnRows {
         ));
     }
 
-    /// Adds the conversation of a first turn before that ends; one that is there stays.
+    /// Adds a conversation that must exist before its first turn ends; an existing row is kept.
     pub fn created(&mut self, conversation: &str, at: Millis) {
         self.created.push(&(conversation, at));
     }
@@ -192,7 +192,7 @@ impl TurnRows {
         self.history.push(&(conversation, &row.user_input, &row.assistant_output, row.created_at));
     }
 
-    /// Adds a row of the call log; blanks become what readers of the table expect.
+    /// Adds a row of the call log. Blank columns get the placeholders that readers expect.
     pub fn llm_call(&mut self, conversation: &str, row: &LlmCallRow) {
         let or = |text: &str, blank: &str| if text.trim().is_empty() { blank.to_owned() } else { text.to_owned() };
         self.llm.push(&(
@@ -204,21 +204,21 @@ impl TurnRows {
         ));
     }
 
-    /// Adds what is remembered of a conversation.
+    /// Adds the memory of a conversation.
     pub fn memory(&mut self, conversation: &str, row: &MemoryRow) {
         self.memory.push(&(conversation, &row.store, &row.summary, row.turns, row.updated_at));
     }
 
-    /// Lets go of what is remembered of a conversation.
+    /// Deletes the memory of a conversation.
     pub fn forget(&mut self, conversation: &str) {
         self.forgotten.push(&conversation);
     }
 
-    /// Adds the audit rows among the notices of a turn.
+    /// Adds audit rows for the audit notices of a turn.
     ///
-    /// `total_ms` is the host's measurement; see [`completed`].
+    /// `total_ms` is measured by the host; see [`completed`].
     pub fn audit(&mut self, conversation: &str, notices: &[Notice], total_ms: Millis) {
-        // The notices between two answers have one time.
+        // The notices of one slice share a timestamp.
         let mut time = (Millis::MIN, String::new());
         for notice in notices {
             let NoticeBody::Audit { stage, payload } = &notice.body else { continue };
@@ -230,38 +230,38 @@ impl TurnRows {
         }
     }
 
-    /// How many numbers of `ce_audit` the turns keep.
+    /// The number of audit ids the turns reserve.
     pub(super) fn kept(&self) -> i64 {
         self.kept_by_turn.iter().chain(&self.kept_by_closed).copied().map(i64::from).sum()
     }
 
-    /// Adds a turn that begins, or one that ends without having begun before.
+    /// Adds a turn that opens, or one that ends without having been opened.
     pub fn turn(&mut self, turn: &TurnRow<'_>) {
         self.ends += u32::from(turn.status != "open");
         push_turn(&mut self.turn, turn);
         self.kept_by_turn.push(turn.kept);
     }
 
-    /// Adds the end of a turn that has begun.
+    /// Closes an open turn.
     pub fn close(&mut self, turn: &TurnRow<'_>) {
         self.ends += 1;
         push_turn(&mut self.closed, turn);
         self.kept_by_closed.push(turn.kept);
     }
 
-    /// Adds an effect of an open turn: that it leaves now, or what it was answered.
+    /// Adds an effect of an open turn: its dispatch marker, or its completion.
     pub fn effect(&mut self, effect: &EffectRow<'_>) {
         let entry = effect.entry.map(Entry::lean);
         self.effect.push(&(effect.turn_id, effect.owner, effect.effect_id, effect.position, entry, effect.at));
     }
 
-    /// Notes that the audit rows of the notices before `seq` are stored.
+    /// Records that the audit rows of the notices before `seq` are stored.
     pub fn told(&mut self, turn_id: &str, owner: &str, seq: u32) {
         self.told.push(&(turn_id, owner, seq));
     }
 }
 
-/// The journal is compressed already.
+/// Renders a turn row. The journal is already compressed.
 fn push_turn(rows: &mut Rows, turn: &TurnRow<'_>) {
     let mut journal = String::with_capacity(turn.journal.len() * 2);
     for byte in turn.journal {
@@ -277,7 +277,7 @@ fn push_turn(rows: &mut Rows, turn: &TurnRow<'_>) {
     ));
 }
 
-/// The payload of an audit, for `PIPELINE_TIMING` with the host's total: what the core knows ends before the rows are written.
+/// Returns an audit payload, with the host's total for `PIPELINE_TIMING`, because the core cannot measure the commit.
 pub fn completed<'p>(stage: &str, payload: &'p Value, total_ms: Millis) -> Cow<'p, Value> {
     if stage != "PIPELINE_TIMING" {
         return Cow::Borrowed(payload);
@@ -296,37 +296,37 @@ pub struct TurnRow<'a> {
     pub turn_id: &'a str,
     /// Its conversation.
     pub conversation_id: &'a str,
-    /// Its number within the conversation, from 1; unique, so that of two turns on one session one loses.
+    /// Its number within the conversation, from 1; unique, so that only one of two concurrent turns commits.
     pub number: u32,
     /// `open`, `closed` or `lost`.
     pub status: &'a str,
-    /// Shape of the journal.
+    /// The journal format version.
     pub protocol: u16,
-    /// The build that wrote it.
+    /// The engine build that wrote it.
     pub engine: &'a str,
-    /// The configuration it ran under.
+    /// The hash of the configuration it ran on.
     pub config_hash: &'a str,
-    /// Compressed JSON.
+    /// The compressed journal.
     pub journal: &'a [u8],
-    /// What a replay must reach; empty while the turn is open.
+    /// The state hash that a replay must produce; empty while the turn is open.
     pub state_hash: &'a str,
-    /// Whether earlier history is not loaded any more.
+    /// Whether the turn reset the conversation, so that earlier history is no longer loaded.
     pub reset: bool,
-    /// The error code, when the turn has failed.
+    /// The error code of a failed turn.
     pub fault: Option<&'a str>,
     /// When the message arrived.
     pub created_at: Millis,
-    /// When the rows were made.
+    /// When the rows were rendered.
     pub closed_at: Millis,
-    /// Milliseconds from the message to the rows.
+    /// Milliseconds from receiving the message to rendering the rows.
     pub total_ms: Millis,
-    /// Who runs it while it is open.
+    /// The process that runs it while it is open.
     pub owner: &'a str,
-    /// How long it is theirs alone; nothing once it has ended.
+    /// The lease duration in milliseconds; absent once it has ended.
     pub lease_ms: Option<i64>,
-    /// The client's name for the message.
+    /// The idempotency key of the message.
     pub message_key: Option<&'a str>,
-    /// How many numbers of `ce_audit` are kept for its audit rows, because these are not stored.
+    /// The number of audit ids reserved for its derived audit rows.
     pub kept: u32,
 }
 
@@ -335,14 +335,14 @@ pub struct TurnRow<'a> {
 pub struct EffectRow<'a> {
     /// Its turn.
     pub turn_id: &'a str,
-    /// Who runs the turn: nobody else may add to it.
+    /// The process that runs the turn; no other may add effects.
     pub owner: &'a str,
     /// Its number within the turn.
     pub effect_id: u32,
-    /// The place of its answer among those of the turn.
+    /// Its completion order within the turn.
     pub position: usize,
-    /// The journal's entry; nothing while it has left and is not answered.
+    /// The journal entry; absent while the effect is dispatched and not completed.
     pub entry: Option<&'a Entry>,
-    /// When it left, or when it was answered.
+    /// When it was dispatched or completed.
     pub at: Millis,
 }

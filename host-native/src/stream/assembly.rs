@@ -1,4 +1,4 @@
-//! What processes tell each other, in the form of the database's notifications, of which each has room for a little.
+//! Splits publications between processes into database notifications of limited size and reassembles them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,32 +7,32 @@ use axum::body::Bytes;
 
 use super::chunk::{Chunk, Span};
 
-/// Most bytes of events in one notification: PostgreSQL takes 7,999 with the words before them.
+/// Maximum bytes of events per notification: PostgreSQL accepts 7,999 including the header line.
 const ROOM: usize = 7_600;
 
-/// What stands for the conversation when some events were given up.
+/// The conversation field of a notification about dropped events.
 const EVERYTHING: &str = "*";
 
-/// What one process tells the others.
+/// What one process sends to the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Telling {
     /// Events of a conversation.
     Events(String, Arc<Chunk>),
-    /// That events of any conversation may be missing.
+    /// Events of any conversation may be missing.
     Lost,
 }
 
 impl Telling {
-    /// How many bytes of it wait.
+    /// Size of the events in bytes.
     pub fn len(&self) -> usize {
         if let Telling::Events(_, chunk) = self { chunk.wire.len() } else { 0 }
     }
 
-    /// As notifications of a process.
+    /// Splits into notification payloads sent by a process.
     pub fn parts(&self, process: &str) -> Vec<String> {
         let Telling::Events(conversation, chunk) = self else { return vec![format!("{process} {EVERYTHING} - 0 0 - 0 1\n")] };
         let text = std::str::from_utf8(&chunk.wire).unwrap_or_default();
-        let (turn, from, until) = chunk.span.as_ref().map_or(("-", 0, 0), |it| (&*it.turn, it.from, it.until));
+        let (turn, start, end) = chunk.span.as_ref().map_or(("-", 0, 0), |it| (&*it.turn, it.from, it.until));
         let kind = match (chunk.again, chunk.last) {
             (true, _) => "again",
             (false, true) => "last",
@@ -40,7 +40,7 @@ impl Telling {
         };
         let pieces = pieces(text);
         let count = pieces.len();
-        let part = |(index, piece)| format!("{process} {conversation} {turn} {from} {until} {kind} {index} {count}\n{piece}");
+        let part = |(index, piece)| format!("{process} {conversation} {turn} {start} {end} {kind} {index} {count}\n{piece}");
         pieces.into_iter().enumerate().map(part).collect()
     }
 }
@@ -56,7 +56,7 @@ fn pieces(mut text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Puts together what comes from the other processes; each sends the parts of its chunks one after the other.
+/// Reassembles publications of other processes, each of which sends the parts of a publication in order.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     begun: HashMap<String, Begun>,
@@ -69,13 +69,13 @@ struct Begun {
 }
 
 impl Assembly {
-    /// Takes a notification; answers what is complete now. Of a chunk of which a part is missing nothing comes: its listeners see the
-    /// gap.
-    pub fn take(&mut self, own: &str, payload: &str, wanted: impl FnOnce(&str) -> bool) -> Option<Telling> {
+    /// Adds a notification payload. Returns the publication that it completes, if any. Publications with a missing part are dropped, and
+    /// their subscribers detect the gap.
+    pub fn take(&mut self, this_process: &str, payload: &str, has_subscribers: impl FnOnce(&str) -> bool) -> Option<Telling> {
         let (head, text) = payload.split_once('\n')?;
         let words: Vec<&str> = head.split(' ').collect();
         let [process, conversation, turn, from, until, kind, index, count] = words.as_slice() else { return None };
-        if *process == own {
+        if *process == this_process {
             return None;
         }
         if *conversation == EVERYTHING {
@@ -84,19 +84,19 @@ impl Assembly {
         let (index, count): (usize, usize) = (index.parse().ok()?, count.parse().ok()?);
         if index == 0 {
             self.begun.remove(*process);
-            if !wanted(conversation) {
+            if !has_subscribers(conversation) {
                 return None;
             }
             self.begun.insert((*process).to_owned(), Begun { next: 0, text: String::new() });
         }
-        let begun = self.begun.get_mut(*process)?;
-        if begun.next != index {
+        let partial = self.begun.get_mut(*process)?;
+        if partial.next != index {
             self.begun.remove(*process);
             return None;
         }
-        begun.next += 1;
-        begun.text.push_str(text);
-        if begun.next < count {
+        partial.next += 1;
+        partial.text.push_str(text);
+        if partial.next < count {
             return None;
         }
         let text = self.begun.remove(*process)?.text;
@@ -122,7 +122,7 @@ mod tests {
         let parts = long.parts("p");
         assert!(parts.len() > 4 && parts.iter().all(|it| it.len() < 7_999), "{}", parts.len());
         let mut assembly = Assembly::default();
-        // Another process tells something at the same time.
+        // Another process publishes at the same time.
         let short = events("").parts("q");
         let mut found: Vec<Telling> = Vec::new();
         for part in parts.iter().take(2).chain(&short).chain(&parts[2..]) {
@@ -141,8 +141,8 @@ mod tests {
             assert_eq!(rest.filter_map(|it| assembly.take("me", it, |_| true)).count(), 0, "{missing}");
         }
         let mut assembly = Assembly::default();
-        assert!(parts.iter().all(|it| assembly.take("p", it, |_| true).is_none()), "one's own");
-        assert!(parts.iter().all(|it| assembly.take("me", it, |_| false).is_none()), "nobody listens");
+        assert!(parts.iter().all(|it| assembly.take("p", it, |_| true).is_none()), "own notifications");
+        assert!(parts.iter().all(|it| assembly.take("me", it, |_| false).is_none()), "no subscribers");
         for garbage in ["", "\n", "a b\n", "p c t x y - 0 1\n", "p c t 0 1 - 7 1\n"] {
             assert_eq!(assembly.take("me", garbage, |_| true), None, "{garbage:?}");
         }

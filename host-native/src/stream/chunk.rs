@@ -1,81 +1,81 @@
-//! Events as they are handed to listeners: rendered together, and cut apart where one of them is known already.
+//! Chunks of rendered events as delivered to subscribers, which can be cut after events that a subscriber already has.
 
 use std::sync::Arc;
 
 use axum::body::Bytes;
 
-/// Events that come together.
+/// Events that are delivered together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Where they stand in their turn; absent for events without an id.
+    /// The position of the events in their turn; absent for events without id.
     pub span: Option<Span>,
-    /// The events as they go over the wire.
+    /// The rendered events.
     pub wire: Bytes,
-    /// Whether they are told again, for somebody who has missed some of them.
+    /// Whether the events are published again for a subscriber that missed some.
     pub again: bool,
-    /// Whether the turn has no more.
+    /// Whether these are the last events of the turn.
     pub last: bool,
 }
 
-/// Events of a turn that follow each other.
+/// A range of consecutive events of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     /// The turn.
     pub turn: Arc<str>,
-    /// The number of the first.
+    /// The number of the first event.
     pub from: u32,
-    /// The number after that of the last.
+    /// The number after the last event.
     pub until: u32,
 }
 
 impl Chunk {
-    /// Events without an id.
+    /// Creates a chunk of events without ids.
     pub fn loose(wire: String) -> Chunk {
         Chunk { span: None, wire: Bytes::from(wire), again: false, last: false }
     }
 
-    /// Events of a turn.
+    /// Creates a chunk of events of a turn.
     pub fn of(turn: &Arc<str>, from: usize, until: usize, wire: String) -> Chunk {
         let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
         let span = Span { turn: Arc::clone(turn), from: number(from), until: number(until) };
         Chunk { span: Some(span), wire: Bytes::from(wire), again: false, last: false }
     }
 
-    /// The same as the turn's last.
+    /// Marks the chunk as the last of its turn.
     #[must_use]
     pub fn ending(self) -> Chunk {
         Chunk { last: true, ..self }
     }
 
-    /// How many events it holds.
+    /// The number of events.
     pub fn count(&self) -> usize {
         self.wire.windows(2).filter(|it| it == b"\n\n").count()
     }
 
-    /// The events without so many at the beginning.
+    /// The events after skipping the first `count`.
     pub fn without(&self, count: u32) -> Bytes {
-        let mut at = 0;
+        let mut offset = 0;
         for _ in 0..count {
-            // An event has no line break but those between its lines.
-            let rest = self.wire.get(at..).unwrap_or_default();
-            at = rest.windows(2).position(|it| it == b"\n\n").map_or(self.wire.len(), |it| at + it + 2);
+            // Events contain no line breaks other than those between their lines.
+            let rest = self.wire.get(offset..).unwrap_or_default();
+            offset = rest.windows(2).position(|it| it == b"\n\n").map_or(self.wire.len(), |it| offset + it + 2);
         }
-        self.wire.slice(at..)
+        self.wire.slice(offset..)
     }
 }
 
 /// One event of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event<'w> {
-    /// `turn:seq`, when it has one.
+    /// The id `turn:seq`, if any.
     pub id: Option<&'w str>,
-    /// Its name.
+    /// The event name.
     pub name: &'w str,
-    /// Its JSON text.
+    /// The JSON data.
     pub data: &'w str,
 }
 
-/// The events of what goes over the wire.
+/// Parses rendered events.
 pub fn events(wire: &str) -> impl Iterator<Item = Event<'_>> {
     wire.split_terminator("\n\n").map(|lines| {
         let field = |name: &str| lines.lines().find_map(|it| it.strip_prefix(name));

@@ -1,4 +1,5 @@
-//! The events as they go over the wire. (`spec/data-and-api.md` 8.2, 8.4, 8.5)
+//! Renders events in server-sent events format (docs/spec/data-and-api.md#8.2, docs/spec/data-and-api.md#8.4,
+//! docs/spec/data-and-api.md#8.5).
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::clock;
 use crate::store::turn_rows::completed;
 
-/// What stands around every event; absent members are null.
+/// The envelope of every event; absent members are null.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Envelope<'e> {
@@ -21,7 +22,7 @@ struct Envelope<'e> {
     verbose: Option<Value>,
 }
 
-/// The first event of every stream; one that goes on after another says whether it can.
+/// Renders the first event of a stream; `resumed` is whether a stream with a last event id could be resumed.
 pub fn connected(conversation: &str, resumed: Option<bool>) -> String {
     let mut data = json!({"conversationId": conversation, "transport": "SSE"});
     if let Some(resumed) = resumed {
@@ -32,14 +33,14 @@ pub fn connected(conversation: &str, resumed: Option<bool>) -> String {
     wire
 }
 
-/// Notices of a turn, one after the other; `total` is how long the turn took, once it has ended.
+/// Renders notices of a turn in order; `total` is the duration of the turn in milliseconds once it has ended.
 pub(super) fn rendered(turn: &str, notices: &[Notice], total: Millis) -> String {
     let mut wire = String::new();
     notices.iter().for_each(|it| notice(&mut wire, turn, it, total));
     wire
 }
 
-/// Adds a notice of a turn; `total` is the host's measurement for `PIPELINE_TIMING`, as in the stored row.
+/// Writes a notice of a turn; `total` is the measured duration for `PIPELINE_TIMING`, as in the stored row.
 fn notice(wire: &mut String, turn: &str, notice: &Notice, total: Millis) {
     let envelope = match &notice.body {
         NoticeBody::Audit { stage, payload } => audit(stage, notice.at, completed(stage, payload, total)),
@@ -53,20 +54,20 @@ fn notice(wire: &mut String, turn: &str, notice: &Notice, total: Millis) {
     write(wire, Some((turn, notice.seq)), envelope.stage, &envelope);
 }
 
-/// Adds an event in the form of an audit that no row stands for.
+/// Writes an audit event that has no stored row.
 pub(super) fn unstored(wire: &mut String, turn: &str, seq: usize, stage: &str, at: Millis, payload: Value) {
     write(wire, Some((turn, u32::try_from(seq).unwrap_or(u32::MAX))), stage, &audit(stage, at, Cow::Owned(payload)));
 }
 
-/// An audit that belongs to no turn, and so has no id.
+/// Renders an audit event that belongs to no turn and therefore has no id.
 pub(super) fn of_no_turn(stage: &str, at: Millis, payload: Value) -> String {
     let mut wire = String::new();
     write(&mut wire, None, stage, &audit(stage, at, Cow::Owned(payload)));
     wire
 }
 
-/// Adds a piece of what a model says, or without a text, that the pieces so far do not count. It has no id, so that the ids of the
-/// other events stay dense and a client that connects again is not told to go on from here.
+/// Writes a piece of model output, or without a text a reset of the pieces so far. Token events have no id, so that the ids of the other
+/// events stay dense and reconnecting clients do not resume from here.
 pub(super) fn token(wire: &mut String, turn: &str, effect: u32, text: Option<&str>) {
     let data = match text {
         Some(text) => json!({"eventType": "TOKEN", "turn": turn, "effect": effect, "text": text}),
@@ -97,15 +98,15 @@ fn progress(verbose: &VerboseNotice) -> Value {
     })
 }
 
-/// The id comes first, so that name and data stand together as clients of the original expect.
+/// Writes an event. The id comes first, so that name and data are adjacent, as clients of the original server expect.
 fn write(wire: &mut String, id: Option<(&str, u32)>, name: &str, data: &impl Serialize) {
-    // Envelopes are texts, numbers and JSON values: serialising them has no way to fail.
+    // Envelopes consist of strings, numbers and JSON values: serializing them cannot fail.
     let data = serde_json::to_string(data).unwrap_or_default();
     let id = id.map(|(turn, seq)| format!("id:{turn}:{seq}\n")).unwrap_or_default();
     wire.push_str(&format!("{id}event:{}\ndata:{data}\n\n", one_line(name)));
 }
 
-/// A stage may name what an author has written; a line break in it must not end the field.
+/// Replaces line breaks, which would end the field: stages may contain names chosen by authors.
 fn one_line(name: &str) -> Cow<'_, str> {
     if name.contains(['\r', '\n']) { Cow::Owned(name.replace(['\r', '\n'], " ")) } else { Cow::Borrowed(name) }
 }

@@ -1,61 +1,61 @@
-//! What one listener has heard, by which nothing reaches it twice, and a gap is seen.
+//! The position of a subscriber in a stream. Ensures that no event is delivered twice and detects gaps.
 
 use std::sync::Arc;
 
 use super::chunk::Span;
 
-/// The place of a listener in its conversation.
+/// The position of a subscriber in its conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heard {
-    /// The turn that it hears or has heard last; without one, no turn of the conversation had ended when it came.
+    /// The current or last turn; absent if no turn of the conversation had ended when the subscriber joined.
     turn: Option<Arc<str>>,
-    /// The number of the event that it hears next.
+    /// The number of the next event.
     next: u32,
-    /// Whether it may have come in the middle of a turn, of which it then hears the rest.
+    /// Whether the subscriber may have joined during a turn, of which it then receives the rest.
     came: Came,
-    /// Turns that it was told from their journals: what is still on its way of them is known.
+    /// Turns replayed from their journals, whose queued live events are duplicates.
     past: Vec<Arc<str>>,
 }
 
-/// When a listener came, until it has heard something.
+/// When a subscriber joined, until it has received an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Came {
-    /// It has heard something.
+    /// The subscriber has received an event.
     Before,
-    /// While any turn may have been running.
+    /// Any turn may have been running.
     Anytime,
-    /// While this turn was running, or none.
+    /// This turn was running, or none.
     During(Option<Arc<str>>),
 }
 
-/// What of a chunk a listener hears.
+/// Which events of a chunk a subscriber receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
-    /// All but so many events at its beginning.
+    /// All events after skipping this many.
     Without(u32),
-    /// Nothing.
+    /// No events.
     Nothing,
-    /// Something before it is missing.
+    /// Events before the chunk are missing.
     Gap,
 }
 
 impl Heard {
-    /// Of one who comes after a turn that has ended, when there is one.
+    /// Creates a cursor after a turn that has ended, if any.
     pub fn nothing_since(turn: Option<Arc<str>>, came: Came) -> Heard {
         Heard { turn, next: u32::MAX, came, past: Vec::new() }
     }
 
-    /// Of one who has heard an event of a turn.
+    /// Creates a cursor after an event of a turn.
     pub fn up_to(turn: Arc<str>, seq: u32) -> Heard {
         Heard { turn: Some(turn), next: seq.saturating_add(1), came: Came::Before, past: Vec::new() }
     }
 
-    /// The turn after which, or within which, it goes on.
+    /// The turn after or within which the stream continues.
     pub fn turn(&self) -> Option<&Arc<str>> {
         self.turn.as_ref()
     }
 
-    /// Takes what is told as it happens.
+    /// Advances over live events; `again` is whether they are published again on request.
     pub fn live(&mut self, span: &Span, again: bool) -> Take {
         if self.past.contains(&span.turn) {
             return Take::Nothing;
@@ -69,14 +69,14 @@ impl Heard {
             Came::During(turn) => turn.as_ref() == Some(&span.turn),
         };
         match (in_the_middle, again, span.from) {
-            // It has not asked for what was before.
+            // Replayed for another subscriber: this one did not request earlier events.
             (true, true, _) => Take::Nothing,
             (true, false, _) | (false, _, 0) => self.begin(span),
             (false, _, 1..) => Take::Gap,
         }
     }
 
-    /// Takes what is told from a journal.
+    /// Advances over events replayed from a journal.
     pub fn replayed(&mut self, span: &Span) -> Take {
         if self.turn.as_ref() == Some(&span.turn) {
             return self.go_on(span, false);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn nothing_is_heard_twice_and_a_gap_is_seen() {
-        let mut heard = Heard::up_to(Arc::from("a"), 4);
+        let mut cursor = Heard::up_to(Arc::from("a"), 4);
         for (turn, from, until, take) in [
             ("a", 0, 3, Nothing),
             ("a", 0, 7, Without(5)),
@@ -126,38 +126,38 @@ mod tests {
             ("b", 2, 4, Gap),
             ("b", 0, 4, Without(0)),
         ] {
-            assert_eq!(heard.live(&span(turn, from, until), false), take, "{turn} {from} {until}");
+            assert_eq!(cursor.live(&span(turn, from, until), false), take, "{turn} {from} {until}");
         }
     }
 
     #[test]
     fn what_was_told_from_journals_is_not_told_again() {
-        let mut heard = Heard::up_to(Arc::from("a"), 1);
-        assert_eq!(heard.replayed(&span("a", 0, 4)), Without(2));
-        assert_eq!(heard.replayed(&span("b", 0, 4)), Without(0));
-        assert_eq!(heard.replayed(&span("c", 0, 2)), Without(0), "a part of one that still runs");
+        let mut cursor = Heard::up_to(Arc::from("a"), 1);
+        assert_eq!(cursor.replayed(&span("a", 0, 4)), Without(2));
+        assert_eq!(cursor.replayed(&span("b", 0, 4)), Without(0));
+        assert_eq!(cursor.replayed(&span("c", 0, 2)), Without(0), "part of a running turn");
         for (turn, from, until, take) in [("a", 2, 4, Nothing), ("b", 0, 4, Nothing), ("c", 1, 3, Without(1)), ("d", 0, 1, Without(0))] {
-            assert_eq!(heard.live(&span(turn, from, until), false), take, "{turn}");
+            assert_eq!(cursor.live(&span(turn, from, until), false), take, "{turn}");
         }
-        // One event in the place of all that cannot be derived.
-        let mut heard = Heard::up_to(Arc::from("a"), 1);
-        assert_eq!(heard.replayed(&span("a", u32::MAX, u32::MAX)), Without(0));
-        assert_eq!(heard.replayed(&span("a", u32::MAX, u32::MAX)), Nothing);
+        // A single event replaces those that cannot be derived.
+        let mut cursor = Heard::up_to(Arc::from("a"), 1);
+        assert_eq!(cursor.replayed(&span("a", u32::MAX, u32::MAX)), Without(0));
+        assert_eq!(cursor.replayed(&span("a", u32::MAX, u32::MAX)), Nothing);
     }
 
     #[test]
     fn who_comes_in_the_middle_of_a_turn_hears_the_rest() {
         let ended = || Some(Arc::from("a"));
         for came in [Came::Anytime, Came::During(Some(Arc::from("b")))] {
-            let mut heard = Heard::nothing_since(ended(), came);
-            assert_eq!(heard.live(&span("a", 3, 5), false), Nothing, "it had ended");
-            assert_eq!(heard.live(&span("b", 0, 5), true), Nothing, "another has asked for it");
-            assert_eq!(heard.live(&span("b", 5, 6), false), Without(0));
-            assert_eq!(heard.live(&span("b", 7, 8), false), Gap);
-            assert_eq!(heard.live(&span("b", 0, 8), true), Without(6));
+            let mut cursor = Heard::nothing_since(ended(), came);
+            assert_eq!(cursor.live(&span("a", 3, 5), false), Nothing, "the turn had ended");
+            assert_eq!(cursor.live(&span("b", 0, 5), true), Nothing, "requested by another subscriber");
+            assert_eq!(cursor.live(&span("b", 5, 6), false), Without(0));
+            assert_eq!(cursor.live(&span("b", 7, 8), false), Gap);
+            assert_eq!(cursor.live(&span("b", 0, 8), true), Without(6));
         }
-        let mut heard = Heard::nothing_since(ended(), Came::During(None));
-        assert_eq!(heard.live(&span("b", 5, 6), false), Gap, "it began later");
-        assert_eq!(heard.live(&span("b", 0, 6), true), Without(0));
+        let mut cursor = Heard::nothing_since(ended(), Came::During(None));
+        assert_eq!(cursor.live(&span("b", 5, 6), false), Gap, "the turn began later");
+        assert_eq!(cursor.live(&span("b", 0, 6), true), Without(0));
     }
 }

@@ -1,17 +1,17 @@
-//! What the caller of a turn is told while it runs, when the answer to the call is a stream.
+//! Live events of a turn for its caller, if the response is a stream.
 
 use convengine_core::turn::{Answer, Completion, Effect, EffectId, Notice, Request};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-/// Something that a turn tells its caller.
+/// An event of a running turn for its caller.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Told {
-    /// What it says.
+    /// A notice of the turn.
     Notice(Notice),
-    /// That it asks for an effect, or was answered.
+    /// An effect has started or finished.
     Effect(Value),
-    /// A piece of what a model says to an effect; without a text, that its pieces so far do not count.
+    /// A piece of model output; without a text, a reset of the pieces so far.
     Token {
         /// The effect.
         effect: EffectId,
@@ -20,44 +20,44 @@ pub enum Told {
     },
 }
 
-/// The ear of a caller; one who has gone hears nothing, and the turn goes on.
+/// The sending side to the caller of a turn. If the caller has disconnected, events are discarded and the turn continues.
 #[derive(Debug, Clone)]
 pub struct Ear(mpsc::UnboundedSender<Told>);
 
 impl Ear {
-    /// An ear, and what it hears.
+    /// Creates a subscriber and the receiver of its events.
     pub fn open() -> (Ear, mpsc::UnboundedReceiver<Told>) {
-        let (sender, heard) = mpsc::unbounded_channel();
-        (Ear(sender), heard)
+        let (sender, events) = mpsc::unbounded_channel();
+        (Ear(sender), events)
     }
 
-    /// Tells what was said.
+    /// Sends notices.
     pub fn notices(&self, notices: &[Notice]) {
         notices.iter().for_each(|it| drop(self.0.send(Told::Notice(it.clone()))));
     }
 
-    /// Tells that an effect leaves.
+    /// Sends the start of an effect.
     pub fn asked(&self, effect: &Effect) {
-        let mut told = json!({"id": effect.id.0, "kind": kind(&effect.request), "phase": "started"});
-        if let (Request::Llm(request), Some(told)) = (&effect.request, told.as_object_mut()) {
-            told.insert("purpose".to_owned(), json!(request.purpose));
+        let mut event = json!({"id": effect.id.0, "kind": kind(&effect.request), "phase": "started"});
+        if let (Request::Llm(request), Some(event)) = (&effect.request, event.as_object_mut()) {
+            event.insert("purpose".to_owned(), json!(request.purpose));
         }
-        let _ = self.0.send(Told::Effect(told));
+        let _ = self.0.send(Told::Effect(event));
     }
 
-    /// Tells a piece of what a model says; without a text, that its pieces so far do not count: the model is asked again.
+    /// Sends a piece of model output; without a text, resets the pieces so far because the model call is retried.
     pub fn token(&self, effect: EffectId, text: Option<&str>) {
         let _ = self.0.send(Told::Token { effect, text: text.map(str::to_owned) });
     }
 
-    /// Tells that an effect was answered; not what.
+    /// Sends the outcome of an effect without its data.
     pub fn answered(&self, completion: &Completion) {
         let outcome = if matches!(completion.outcome, Answer::Ok(_)) { "ok" } else { "error" };
         let _ = self.0.send(Told::Effect(json!({"id": completion.id.0, "phase": "finished", "outcome": outcome})));
     }
 }
 
-/// The effect in the words of `convoship.md` 15.2.
+/// The effect type (docs/spec/flows.md#15.2).
 fn kind(request: &Request) -> &'static str {
     match request {
         Request::Llm(_) => "llm.generate",

@@ -1,10 +1,10 @@
-//! Live events: who listens to a conversation, and what its turns tell them.
+//! Live events: subscribers of conversations and the events that turns publish to them.
 //!
-//! A turn hands its events over and goes on at once. Each listener has a queue of its own; one whose queue is full is dropped, and
-//! its connection ends after what still waits. Whoever comes back with the id of the last event that it has heard is told the rest:
-//! of turns that have ended from their journals, of one that runs from its notices. ([`resume`])
+//! Publishing never blocks a turn. Each subscriber has its own queue; one whose queue is full is disconnected once the queue is sent.
+//! Clients that reconnect with the id of the last event receive the rest: ended turns are replayed from their journals, a running turn
+//! from its notices ([`resume`]).
 //!
-//! Where several processes serve the database, they tell each other what somebody listens to. ([`afar`])
+//! Processes that share a database exchange subscriptions and events ([`afar`]).
 
 mod afar;
 mod assembly;
@@ -37,18 +37,18 @@ use afar::Afar;
 use subscription::Listener;
 use told::Said;
 
-/// How many listeners are served by the database at the same time: the other connections are there for turns.
+/// Maximum number of concurrent database reads for subscribers, so that connections remain for turns.
 const READING: usize = 2;
 
-/// Everybody who listens.
+/// All subscribers of a host.
 #[derive(Debug)]
 pub struct Streams {
     rooms: Mutex<Rooms>,
     closed: watch::Sender<bool>,
-    /// How many connections the server does not wait for by itself.
+    /// Number of connections that the HTTP server does not wait for itself.
     guests: watch::Sender<usize>,
     reading: Semaphore,
-    /// That another process wants to know what is listened to.
+    /// Notified when another process requests the subscriptions of this one.
     who: Notify,
     host: OnceLock<Weak<Host>>,
     meter: Meter,
@@ -58,22 +58,22 @@ pub struct Streams {
 struct Rooms {
     by_conversation: BTreeMap<String, Room>,
     running: HashMap<String, Running>,
-    /// The other processes, where there may be some.
+    /// The connection to other processes, if the database is shared.
     afar: Option<Afar>,
     next: u64,
 }
 
-/// The listeners of a conversation.
+/// The subscribers of a conversation.
 #[derive(Debug, Default)]
 struct Room {
     listeners: Vec<Listener>,
-    /// The newest turn that they were told to its end.
+    /// The latest turn that was published to its end.
     ended: Option<Arc<str>>,
-    /// Whether the database was asked since they came whether there is a newer one.
+    /// Whether the database was checked for a newer turn since the first subscriber joined.
     checked: bool,
 }
 
-/// A turn that has told something and goes on.
+/// A running turn that has published events.
 #[derive(Debug)]
 struct Running {
     turn: Arc<str>,
@@ -81,7 +81,7 @@ struct Running {
     told: usize,
 }
 
-/// A connection that the server waits for.
+/// A connection that a stopping server waits for.
 #[derive(Debug)]
 pub struct Guest(Arc<Streams>);
 
@@ -98,7 +98,7 @@ impl Default for Streams {
 }
 
 impl Streams {
-    /// Listeners that are counted.
+    /// Creates streams without subscribers.
     pub fn new(meter: Meter) -> Self {
         Streams {
             meter,
@@ -111,9 +111,9 @@ impl Streams {
         }
     }
 
-    /// Lets listeners go on where they were: from what the host has stored.
+    /// Attaches the host whose stored turns are replayed to resuming subscribers.
     pub fn belong_to(&self, host: &Arc<Host>) {
-        // A second host is none of theirs.
+        // A second host is ignored.
         let _ = self.host.set(Arc::downgrade(host));
     }
 
@@ -121,7 +121,7 @@ impl Streams {
         self.host.get()?.upgrade()
     }
 
-    /// Listens to a conversation, which need not exist, from now on.
+    /// Subscribes to new events of a conversation, which need not exist.
     pub fn subscribe(self: &Arc<Self>, conversation: &str) -> Subscription {
         let (sender, queue) = mpsc::unbounded_channel();
         let mut rooms = self.rooms();
@@ -144,21 +144,21 @@ impl Streams {
         }
     }
 
-    /// Whether anybody listens to a conversation.
+    /// Whether a conversation has subscribers.
     pub fn is_heard(&self, conversation: &str) -> bool {
         self.rooms().is_heard(conversation)
     }
 
-    /// Hands events to everybody who listens to a conversation, here or at other processes; never waits.
+    /// Publishes events to all subscribers of a conversation, including those of other processes. Never blocks.
     pub fn send(&self, conversation: &str, chunk: Chunk) {
         let chunk = Arc::new(chunk);
-        if let Some(afar) = &mut self.rooms().afar {
-            afar.send(conversation, &chunk);
+        if let Some(bus) = &mut self.rooms().afar {
+            bus.send(conversation, &chunk);
         }
         self.deliver(conversation, &chunk);
     }
 
-    /// Hands events to those who listen here.
+    /// Delivers events to the subscribers of this process.
     fn deliver(&self, conversation: &str, chunk: &Arc<Chunk>) {
         let mut rooms = self.rooms();
         let Some(room) = rooms.by_conversation.get_mut(conversation) else { return };
@@ -174,57 +174,57 @@ impl Streams {
         }
     }
 
-    /// Tells everybody who listens to a conversation of an audit that belongs to no turn.
+    /// Publishes an audit event that belongs to no turn.
     pub fn tell(&self, conversation: &str, stage: &str, at: Millis, payload: Value) {
         if self.is_heard(conversation) {
             self.send(conversation, Chunk::loose(event::of_no_turn(stage, at, payload)));
         }
     }
 
-    /// Ends the streams of a conversation; others may begin.
+    /// Closes the streams of a conversation; new ones may be opened.
     pub fn end(&self, conversation: &str) {
         self.rooms().by_conversation.remove(conversation);
     }
 
-    /// Ends all streams, and those that still come.
+    /// Closes all current and future streams.
     pub fn close(&self) {
         let mut rooms = self.rooms();
         self.closed.send_replace(true);
         rooms.by_conversation.clear();
     }
 
-    /// Waits until all streams end.
+    /// Waits until streams are closed.
     pub async fn closed(&self) {
-        // The sender is in there.
+        // Cannot fail: `self` owns the sender.
         let _ = self.closed.subscribe().wait_for(|it| *it).await;
     }
 
-    /// Lets the server that stops wait for a connection, which is no answer to a request any more.
+    /// Registers an upgraded connection that a stopping server must wait for.
     pub fn enter(self: &Arc<Self>) -> Guest {
         self.guests.send_modify(|it| *it += 1);
         Guest(Arc::clone(self))
     }
 
-    /// Waits for the connections that have entered.
+    /// Waits until all registered connections have ended.
     pub async fn left(&self) {
-        // The sender is in there.
+        // Cannot fail: `self` owns the sender.
         let _ = self.guests.subscribe().wait_for(|it| *it == 0).await;
     }
 
-    /// Notes how much a turn that goes on has told; answers whether anybody hears it.
-    fn runs(&self, conversation: &str, turn: &Arc<str>, said: &Said, told: usize) -> bool {
+    /// Records how many notices a running turn has published. Returns whether the conversation has subscribers.
+    fn runs(&self, conversation: &str, turn: &Arc<str>, notices: &Said, published: usize) -> bool {
         let mut rooms = self.rooms();
         match rooms.running.get_mut(conversation).filter(|it| it.turn == *turn) {
-            Some(running) => running.told = told,
+            Some(running) => running.told = published,
             None => {
-                let running = Running { turn: Arc::clone(turn), said: Arc::clone(said), told };
+                let running = Running { turn: Arc::clone(turn), said: Arc::clone(notices), told: published };
                 rooms.running.insert(conversation.to_owned(), running);
             }
         }
         rooms.is_heard(conversation)
     }
 
-    /// Notes that a turn goes on no more; answers whether anybody hears it.
+    /// Removes a running turn. Returns whether the conversation has subscribers.
     fn ran(&self, conversation: &str, turn: &Arc<str>) -> bool {
         let mut rooms = self.rooms();
         if rooms.running.get(conversation).is_some_and(|it| it.turn == *turn) {
@@ -233,17 +233,17 @@ impl Streams {
         rooms.is_heard(conversation)
     }
 
-    /// What the turn of a conversation that runs here has told so far.
+    /// The events published so far by the turn of a conversation that runs in this process.
     fn told_so_far(&self, conversation: &str) -> Option<Chunk> {
-        let (turn, said, told) = {
+        let (turn, notices, published) = {
             let rooms = self.rooms();
             let running = rooms.running.get(conversation)?;
             (Arc::clone(&running.turn), Arc::clone(&running.said), running.told)
         };
-        let said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that has ended meanwhile has taken its notices along.
-        let wire = event::rendered(&turn, said.get(..told)?, 0);
-        Some(Chunk::of(&turn, 0, told, wire))
+        let notices = notices.lock().unwrap_or_else(PoisonError::into_inner);
+        // Absent if the turn has ended and taken its notices.
+        let wire = event::rendered(&turn, notices.get(..published)?, 0);
+        Some(Chunk::of(&turn, 0, published, wire))
     }
 
     fn rooms(&self) -> MutexGuard<'_, Rooms> {
@@ -279,7 +279,7 @@ mod tests {
         }
         assert_eq!(next(&mut slow), Poll::Ready(Some(chunk.wire.clone())));
         assert_eq!(next(&mut slow), Poll::Ready(Some(chunk.wire.clone())));
-        assert_eq!(next(&mut slow), Poll::Ready(None), "the third was too much");
+        assert_eq!(next(&mut slow), Poll::Ready(None), "the third exceeds the backlog");
         assert_eq!(next(&mut quick), Poll::Pending);
     }
 
@@ -295,7 +295,7 @@ mod tests {
         assert!(!streams.is_heard("a") && streams.is_heard("b"));
         streams.close();
         assert_eq!(next(&mut second), Poll::Ready(None));
-        assert_eq!(next(&mut streams.subscribe("b")), Poll::Ready(None), "the server stops");
+        assert_eq!(next(&mut streams.subscribe("b")), Poll::Ready(None), "the server is stopping");
         assert!(streams.rooms().by_conversation.is_empty());
     }
 

@@ -1,8 +1,8 @@
-//! How a listener goes on after the last event that it has heard.
+//! Resumes a stream after the last event that a subscriber has received.
 //!
-//! It listens first, so that nothing is missed from then on. Then the turns from the given one on are read: those that have ended are run
-//! again from their journals, which gives the same events; what one that runs here has told so far is in its notices; one that runs
-//! elsewhere is asked for by [`super::afar`]. What of them waits in the listener's queue by then is known and cut off.
+//! The subscription starts first, so that no new event is missed. Then the turns from the given one are read: ended turns are replayed
+//! from their journals, which produces the same events; events so far of a turn running in this process come from its notices; those of
+//! a turn running elsewhere are requested by [`super::afar`]. Duplicates in the subscriber's queue are skipped.
 
 use std::sync::Arc;
 
@@ -21,33 +21,33 @@ use crate::http::request::uuid;
 use crate::store::stream;
 use crate::store::turn::{self, StoredTurn};
 
-/// Most turns that are told from their journals, beside the one that was heard last.
+/// Maximum number of turns replayed from their journals, besides the one received last.
 pub const MOST_TURNS: usize = 32;
 
-/// What comes of running turns again.
+/// An item of a replay.
 #[derive(Debug)]
 pub(super) enum Replayed {
-    /// Events.
+    /// Replayed events.
     Chunk(Chunk),
-    /// The place at which to go on is not known any more, or too long ago.
+    /// The position is unknown or too old.
     Unknown,
-    /// The database cannot be read: the listener had better come back.
+    /// The database is unavailable; the client must reconnect.
     Failed,
 }
 
-/// What a listener is told before it hears what happens.
+/// What to send to a subscriber before live events.
 struct Plan {
-    /// Turns that have ended.
+    /// Ended turns.
     ended: Vec<String>,
-    /// What a turn that runs here has told.
+    /// The events so far of a turn running in this process.
     running: Option<Chunk>,
-    /// Whether a turn runs elsewhere.
+    /// Whether a turn is running in another process.
     elsewhere: bool,
 }
 
 impl Streams {
-    /// Listens to a conversation, which need not exist: from now on, or after the event with an id. Answers whether that could be done
-    /// when there is an id.
+    /// Subscribes to a conversation, which need not exist, from now on or after the event with an id. With an id it also returns whether
+    /// the stream could be resumed.
     pub async fn listen(self: &Arc<Self>, conversation: &str, after: Option<&str>) -> (Subscription, Option<bool>) {
         let mut subscription = self.subscribe(conversation);
         let Some(host) = self.host() else { return (subscription, after.map(|_| false)) };
@@ -63,7 +63,7 @@ impl Streams {
                     return (subscription, Some(true));
                 }
                 Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "the events that a listener has missed cannot be read"),
+                Err(error) => tracing::warn!(%error, "cannot read the events that a subscriber has missed"),
             }
         }
         if host.readers.is_shared() {
@@ -72,13 +72,13 @@ impl Streams {
         (subscription, after.map(|_| false))
     }
 
-    /// Where a listener has come: what it misses later is counted from there.
+    /// Creates the cursor of a new subscriber, from which later gaps are detected.
     async fn place_of_new(&self, host: &Host, conversation: &str) -> Heard {
         let _permit = self.reading.acquire().await;
         let latest = match stream::latest(&host.readers, conversation).await {
             Ok(latest) => latest,
             Err(error) => {
-                tracing::warn!(%error, "the turns before a stream cannot be read");
+                tracing::warn!(%error, "cannot read the turns before a stream");
                 return Heard::nothing_since(None, Came::Anytime);
             }
         };
@@ -90,7 +90,7 @@ impl Streams {
         Heard::nothing_since(ended, Came::During(open))
     }
 
-    /// Looks for what a listener may have missed after a turn.
+    /// Starts a replay of what a subscriber may have missed after a turn.
     pub(super) fn catch_up(self: &Arc<Self>, conversation: &str, turn: Option<Arc<str>>) -> mpsc::Receiver<Replayed> {
         let (out, replay) = mpsc::channel(1);
         let (streams, conversation) = (Arc::clone(self), conversation.to_owned());
@@ -102,11 +102,11 @@ impl Streams {
                 Ok(Some(plan)) => return streams.tell_all(&conversation, plan, &out).await,
                 Ok(None) => Replayed::Unknown,
                 Err(error) => {
-                    tracing::warn!(%error, "the events that a listener has missed cannot be read: its stream ends");
+                    tracing::warn!(%error, "cannot read the events that a subscriber has missed; closing its stream");
                     Replayed::Failed
                 }
             };
-            // One who has gone is told nothing.
+            // Fails if the subscriber has disconnected.
             let _ = out.send(end).await;
         });
         replay
@@ -119,18 +119,18 @@ impl Streams {
         replay
     }
 
-    /// What is to be told from a turn on; nothing when it is not one of the conversation, or too long ago.
+    /// Plans the replay from a turn. Returns `None` if the turn is not of the conversation or too old.
     async fn plan(&self, host: &Host, conversation: &str, turn: Option<&str>) -> sqlx::Result<Option<Plan>> {
         let _permit = self.reading.acquire().await;
-        // Before the database is read: a turn that ends in between is found there.
+        // Read before the database: a turn that ends in between is found there.
         let running = self.told_so_far(conversation);
-        let most = i64::try_from(MOST_TURNS).unwrap_or(i64::MAX).saturating_add(3);
-        let found = stream::since(&host.readers, conversation, turn, most).await?;
+        let limit = i64::try_from(MOST_TURNS).unwrap_or(i64::MAX).saturating_add(3);
+        let found = stream::since(&host.readers, conversation, turn, limit).await?;
         let (open, ended): (Vec<_>, Vec<_>) = found.into_iter().partition(|it| it.open);
         let ended: Vec<String> = ended.into_iter().map(|it| it.turn_id).collect();
-        let of = |chunk: &Chunk| chunk.span.as_ref().map(|it| Arc::clone(&it.turn));
-        let running = running.filter(|it| of(it).is_some_and(|it| !ended.contains(&it.to_string())));
-        let here = running.as_ref().and_then(of);
+        let turn_of = |chunk: &Chunk| chunk.span.as_ref().map(|it| Arc::clone(&it.turn));
+        let running = running.filter(|it| turn_of(it).is_some_and(|it| !ended.contains(&it.to_string())));
+        let here = running.as_ref().and_then(turn_of);
         let known = turn.is_none() || !open.is_empty() || !ended.is_empty() || here.as_deref() == turn;
         if !known || ended.len() > MOST_TURNS + 1 {
             return Ok(None);
@@ -139,23 +139,23 @@ impl Streams {
         Ok(Some(Plan { ended, running, elsewhere }))
     }
 
-    /// Runs turns again, one at a time, as quickly as they are taken. The host is held no longer than for one: it must be able to stop.
+    /// Replays turns one at a time, as fast as they are received. Holds the host for one turn only, so that the server can stop.
     async fn tell_all(self: &Arc<Self>, conversation: &str, plan: Plan, out: &mpsc::Sender<Replayed>) {
         let mut configs = None;
         for turn in plan.ended {
             let Some(host) = self.host() else { return };
             let configs = configs.get_or_insert_with(|| Configs::with(&host.current.now().config));
-            let told = match self.of_stored(&host, configs, &turn).await {
+            let item = match self.of_stored(&host, configs, &turn).await {
                 Ok(Some(chunk)) => Replayed::Chunk(chunk),
-                // It was forgotten meanwhile.
+                // Deleted in the meantime.
                 Ok(None) => continue,
                 Err(error) => {
-                    tracing::warn!(%error, "the events that a listener has missed cannot be read: its stream ends");
+                    tracing::warn!(%error, "cannot read the events that a subscriber has missed; closing its stream");
                     Replayed::Failed
                 }
             };
             drop(host);
-            if out.send(told).await.is_err() {
+            if out.send(item).await.is_err() {
                 return;
             }
         }
@@ -181,21 +181,21 @@ impl Streams {
     }
 }
 
-/// The events of a stored turn as they were told.
-fn rendered(stored: &StoredTurn, again: Slice) -> Chunk {
+/// Renders the events of a stored turn as they were published.
+fn rendered(stored: &StoredTurn, slice: Slice) -> Chunk {
     let turn = Arc::from(stored.turn_id.as_str());
-    let notices = again.notices;
+    let notices = slice.notices;
     let mut wire = event::rendered(&turn, &notices, stored.total_ms);
-    let closing = again.end.as_ref().and_then(closing);
-    let end = notices.len() + usize::from(closing.is_some());
-    if let Some(payload) = closing {
+    let payload = slice.end.as_ref().and_then(closing);
+    let end = notices.len() + usize::from(payload.is_some());
+    if let Some(payload) = payload {
         let at = notices.last().map_or(stored.created_at, |it| it.at);
         event::unstored(&mut wire, &turn, notices.len(), "ENGINE_RETURN", at, payload);
     }
     Chunk::of(&turn, 0, end, wire)
 }
 
-/// One event in the place of those that cannot be told any more; there is none after it.
+/// Renders the single event that replaces those of a turn that cannot be derived.
 fn not_derivable(stored: &StoredTurn, reason: &str) -> Chunk {
     let turn = Arc::from(stored.turn_id.as_str());
     let mut wire = String::new();
@@ -204,7 +204,7 @@ fn not_derivable(stored: &StoredTurn, reason: &str) -> Chunk {
     Chunk::of(&turn, usize::MAX, usize::MAX, wire)
 }
 
-/// The turn and the number of an event's id.
+/// Parses an event id into its turn and number.
 fn place(id: &str) -> Option<(Arc<str>, u32)> {
     let (turn, seq) = id.trim().rsplit_once(':')?;
     Some((Arc::from(uuid(turn)?), seq.parse().ok()?))

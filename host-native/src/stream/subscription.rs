@@ -1,4 +1,4 @@
-//! One listener: its queue, and what it is told beside it.
+//! A subscription: the queue of live events and the replay that precedes them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,13 +14,13 @@ use super::resume::Replayed;
 use crate::observe::meter::Counted;
 use crate::observe::names;
 
-/// Bytes that may wait for one listener before more come. The events of a slice come together, however many they are.
+/// Maximum backlog of a subscriber in bytes. The events of a slice are queued together and may exceed it.
 pub(super) const MOST_WAITING: usize = 1024 * 1024;
 
-/// What is handed to a listener: events, or without them, that it may have missed some.
+/// A queued chunk; `None` signals that the subscriber may have missed events.
 type Item = Option<Arc<Chunk>>;
 
-/// The other end of a listener's queue.
+/// The sending side of a subscriber's queue.
 #[derive(Debug)]
 pub(super) struct Listener {
     pub number: u64,
@@ -28,7 +28,7 @@ pub(super) struct Listener {
     waiting: Arc<AtomicUsize>,
 }
 
-/// One listener's end of its queue; dropping it ends the listening.
+/// The receiving side of a subscriber's queue. Dropping it unsubscribes.
 #[derive(Debug)]
 pub struct Subscription {
     streams: Arc<Streams>,
@@ -38,7 +38,7 @@ pub struct Subscription {
     waiting: Arc<AtomicUsize>,
     _open: Counted,
     pub(super) heard: Heard,
-    /// What is told before what waits in the queue.
+    /// The replay to send before the queue.
     pub(super) replay: Option<mpsc::Receiver<Replayed>>,
 }
 
@@ -55,9 +55,9 @@ impl Listener {
         self.queue.send(Some(Arc::clone(chunk))).is_ok()
     }
 
-    /// Lets it look for what it has missed.
+    /// Signals the subscriber to check what it has missed.
     pub(super) fn may_have_missed(&self) {
-        // Of one who has gone nothing is asked.
+        // Fails if the subscriber has disconnected.
         let _ = self.queue.send(None);
     }
 }
@@ -69,7 +69,7 @@ impl Subscription {
         Subscription { streams, conversation, number, queue, waiting: Arc::default(), _open: open, heard, replay: None }
     }
 
-    /// The next events; `None` when there will be no more.
+    /// Polls for the next events; `None` means that the stream has ended.
     pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         loop {
             if let Some(replay) = &mut self.replay {

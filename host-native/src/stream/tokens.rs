@@ -1,4 +1,4 @@
-//! What a model says while it says it: for listeners and callers alone, neither numbered nor stored nor part of a replay.
+//! Publishes model output while it is generated. Token events are not numbered, stored or replayed.
 
 use std::sync::Arc;
 
@@ -8,35 +8,35 @@ use super::chunk::Chunk;
 use super::live::Ear;
 use super::{Streams, event};
 
-/// The voice of one effect.
+/// Publishes the model output of an effect.
 #[derive(Debug)]
 pub struct Tokens {
     streams: Arc<Streams>,
     conversation: String,
     turn: String,
     effect: EffectId,
-    /// The caller of the turn, who hears it beside those who listen.
+    /// The caller of the turn, if its response is a stream.
     ear: Option<Ear>,
 }
 
 impl Tokens {
-    /// The voice of an effect whose answer may be shown while it is made.
-    pub(super) fn of(streams: &Arc<Streams>, conversation: &str, turn: &str, effect: &Effect, ear: Option<&Ear>) -> Option<Tokens> {
+    /// Creates a publisher for an effect whose output may be streamed.
+    pub(super) fn of(streams: &Arc<Streams>, conversation: &str, turn: &str, effect: &Effect, subscriber: Option<&Ear>) -> Option<Tokens> {
         effect.stream.then(|| Tokens {
             streams: Arc::clone(streams),
             conversation: conversation.to_owned(),
             turn: turn.to_owned(),
             effect: effect.id,
-            ear: ear.cloned(),
+            ear: subscriber.cloned(),
         })
     }
 
-    /// Sends the next piece of the answer.
+    /// Sends the next piece of output.
     pub fn delta(&self, text: &str) {
         self.send(Some(text));
     }
 
-    /// Says that what was sent so far does not count: the model is asked again.
+    /// Resets the pieces so far because the model call is retried.
     pub fn reset(&self) {
         self.send(None);
     }

@@ -1,4 +1,4 @@
-//! What one turn tells its listeners.
+//! Publishes the notices of a turn to its caller and to the subscribers of its conversation.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,69 +10,69 @@ use super::live::Ear;
 use super::{Streams, Tokens, event};
 use crate::clock;
 
-/// All notices of a turn that runs, told and untold: whoever comes late is told the former from here.
+/// All notices of a running turn, from which late subscribers receive those already published.
 pub(super) type Said = Arc<Mutex<Vec<Notice>>>;
 
-/// The voice of one turn: each notice is sent once, in its order.
+/// Publishes the notices of one turn, each once and in order.
 ///
-/// A turn that loses the race for its commit is run again as a new turn with a new id. Its slices before an effect have been seen by
-/// then; it is closed like a failed turn, and the new one tells all of its notices, because they are the ones that are stored. The
-/// last slice is told after the commit, so that a turn without effects leaves no trace when it is dropped, and a listener that reads
-/// the audit on the closing event finds the rows.
+/// A turn that loses the race for its commit runs again as a new turn with a new id. Its earlier slices are already published by then:
+/// it is closed like a failed turn, and the new turn publishes all of its notices, as those are stored. The last slice is published
+/// after the commit, so that a dropped turn without effects leaves no trace and subscribers that read the audit on the closing event
+/// find its rows.
 #[derive(Debug)]
 pub struct Told<'s> {
     streams: &'s Arc<Streams>,
     conversation: String,
     turn: Arc<str>,
-    /// Whether it is a turn of an assistant.
+    /// Whether the turn runs an assistant.
     of_flow: bool,
     said: Said,
     count: usize,
     total: Millis,
-    /// Its caller, who hears it beside those who listen.
+    /// The caller of the turn, if its response is a stream.
     ear: Option<Ear>,
 }
 
 impl<'s> Told<'s> {
-    /// A turn that has said nothing yet.
+    /// Creates the publisher of a new turn.
     pub fn of(streams: &'s Arc<Streams>, input: &TurnInput) -> Self {
         let turn = Arc::from(input.turn.as_str());
         let (conversation, of_flow) = (input.conversation.clone(), input.program == ProgramRef::Flow);
         Told { streams, conversation, turn, of_flow, said: Said::default(), count: 0, total: 0, ear: None }
     }
 
-    /// The same with a caller who hears it.
+    /// Adds the caller as a subscriber.
     #[must_use]
-    pub fn to(mut self, ear: Option<Ear>) -> Self {
-        self.ear = ear;
+    pub fn to(mut self, subscriber: Option<Ear>) -> Self {
+        self.ear = subscriber;
         self
     }
 
-    /// Tells the caller that an effect leaves.
+    /// Notifies the caller that an effect has started.
     pub fn asks(&self, effect: &Effect) {
         if let Some(ear) = &self.ear {
             ear.asked(effect);
         }
     }
 
-    /// Tells the caller that an effect was answered.
+    /// Notifies the caller that an effect has finished.
     pub fn hears(&self, completion: &Completion) {
         if let Some(ear) = &self.ear {
             ear.answered(completion);
         }
     }
 
-    /// Takes what a slice of the turn says.
+    /// Adds the notices of a slice.
     pub fn add(&self, notices: &mut Vec<Notice>) {
         self.notices().append(notices);
     }
 
-    /// All notices of the turn so far.
+    /// The notices of the turn so far.
     pub fn notices(&self) -> MutexGuard<'_, Vec<Notice>> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends what is new among the notices of the turn.
+    /// Publishes the new notices of the turn.
     pub fn publish(&mut self) {
         let from = self.count;
         let count = self.notices().len();
@@ -86,22 +86,22 @@ impl<'s> Told<'s> {
         }
     }
 
-    /// Notes that the turn is stored, and how long it took.
+    /// Records that the turn is stored, and its duration.
     pub fn stored(&mut self, total: Millis) {
         self.total = total;
     }
 
-    /// The voice of an effect of the turn, when its caller or listeners may hear it.
+    /// The token publisher of an effect, if its output may be streamed and has subscribers.
     pub fn tokens(&self, effect: &Effect) -> Option<Tokens> {
-        // Most calls of assistants are answered with one object: nobody hears pieces then, and the model is asked for the whole.
-        let heard = !self.of_flow || self.ear.is_some() || self.streams.is_heard(&self.conversation);
-        Tokens::of(self.streams, &self.conversation, &self.turn, effect, self.ear.as_ref()).filter(|_| heard)
+        // Most model calls of assistants return one object: without subscribers the model is called without streaming.
+        let has_subscribers = !self.of_flow || self.ear.is_some() || self.streams.is_heard(&self.conversation);
+        Tokens::of(self.streams, &self.conversation, &self.turn, effect, self.ear.as_ref()).filter(|_| has_subscribers)
     }
 
-    /// Sends the last slice of a turn that is stored, and the event on which clients take progress texts away, when the turn's own
-    /// notices have none: after a policy block, a failure, and a turn that could not be stored (no outcome).
+    /// Publishes the last slice of a stored turn. Adds the event on which clients remove progress texts if the notices contain none: after
+    /// a policy block, a failure, and a turn that could not be stored (no outcome).
     pub fn close(self, outcome: Option<&Outcome>) {
-        let heard = self.streams.ran(&self.conversation, &self.turn);
+        let has_subscribers = self.streams.ran(&self.conversation, &self.turn);
         let notices = std::mem::take(&mut *self.notices());
         let (until, payload) = match outcome {
             Some(outcome) => (notices.len(), closing(outcome)),
@@ -110,7 +110,7 @@ impl<'s> Told<'s> {
         if let Some(ear) = &self.ear {
             ear.notices(notices.get(self.count..until).unwrap_or_default());
         }
-        if !heard || (until == self.count && payload.is_none()) {
+        if !has_subscribers || (until == self.count && payload.is_none()) {
             return;
         }
         let mut wire = event::rendered(&self.turn, notices.get(self.count..until).unwrap_or_default(), self.total);
@@ -124,7 +124,7 @@ impl<'s> Told<'s> {
 }
 
 impl Drop for Told<'_> {
-    /// Also of a turn that another process goes on with, which tells the rest.
+    /// Also removes a turn that another process continues, which publishes the rest.
     fn drop(&mut self) {
         if self.count > 0 {
             self.streams.ran(&self.conversation, &self.turn);
@@ -137,7 +137,7 @@ pub fn is_blocked(outcome: &Outcome) -> bool {
     outcome.writes.iter().any(|it| matches!(it, Write::Conversation(row) if row.status == "BLOCKED"))
 }
 
-/// What closes a turn on the stream alone.
+/// The payload of the closing event that exists on the stream only, if one is needed.
 pub(super) fn closing(outcome: &Outcome) -> Option<Value> {
     let code = outcome.fault.as_ref().map(|it| &it.code);
     let payload = || json!({"intent": outcome.intent, "state": outcome.state, "success": code.is_none(), "errorCode": code});
@@ -171,7 +171,7 @@ mod tests {
         while let Poll::Ready(Some(events)) = subscription.poll(&mut Context::from_waker(Waker::noop())) {
             wire.push_str(std::str::from_utf8(&events).expect("text"));
         }
-        assert!(streams.told_so_far("c").is_none(), "it runs no more");
+        assert!(streams.told_so_far("c").is_none(), "the turn is no longer running");
         wire.lines().filter_map(|it| it.strip_prefix("id:")).map(str::to_owned).collect()
     }
 
@@ -182,31 +182,31 @@ mod tests {
 
     #[test]
     fn each_notice_is_sent_once_and_a_turn_that_was_dropped_is_closed() {
-        let ids = heard(|mut told| {
-            told.add(&mut notices(0, 2));
-            told.publish();
-            told.publish();
-            told.add(&mut notices(2, 3));
-            told.publish();
-            told.add(&mut notices(3, 9));
-            told.close(None);
+        let ids = heard(|mut publisher| {
+            publisher.add(&mut notices(0, 2));
+            publisher.publish();
+            publisher.publish();
+            publisher.add(&mut notices(2, 3));
+            publisher.publish();
+            publisher.add(&mut notices(3, 9));
+            publisher.close(None);
         });
         assert_eq!(ids, ["t:0", "t:1", "t:2", "t:3"]);
-        assert_eq!(heard(|told| told.close(None)), [""; 0], "one that has said nothing was never there");
+        assert_eq!(heard(|publisher| publisher.close(None)), [""; 0], "a turn without published notices leaves no trace");
     }
 
     #[test]
     fn who_comes_late_is_told_what_was_told() {
         let streams = Arc::new(Streams::default());
-        let mut told = Told::of(&streams, &input());
-        told.add(&mut notices(0, 2));
+        let mut publisher = Told::of(&streams, &input());
+        publisher.add(&mut notices(0, 2));
         assert!(streams.told_so_far("c").is_none());
-        told.publish();
-        told.add(&mut notices(2, 5));
-        let chunk = streams.told_so_far("c").expect("it runs");
+        publisher.publish();
+        publisher.add(&mut notices(2, 5));
+        let chunk = streams.told_so_far("c").expect("a running turn");
         let ids: Vec<&str> = std::str::from_utf8(&chunk.wire).unwrap().lines().filter_map(|it| it.strip_prefix("id:")).collect();
         assert_eq!(ids, ["t:0", "t:1"]);
-        drop(told);
+        drop(publisher);
         assert!(streams.told_so_far("c").is_none());
     }
 
@@ -228,18 +228,18 @@ mod tests {
         .into();
         let (id, key) = (EffectId(2), "t/2".to_owned());
         let effect = Effect { id, key, class: Class::Read, deadline_ms: 1, stream: true, repeatable: true, request };
-        assert!(Told::of(&streams, &input(ProgramRef::PipelineV1)).tokens(&effect).is_some(), "tables are asked in pieces as ever");
+        assert!(Told::of(&streams, &input(ProgramRef::PipelineV1)).tokens(&effect).is_some(), "pipeline turns always stream");
         let flow = || Told::of(&streams, &input(ProgramRef::Flow));
-        assert!(flow().tokens(&effect).is_none(), "nobody hears them");
-        let (ear, mut heard) = Ear::open();
-        let tokens = flow().to(Some(ear)).tokens(&effect).expect("its caller hears them");
+        assert!(flow().tokens(&effect).is_none(), "no subscribers");
+        let (subscriber, mut events) = Ear::open();
+        let tokens = flow().to(Some(subscriber)).tokens(&effect).expect("the caller is subscribed");
         tokens.delta("a");
         tokens.reset();
         for text in [Some("a".to_owned()), None] {
-            assert_eq!(heard.try_recv(), Ok(live::Told::Token { effect: id, text }));
+            assert_eq!(events.try_recv(), Ok(live::Told::Token { effect: id, text }));
         }
         let unseen = Effect { stream: false, ..effect.clone() };
-        assert!(flow().to(Some(Ear::open().0)).tokens(&unseen).is_none(), "it is not for users");
+        assert!(flow().to(Some(Ear::open().0)).tokens(&unseen).is_none(), "the effect does not stream");
         let _listener = streams.subscribe("c");
         assert!(flow().tokens(&effect).is_some());
     }

@@ -82,7 +82,7 @@ fn other_peoples_tables_are_left_alone() {
 fn tables_of_an_earlier_version_are_named_before_anything_is_served() {
     let place = Place::with(&orders());
     place.sql().run("alter table ce_turn drop column total_ms");
-    one_line(&place.run(&ANYWHERE), 3, &["earlier version", "convengine migrate --database"]);
+    one_line(&place.run(&ANYWHERE), 3, &["outdated tables", "convengine migrate --database"]);
     assert_eq!(place.run(&["migrate"]).code, 0);
     assert_eq!(place.serve(&WORDS_ALONE).say(ID, "my order")["success"], true);
 }

@@ -161,7 +161,7 @@ fn tells_the_same(name: &str, (stored, storing): (&Held, &Place), told: &[String
     }
     let turns = count(place, "ce_turn where audit_id is not null");
     let ran = materialise(place, &[]);
-    assert_eq!((ran.code, ran.out), (0, format!("materialised {rows} rows of {turns} turns\n")), "{name}: {}", ran.err);
+    assert_eq!((ran.code, ran.out), (0, format!("materialised rows: {rows}, turns: {turns}\n")), "{name}: {}", ran.err);
     assert_eq!(held.audits(), derived, "{name}: after they were stored");
     assert_eq!(count(storing, "ce_llm_call_log"), count(place, "ce_llm_call_log"), "{name}");
     if by_latency {
@@ -183,7 +183,7 @@ fn derives_the_same(name: &str, held: &Held, place: &Place, told: &[String]) {
     let rows = forget_rows(&mut place.sql());
     assert_eq!(told, held.audits(), "{name}");
     let ran = materialise(place, &[]);
-    let words = format!("materialised {rows} rows of ");
+    let words = format!("materialised rows: {rows}, ");
     assert!(ran.code == 0 && ran.out.starts_with(&words), "{name}: {words}: {ran:?}");
     assert_eq!(told, held.audits(), "{name}: after they were stored");
     assert_eq!(called, calls(place, true), "{name}: the log of model calls");
@@ -249,7 +249,7 @@ fn rows_of_a_time_range_are_stored_while_a_server_runs() {
     let second = time_of(&place, 2);
     let ran = materialise(&place, &["--from", &second, "--to", &time_of(&place, 3)]);
     let stored = rows();
-    assert_eq!((ran.code, ran.out), (0, format!("materialised {stored} rows of 1 turns\n")));
+    assert_eq!((ran.code, ran.out), (0, format!("materialised rows: {stored}, turns: 1\n")));
     assert!(stored > 10);
     assert_eq!(audit(&server), before);
     assert_eq!(place.run(&["replay", "--conversation", ID]).code, 0, "stored and derived turns");
@@ -265,7 +265,7 @@ fn rows_of_a_time_range_are_stored_while_a_server_runs() {
         count("select cast(count(distinct audit_id) as text) from ce_audit"),
         serde_json::from_str::<Vec<Value>>(&longer).unwrap().len()
     );
-    assert_eq!(materialise(&place, &[]).out, "materialised 0 rows of 0 turns\n");
+    assert_eq!(materialise(&place, &[]).out, "materialised rows: 0, turns: 0\n");
     one_line(&materialise(&place, &["--from", "soon"]), 2, &["--from", "'soon'", "2026-01-31"]);
     drop(server);
     // A server that stores goes on behind the numbers that were kept.
@@ -293,7 +293,7 @@ fn a_turn_that_cannot_be_derived_says_so_and_leaves_the_others() {
     assert!(payload["reason"].as_str().unwrap().starts_with("it runs differently now: sha256 "), "{payload}");
     assert_eq!(rows[1..], before[before.len() - rows.len() + 1..], "the second turn is as it was");
     let ran = materialise(&place, &[]);
-    assert_eq!((ran.code, ran.out), (1, format!("materialised {} rows of 1 turns\n", rows.len() - 1)));
+    assert_eq!((ran.code, ran.out), (1, format!("materialised rows: {}, turns: 1\n", rows.len() - 1)));
     assert!(["turn 1 ", ID, "sha256"].iter().all(|it| ran.err.contains(it)), "{}", ran.err);
     assert_eq!(server.audit(ID), rows, "it still says so");
     place.sql().run("update ce_turn set config_hash = 'other'");

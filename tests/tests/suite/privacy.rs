@@ -156,16 +156,16 @@ fn a_forgotten_conversation_is_in_no_byte() {
     assert!(holds(&after, OTHER) && holds(&after, mark));
     assert_eq!(place.run(&["replay", "--conversation", OTHER]).code, 0);
     assert_eq!(server.audit(ID), [] as [Value; 0]);
-    let record = || server.log().lines().filter(|it| it.contains("conversations are forgotten") && it.contains("count=1")).count();
-    assert!(within(|| record() == 1) && !server.log().lines().any(|it| it.contains("forgotten") && it.contains(ID)), "{}", server.log());
+    let record = || server.log().lines().filter(|it| it.contains("deleted conversations") && it.contains("count=1")).count();
+    assert!(within(|| record() == 1) && !server.log().lines().any(|it| it.contains("deleted") && it.contains(ID)), "{}", server.log());
     assert_eq!(server.request("DELETE", &conversation(ID), &[], "").status, 404);
     assert_eq!(server.request("DELETE", &conversation("x"), &[], "").status, 400);
     // With the last one that has it, the mark is gone, too.
     let ran = place.run(&["forget", "--conversation", OTHER]);
-    assert_eq!((ran.code, ran.out.as_str()), (0, "forgot 1 conversations\n"), "{ran:?}");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "deleted conversations: 1\n"), "{ran:?}");
     let after = bytes(&place);
     assert!(!holds(&after, OTHER) && !holds(&after, mark));
-    one_line(&place.run(&["forget", "--conversation", OTHER]), 1, &["there is no such conversation"]);
+    one_line(&place.run(&["forget", "--conversation", OTHER]), 1, &["conversation not found"]);
     // It begins anew.
     assert_eq!(say(&server, ID, "hello", json!({}))["success"], true);
     assert_eq!(place.sql().texts(&format!("select cast(number as text) from ce_turn where conversation_id = '{ID}'")), ["1"]);
@@ -223,7 +223,7 @@ fn a_person_is_forgotten_by_what_the_parameters_say() {
         assert_eq!(forget(wrong.clone()).status, 400, "{wrong}");
     }
     let ran = place.run(&["forget", "--person", "customerId=C-17"]);
-    assert_eq!((ran.code, ran.out.as_str(), ids().len()), (0, "forgot 1 conversations\n", 0), "{ran:?}");
+    assert_eq!((ran.code, ran.out.as_str(), ids().len()), (0, "deleted conversations: 1\n", 0), "{ran:?}");
     assert_eq!(place.run(&["forget", "--person", "customerId"]).code, 2);
     assert_eq!(place.run(&["forget"]).code, 2);
 }
@@ -241,7 +241,7 @@ fn a_turn_that_runs_is_waited_for() {
         let open = "select status from ce_turn";
         assert!(within(|| place.sql().texts(open) == ["open"]));
         // Another process cannot wait for it.
-        one_line(&place.run(&["forget", "--conversation", ID]), 1, &["a turn of the conversation", "runs"]);
+        one_line(&place.run(&["forget", "--conversation", ID]), 1, &["running turn"]);
         assert_eq!(server.request("DELETE", &conversation(ID), &[], "").status, 200);
         assert_eq!(turn.join().unwrap()["success"], true, "it was answered first");
     });
@@ -273,7 +273,7 @@ fn what_is_old_goes() {
     let count = |table: &str| place.sql().texts(&format!("select cast(count(*) as text) from {table}")).remove(0);
     one_line(&place.run(&["retention"]), 2, &["convengine.retention"]);
     let ran = place.run(&["retention", "--set", "convengine.retention.conversations=50", "--set", "convengine.retention.audit=30"]);
-    assert!(ran.code == 0 && ran.out.starts_with("deleted 0 conversations, ") && !ran.out.contains(", 0 audit rows"), "{ran:?}");
+    assert!(ran.code == 0 && ran.out.starts_with("deleted conversations: 0, ") && !ran.out.contains("audit rows: 0,"), "{ran:?}");
     let left = place.sql().texts(&format!("select stage from ce_audit where conversation_id = '{THIRD}'"));
     assert_eq!(left, [""; 0]);
     assert_eq!((count("ce_conversation"), count("ce_mcp_user_feedback")), ("3".to_owned(), "3".to_owned()));

@@ -1,12 +1,12 @@
-//! The part of a long text that is shown: around the first word that was looked for.
+//! Cuts an excerpt out of a long text, around the first match.
 
-/// Characters that are shown.
+/// Maximum length of an excerpt in characters.
 const LONGEST: usize = 2_000;
 
-/// Characters of them that stand before the word.
+/// Number of characters before the match.
 const BEFORE: usize = 400;
 
-/// The whole text, or a part of it that begins and ends between words.
+/// Returns the whole text if it is short, or an excerpt that begins and ends between words.
 pub fn of(text: &str, words: &[String]) -> String {
     let chars: Vec<char> = text.chars().collect();
     if chars.len() <= LONGEST {
@@ -15,13 +15,13 @@ pub fn of(text: &str, words: &[String]) -> String {
     let start = first_word(&chars, words).saturating_sub(BEFORE).min(chars.len() - LONGEST);
     let end = start + LONGEST;
     let is_gap = |at: usize| at == 0 || at == chars.len() || chars[at].is_whitespace() || chars[at - 1].is_whitespace();
-    // A text without spaces is cut anywhere.
+    // Text without spaces is cut anywhere.
     let start = (start..end).find(|it| is_gap(*it)).unwrap_or(start);
     let end = (start + 1..=end).rev().find(|it| is_gap(*it)).unwrap_or(end);
     chars[start..end].iter().collect::<String>().trim().to_owned()
 }
 
-/// Where a word that was looked for stands first; the beginning when none stands there as it was written.
+/// Returns the position of the first word that begins with a searched word; 0 if there is none.
 fn first_word(chars: &[char], words: &[String]) -> usize {
     let words: Vec<Vec<char>> = words.iter().map(|it| it.chars().collect()).collect();
     let same = |a: char, b: char| a == b || a.to_lowercase().eq(b.to_lowercase());

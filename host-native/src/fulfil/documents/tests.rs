@@ -1,4 +1,4 @@
-//! Documents in a real database.
+//! Document search in a real database.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A path below a root. Names are checked here; that no link leads out is up to the operating system, at every opening anew.
+//! Validated paths below a root. Names are checked here; the operating system enforces on every open that no link leads outside.
 
 use std::path::PathBuf;
 
@@ -7,43 +7,43 @@ use convengine_core::turn::EffectError;
 
 use super::{denied, unusable};
 
-/// Characters of a path.
+/// Maximum length of a path in characters.
 const LONGEST: usize = 1_024;
 
-/// A file or a folder that may be looked at.
+/// A file or folder that the tool may access.
 pub struct Place<'d> {
     pub root: &'d Dir,
-    /// As it was asked for.
+    /// The path as requested.
     pub asked: String,
-    /// Where it really lies below the root, without links.
+    /// The path below the root with links resolved.
     pub path: PathBuf,
 }
 
 impl<'d> Place<'d> {
-    /// Takes a path that somebody wrote; an empty one is the root.
+    /// Validates and resolves a requested path; an empty one is the root.
     ///
     /// # Errors
-    /// A path that is not allowed, or nothing there.
-    pub fn of(root: &'d Dir, asked: &str) -> Result<Place<'d>, EffectError> {
-        let written = asked.strip_suffix('/').filter(|it| !it.is_empty()).unwrap_or(asked);
-        if let Some(reason) = fault(written) {
-            return Err(denied(&asked.chars().take(100).collect::<String>(), reason));
+    /// `Denied` for a path that is not allowed, `NotFound` if nothing exists at the path.
+    pub fn of(root: &'d Dir, requested: &str) -> Result<Place<'d>, EffectError> {
+        let trimmed = requested.strip_suffix('/').filter(|it| !it.is_empty()).unwrap_or(requested);
+        if let Some(reason) = fault(trimmed) {
+            return Err(denied(&requested.chars().take(100).collect::<String>(), reason));
         }
-        if written.is_empty() {
+        if trimmed.is_empty() {
             return Ok(Place { root, asked: String::new(), path: PathBuf::from(".") });
         }
-        let path = root.canonicalize(written).map_err(|it| unusable(written, &it))?;
+        let path = root.canonicalize(trimmed).map_err(|it| unusable(trimmed, &it))?;
         let hidden = path.iter().any(|it| it.to_str().is_none_or(|it| it.starts_with('.')));
-        if hidden { Err(denied(written, "it is hidden")) } else { Ok(Place { root, asked: written.to_owned(), path }) }
+        if hidden { Err(denied(trimmed, "it is hidden")) } else { Ok(Place { root, asked: trimmed.to_owned(), path }) }
     }
 
-    /// The name that the file really has.
+    /// The file name after links are resolved.
     pub fn name(&self) -> &str {
         self.path.file_name().and_then(|it| it.to_str()).unwrap_or_default()
     }
 }
 
-/// What is wrong with a path as it is written.
+/// Returns the reason why a path is not allowed, judging by its text alone.
 fn fault(path: &str) -> Option<&'static str> {
     if path.chars().count() > LONGEST {
         return Some("it is too long");

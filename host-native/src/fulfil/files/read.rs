@@ -1,4 +1,4 @@
-//! The text of a file, and the names in a folder.
+//! Reads text files and lists folders.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,21 +11,21 @@ use super::place::Place;
 use super::{Spec, denied, unusable};
 use crate::fulfil::tool::invalid;
 
-/// Names of a folder that are listed.
+/// Maximum number of listed entries.
 const MOST_NAMES: usize = 1_000;
 
-/// A text as far as it is read.
+/// The text of a file, up to the byte limit.
 pub struct Text {
-    /// Bytes of the whole file.
+    /// Size of the whole file in bytes.
     pub size: u64,
     pub text: String,
     pub truncated: bool,
 }
 
-/// The text of a file.
+/// Returns the text of a file with its path, size and whether it is truncated.
 ///
 /// # Errors
-/// No file, no text, or one that may not be read.
+/// `Invalid` without a path or for a file that is not UTF-8, `Denied` for a file that may not be read, or the I/O failure.
 pub fn file(place: &Place<'_>, spec: &Spec) -> Result<Value, EffectError> {
     if place.asked.is_empty() {
         let name = spec.path.as_deref().unwrap_or("path");
@@ -38,14 +38,14 @@ pub fn file(place: &Place<'_>, spec: &Spec) -> Result<Value, EffectError> {
     Ok(json!({"path": place.asked, "size": size, "text": text, "truncated": truncated}))
 }
 
-/// Reads a file up to a number of bytes.
+/// Reads a file up to `limit` bytes.
 ///
 /// # Errors
-/// No file, or no text.
-pub fn text(root: &Dir, path: &Path, asked: &str, most: u64) -> Result<Text, EffectError> {
-    let failed = |it: std::io::Error| unusable(asked, &it);
-    let special = || denied(asked, "it is no file");
-    // Opening a pipe would wait for somebody who writes, and opening a device may do anything.
+/// `Denied` if it is not a regular file, `Invalid` if it is not UTF-8, or the I/O failure.
+pub fn text(root: &Dir, path: &Path, requested: &str, limit: u64) -> Result<Text, EffectError> {
+    let failed = |it: std::io::Error| unusable(requested, &it);
+    let special = || denied(requested, "it is no file");
+    // Opening a pipe would block until something writes to it, and opening a device may have side effects.
     if !root.metadata(path).map_err(failed)?.is_file() {
         return Err(special());
     }
@@ -55,9 +55,9 @@ pub fn text(root: &Dir, path: &Path, asked: &str, most: u64) -> Result<Text, Eff
         return Err(special());
     }
     let mut bytes = Vec::new();
-    // One byte more tells whether there is more, also of a file that grows.
-    file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
-    let truncated = u64::try_from(bytes.len()).is_ok_and(|it| it > most);
+    // One extra byte shows whether there is more, even if the file is growing.
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let truncated = u64::try_from(bytes.len()).is_ok_and(|it| it > limit);
     if truncated {
         bytes.pop();
     }
@@ -65,9 +65,9 @@ pub fn text(root: &Dir, path: &Path, asked: &str, most: u64) -> Result<Text, Eff
         Ok(text) => text,
         Err(error) => {
             let end = error.utf8_error();
-            // A character that was cut in two at the end is no fault of the file.
+            // The limit may have cut a character in two.
             if !truncated || end.error_len().is_some() {
-                return Err(invalid(format!("'{asked}' is no text in UTF-8: only texts can be read")));
+                return Err(invalid(format!("'{requested}' is no text in UTF-8: only texts can be read")));
             }
             let mut bytes = error.into_bytes();
             bytes.truncate(end.valid_up_to());
@@ -77,10 +77,10 @@ pub fn text(root: &Dir, path: &Path, asked: &str, most: u64) -> Result<Text, Eff
     Ok(Text { size: metadata.len(), text, truncated })
 }
 
-/// The names in a folder.
+/// Lists the folders and readable files in a folder.
 ///
 /// # Errors
-/// No folder, or one that may not be read.
+/// `Invalid` if it is not a folder, or the I/O failure.
 pub fn folder(place: &Place<'_>, spec: &Spec) -> Result<Value, EffectError> {
     let failed = |it: std::io::Error| unusable(&place.asked, &it);
     if !place.root.metadata(&place.path).map_err(failed)?.is_dir() {
@@ -93,15 +93,15 @@ pub fn folder(place: &Place<'_>, spec: &Spec) -> Result<Value, EffectError> {
     Ok(json!({"path": place.asked, "entries": shown, "truncated": truncated}))
 }
 
-/// The names in a folder that are not hidden, in their order.
+/// Returns the names in a folder that are not hidden, sorted.
 ///
 /// # Errors
-/// A folder that cannot be read.
-pub fn names(root: &Dir, path: &Path, asked: &str) -> Result<Vec<String>, EffectError> {
-    let failed = |it: std::io::Error| unusable(asked, &it);
+/// The I/O failure.
+pub fn names(root: &Dir, path: &Path, requested: &str) -> Result<Vec<String>, EffectError> {
+    let failed = |it: std::io::Error| unusable(requested, &it);
     let mut names = Vec::new();
     for entry in root.read_dir(path).map_err(failed)? {
-        // A name that is no text cannot be asked for.
+        // A name that is not UTF-8 cannot be requested.
         let name = entry.map_err(failed)?.file_name().into_string().unwrap_or_default();
         if !name.is_empty() && !name.starts_with('.') {
             names.push(name);
@@ -111,7 +111,7 @@ pub fn names(root: &Dir, path: &Path, asked: &str) -> Result<Vec<String>, Effect
     Ok(names)
 }
 
-/// What a name stands for; nothing when it leads out of the root, may not be read, or is neither file nor folder.
+/// Describes a listed name; `None` if it leads out of the root, may not be read, or is neither file nor folder.
 fn entry(place: &Place<'_>, name: &str, spec: &Spec) -> Option<Value> {
     let metadata = place.root.metadata(place.path.join(name)).ok()?;
     if metadata.is_dir() {

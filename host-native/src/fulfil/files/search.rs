@@ -1,4 +1,4 @@
-//! The lines below a folder that have certain words.
+//! Searches the files below a folder for lines that contain all words of a query.
 
 use std::path::{Path, PathBuf};
 
@@ -11,22 +11,22 @@ use super::read::{self, Text};
 use crate::fulfil::tool::invalid;
 use crate::fulfil::words;
 
-/// Lines of an answer.
+/// Maximum number of returned lines.
 const MOST_LINES: usize = 50;
 
-/// Files and folders that are looked at.
+/// Maximum number of visited files and folders.
 const MOST_FILES: usize = 1_000;
 
-/// Bytes that are read in all.
+/// Maximum number of bytes read in total.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Characters of a line that are shown.
+/// Maximum number of returned characters of a line.
 const LONGEST_LINE: usize = 300;
 
-/// The lines that have every word, in the order of the files' names.
+/// Returns the lines that contain every word, ordered by file name.
 ///
 /// # Errors
-/// No words, or a folder that cannot be read.
+/// `Invalid` for a query without words, or the I/O failure of the folder itself.
 pub fn lines(place: &Place<'_>, spec: &Spec, query: &str) -> Result<Value, EffectError> {
     let words = words::of(query);
     if words.is_empty() {
@@ -34,23 +34,23 @@ pub fn lines(place: &Place<'_>, spec: &Spec, query: &str) -> Result<Value, Effec
         return Err(invalid(format!("there are no words to search for: give the argument '{name}'")));
     }
     let mut hits = Hits { words, lines: Vec::new(), bytes: 0, full: false, truncated: false };
-    let mut open = vec![place.path.clone()];
-    let mut looked_at = 0;
-    // The last one is looked at next, so folders and files come in their order.
-    while let Some(path) = open.pop() {
-        looked_at += 1;
-        if looked_at > MOST_FILES || hits.bytes > MOST_BYTES || hits.full {
+    let mut pending = vec![place.path.clone()];
+    let mut visited = 0;
+    // A stack: names are pushed in reverse, so that they are visited in order.
+    while let Some(path) = pending.pop() {
+        visited += 1;
+        if visited > MOST_FILES || hits.bytes > MOST_BYTES || hits.full {
             hits.truncated = true;
             break;
         }
-        // Links are left out, except the one that was asked for: they could lead in circles.
+        // Links below the requested path are skipped, because they could form a cycle.
         let Ok(metadata) = place.root.symlink_metadata(&path) else { continue };
         if metadata.is_dir() {
             let names = match read::names(place.root, &path, &place.asked) {
                 Err(error) if path == place.path => return Err(error),
                 names => names.unwrap_or_default(),
             };
-            open.extend(names.iter().rev().map(|it| below(&path, it)));
+            pending.extend(names.iter().rev().map(|it| below(&path, it)));
         } else if metadata.is_file() && path.to_str().is_some_and(|it| spec.takes(it)) {
             hits.look(place, &path, spec);
         }
@@ -66,14 +66,14 @@ struct Hits {
     words: Vec<String>,
     lines: Vec<Value>,
     bytes: usize,
-    /// Whether there are more lines than are shown.
+    /// Whether there are more lines than are returned.
     full: bool,
-    /// Whether something was left out.
+    /// Whether something was omitted.
     truncated: bool,
 }
 
 impl Hits {
-    /// Looks into a file; one that cannot be read, or is no text, has no lines.
+    /// Adds the matching lines of a file; a file that cannot be read as text is skipped.
     fn look(&mut self, place: &Place<'_>, path: &Path, spec: &Spec) {
         let shown = path.to_string_lossy();
         let Ok(Text { text, truncated, .. }) = read::text(place.root, path, &shown, spec.most_bytes()) else { return };

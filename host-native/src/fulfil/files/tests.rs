@@ -1,4 +1,4 @@
-//! Files in real folders.
+//! FILES tools against real folders.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A root with a few files, and a secret beside it.
+/// A root with a few files, and a file outside of it.
 struct Shelf {
     folder: TempDir,
     roots: Roots,
@@ -61,8 +61,8 @@ impl Shelf {
 
     async fn refuses(&self, path: &str, kind: EffectErrorKind) {
         for operation in ["read", "list", "search"] {
-            let told = self.ask(json!({"operation": operation}), json!({"path": path, "query": "secret"})).await;
-            let error = told.expect_err(path);
+            let result = self.ask(json!({"operation": operation}), json!({"path": path, "query": "secret"})).await;
+            let error = result.expect_err(path);
             assert_eq!(error.kind, kind, "{operation} {path:?}: {error}");
             assert!(!error.message.contains(&*self.folder.path().to_string_lossy()), "{error}");
         }
@@ -115,7 +115,7 @@ async fn no_path_leads_out() {
     let absolute = shelf.path("root/readme.md").display().to_string();
     let error = shelf.read(&absolute).await.expect_err("an absolute path");
     assert_eq!(error.kind, EffectErrorKind::Denied);
-    // What is encoded is not decoded: it is a name like any other.
+    // Percent-encoding is not decoded: it is part of the name.
     for path in ["%2e%2e/outside.txt", "..%2foutside.txt%", "%252e%252e", "pump%2fstart.txt", "~", "root2/other.txt", "readme.md/x"] {
         let hidden = path.starts_with('.');
         shelf.refuses(path, if hidden { EffectErrorKind::Denied } else { EffectErrorKind::NotFound }).await;
@@ -140,7 +140,7 @@ async fn no_link_leads_out() {
     link(Path::new(".hidden.txt"), "root/shown.txt");
     shelf.refuses("shown.txt", EffectErrorKind::Denied).await;
     link(Path::new("key.pem"), "root/pump/key.txt");
-    let error = shelf.read("pump/key.txt").await.expect_err("the ending of what it leads to counts");
+    let error = shelf.read("pump/key.txt").await.expect_err("the extension of the link target counts");
     assert_eq!(error.message, "the path 'pump/key.txt' is not allowed: only files that end in txt, MD may be read");
     link(Path::new("pump/start.txt"), "root/inside.txt");
     assert_eq!(shelf.read("inside.txt").await.expect("a text")["path"], "inside.txt");
@@ -167,7 +167,7 @@ async fn what_is_no_file_is_not_opened() {
     assert_eq!(listed["entries"], json!([{"name": "pump", "kind": "folder", "size": null}]));
     let error = shelf.ask(json!({"operation": "list"}), json!({"path": "readme.md"})).await.expect_err("a file");
     assert_eq!(error.message, "'readme.md' is no folder: read it, or list the folder it lies in");
-    // The search goes past them.
+    // The search skips them.
     assert_eq!(shelf.ask(json!({"operation": "search"}), json!({"query": "none"})).await.expect("lines")["lines"], json!([]));
 }
 

@@ -1,30 +1,30 @@
-//! Bodies of answers, read as far as they may go.
+//! Reads response bodies up to a size limit.
 
 use reqwest::Response;
 
 /// Why a body cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
-    /// It is longer than what was agreed.
+    /// It exceeds this many bytes.
     #[error("the answer has more than {0} bytes")]
     TooLong(usize),
-    /// The connection broke off.
+    /// The connection broke.
     #[error(transparent)]
     Broken(#[from] reqwest::Error),
 }
 
-/// Reads a body as text; what is no UTF-8 in it becomes `U+FFFD`.
+/// Reads a body as text; invalid UTF-8 becomes `U+FFFD`. Never buffers more than `limit` bytes.
 ///
 /// # Errors
-/// [`BodyError`]; of a body that is too long, no more than the limit is held.
-pub async fn text(mut response: Response, most: usize) -> Result<String, BodyError> {
-    if response.content_length().is_some_and(|it| it > most as u64) {
-        return Err(BodyError::TooLong(most));
+/// [`BodyError`] if the body is too long or the connection breaks.
+pub async fn text(mut response: Response, limit: usize) -> Result<String, BodyError> {
+    if response.content_length().is_some_and(|it| it > limit as u64) {
+        return Err(BodyError::TooLong(limit));
     }
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
-        if body.len() + chunk.len() > most {
-            return Err(BodyError::TooLong(most));
+        if body.len() + chunk.len() > limit {
+            return Err(BodyError::TooLong(limit));
         }
         body.extend_from_slice(&chunk);
     }

@@ -1,18 +1,18 @@
-//! Circuit breakers: the rules are the core's, state and clock are this process's.
+//! Circuit breakers: the core has the rules, this module has the state and the clock of the process.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use convengine_core::turn::{Admission, Answer, Breakers, EffectError, HttpRequest, Millis};
 use tokio::time::Instant;
 
-/// The circuits of all callers. They live as long as the process.
+/// The circuit breakers of all callers. They live as long as the process.
 #[derive(Debug)]
 pub struct Circuits {
     breakers: Mutex<Breakers>,
     since: Instant,
 }
 
-/// The permission for one call. Dropped without an answer, also when its turn is given up, it counts neither way.
+/// The permission for one call. If dropped without an answer, as when its turn is canceled, the call is not counted.
 #[derive(Debug)]
 pub struct Pass<'c> {
     circuits: &'c Circuits,
@@ -28,10 +28,10 @@ impl Default for Circuits {
 }
 
 impl Circuits {
-    /// Lets a call through, or says when it may be tried again.
+    /// Admits a call.
     ///
     /// # Errors
-    /// `CircuitOpen`.
+    /// `CircuitOpen`, with the time of the next attempt.
     pub fn enter<'c>(&'c self, request: &'c HttpRequest) -> Result<Pass<'c>, EffectError> {
         let admission = self.lock().enter(request, self.now())?;
         Ok(Pass { circuits: self, request, admission, answer: None })
@@ -47,7 +47,7 @@ impl Circuits {
 }
 
 impl Pass<'_> {
-    /// Takes note of how the call ended.
+    /// Records the outcome of the call.
     pub fn settle(mut self, answer: &Answer) {
         self.answer = Some(answer.clone());
     }

@@ -1,4 +1,4 @@
-//! What is sent: a request as the core rendered it, with the secret in its header, and what becomes of it by redirects.
+//! Prepares requests for sending: the request that the core rendered, with its secret header, and the requests that follow redirects.
 
 use convengine_core::turn::{Class, EffectError, EffectErrorDetail, EffectErrorKind, HttpRequest};
 use reqwest::header::{
@@ -10,13 +10,13 @@ use reqwest::{Method, StatusCode, Url};
 use crate::observe::ids;
 use crate::secrets::Secrets;
 
-/// What makes a repetition harmless where the service honours it.
+/// Makes retries harmless if the service supports it.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Which span a call belongs to. (W3C Trace Context)
+/// The trace context of a call. (W3C Trace Context)
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// What the connection itself is run with; a value from outside could smuggle a second request in.
+/// Headers that control the connection; a configured value could smuggle a second request.
 const FRAMING: [HeaderName; 7] = [CONNECTION, CONTENT_LENGTH, HOST, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
 /// One request, ready to be sent.
@@ -24,7 +24,7 @@ const FRAMING: [HeaderName; 7] = [CONNECTION, CONTENT_LENGTH, HOST, TE, TRAILER,
 pub struct Call {
     /// The method.
     pub method: Method,
-    /// The address.
+    /// The URL.
     pub url: Url,
     /// All headers.
     pub headers: HeaderMap,
@@ -33,10 +33,10 @@ pub struct Call {
 }
 
 impl Call {
-    /// Makes the call of a request; `key` is that of its effect.
+    /// Prepares a request; `key` is the idempotency key of its effect.
     ///
     /// # Errors
-    /// `Invalid` for what cannot be sent, `Denied` for a secret that is not set.
+    /// `Invalid` for a request that cannot be sent, `Denied` for an unknown secret.
     pub fn of(request: &HttpRequest, key: &str, secrets: &Secrets) -> Result<Call, EffectError> {
         let method = Method::from_bytes(request.method.as_bytes()).ok().filter(|it| ![Method::CONNECT, Method::TRACE].contains(it));
         let method = method.ok_or_else(|| invalid(format!("the method '{}' cannot be used", request.method.escape_debug())))?;
@@ -46,7 +46,7 @@ impl Call {
         for (name, value) in &request.headers {
             headers.append(header_name(name)?, header_value(name, value)?);
         }
-        // A key of the author's own was rendered before the first attempt and is as stable as ours.
+        // A key in the author's headers was rendered before the first attempt and is as stable as the effect's.
         if matches!(request.class, Class::Write | Class::Irreversible) && !headers.contains_key(IDEMPOTENCY_KEY) {
             let key = request.key.as_deref().unwrap_or(key);
             headers.insert(IDEMPOTENCY_KEY, header_value(IDEMPOTENCY_KEY.as_str(), key)?);
@@ -63,23 +63,23 @@ impl Call {
         Ok(Call { method, url, headers, body: request.body.clone() })
     }
 
-    /// Tells the service of the effect's span, unless the author tells it of another.
+    /// Sets `traceparent` to the effect's span, unless the author's headers have one.
     pub fn trace(&mut self, key: &str) {
         if let Ok(value) = HeaderValue::from_str(&ids::traceparent(key)) {
             self.headers.entry(TRACEPARENT).or_insert(value);
         }
     }
 
-    /// The call to which an answer redirects, if it does and may; else the answer stands for itself.
+    /// Returns the request that follows a redirect; `None` if the response is no redirect or must not be followed.
     ///
     /// # Errors
-    /// `Invalid` for an address that cannot be read, `Denied` for one without the encryption of this one.
+    /// `Invalid` for a location that cannot be parsed, `Denied` for a redirect from https to another scheme.
     pub fn redirected(&self, status: StatusCode, headers: &HeaderMap) -> Result<Option<Call>, EffectError> {
         let Some(location) = headers.get(LOCATION).filter(|_| [301, 302, 303, 307, 308].contains(&status.as_u16())) else {
             return Ok(None);
         };
-        let reads = [Method::GET, Method::HEAD].contains(&self.method);
-        if !reads && status != StatusCode::SEE_OTHER {
+        let is_read = [Method::GET, Method::HEAD].contains(&self.method);
+        if !is_read && status != StatusCode::SEE_OTHER {
             return Ok(None);
         }
         let url = location.to_str().ok().and_then(|it| self.url.join(it).ok());
@@ -89,20 +89,20 @@ impl Call {
             return Err(EffectError::new(EffectErrorKind::Denied, message));
         }
         let mut call = Call { method: self.method.clone(), url, headers: self.headers.clone(), body: self.body.clone() };
-        if !reads {
+        if !is_read {
             call.method = Method::GET;
             call.body = None;
             call.keep(|it| !it.as_str().starts_with("content-") && *it != IDEMPOTENCY_KEY);
         }
-        // What was written for one service is not told to another: neither the secret nor what else may be one.
+        // Headers meant for one origin are not sent to another: any of them may hold a credential.
         if call.url.origin() != self.url.origin() {
             call.keep(|it| [ACCEPT, ACCEPT_LANGUAGE].contains(it));
         }
         Ok(Some(call))
     }
 
-    fn keep(&mut self, kept: impl Fn(&HeaderName) -> bool) {
-        let dropped: Vec<HeaderName> = self.headers.keys().filter(|it| !kept(it)).cloned().collect();
+    fn keep(&mut self, retain: impl Fn(&HeaderName) -> bool) {
+        let dropped: Vec<HeaderName> = self.headers.keys().filter(|it| !retain(it)).cloned().collect();
         for name in dropped {
             self.headers.remove(name);
         }
@@ -118,7 +118,7 @@ fn header_name(name: &str) -> Result<HeaderName, EffectError> {
     Ok(known)
 }
 
-/// The value may be secret and is not part of the message.
+/// The value may be secret, so the error does not contain it.
 fn header_value(name: &str, value: &str) -> Result<HeaderValue, EffectError> {
     let problem = || format!("the value of the header '{}' has control characters in it", name.escape_debug());
     HeaderValue::from_bytes(value.as_bytes()).map_err(|_| invalid(problem()))

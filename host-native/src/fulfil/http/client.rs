@@ -1,4 +1,4 @@
-//! The connections of calls: every address that is connected to was checked before.
+//! HTTP clients that connect only to addresses that passed the network policy.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,10 +12,10 @@ use super::target::{self, Checked};
 use crate::settings::Network;
 use crate::tls;
 
-/// How many clients are kept; more ports and limits than that are in use only when a service redirects to ever new ones.
+/// Maximum number of cached clients; more are needed only if a service keeps redirecting to new ports.
 const KEPT: usize = 64;
 
-/// Clients by scheme, port and milliseconds for a connection, which they have for good. Each keeps connections open for the next call.
+/// Clients by scheme, port and connect timeout in milliseconds, which are fixed per client. Each pools its connections.
 pub struct Clients {
     names: Arc<dyn Resolve>,
     network: Arc<Network>,
@@ -29,20 +29,20 @@ impl std::fmt::Debug for Clients {
 }
 
 impl Clients {
-    /// Clients that ask the machine for names.
+    /// Creates clients that use the system resolver.
     pub fn new(network: Arc<Network>) -> Clients {
         Clients::resolving(Arc::new(Machine), network)
     }
 
-    /// Clients that ask somebody for names.
+    /// Creates clients that use another resolver.
     pub fn resolving(names: Arc<dyn Resolve>, network: Arc<Network>) -> Clients {
         Clients { names, network, kept: Mutex::default() }
     }
 
-    /// The client for an address.
+    /// Returns the client for a URL.
     ///
     /// # Errors
-    /// Why none can be made.
+    /// The failure of building a client.
     pub fn at(&self, url: &Url, connect: Duration) -> reqwest::Result<Client> {
         let port = target::port(url);
         let key = (url.scheme().to_owned(), port, u64::try_from(connect.as_millis()).unwrap_or(u64::MAX));
@@ -51,7 +51,7 @@ impl Clients {
             return Ok(client.clone());
         }
         let names = Arc::new(Checked { names: Arc::clone(&self.names), network: Arc::clone(&self.network), port });
-        // A proxy would connect in our place, and a repetition would be unseen.
+        // A proxy would bypass the address check, and built-in retries would be invisible to the core.
         let client = tls::client_for(url.as_str())
             .user_agent(concat!("convengine/", env!("CARGO_PKG_VERSION")))
             .no_proxy()
@@ -67,7 +67,7 @@ impl Clients {
     }
 }
 
-/// Asks the machine for names.
+/// The system resolver.
 struct Machine;
 
 impl Resolve for Machine {

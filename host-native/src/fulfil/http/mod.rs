@@ -1,4 +1,4 @@
-//! Calls of HTTP services: one attempt per effect; the core repeats and reads the answer.
+//! Executes HTTP effects: one attempt per effect; the core retries and interprets the response.
 
 mod body;
 mod breaker;
@@ -26,13 +26,13 @@ use call::Call;
 use client::Clients;
 use target::{Refused, Unresolved};
 
-/// Redirects that one call may follow.
+/// Maximum number of redirects per call.
 const REDIRECTS: usize = 3;
 
-/// By how much an attempt ends before its effect does, at most: so the error says what was slow.
+/// How much earlier than its effect an attempt times out, at most, so that the error can name what was slow.
 const AHEAD: Duration = Duration::from_millis(10);
 
-/// Who calls services.
+/// Calls HTTP services within the network policy.
 #[derive(Debug)]
 pub struct Http {
     clients: Clients,
@@ -42,14 +42,15 @@ pub struct Http {
 }
 
 impl Http {
-    /// Calls services of the public network and what of the own one is listed.
+    /// Creates a client for public addresses and the private ones that `network` allows.
     pub fn new(network: Network, secrets: Arc<Secrets>) -> Http {
         let network = Arc::new(network);
         Http { clients: Clients::new(Arc::clone(&network)), network, circuits: Circuits::default(), secrets }
     }
 }
 
-/// Calls a service once; `key` is that of the effect, and where turns are `traced` the service is told of its span. No secret is in what comes back.
+/// Calls a service once. `key` is the effect's idempotency key; if `traced`, the request has a `traceparent` header. The answer contains no
+/// secrets.
 pub async fn answer(http: &Http, request: &HttpRequest, key: &str, traced: bool) -> Answer {
     let pass = match http.circuits.enter(request) {
         Ok(pass) => pass,
@@ -65,8 +66,8 @@ pub async fn answer(http: &Http, request: &HttpRequest, key: &str, traced: bool)
 
 async fn attempt(http: &Http, request: &HttpRequest, key: &str, traced: bool) -> Result<HttpReply, EffectError> {
     let limits = Limits::of(request);
-    let opened = if request.secrets.is_empty() && request.sign.is_none() { None } else { Some(sealed::opened(request, &http.secrets)?) };
-    let mut call = Call::of(opened.as_ref().unwrap_or(request), key, &http.secrets)?;
+    let complete = if request.secrets.is_empty() && request.sign.is_none() { None } else { Some(sealed::opened(request, &http.secrets)?) };
+    let mut call = Call::of(complete.as_ref().unwrap_or(request), key, &http.secrets)?;
     if traced {
         call.trace(key);
     }
@@ -80,7 +81,7 @@ async fn attempt(http: &Http, request: &HttpRequest, key: &str, traced: bool) ->
     Err(EffectError::new(EffectErrorKind::Invalid, format!("the answer redirects more than {REDIRECTS} times")))
 }
 
-/// How long and how much.
+/// Time and size limits of a call.
 struct Limits {
     connect_ms: u32,
     connect: Duration,
@@ -96,7 +97,7 @@ impl Limits {
         let total = whole.saturating_sub(ahead);
         Limits {
             connect_ms: request.connect_timeout_ms.min(request.timeout_ms),
-            // A connection that takes all the time there is shall be the one that is said to be slow.
+            // Below the total, so that a connection that uses up all the time is reported as the cause.
             connect: Duration::from_millis(request.connect_timeout_ms.into()).min(total.saturating_sub(ahead)),
             total_ms: request.timeout_ms,
             ends: Instant::now() + total,
@@ -134,15 +135,15 @@ fn unsent(error: &reqwest::Error, host: &str, limits: &Limits) -> EffectError {
     EffectError { detail: detail(error), ..failed }
 }
 
-/// What of a connection did not come about.
+/// Returns whether name resolution or TLS failed.
 fn detail(error: &reqwest::Error) -> Option<EffectErrorDetail> {
     if causes(error).any(|it| it.is::<Unresolved>()) {
         return Some(EffectErrorDetail::DNS);
     }
-    // What is wrong with the encryption is told as data that cannot be read, or as an end before any.
+    // TLS failures appear as invalid data or as an early end of the stream.
     let encrypted = error.is_connect() && error.url().is_some_and(|it| it.scheme() == "https");
-    let unread = |it: &io::Error| [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof].contains(&it.kind());
-    let broken = encrypted && causes(error).filter_map(|it| it.downcast_ref()).any(unread);
+    let is_tls = |it: &io::Error| [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof].contains(&it.kind());
+    let broken = encrypted && causes(error).filter_map(|it| it.downcast_ref()).any(is_tls);
     broken.then_some(EffectErrorDetail::TLS)
 }
 
@@ -167,7 +168,7 @@ async fn read(response: Response, call: &Call, limits: &Limits) -> Result<HttpRe
     }
 }
 
-/// What a client says about an error, from its innermost cause; its own words would have the address in them, query and all.
+/// Returns the message of the innermost cause of an error; the outer messages contain the URL with its query.
 pub fn reason(error: &reqwest::Error) -> String {
     causes(error).last().map_or_else(|| "no reason is known".to_owned(), ToString::to_string)
 }

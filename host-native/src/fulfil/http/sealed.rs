@@ -1,4 +1,4 @@
-//! Secrets that stand within a request, and the signature of its body. (`convoship.md` 2.6, 4.6)
+//! Replaces secret markers in requests and signs bodies. (docs/spec/flows.md#2.6, docs/spec/flows.md#4.6)
 
 use std::collections::BTreeMap;
 
@@ -10,32 +10,32 @@ use sha2::Sha256;
 use crate::assistant::check::hex;
 use crate::secrets::Secrets;
 
-/// How a part of a request writes what is put into it.
+/// How a part of a request encodes an inserted value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spelling {
-    /// As a component of an address, or of a form.
+    /// Percent-encoded, for URLs and forms.
     Component,
-    /// As it is.
+    /// Unchanged.
     Plain,
-    /// Within a JSON text.
+    /// Escaped for a JSON string.
     Json,
 }
 
-/// The request with its secrets in the place of their markers, and with its signature.
+/// Returns the request with its secret markers replaced and its signature added.
 ///
 /// # Errors
-/// `NotFound` for a secret that nobody has stored, `Invalid` for a marker that does not stand where it should.
+/// `NotFound` for a secret that is not stored, `Invalid` for a marker that is not at its declared position.
 pub fn opened(request: &HttpRequest, secrets: &Secrets) -> Result<HttpRequest, EffectError> {
     let mut request = request.clone();
     let mut places: BTreeMap<(&str, usize), &str> = BTreeMap::new();
-    let sealed = std::mem::take(&mut request.secrets);
-    for entry in &sealed {
+    let markers = std::mem::take(&mut request.secrets);
+    for entry in &markers {
         let mut words = entry.splitn(3, ' ');
         let at = (words.next(), words.next().and_then(|it| it.parse().ok()), words.next());
         let (Some(part), Some(at), Some(name)) = at else { return Err(misplaced()) };
         places.insert((part, at), name);
     }
-    // From the end on, so that what comes before stays where it is.
+    // Backwards, so that the positions of earlier markers stay valid.
     for ((part, at), name) in places.into_iter().rev() {
         let value = secret(secrets, name)?;
         match part {
@@ -55,9 +55,9 @@ pub fn opened(request: &HttpRequest, secrets: &Secrets) -> Result<HttpRequest, E
     Ok(request)
 }
 
-/// The HMAC-SHA-256 of a body in hexadecimal.
+/// Returns the HMAC-SHA-256 of a body in hexadecimal.
 fn signature(secret: &str, body: &str) -> String {
-    // A key of any length will do.
+    // HMAC accepts keys of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return String::new() };
     mac.update(body.as_bytes());
     hex(&mac.finalize().into_bytes())
@@ -85,7 +85,7 @@ fn put(text: &mut String, at: usize, name: &str, value: &str, spelling: Spelling
     Ok(())
 }
 
-/// How a body of a kind is written, whatever type its header gives it.
+/// Returns the encoding of a body part, regardless of its content type.
 fn spelling(part: &str) -> Spelling {
     match part {
         "json" => Spelling::Json,
@@ -124,26 +124,26 @@ mod tests {
     #[test]
     fn each_part_writes_a_secret_in_its_own_way() {
         let places = ["url 22 KEY", "url 37 KEY", "1 7 KEY", "json 6 KEY"];
-        let opened = opened(&request("{\"k\":\"[secret:KEY]\"}", "application/json", &places), &known()).expect("a request");
-        assert_eq!(opened.url, "https://a.example/x?k=a%22b%26c%20d&l=a%22b%26c%20d");
-        assert_eq!(opened.headers.get(1).map(|it| it.1.as_str()), Some("Bearer a\"b&c d"));
-        assert_eq!(opened.body.as_deref(), Some("{\"k\":\"a\\\"b&c d\"}"));
-        assert!(opened.secrets.is_empty() && opened.sign.is_none());
+        let result = opened(&request("{\"k\":\"[secret:KEY]\"}", "application/json", &places), &known()).expect("a request");
+        assert_eq!(result.url, "https://a.example/x?k=a%22b%26c%20d&l=a%22b%26c%20d");
+        assert_eq!(result.headers.get(1).map(|it| it.1.as_str()), Some("Bearer a\"b&c d"));
+        assert_eq!(result.body.as_deref(), Some("{\"k\":\"a\\\"b&c d\"}"));
+        assert!(result.secrets.is_empty() && result.sign.is_none());
     }
 
     #[test]
     fn text_that_only_looks_like_a_marker_stays() {
-        let opened = opened(&request("[secret:KEY] [secret:KEY]", "text/plain", &["body 13 KEY"]), &known()).expect("a request");
-        assert_eq!(opened.body.as_deref(), Some("[secret:KEY] a\"b&c d"));
+        let result = opened(&request("[secret:KEY] [secret:KEY]", "text/plain", &["body 13 KEY"]), &known()).expect("a request");
+        assert_eq!(result.body.as_deref(), Some("[secret:KEY] a\"b&c d"));
     }
 
     #[test]
     fn the_body_is_signed_as_it_is_sent() {
         // RFC 4231 has no case with this key: it is the widely printed one of HMAC-SHA-256.
         let text = "The quick brown fox jumps over the lazy dog";
-        let opened = opened(&request(text, "text/plain", &[]), &known()).expect("a request");
+        let result = opened(&request(text, "text/plain", &[]), &known()).expect("a request");
         let expected = "sha256=f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8";
-        assert_eq!(opened.headers.last().map(|it| it.1.as_str()), Some(expected));
+        assert_eq!(result.headers.last().map(|it| it.1.as_str()), Some(expected));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What may be called: by HTTP, and not the own network unless it is listed.
+//! The network policy of HTTP calls: http and https only, and private networks only if listed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use crate::settings::Network;
 use crate::settings::network::bare;
 
-/// Checks an address as far as that goes without asking for names.
+/// Checks a URL without resolving its host.
 ///
 /// # Errors
-/// `Denied`.
+/// `Denied` for another scheme, credentials in the URL, or a private host that is not listed.
 pub fn check(url: &Url, network: &Network) -> Result<(), EffectError> {
     let denied = |message: &str| Err(EffectError::new(EffectErrorKind::Denied, message));
     if !["http", "https"].contains(&url.scheme()) {
@@ -26,28 +26,28 @@ pub fn check(url: &Url, network: &Network) -> Result<(), EffectError> {
     let (host, port) = (host(url), port(url));
     let fine = match literal(url) {
         Some(address) => allowed(host, address, port, network),
-        // Where nothing of this machine is listed, its names need not be looked up.
+        // Local names need no lookup if no loopback address is listed.
         None => !is_local(host) || LOOPBACK.iter().any(|it| network.permits(host, *it, port)),
     };
     if fine { Ok(()) } else { Err(Refused(host.to_owned()).into()) }
 }
 
-/// The host of an address, for messages.
+/// Returns the host of a URL, for messages.
 pub fn host(url: &Url) -> &str {
     url.host_str().unwrap_or_default()
 }
 
-/// The port of an address.
+/// Returns the port of a URL.
 pub fn port(url: &Url) -> u16 {
     url.port_or_known_default().unwrap_or_default()
 }
 
-/// Resolves names for calls of one port and gives no answer that may not be called. What connects gets its addresses from here, so a
-/// name cannot have another address between check and use.
+/// Resolves names for calls of one port and refuses those with a forbidden address. The connector uses these addresses, so a name cannot
+/// resolve differently between check and use (DNS rebinding).
 pub struct Checked {
-    /// Who resolves.
+    /// The underlying resolver.
     pub names: Arc<dyn Resolve>,
-    /// What is listed.
+    /// The allowed private networks.
     pub network: Arc<Network>,
     /// The port that is called.
     pub port: u16,
@@ -59,7 +59,7 @@ impl Resolve for Checked {
         let (network, port, found) = (Arc::clone(&self.network), self.port, self.names.resolve(name));
         Box::pin(async move {
             let found: Vec<_> = found.await.map_err(Unresolved)?.collect();
-            // One private answer among public ones is how a name is made to lead inside.
+            // One private address among public ones is a typical attack.
             if found.iter().all(|it| allowed(&host, it.ip(), port, &network)) {
                 Ok(Box::new(found.into_iter()) as Addrs)
             } else {
@@ -69,12 +69,12 @@ impl Resolve for Checked {
     }
 }
 
-/// A name for which there is no address.
+/// The failure of resolving a name.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unresolved(pub Box<dyn std::error::Error + Send + Sync>);
 
-/// A host that may not be called.
+/// A host in a private network that is not listed.
 #[derive(Debug, thiserror::Error)]
 #[error("the host '{0}' is in a private network: list it in convengine.network.allow-private if it may be called")]
 pub struct Refused(pub String);
@@ -85,7 +85,7 @@ impl From<Refused> for EffectError {
     }
 }
 
-/// The address that stands in the place of a name; however it was spelt, it was read by the rules of addresses.
+/// Returns the IP address if the host is one; the URL parser has normalized its spelling.
 fn literal(url: &Url) -> Option<IpAddr> {
     host(url).trim_matches(['[', ']']).parse().ok()
 }
@@ -94,7 +94,7 @@ fn allowed(host: &str, address: IpAddr, port: u16, network: &Network) -> bool {
     !(is_local(host) || is_private(address)) || network.permits(host, address, port)
 }
 
-/// Names of this machine, whatever they resolve to.
+/// Returns whether a name is one of localhost, whatever it resolves to.
 fn is_local(host: &str) -> bool {
     let host = bare(host);
     host.eq_ignore_ascii_case("localhost") || host.to_ascii_lowercase().ends_with(".localhost")
@@ -110,7 +110,7 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// The IPv4 address that a translator (RFC 6052) or a 6to4 relay (RFC 3056) sends to.
+/// Returns the IPv4 address embedded for NAT64 (RFC 6052) or 6to4 (RFC 3056).
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     match address.segments() {
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
@@ -130,7 +130,7 @@ const fn v6(first: u16, second: u16, prefix: u8) -> Ipv6Net {
 
 const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
 
-/// Not of the public network, after the registry of special-purpose IPv4 addresses (RFC 6890 and later).
+/// Non-public networks from the registry of special-purpose IPv4 addresses (RFC 6890 and later).
 const PRIVATE_V4: [Ipv4Net; 15] = [
     v4(0, 0, 0, 0, 8),
     v4(10, 0, 0, 0, 8),
@@ -149,10 +149,10 @@ const PRIVATE_V4: [Ipv4Net; 15] = [
     v4(240, 0, 0, 0, 4),
 ];
 
-/// What is given out as public; all else is loopback, local, multicast or reserved.
+/// Global unicast; everything else is loopback, local, multicast or reserved.
 const PUBLIC_V6: Ipv6Net = v6(0x2000, 0, 3);
 
-/// What within that is for protocols, tunnels and documentation.
+/// The networks within it for protocols, tunnels and documentation.
 const PRIVATE_V6: [Ipv6Net; 3] = [v6(0x2001, 0, 23), v6(0x2001, 0xdb8, 32), v6(0x3fff, 0, 20)];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Reads `--llm`: which model answers which calls.
+//! Parses `--llm`: which model answers which calls.
 
 use std::sync::atomic::AtomicBool;
 
@@ -16,19 +16,19 @@ const OPENAI: &str = "https://api.openai.com/v1";
 const ANTHROPIC: &str = "https://api.anthropic.com";
 const OLLAMA: &str = "http://127.0.0.1:11434";
 
-/// Who answers.
+/// A configured model.
 #[derive(Debug)]
 pub enum Model {
-    /// Nobody.
+    /// No model: the calls fail.
     Off,
-    /// Rules from a file.
+    /// A fake with rules from a file.
     Scripted(Script),
-    /// A model behind an address.
+    /// A model behind an HTTP API.
     Remote(Box<Remote>),
 }
 
 impl Model {
-    /// Its provider and its name.
+    /// Returns its provider and its name.
     pub fn names(&self) -> (&str, &str) {
         match self {
             Model::Off => ("off", "off"),
@@ -38,35 +38,34 @@ impl Model {
     }
 }
 
-/// A model with the calls that it answers.
+/// A model and the calls that it answers.
 #[derive(Debug)]
 pub struct Seat {
-    /// A purpose or a group; without one, all calls that nobody else is named for.
+    /// A purpose or a group; `None` for all calls without a model of their own.
     pub duty: Option<String>,
-    /// Who answers.
+    /// The model.
     pub model: Model,
 }
 
-/// Reads the values of `--llm`.
+/// Parses the values of `--llm`.
 ///
 /// # Errors
-/// A usage failure with a line for each value that cannot be used.
+/// A usage failure with a line for each invalid value.
 pub fn seats(llm: &Llm) -> Result<Vec<Seat>, Failure> {
     let (seats, problems): (Vec<_>, Vec<_>) = llm.words.iter().map(|it| seat(it, llm)).partition(Result::is_ok);
     let seats: Vec<Seat> = seats.into_iter().filter_map(Result::ok).collect();
     let mut problems: Vec<String> = problems.into_iter().filter_map(Result::err).collect();
     for off in seats.iter().filter(|it| matches!(it.model, Model::Off)) {
         if seats.iter().filter(|it| it.duty == off.duty).count() > 1 {
-            let calls = off.duty.as_deref().unwrap_or("all calls");
-            problems.push(format!("--llm off: there is also a model for {calls}: leave out one of them"));
+            let calls = off.duty.as_deref().unwrap_or("the default");
+            problems.push(format!("--llm off: {calls} also has a model; remove one of the two"));
         }
     }
     for model in seats.iter().filter(|_| llm.cap.is_some()).filter_map(|it| if let Model::Remote(it) = &it.model { Some(it) } else { None })
     {
         if !llm.prices.contains_key(&model.model) {
             problems.push(format!(
-                "--llm {}:{}: what it costs is not known, and there is a convengine.llm.spend-cap: add its price to \
-                 convengine.llm.prices, or 0 for what costs nothing",
+                "--llm {}:{}: the model has no price, which convengine.llm.spend-cap requires; add it to convengine.llm.prices",
                 model.protocol.name(),
                 model.model
             ));
@@ -77,14 +76,14 @@ pub fn seats(llm: &Llm) -> Result<Vec<Seat>, Failure> {
 }
 
 fn seat(word: &str, llm: &Llm) -> Result<Seat, String> {
-    // A sign behind the first colon belongs to the name of a file or a model.
+    // An equals sign after the first colon belongs to the name of a file or a model.
     let (duty, model) = match word.split_once('=') {
         Some((duty, model)) if !duty.contains(':') => (Some(duty.trim()), model.trim()),
         Some(_) | None => (None, word.trim()),
     };
     if let Some(duty) = duty.filter(|it| !is_known(it)) {
         let known: Vec<&str> = known().collect();
-        return Err(format!("--llm {word}: the purpose '{duty}' is not known: use one of {}", known.join(", ")));
+        return Err(format!("--llm {word}: unknown purpose '{duty}'; use one of {}", known.join(", ")));
     }
     let (kind, name) = model.split_once(':').map_or((model, None), |it| (it.0, Some(it.1).filter(|it| !it.is_empty())));
     let model = match (kind, name) {
@@ -92,11 +91,11 @@ fn seat(word: &str, llm: &Llm) -> Result<Seat, String> {
         ("scripted", Some(file)) => Model::Scripted(Script::read(file)?),
         ("openai", name) => remote(Protocol::OpenAi, name, &llm.openai)?,
         ("anthropic", _) if duty == Some(EMBED) => {
-            return Err(format!("--llm {word}: this provider has no embeddings: name openai or ollama"));
+            return Err(format!("--llm {word}: anthropic has no embeddings; use openai or ollama"));
         }
         ("anthropic", name) => remote(Protocol::Anthropic, name, &llm.anthropic)?,
         ("ollama", name) => remote(Protocol::Ollama, name, &llm.ollama)?,
-        _ => return Err(format!("--llm {word}: the model '{model}' is not known: use {KINDS}")),
+        _ => return Err(format!("--llm {word}: unknown model '{model}'; use {KINDS}")),
     };
     Ok(Seat { duty: duty.map(str::to_owned), model })
 }
@@ -105,50 +104,57 @@ fn remote(protocol: Protocol, name: Option<&str>, access: &Access) -> Result<Mod
     let kind = protocol.name();
     let Some(model) = name.map(str::to_owned).or_else(|| access.model.clone()) else {
         let variable = if protocol == Protocol::Ollama { String::new() } else { format!(" or set {}_MODEL", kind.to_uppercase()) };
-        return Err(format!("--llm {kind}: no model is named: write {kind}:MODEL{variable}"));
+        return Err(format!("--llm {kind}: missing model; write {kind}:MODEL{variable}"));
     };
     let address = address(protocol, access.address.as_deref())?;
     if access.key.is_none() && [OPENAI, ANTHROPIC].contains(&address.as_str()) {
         let kind = kind.to_uppercase();
-        return Err(format!("{kind}_API_KEY is not set: set it, or {kind}_BASE_URL for a server that needs no key"));
+        return Err(format!("{kind}_API_KEY is not set; set it, or set {kind}_BASE_URL to a server that needs no key"));
     }
     let client = client(&address)?;
-    let (takes_no_temperature, wants_completion_tokens) = (AtomicBool::new(false), AtomicBool::new(false));
     let key = access.key.clone();
-    Ok(Model::Remote(Box::new(Remote { protocol, model, address, key, client, takes_no_temperature, wants_completion_tokens })))
+    Ok(Model::Remote(Box::new(Remote {
+        protocol,
+        model,
+        address,
+        key,
+        client,
+        takes_no_temperature: AtomicBool::new(false),
+        wants_completion_tokens: AtomicBool::new(false),
+    })))
 }
 
-fn address(protocol: Protocol, given: Option<&str>) -> Result<String, String> {
+fn address(protocol: Protocol, configured: Option<&str>) -> Result<String, String> {
     let (variable, public) = match protocol {
         Protocol::OpenAi => ("OPENAI_BASE_URL", OPENAI),
         Protocol::Anthropic => ("ANTHROPIC_BASE_URL", ANTHROPIC),
         Protocol::Ollama => ("OLLAMA_HOST", OLLAMA),
     };
-    let given = given.unwrap_or(public).trim_end_matches('/');
+    let given = configured.unwrap_or(public).trim_end_matches('/');
     let address = match protocol {
         Protocol::OpenAi => given.to_owned(),
         Protocol::Anthropic => given.trim_end_matches("/v1").to_owned(),
-        // What Ollama itself takes for its own variable.
+        // The forms that Ollama accepts for this variable.
         Protocol::Ollama if !given.contains("://") => {
             let port = if given.rsplit_once(':').is_some_and(|it| it.1.parse::<u16>().is_ok()) { "" } else { ":11434" };
             format!("http://{given}{port}")
         }
         Protocol::Ollama => given.to_owned(),
     };
-    // What was given is not shown: it may hold a password.
-    let wrong = |reason: &str| Err(format!("{variable}: {reason}: write http://HOST:PORT or https://HOST"));
+    // The value is not shown: it may contain a password.
+    let wrong = |reason: &str| Err(format!("{variable}: {reason}; use http://HOST:PORT or https://HOST"));
     match reqwest::Url::parse(&address) {
-        Ok(it) if !["http", "https"].contains(&it.scheme()) || !it.has_host() => wrong("it is no address"),
-        // It would take the place of the key, and nobody would strike it out of what comes back.
-        Ok(it) if !it.username().is_empty() || it.password().is_some() => wrong("it holds a user or a password"),
+        Ok(it) if !["http", "https"].contains(&it.scheme()) || !it.has_host() => wrong("invalid URL"),
+        // Credentials in the URL would replace the key, and would not be scrubbed from responses.
+        Ok(it) if !it.username().is_empty() || it.password().is_some() => wrong("URL contains a user or a password"),
         Ok(_) => Ok(address),
-        Err(_) => wrong("it is no address"),
+        Err(_) => wrong("invalid URL"),
     }
 }
 
 fn client(address: &str) -> Result<Client, String> {
     let client = tls::client_for(address).connect_timeout(super::CONNECT).build();
-    client.map_err(|it| format!("no connection to a model can be made: {}", super::failed::Failed::unreachable(it).error.message))
+    client.map_err(|it| format!("cannot create a client for the model: {}", super::failed::Failed::unreachable(it).error.message))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Pieces of an answer on their way to the listeners, without the secrets in them.
+//! Publishes the deltas of an answer to stream subscribers, without secrets.
 
 use crate::secrets::Secrets;
 use crate::stream::Tokens;
 
-/// What of an answer was said and is not shown yet.
+/// The publisher of one call's deltas; holds back text that may be the beginning of a secret.
 #[derive(Debug)]
 pub struct Deltas<'d> {
     tokens: &'d Tokens,
@@ -13,12 +13,12 @@ pub struct Deltas<'d> {
 }
 
 impl<'d> Deltas<'d> {
-    /// Nothing is said yet.
+    /// Creates a publisher without text.
     pub fn new(tokens: &'d Tokens, secrets: &'d Secrets) -> Self {
         Deltas { tokens, secrets, held: String::new(), begun: false }
     }
 
-    /// An attempt begins; what an earlier one has shown is taken back.
+    /// Begins an attempt; resets what an earlier one has published.
     pub fn begin(&mut self) {
         self.held.clear();
         if self.begun {
@@ -27,15 +27,15 @@ impl<'d> Deltas<'d> {
         self.begun = true;
     }
 
-    /// Shows a piece as far as no secret can be in it any more.
+    /// Adds a delta and publishes the text that cannot be part of a secret.
     pub fn push(&mut self, text: &str) {
         self.held.push_str(text);
         let rest = self.held.split_off(self.secrets.settled(&self.held));
-        let shown = std::mem::replace(&mut self.held, rest);
-        self.show(&shown);
+        let settled = std::mem::replace(&mut self.held, rest);
+        self.show(&settled);
     }
 
-    /// Shows the rest of an answer that is complete.
+    /// Publishes the rest of a complete answer.
     pub fn end(&mut self) {
         let rest = std::mem::take(&mut self.held);
         self.show(&rest);

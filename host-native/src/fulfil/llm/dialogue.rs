@@ -1,9 +1,9 @@
-//! Conversations with tools, as each provider speaks them.
+//! Conversations with tool calls, in the form of each provider.
 
 use convengine_core::turn::{LlmDialogue, LlmMessage, LlmRole, LlmToolCall};
 use serde_json::{Map, Value, json};
 
-/// The messages of OpenAI, the system prompt as the first of them.
+/// Builds messages for OpenAI, with the system prompt as the first one.
 pub fn of_openai(system: &str, dialogue: &LlmDialogue) -> Value {
     let message = |it: &LlmMessage| match it.role {
         LlmRole::User => json!({"role": "user", "content": it.content}),
@@ -19,7 +19,7 @@ pub fn of_openai(system: &str, dialogue: &LlmDialogue) -> Value {
     Value::Array(in_front(system).chain(dialogue.messages.iter().map(message)).collect())
 }
 
-/// The messages of Ollama, the system prompt as the first of them. Its calls have no ids: results name the tool.
+/// Builds messages for Ollama, with the system prompt as the first one. Its tool calls have no ids: results name the tool.
 pub fn of_ollama(system: &str, dialogue: &LlmDialogue) -> Value {
     let before = |at: usize| dialogue.messages.iter().take(at).flat_map(|it| &it.tool_calls);
     let tool = |at: usize, id: Option<&String>| before(at).rfind(|it| Some(&it.id) == id).map(|it| &it.name);
@@ -35,13 +35,13 @@ pub fn of_ollama(system: &str, dialogue: &LlmDialogue) -> Value {
     Value::Array(in_front(system).chain(dialogue.messages.iter().enumerate().map(message)).collect())
 }
 
-/// The tools of OpenAI and Ollama.
+/// Builds tool definitions for OpenAI and Ollama.
 pub fn functions(dialogue: &LlmDialogue) -> Vec<Value> {
     let function = |name: &str, description: &str, parameters: &Value| json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}});
     dialogue.tools.iter().map(|it| function(&it.name, &it.description, &of_objects(&it.parameters))).collect()
 }
 
-/// The messages of Anthropic: user and assistant take turns, and results of tools are what the user says.
+/// Builds messages for Anthropic: user and assistant alternate, and tool results are user messages.
 pub fn of_anthropic(dialogue: &LlmDialogue) -> Value {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in &dialogue.messages {
@@ -57,7 +57,7 @@ pub fn of_anthropic(dialogue: &LlmDialogue) -> Value {
             }
         };
         match messages.last_mut() {
-            Some((last, said)) if *last == role => said.extend(blocks),
+            Some((last, content)) if *last == role => content.extend(blocks),
             Some(_) | None => messages.push((role, blocks)),
         }
     }
@@ -65,19 +65,19 @@ pub fn of_anthropic(dialogue: &LlmDialogue) -> Value {
     messages.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
 }
 
-/// The tools of Anthropic.
+/// Builds tool definitions for Anthropic.
 pub fn tools(dialogue: &LlmDialogue) -> Vec<Value> {
     let tool = |name: &str, description: &str, schema: Value| json!({"name": name, "description": description, "input_schema": schema});
     dialogue.tools.iter().map(|it| tool(&it.name, &it.description, of_objects(&it.parameters))).collect()
 }
 
-/// Reads the calls of an OpenAI or Ollama message: arguments as JSON text, or as they are.
+/// Parses the tool calls of an OpenAI or Ollama message.
 pub fn called(message: Option<&Value>) -> Vec<LlmToolCall> {
     let calls = message.and_then(|it| it.get("tool_calls")).and_then(Value::as_array);
     calls.into_iter().flatten().map(|it| call(it, it.get("function").unwrap_or(it), "arguments")).collect()
 }
 
-/// Reads a call of an Anthropic answer.
+/// Parses a `tool_use` block of an Anthropic answer.
 pub fn used(block: &Value) -> LlmToolCall {
     call(block, block, "input")
 }
@@ -87,12 +87,12 @@ fn call(outer: &Value, inner: &Value, arguments: &str) -> LlmToolCall {
     LlmToolCall { id: text(outer, "id"), name: text(inner, "name"), arguments: self::arguments(inner.get(arguments)) }
 }
 
-/// Reads the arguments of a call: as JSON text, or as they are.
+/// Parses the arguments of a call, which are JSON text or a JSON value.
 pub fn arguments(value: Option<&Value>) -> Value {
     match value {
         None | Some(Value::Null) => json!({}),
         Some(Value::String(written)) if written.trim().is_empty() => json!({}),
-        // What is no JSON is left to the core, which tells the model.
+        // Invalid JSON is passed on: the core reports it to the model.
         Some(Value::String(written)) => serde_json::from_str(written).unwrap_or_else(|_| json!(written)),
         Some(other) => other.clone(),
     }
@@ -102,17 +102,17 @@ fn in_front(system: &str) -> impl Iterator<Item = Value> {
     Some(json!({"role": "system", "content": system})).filter(|_| !system.trim().is_empty()).into_iter()
 }
 
-/// Arguments as JSON text; what the model wrote in the place of JSON as it was.
+/// Returns the arguments as JSON text; invalid JSON from the model is returned unchanged.
 fn written(arguments: &Value) -> String {
     arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned)
 }
 
-/// Arguments where a provider takes nothing but an object.
+/// Returns the arguments as an object, for providers that accept nothing else.
 fn members(arguments: &Value) -> Value {
     if arguments.is_object() { arguments.clone() } else { json!({"written": arguments}) }
 }
 
-/// A schema of arguments says that it is one of an object.
+/// Completes the schema of arguments to one of an object.
 fn of_objects(schema: &Value) -> Value {
     let mut schema = schema.as_object().cloned().unwrap_or_else(Map::new);
     schema.entry("type").or_insert_with(|| json!("object"));

@@ -1,4 +1,4 @@
-//! Why a model gave no answer, and what may be done about it.
+//! Failures of model calls, and what to do next.
 
 use std::error::Error;
 use std::time::SystemTime;
@@ -9,35 +9,35 @@ use serde_json::Value;
 
 use crate::fulfil::retry_after::retry_after;
 
-/// What may follow a failure.
+/// What to do after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
-    /// The same model may be asked again.
+    /// Retry the same model.
     Again,
-    /// It would fail again; another model may answer.
+    /// Non-retryable; try the next model.
     Next,
-    /// The model has spoken, and another one is not asked for another opinion.
+    /// The model refused; do not ask another one for a second opinion.
     Stop,
 }
 
-/// A call without an answer.
+/// A failed model call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failed {
-    /// What the core gets.
+    /// The error for the core.
     pub error: EffectError,
-    /// What may follow.
+    /// What to do next.
     pub then: Then,
 }
 
 impl Failed {
-    /// A failure in words.
+    /// Creates a failure.
     pub fn new(kind: EffectErrorKind, then: Then, message: impl Into<String>) -> Self {
         Failed { error: EffectError::new(kind, message), then }
     }
 
-    /// No answer came, or its connection broke.
+    /// There was no response, or its connection broke.
     pub fn unreachable(error: reqwest::Error) -> Self {
-        // An address may hold a password.
+        // The URL may contain a password.
         let error = error.without_url();
         let then = if error.is_builder() { Then::Next } else { Then::Again };
         let mut reason: &dyn Error = &error;
@@ -47,7 +47,7 @@ impl Failed {
         Failed::new(EffectErrorKind::Unavailable, then, format!("cannot be reached: {reason}"))
     }
 
-    /// The answer ended before its end.
+    /// The answer ended prematurely.
     pub fn truncated() -> Self {
         Failed::new(EffectErrorKind::Unavailable, Then::Again, "the answer broke off before its end")
     }
@@ -57,27 +57,27 @@ impl Failed {
         Failed::new(EffectErrorKind::Invalid, Then::Next, format!("the answer cannot be used: {reason}"))
     }
 
-    /// The model does not want to answer.
+    /// The model refused to answer.
     pub fn refusal(reason: &str) -> Self {
         let reason = if reason.trim().is_empty() { "it gives no reason" } else { reason.trim() };
         Failed::new(EffectErrorKind::Refused, Then::Stop, format!("the model refuses to answer: {reason}"))
     }
 
-    /// What a model costs is not known, and there is a limit to what may be spent.
+    /// The model's price is unknown, and there is a spend cap.
     pub fn unpriced(model: &str) -> Self {
         let reason =
             format!("what the model '{model}' costs is not known, and there is a spend-cap: add its price to convengine.llm.prices");
         Failed::new(EffectErrorKind::Denied, Then::Next, reason)
     }
 
-    /// The provider reports a failure within an answer that began well.
+    /// The provider reported a failure within the answer.
     pub fn reported(body: &Value) -> Self {
         let limited = body.pointer("/error/type").and_then(Value::as_str) == Some("rate_limit_error");
         let kind = if limited { EffectErrorKind::Limited } else { EffectErrorKind::Unavailable };
         Failed::new(kind, Then::Again, format!("the answer broke off: {}", message(body).unwrap_or_else(|| body.to_string())))
     }
 
-    /// The provider answered with an error.
+    /// The provider answered with an error status.
     pub fn of_status(status: u16, headers: &HeaderMap, body: &str) -> Self {
         let json = serde_json::from_str::<Value>(body).ok();
         let no_model = json.as_ref().and_then(|it| it.pointer("/error/code")).and_then(Value::as_str) == Some("model_not_found");
@@ -90,17 +90,17 @@ impl Failed {
             500.. => (EffectErrorKind::Unavailable, Then::Again),
             _ => (EffectErrorKind::Refused, Then::Next),
         };
-        let said = json.as_ref().and_then(message).unwrap_or_else(|| body.to_owned());
-        let said: Vec<&str> = said.split_whitespace().collect();
-        let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(" ")) };
-        let mut failed = Failed::new(kind, then, format!("status {status}{said}"));
+        let text = json.as_ref().and_then(message).unwrap_or_else(|| body.to_owned());
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let suffix = if words.is_empty() { String::new() } else { format!(": {}", words.join(" ")) };
+        let mut failed = Failed::new(kind, then, format!("status {status}{suffix}"));
         failed.error.status = Some(status);
         failed.error.retry_after_ms = retry_after(headers, SystemTime::now());
         failed
     }
 }
 
-/// The message of an error in the forms in which providers give it.
+/// Returns the message of an error body in any form that providers use.
 fn message(body: &Value) -> Option<String> {
     let known = ["/error/message", "/error", "/message", "/detail"];
     known.iter().find_map(|it| body.pointer(it)?.as_str()).map(str::to_owned)
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_a_provider_says_is_found_in_every_form() {
-        for (body, said) in [
+        for (body, suffix) in [
             (r#"{"error":{"message":"a"}}"#, ": a"),
             (r#"{"type":"error","error":{"type":"x","message":"b"}}"#, ": b"),
             (r#"{"error":"c"}"#, ": c"),
@@ -146,7 +146,7 @@ mod tests {
             (r#"{"odd":1}"#, r#": {"odd":1}"#),
             (" ", ""),
         ] {
-            assert_eq!(Failed::of_status(500, &HeaderMap::new(), body).error.message, format!("status 500{said}"));
+            assert_eq!(Failed::of_status(500, &HeaderMap::new(), body).error.message, format!("status 500{suffix}"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Language models: who answers which call, who is asked when nobody does, and what may leave of the answers.
+//! Executes model effects: chooses the model for each call, falls back to the next one, and removes secrets from the answers.
 
 mod anthropic;
 mod calls;
@@ -34,10 +34,10 @@ use failed::{Failed, Then};
 use patience::{FIRST_WAIT, Patience};
 use scripted::Script;
 
-/// How long a connection may take.
+/// Timeout for connecting to a model.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Characters of an error that the core gets.
+/// Maximum length of an error message for the core in characters.
 const LONGEST_MESSAGE: usize = 500;
 
 /// All models of a server.
@@ -50,14 +50,14 @@ pub struct Models {
     meter: Meter,
 }
 
-/// What a model is asked.
+/// A request to a model.
 enum Asked<'a> {
     Llm(&'a LlmRequest, Option<Deltas<'a>>),
     Embed(&'a EmbedRequest),
 }
 
 impl Asked<'_> {
-    /// What for; a word that is known.
+    /// The purpose as a metric label, which is one of a fixed set.
     fn purpose(&self) -> &str {
         match self {
             Asked::Llm(request, _) if purpose::is_known(&request.purpose) => &request.purpose,
@@ -68,21 +68,21 @@ impl Asked<'_> {
 }
 
 impl Models {
-    /// Reads who answers.
+    /// Creates the models of the settings.
     ///
     /// # Errors
-    /// A usage failure that says what to write.
+    /// A usage failure for invalid values of `--llm`.
     pub fn new(llm: &Llm, secrets: Arc<Secrets>) -> Result<Models, Failure> {
         Ok(Models { seats: choice::seats(llm)?, llm: llm.clone(), secrets, first_wait: FIRST_WAIT, meter: Meter::default() })
     }
 
-    /// The models with somebody who counts their calls.
+    /// Counts model calls with `meter`.
     #[must_use]
     pub fn counted(self, meter: Meter) -> Models {
         Models { meter, ..self }
     }
 
-    /// The model that stands for a call, with its provider: the one that has answered, else the first that is asked.
+    /// Returns provider and model of a call for its trace: those that answered, else those that are called first.
     pub fn asked(&self, request: &Request, answer: &Answer) -> Option<(&str, &str)> {
         let order = match request {
             Request::Llm(request) => self.order(&request.purpose, |_| true),
@@ -97,25 +97,25 @@ impl Models {
         names.iter().find(|it| it.0 == provider).or(names.first()).copied()
     }
 
-    /// The answer that the turn of a script brings, and after how many milliseconds.
+    /// Returns the answer that a scripted turn has for a request, with its delay in milliseconds.
     pub fn bound(&self, request: &Request) -> Option<(Answer, u64)> {
         self.scripts().find_map(|it| it.bound(request))
     }
 
-    /// Tells the scripts that a turn begins; returns the turn's time when one of them sets it.
+    /// Notifies the scripted models that a turn begins; returns the turn's time if one of them sets it.
     pub fn begins(&self, input: &TurnInput) -> Option<Millis> {
         let times: Vec<Option<Millis>> = self.scripts().map(|it| it.begins(input)).collect();
         times.into_iter().flatten().next()
     }
 
-    /// Answers a model call by a moment, and shows the pieces of the answer to who listens.
-    pub async fn llm(&self, request: &LlmRequest, tokens: Option<&Tokens>, by: Instant) -> Answer {
+    /// Executes a model call within `deadline` and publishes the deltas of the answer to `tokens`.
+    pub async fn llm(&self, request: &LlmRequest, tokens: Option<&Tokens>, deadline: Instant) -> Answer {
         let order = self.order_of(request);
         let deltas = tokens.map(|it| Deltas::new(it, &self.secrets));
-        self.first(&order, Asked::Llm(request, deltas), by, "no language model is set up: start the server with --llm").await
+        self.first(&order, Asked::Llm(request, deltas), deadline, "no language model is set up: start the server with --llm").await
     }
 
-    /// What a call may cost at most, in millionths; nothing where nobody knows the price. Three bytes are taken for a token.
+    /// Returns the maximum cost of a call in millionths of the currency; 0 if the price is unknown. Assumes three bytes per token.
     pub fn estimate(&self, request: &LlmRequest) -> u64 {
         let order = self.order_of(request);
         let Some((Model::Remote(remote), named)) = order.first() else { return 0 };
@@ -125,56 +125,56 @@ impl Models {
         price.of(tokens as u64, self.llm.max_tokens)
     }
 
-    /// Embeds texts by a moment.
-    pub async fn embed(&self, request: &EmbedRequest, by: Instant) -> Answer {
+    /// Embeds texts within `deadline`.
+    pub async fn embed(&self, request: &EmbedRequest, deadline: Instant) -> Answer {
         let order = self.order(purpose::EMBED, |it| matches!(it, Model::Scripted(_))).into_iter().map(|it| (it, None)).collect::<Vec<_>>();
-        self.first(&order, Asked::Embed(request), by, "no model for embeddings is set up").await
+        self.first(&order, Asked::Embed(request), deadline, "no model for embeddings is set up").await
     }
 
     fn scripts(&self) -> impl Iterator<Item = &Script> {
         self.seats.iter().filter_map(|it| if let Model::Scripted(script) = &it.model { Some(script) } else { None })
     }
 
-    /// Who is asked, one after the other: those of the purpose, else of its group, else those without a purpose that `otherwise` takes.
-    fn order(&self, purpose: &str, otherwise: impl Fn(&Model) -> bool) -> Vec<&Model> {
+    /// Returns the models to try in order: those of the purpose, else of its group, else those without a purpose that `fallback` accepts.
+    fn order(&self, purpose: &str, fallback: impl Fn(&Model) -> bool) -> Vec<&Model> {
         let of = |duty: &str| self.seats.iter().filter(|it| it.duty.as_deref() == Some(duty)).map(|it| &it.model).collect::<Vec<_>>();
         let named = [Some(purpose), purpose::group_of(purpose)].into_iter().flatten().map(of).find(|it| !it.is_empty());
-        let others = || self.seats.iter().filter(|it| it.duty.is_none()).map(|it| &it.model).filter(|it| otherwise(it)).collect();
+        let others = || self.seats.iter().filter(|it| it.duty.is_none()).map(|it| &it.model).filter(|it| fallback(it)).collect();
         named.unwrap_or_else(others)
     }
 
-    /// Who is asked for a call, and by which other name. A document may name a model, and with it a provider that is set up here; who is
-    /// asked of nobody's accord stays so.
+    /// Returns the models to try for a call, each with the model name that replaces its own. A document may name a model and a configured
+    /// provider, but cannot enable a purpose that is off.
     fn order_of<'a>(&'a self, request: &'a LlmRequest) -> Vec<(&'a Model, Option<&'a str>)> {
         let order = self.order(&request.purpose, |_| true);
-        let wanted = request.dialogue.as_ref().and_then(|it| it.model.as_deref());
-        let Some(wanted) = wanted.filter(|_| !order.iter().any(|it| matches!(it, Model::Off))) else {
+        let requested = request.dialogue.as_ref().and_then(|it| it.model.as_deref());
+        let Some(requested) = requested.filter(|_| !order.iter().any(|it| matches!(it, Model::Off))) else {
             return order.into_iter().map(|it| (it, None)).collect();
         };
-        let (provider, name) = match wanted.split_once(':') {
+        let (provider, name) = match requested.split_once(':') {
             Some((provider, name)) if remote::PROVIDERS.contains(&provider) && !name.is_empty() => (Some(provider), name),
             // A colon may be part of a model's name.
-            Some(_) | None => (None, wanted),
+            Some(_) | None => (None, requested),
         };
         let all = order.iter().copied().chain(self.seats.iter().map(|it| &it.model));
         if let Some(model) = provider.and_then(|provider| all.into_iter().find(|it| it.names().0 == provider)) {
             return vec![(model, Some(name))];
         }
-        // Those who are asked after the first are asked as they are: they need not have the same models.
+        // The name replaces only that of the first remote model: the others need not have the same models.
         let first = order.iter().position(|it| matches!(it, Model::Remote(_)));
         order.into_iter().enumerate().map(|(at, it)| (it, Some(name).filter(|_| first == Some(at)))).collect()
     }
 
-    /// The first answer. One who takes too long leaves the others their share of the time.
-    async fn first(&self, order: &[(&Model, Option<&str>)], mut asked: Asked<'_>, by: Instant, nobody: &str) -> Answer {
-        let mut error = EffectError::new(EffectErrorKind::Unsupported, nobody);
+    /// Returns the first answer. The remaining time is split evenly, so that a slow model leaves time for the others.
+    async fn first(&self, order: &[(&Model, Option<&str>)], mut asked: Asked<'_>, deadline: Instant, missing: &str) -> Answer {
+        let mut error = EffectError::new(EffectErrorKind::Unsupported, missing);
         for (index, (model, named)) in order.iter().enumerate() {
             let left = u32::try_from(order.len() - index).unwrap_or(u32::MAX);
-            let share = by.saturating_duration_since(Instant::now()) / left;
-            let begun = Instant::now();
-            let answer = self.patiently((*model, *named), &mut asked, begun + share, left == 1).await;
-            let told = answer.as_ref().map_err(|it| it.as_ref().map_or(EffectErrorKind::Unsupported, |it| it.error.kind));
-            self.meter.model(model.names(), asked.purpose(), told, begun.elapsed());
+            let share = deadline.saturating_duration_since(Instant::now()) / left;
+            let started = Instant::now();
+            let answer = self.patiently((*model, *named), &mut asked, started + share, left == 1).await;
+            let result = answer.as_ref().map_err(|it| it.as_ref().map_or(EffectErrorKind::Unsupported, |it| it.error.kind));
+            self.meter.model(model.names(), asked.purpose(), result, started.elapsed());
             let failed = match answer {
                 Ok(reply) => return Answer::Ok(self.scrubbed(reply)),
                 Err(Some(failed)) => failed,
@@ -186,29 +186,29 @@ impl Models {
                 break;
             }
             if left > 1 {
-                tracing::warn!(error = %error.message, "the next model is asked");
+                tracing::warn!(error = %error.message, "model call failed; trying the next model");
             }
         }
         Answer::Error(error)
     }
 
-    /// Asks one model until its answer or the end of the patience; nothing is asked of nobody.
+    /// Calls one model with retries; `Err(None)` if the model is off.
     async fn patiently(
         &self,
         model: (&Model, Option<&str>),
         asked: &mut Asked<'_>,
-        by: Instant,
+        deadline: Instant,
         is_last: bool,
     ) -> Result<Reply, Option<Failed>> {
-        let mut patience = Patience::new(self.llm.max_attempts, self.first_wait, by);
+        let mut retries = Patience::new(self.llm.max_attempts, self.first_wait, deadline);
         loop {
             let answer = self.once(model, asked);
-            // How long the last may take is up to the effect's deadline.
-            let answer = if is_last { answer.await } else { timeout_at(by, answer).await.unwrap_or_else(|_| Err(Some(late()))) };
+            // The effect's deadline limits the last model.
+            let answer = if is_last { answer.await } else { timeout_at(deadline, answer).await.unwrap_or_else(|_| Err(Some(late()))) };
             match answer {
                 Ok(reply) => return Ok(reply),
                 Err(None) => return Err(None),
-                Err(Some(failed)) => patience.after(self.without_secrets(failed)).await.map_err(Some)?,
+                Err(Some(failed)) => retries.after(self.without_secrets(failed)).await.map_err(Some)?,
             }
         }
     }
@@ -244,7 +244,7 @@ impl Models {
         failed
     }
 
-    /// An error of a model behind an address says who it is from, and not more than is good for a row.
+    /// Prefixes the error of a remote model with its name and limits its length.
     fn told(&self, model: &Model, mut error: EffectError) -> EffectError {
         if let Model::Remote(remote) = model {
             let message: String = error.message.chars().take(LONGEST_MESSAGE).collect();
@@ -258,7 +258,7 @@ fn late() -> Failed {
     Failed::new(EffectErrorKind::Timeout, Then::Next, "no answer in its share of the time")
 }
 
-/// A script is never asked twice for one call: its rules count their uses.
+/// A scripted model is never retried: its rules count their uses.
 fn of_script(answer: Answer) -> Result<Reply, Option<Failed>> {
     match answer {
         Answer::Ok(reply) => Ok(reply),

@@ -1,4 +1,4 @@
-//! Chat and embeddings as Ollama speaks them.
+//! The Ollama chat and embedding APIs.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::dialogue;
 use super::failed::Failed;
 use super::said::{Call, Ending, Said};
 
-/// What is sent.
+/// Builds the request body.
 pub fn body(call: &Call<'_>) -> Value {
     let strict = call.strict_schema();
     let instruction = if strict.is_some() { None } else { call.instruction() };
@@ -30,61 +30,61 @@ pub fn body(call: &Call<'_>) -> Value {
     body
 }
 
-/// Reads a whole answer.
+/// Parses a complete response.
 ///
 /// # Errors
-/// It reports an error, or has another form.
+/// The failure if it reports an error or has another form.
 pub fn whole(body: &Value) -> Result<Said, Failed> {
-    let mut said = Said::default();
-    take(&mut said, body)?;
+    let mut response = Said::default();
+    take(&mut response, body)?;
     if body.get("message").is_none() {
         return Err(Failed::unreadable("it has no message"));
     }
-    Ok(said)
+    Ok(response)
 }
 
-/// Takes up a line.
+/// Applies a line of a stream.
 ///
 /// # Errors
-/// It reports an error, or is no JSON.
-pub fn part(said: &mut Said, line: &[u8]) -> Result<(), Failed> {
+/// The failure if it reports an error or is not JSON.
+pub fn part(response: &mut Said, line: &[u8]) -> Result<(), Failed> {
     if line.trim_ascii().is_empty() {
         return Ok(());
     }
     let body: Value = serde_json::from_slice(line).map_err(Failed::unreadable)?;
-    take(said, &body)
+    take(response, &body)
 }
 
-fn take(said: &mut Said, body: &Value) -> Result<(), Failed> {
+fn take(response: &mut Said, body: &Value) -> Result<(), Failed> {
     if body.get("error").is_some_and(|it| !it.is_null()) {
         return Err(Failed::reported(body));
     }
-    said.by(body.get("model"));
-    said.text.push_str(body.pointer("/message/content").and_then(Value::as_str).unwrap_or_default());
-    said.tool_calls.extend(dialogue::called(body.get("message")));
+    response.by(body.get("model"));
+    response.text.push_str(body.pointer("/message/content").and_then(Value::as_str).unwrap_or_default());
+    response.tool_calls.extend(dialogue::called(body.get("message")));
     if body.get("done").and_then(Value::as_bool) != Some(true) {
         return Ok(());
     }
-    said.complete = true;
-    said.output_tokens = body.get("eval_count").and_then(Value::as_u64);
-    // A prompt that the server remembers is not counted again.
+    response.complete = true;
+    response.output_tokens = body.get("eval_count").and_then(Value::as_u64);
+    // The count is omitted for a cached prompt.
     let input = body.get("prompt_eval_count").and_then(Value::as_u64);
-    said.input_tokens = input.or(said.output_tokens.map(|_| 0));
+    response.input_tokens = input.or(response.output_tokens.map(|_| 0));
     if body.get("done_reason").and_then(Value::as_str) == Some("length") {
-        said.ending = Ending::Cut;
+        response.ending = Ending::Cut;
     }
     Ok(())
 }
 
-/// What is sent for embeddings.
+/// Builds the request body for embeddings.
 pub fn embed(model: &str, texts: &[String]) -> Value {
     json!({"model": model, "input": texts})
 }
 
-/// Reads embeddings.
+/// Parses embeddings.
 ///
 /// # Errors
-/// Another form.
+/// The failure if the response has another form.
 pub fn vectors(body: &Value) -> Result<Vec<Vec<f64>>, Failed> {
     let vectors = body.get("embeddings").cloned().ok_or_else(|| Failed::unreadable("it has no embeddings"))?;
     serde_json::from_value(vectors).map_err(Failed::unreadable)

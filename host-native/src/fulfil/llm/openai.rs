@@ -1,4 +1,4 @@
-//! Chat completions and embeddings as OpenAI and the many servers like it speak them.
+//! The OpenAI chat completion and embedding APIs, which many other servers implement.
 
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
@@ -7,12 +7,12 @@ use super::dialogue;
 use super::failed::Failed;
 use super::said::{Call, Ending, Said};
 
-/// Signs a call.
+/// Adds the API key to a request.
 pub fn sign(call: RequestBuilder, key: &str) -> RequestBuilder {
     call.bearer_auth(key)
 }
 
-/// What is sent.
+/// Builds the request body.
 pub fn body(call: &Call<'_>) -> Value {
     let strict = call.strict_schema();
     let instruction = if strict.is_some() { None } else { call.instruction() };
@@ -42,71 +42,71 @@ pub fn body(call: &Call<'_>) -> Value {
     body
 }
 
-/// Reads a whole answer.
+/// Parses a complete response.
 ///
 /// # Errors
-/// It reports an error, or has another form.
+/// The failure if it reports an error or has another form.
 pub fn whole(body: &Value) -> Result<Said, Failed> {
-    let mut said = Said { complete: true, ..Said::default() };
-    take(&mut said, body, "message")?;
+    let mut response = Said { complete: true, ..Said::default() };
+    take(&mut response, body, "message")?;
     if body.pointer("/choices/0/message").is_none() {
         return Err(Failed::unreadable("it has no choices[0].message"));
     }
-    Ok(said)
+    Ok(response)
 }
 
-/// Takes up the data of an event.
+/// Applies a stream event.
 ///
 /// # Errors
-/// It reports an error, or is no JSON.
-pub fn part(said: &mut Said, data: &str) -> Result<(), Failed> {
+/// The failure if it reports an error or is not JSON.
+pub fn part(response: &mut Said, data: &str) -> Result<(), Failed> {
     if data.trim() == "[DONE]" {
-        said.tool_calls = said.calls.end();
-        said.complete = true;
+        response.tool_calls = response.calls.end();
+        response.complete = true;
         return Ok(());
     }
     let body: Value = serde_json::from_str(data).map_err(Failed::unreadable)?;
-    take(said, &body, "delta")
+    take(response, &body, "delta")
 }
 
-fn take(said: &mut Said, body: &Value, message: &str) -> Result<(), Failed> {
+fn take(response: &mut Said, body: &Value, message: &str) -> Result<(), Failed> {
     if body.get("error").is_some_and(|it| !it.is_null()) {
         return Err(Failed::reported(body));
     }
-    said.by(body.get("model"));
+    response.by(body.get("model"));
     if let Some(usage) = body.get("usage").filter(|it| it.is_object()) {
-        said.input_tokens = usage.get("prompt_tokens").and_then(Value::as_u64);
-        said.output_tokens = usage.get("completion_tokens").and_then(Value::as_u64);
+        response.input_tokens = usage.get("prompt_tokens").and_then(Value::as_u64);
+        response.output_tokens = usage.get("completion_tokens").and_then(Value::as_u64);
     }
-    // The piece with the usage has no choices.
+    // The chunk with the usage has no choices.
     let Some(choice) = body.pointer("/choices/0") else { return Ok(()) };
     let text = |member: &str| choice.get(message).and_then(|it| it.get(member)).and_then(Value::as_str).unwrap_or_default();
-    said.text.push_str(text("content"));
-    said.refusal.push_str(text("refusal"));
+    response.text.push_str(text("content"));
+    response.refusal.push_str(text("refusal"));
     let message = choice.get(message);
-    if said.complete {
-        said.tool_calls = dialogue::called(message);
+    if response.complete {
+        response.tool_calls = dialogue::called(message);
     } else {
         let pieces = message.and_then(|it| it.get("tool_calls")).and_then(Value::as_array);
-        pieces.into_iter().flatten().for_each(|it| said.calls.of_openai(it));
+        pieces.into_iter().flatten().for_each(|it| response.calls.of_openai(it));
     }
     match choice.get("finish_reason").and_then(Value::as_str) {
-        Some("length") => said.ending = Ending::Cut,
-        Some("content_filter") => said.ending = Ending::Refused,
+        Some("length") => response.ending = Ending::Cut,
+        Some("content_filter") => response.ending = Ending::Refused,
         Some(_) | None => {}
     }
     Ok(())
 }
 
-/// What is sent for embeddings.
+/// Builds the request body for embeddings.
 pub fn embed(model: &str, texts: &[String]) -> Value {
     json!({"model": model, "input": texts, "encoding_format": "float"})
 }
 
-/// Reads embeddings; each says which text it belongs to.
+/// Parses embeddings and sorts them by the index of their text.
 ///
 /// # Errors
-/// Another form.
+/// The failure if the response has another form.
 pub fn vectors(body: &Value) -> Result<Vec<Vec<f64>>, Failed> {
     let Some(data) = body.get("data").and_then(Value::as_array) else { return Err(Failed::unreadable("it has no data")) };
     let mut vectors = Vec::with_capacity(data.len());

@@ -1,4 +1,4 @@
-//! A model behind an HTTP address.
+//! A model behind an HTTP API.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,36 +13,36 @@ use super::said::{Call, Said};
 use super::{anthropic, ollama, openai, wire};
 use crate::settings::{Key, Llm};
 
-/// How a model is spoken to.
+/// The API of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
-    /// Chat completions.
+    /// OpenAI chat completions.
     OpenAi,
-    /// Messages.
+    /// Anthropic messages.
     Anthropic,
-    /// Chat of Ollama.
+    /// Ollama chat.
     Ollama,
 }
 
-/// Providers as documents and `--llm` name them.
+/// Provider names in documents and `--llm`.
 pub const PROVIDERS: [&str; 3] = ["openai", "anthropic", "ollama"];
 
-/// A model, and what was learned about it.
+/// A remote model, and what was learned about its API.
 #[derive(Debug)]
 pub struct Remote {
-    /// How it is spoken to.
+    /// Its API.
     pub protocol: Protocol,
-    /// Its name with its provider.
+    /// The provider's name for it.
     pub model: String,
-    /// Where it is, without a slash at the end.
+    /// The base URL, without a trailing slash.
     pub address: String,
-    /// What to sign in with.
+    /// The API key.
     pub key: Option<Key>,
-    /// The way there.
+    /// The HTTP client.
     pub client: Client,
-    /// Whether it has refused a temperature.
+    /// Whether it has rejected a temperature.
     pub takes_no_temperature: AtomicBool,
-    /// Whether it wants the limit of tokens by its newer name.
+    /// Whether it requires `max_completion_tokens` instead of `max_tokens`.
     pub wants_completion_tokens: AtomicBool,
 }
 
@@ -58,15 +58,15 @@ impl Protocol {
 }
 
 impl Remote {
-    /// Provider and model, as `--llm` names them.
+    /// Provider and model, as in `--llm`.
     pub fn name(&self) -> String {
         format!("{}:{}", self.protocol.name(), self.model)
     }
 
-    /// Asks once, the model that is named or its own, and shows the pieces of the answer when there is somebody to show them to.
+    /// Makes one call of the `named` model, or its own; streams the answer if there are `deltas`.
     ///
     /// # Errors
-    /// There is no answer, or not the whole of it.
+    /// The failure if there is no complete answer.
     pub async fn ask(
         &self,
         request: &LlmRequest,
@@ -75,22 +75,22 @@ impl Remote {
         mut deltas: Option<&mut Deltas<'_>>,
     ) -> Result<LlmReply, Failed> {
         let model = named.unwrap_or(&self.model);
-        // Models of the server's own have their price since its start.
+        // The prices of the server's own models were checked at startup.
         if named.is_some() && llm.cap.is_some() && !llm.prices.contains_key(model) {
             return Err(Failed::unpriced(model));
         }
-        let wanted = request.dialogue.as_ref().and_then(|it| it.temperature).or(llm.temperature);
+        let temperature = request.dialogue.as_ref().and_then(|it| it.temperature).or(llm.temperature);
         loop {
             let call = Call {
                 request,
                 model,
                 max_tokens: llm.max_tokens,
-                temperature: wanted.filter(|_| !self.takes_no_temperature.load(Ordering::Relaxed)),
+                temperature: temperature.filter(|_| !self.takes_no_temperature.load(Ordering::Relaxed)),
                 completion_tokens: self.wants_completion_tokens.load(Ordering::Relaxed),
                 stream: deltas.is_some(),
             };
             match self.once(&call, deltas.as_deref_mut()).await {
-                Ok(said) => return Ok(self.reply(said, model, llm)),
+                Ok(answer) => return Ok(self.reply(answer, model, llm)),
                 Err(failed) if self.learns(&call, &failed) => {}
                 Err(failed) => return Err(failed),
             }
@@ -104,7 +104,7 @@ impl Remote {
             Protocol::Ollama => ("/api/chat", ollama::body(call)),
         };
         let response = wire::send(self.post(path, &body)).await?;
-        let said = match deltas {
+        let answer = match deltas {
             Some(deltas) => self.in_pieces(call, response, deltas).await?,
             None => {
                 let body = wire::whole(response).await?;
@@ -115,44 +115,44 @@ impl Remote {
                 }
             }
         };
-        said.end(call.request.mode)
+        answer.end(call.request.mode)
     }
 
     async fn in_pieces(&self, call: &Call<'_>, response: Response, deltas: &mut Deltas<'_>) -> Result<Said, Failed> {
-        let mut said = Said::default();
+        let mut answer = Said::default();
         let chunks = wire::chunks(response);
         match self.protocol {
             Protocol::OpenAi | Protocol::Anthropic => {
                 let mut events = std::pin::pin!(wire::events(chunks));
-                while let (false, Some(event)) = (said.complete, events.next().await) {
-                    let (data, shown) = (event?.data, said.text.len());
+                while let (false, Some(event)) = (answer.complete, events.next().await) {
+                    let (data, published) = (event?.data, answer.text.len());
                     if self.protocol == Protocol::OpenAi {
-                        openai::part(&mut said, &data)
+                        openai::part(&mut answer, &data)
                     } else {
-                        anthropic::part(call, &mut said, &data)
+                        anthropic::part(call, &mut answer, &data)
                     }?;
-                    deltas.push(said.text.get(shown..).unwrap_or_default());
+                    deltas.push(answer.text.get(published..).unwrap_or_default());
                 }
             }
             Protocol::Ollama => {
                 let mut lines = std::pin::pin!(wire::lines(chunks));
-                while let (false, Some(line)) = (said.complete, lines.next().await) {
-                    let shown = said.text.len();
-                    ollama::part(&mut said, &line?)?;
-                    deltas.push(said.text.get(shown..).unwrap_or_default());
+                while let (false, Some(line)) = (answer.complete, lines.next().await) {
+                    let published = answer.text.len();
+                    ollama::part(&mut answer, &line?)?;
+                    deltas.push(answer.text.get(published..).unwrap_or_default());
                 }
             }
         }
-        if said.complete {
+        if answer.complete {
             deltas.end();
         }
-        Ok(said)
+        Ok(answer)
     }
 
-    /// Asks once for embeddings.
+    /// Makes one embedding call.
     ///
     /// # Errors
-    /// There is no answer, or not one vector a text.
+    /// The failure if there is no answer, or not one vector per text.
     pub async fn embed(&self, request: &EmbedRequest) -> Result<EmbedReply, Failed> {
         let (path, body) = match self.protocol {
             Protocol::OpenAi => ("/embeddings", openai::embed(&self.model, &request.texts)),
@@ -177,24 +177,24 @@ impl Remote {
         }
     }
 
-    fn reply(&self, said: Said, asked: &str, llm: &Llm) -> LlmReply {
-        let price = [Some(asked), said.model.as_deref()].into_iter().flatten().find_map(|it| llm.prices.get(it));
-        let usage = said.input_tokens.zip(said.output_tokens).map(|(input_tokens, output_tokens)| Usage {
+    fn reply(&self, answer: Said, requested: &str, llm: &Llm) -> LlmReply {
+        let price = [Some(requested), answer.model.as_deref()].into_iter().flatten().find_map(|it| llm.prices.get(it));
+        let usage = answer.input_tokens.zip(answer.output_tokens).map(|(input_tokens, output_tokens)| Usage {
             input_tokens,
             output_tokens,
             cost_micros: price.map(|it| it.of(input_tokens, output_tokens)),
         });
-        let model = said.model.unwrap_or_else(|| asked.to_owned());
-        LlmReply { text: said.text, provider: self.protocol.name().to_owned(), model, usage, tool_calls: said.tool_calls }
+        let model = answer.model.unwrap_or_else(|| requested.to_owned());
+        LlmReply { text: answer.text, provider: self.protocol.name().to_owned(), model, usage, tool_calls: answer.tool_calls }
     }
 
-    /// Whether a refusal says that the model takes less than others, so that it is worth asking in another way. Which models those
-    /// are changes too often for a list of names.
+    /// Records an unsupported parameter that the model has reported; returns whether a call without it may succeed. The set of such models
+    /// changes too often for a list of names.
     fn learns(&self, call: &Call<'_>, failed: &Failed) -> bool {
         let message = failed.error.message.to_lowercase();
         let refused = matches!(failed.error.status, Some(400 | 422));
-        let unwanted = ["support", "deprecated", "not permitted", "not allowed"].iter().any(|it| message.contains(it));
-        if !refused || !unwanted {
+        let is_unsupported = ["support", "deprecated", "not permitted", "not allowed"].iter().any(|it| message.contains(it));
+        if !refused || !is_unsupported {
             return false;
         }
         if self.protocol == Protocol::OpenAi && !call.completion_tokens && message.contains("max_completion_tokens") {

@@ -1,4 +1,4 @@
-//! What a model has said so far, in the form that all providers share.
+//! Model calls and responses in the form that all providers share.
 
 use convengine_core::turn::{LlmDialogue, LlmMode, LlmRequest, LlmToolCall};
 use serde_json::Value;
@@ -6,69 +6,69 @@ use serde_json::Value;
 use super::calls::Calls;
 use super::failed::Failed;
 
-/// What a call asks a model for.
+/// One call of a model.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'c> {
-    /// What the core asks.
+    /// The core's request.
     pub request: &'c LlmRequest,
     /// The model's name.
     pub model: &'c str,
-    /// Tokens that the answer may have.
+    /// Maximum number of tokens of the answer.
     pub max_tokens: u64,
-    /// Sent when there is one.
+    /// Omitted if absent.
     pub temperature: Option<f64>,
-    /// Whether the limit of tokens goes by its newer name.
+    /// Whether to send the token limit as `max_completion_tokens`.
     pub completion_tokens: bool,
-    /// Whether the answer comes in pieces.
+    /// Whether to stream the answer.
     pub stream: bool,
 }
 
-/// How an answer ended.
+/// Why an answer ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ending {
-    /// The model was done.
+    /// The model finished.
     #[default]
     Done,
-    /// There was no room for more.
+    /// The token limit was reached.
     Cut,
-    /// The model did not want to.
+    /// The model or a content filter refused.
     Refused,
 }
 
-/// An answer, or what is known of it.
+/// An answer, complete or as far as it was received.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Said {
     /// The text so far.
     pub text: String,
-    /// The tools that the model calls.
+    /// The tool calls of the model.
     pub tool_calls: Vec<LlmToolCall>,
-    /// Those of which not everything has come.
+    /// Tool calls that are still being received.
     pub calls: Calls,
-    /// What the model says instead of an answer.
+    /// The model's reason for refusing.
     pub refusal: String,
-    /// Who says it, where the provider tells.
+    /// The model's name, if the provider reports it.
     pub model: Option<String>,
-    /// Tokens of the prompt.
+    /// Number of prompt tokens.
     pub input_tokens: Option<u64>,
-    /// Tokens of the answer.
+    /// Number of answer tokens.
     pub output_tokens: Option<u64>,
-    /// How it ended.
+    /// Why it ended.
     pub ending: Ending,
-    /// Whether the provider has said that there is no more.
+    /// Whether the provider has marked the end.
     pub complete: bool,
 }
 
 impl Said {
-    /// Takes up the model's name.
+    /// Sets the model's name, if there is one.
     pub fn by(&mut self, model: Option<&Value>) {
         let name = model.and_then(Value::as_str).filter(|it| !it.trim().is_empty());
         self.model = name.map(str::to_owned).or_else(|| self.model.take());
     }
 
-    /// The answer, when it is one.
+    /// Returns the complete answer.
     ///
     /// # Errors
-    /// It broke off, was refused, or cannot be used.
+    /// The failure if the answer broke off, was refused, or cannot be used.
     pub fn end(self, mode: LlmMode) -> Result<Said, Failed> {
         if !self.complete {
             return Err(Failed::truncated());
@@ -90,17 +90,17 @@ impl Said {
 }
 
 impl Call<'_> {
-    /// The conversation, where the model may call tools.
+    /// The conversation, if the model may call tools.
     pub fn dialogue(&self) -> Option<&LlmDialogue> {
         self.request.dialogue.as_deref()
     }
 
-    /// The schema that the provider is to enforce.
+    /// The schema that the provider has to enforce.
     pub fn strict_schema(&self) -> Option<&Value> {
         self.request.schema.as_ref().filter(|it| self.request.mode == LlmMode::JsonStrict && it.is_object())
     }
 
-    /// What the provider does not enforce and the model is told in words.
+    /// The prompt text that asks for JSON, for what the provider does not enforce.
     pub fn instruction(&self) -> Option<String> {
         let only = "Answer with one JSON value and nothing else.";
         match (self.request.mode, &self.request.schema) {
@@ -110,7 +110,7 @@ impl Call<'_> {
         }
     }
 
-    /// System and user prompt. A system prompt without a user prompt is sent as one: providers refuse a call without a message.
+    /// System and user prompt. A lone system prompt becomes the user prompt: providers refuse a call without a message.
     pub fn prompts(&self, instruction: Option<String>) -> (String, String) {
         let with = |prompt: &str| match &instruction {
             Some(instruction) if prompt.trim().is_empty() => instruction.clone(),
@@ -121,7 +121,7 @@ impl Call<'_> {
         if user.trim().is_empty() { (String::new(), with(&self.request.system)) } else { (with(&self.request.system), user) }
     }
 
-    /// The messages of providers that take the system prompt as one of them.
+    /// The messages for providers that take the system prompt as a message.
     pub fn messages(&self, instruction: Option<String>) -> Value {
         let (system, user) = self.prompts(instruction);
         let message = |role: &str, text: String| serde_json::json!({"role": role, "content": text});
@@ -129,7 +129,7 @@ impl Call<'_> {
         Value::Array(system.into_iter().chain([message("user", user)]).collect())
     }
 
-    /// What the answer is called where it needs a name.
+    /// The name of the answer's schema, derived from the purpose.
     pub fn name(&self) -> String {
         let plain = |it: char| if it.is_ascii_alphanumeric() || it == '_' || it == '-' { it } else { '_' };
         let name: String = self.request.purpose.chars().take(64).map(plain).collect();

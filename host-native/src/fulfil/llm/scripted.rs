@@ -1,4 +1,4 @@
-//! Rules from a file in the place of a model.
+//! A fake model with rules from a file.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,32 +9,32 @@ use convengine_core::turn::{Answer, EmbedRequest, LlmRequest, Millis, Request, T
 
 use crate::pack_file;
 
-/// A scripted model; its calls are answered one after the other, because rules count their uses.
+/// A scripted model. Its calls are serialized, because rules count their uses.
 #[derive(Debug)]
 pub struct Script(Box<Mutex<Scripted>>);
 
 impl Script {
-    /// Reads the rules.
+    /// Reads the rules from a file.
     ///
     /// # Errors
-    /// Why the file cannot be used.
+    /// A message if the file cannot be read or is invalid.
     pub fn read(file: &str) -> Result<Script, String> {
-        let rules = pack_file::text(Path::new(file)).map_err(|it| format!("cannot use the scripted model {file}: {it}"))?;
-        let scripted = Scripted::parse(&rules).map_err(|it| format!("cannot use the scripted model {file}: {it}"))?;
+        let rules = pack_file::text(Path::new(file)).map_err(|it| format!("invalid scripted model '{file}': {it}"))?;
+        let scripted = Scripted::parse(&rules).map_err(|it| format!("invalid scripted model '{file}': {it}"))?;
         Ok(Script(Box::new(Mutex::new(scripted))))
     }
 
-    /// The answer that the turn of a script brings, and after how many milliseconds.
+    /// Returns the answer that the scripted turn has for a request, with its delay in milliseconds.
     pub fn bound(&self, request: &Request) -> Option<(Answer, u64)> {
         self.rules().bound(request)
     }
 
-    /// Tells the script that a turn begins; returns the turn's time when the script sets one.
+    /// Notifies the script that a turn begins; returns the turn's time if the script sets it.
     pub fn begins(&self, input: &TurnInput) -> Option<Millis> {
         self.rules().begins(input)
     }
 
-    /// Answers a call.
+    /// Answers a model call.
     pub async fn llm(&self, request: &LlmRequest) -> Answer {
         let (answer, delay_ms) = self.rules().llm(request);
         if delay_ms > 0 {

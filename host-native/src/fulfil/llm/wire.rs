@@ -1,4 +1,4 @@
-//! Bodies of answers: whole, as server-sent events, and as lines.
+//! Sends requests and reads response bodies: as JSON, as server-sent events, and as lines.
 
 use axum::body::Bytes;
 use eventsource_stream::{Event, EventStream, EventStreamError};
@@ -9,26 +9,26 @@ use serde_json::Value;
 
 use super::failed::Failed;
 
-/// The longest answer in bytes.
+/// Maximum size of an answer in bytes.
 pub const LONGEST: usize = 8 * 1024 * 1024;
 
-/// The longest line of a stream of events; its reader looks at the whole line again with each piece.
+/// Maximum line length of an event stream in bytes; its parser rescans the whole line with each chunk.
 const LONGEST_LINE: usize = 256 * 1024;
 
-/// The longest error that is read.
+/// Maximum size of an error body in bytes.
 const LONGEST_ERROR: usize = 64 * 1024;
 
-/// Sends a call; the answer has a status of success.
+/// Sends a request and returns the successful response.
 ///
 /// # Errors
-/// No answer, or one that reports an error.
+/// The failure if there is no response, or its status is an error.
 pub async fn send(call: RequestBuilder) -> Result<Response, Failed> {
     let mut response = call.send().await.map_err(Failed::unreachable)?;
     if response.status().is_success() {
         return Ok(response);
     }
     let mut body = Vec::new();
-    // The status stands also without the rest of the body.
+    // The status is known even if the body breaks off.
     while let Ok(Some(chunk)) = response.chunk().await {
         body.extend_from_slice(&chunk);
         if body.len() > LONGEST_ERROR {
@@ -39,10 +39,10 @@ pub async fn send(call: RequestBuilder) -> Result<Response, Failed> {
     Err(Failed::of_status(response.status().as_u16(), response.headers(), &String::from_utf8_lossy(&body)))
 }
 
-/// Reads a body of JSON.
+/// Reads a JSON body.
 ///
 /// # Errors
-/// A body that breaks off, is too long or is no JSON.
+/// The failure if the body breaks off, is too long, or is not JSON.
 pub async fn whole(response: Response) -> Result<Value, Failed> {
     let mut body = Vec::new();
     let mut chunks = std::pin::pin!(chunks(response));
@@ -52,27 +52,28 @@ pub async fn whole(response: Response) -> Result<Value, Failed> {
     serde_json::from_slice(&body).map_err(|it| if it.is_eof() { Failed::truncated() } else { Failed::unreadable(it) })
 }
 
-/// The pieces of a body as they come in, up to the longest that is taken.
+/// Streams the chunks of a body, up to the maximum size.
 pub fn chunks(response: Response) -> impl Stream<Item = Result<Bytes, Failed>> + Send {
-    try_unfold((response, 0), async |(mut response, taken)| {
+    try_unfold((response, 0), async |(mut response, received)| {
         let Some(chunk) = response.chunk().await.map_err(Failed::unreachable)? else { return Ok(None) };
-        let taken = taken + chunk.len();
-        if taken > LONGEST {
+        let received = received + chunk.len();
+        if received > LONGEST {
             return Err(Failed::unreadable(format!("it is longer than {LONGEST} bytes")));
         }
-        Ok(Some((chunk, (response, taken))))
+        Ok(Some((chunk, (response, received))))
     })
 }
 
-/// The events of a body; one that the body breaks off in does not come.
+/// Streams the events of a body, without an incomplete last one.
 pub fn events(chunks: impl Stream<Item = Result<Bytes, Failed>> + Send) -> impl Stream<Item = Result<Event, Failed>> + Send {
     let chunks = chunks.scan(0, |line, chunk| ready(Some(chunk.and_then(|it| if fits(line, &it) { Ok(it) } else { Err(too_long()) }))));
     EventStream::new(chunks).map(|it| it.map_err(bad_event))
 }
 
-/// Whether no line of a piece is too long; `line` is what has come of its first one, and of its last one then.
-fn fits(line: &mut usize, piece: &[u8]) -> bool {
-    let mut lines = piece.split(|it| *it == b'\n');
+/// Returns whether no line of a chunk is too long. `line` is the length so far of the line that the chunk continues, and is updated to that
+/// of the chunk's last line.
+fn fits(line: &mut usize, chunk: &[u8]) -> bool {
+    let mut lines = chunk.split(|it| *it == b'\n');
     let first = *line + lines.next().map_or(0, <[u8]>::len);
     *line = first;
     let longest = lines.fold(first, |longest, it| {
@@ -89,24 +90,24 @@ fn too_long() -> Failed {
 fn bad_event(error: EventStreamError<Failed>) -> Failed {
     match error {
         EventStreamError::Transport(failed) => failed,
-        // The body ends within a character.
+        // The body ends in the middle of a character.
         EventStreamError::Utf8(error) if error.utf8_error().error_len().is_none() => Failed::truncated(),
         EventStreamError::Utf8(error) => Failed::unreadable(error),
         EventStreamError::Parser(_) => Failed::unreadable("it is no stream of events"),
     }
 }
 
-/// The lines of a body without their ends; one that the body breaks off in does not come.
+/// Streams the lines of a body, without an incomplete last one.
 pub fn lines(chunks: impl Stream<Item = Result<Bytes, Failed>> + Send) -> impl Stream<Item = Result<Vec<u8>, Failed>> + Send {
-    try_unfold((Box::pin(chunks), Vec::new(), 0), async |(mut chunks, mut held, mut searched)| {
+    try_unfold((Box::pin(chunks), Vec::new(), 0), async |(mut chunks, mut buffer, mut searched)| {
         loop {
-            if let Some(end) = held.get(searched..).and_then(|it: &[u8]| it.iter().position(|it| *it == b'\n')) {
-                let rest = held.split_off(searched + end + 1);
-                return Ok(Some((held, (chunks, rest, 0))));
+            if let Some(end) = buffer.get(searched..).and_then(|it: &[u8]| it.iter().position(|it| *it == b'\n')) {
+                let rest = buffer.split_off(searched + end + 1);
+                return Ok(Some((buffer, (chunks, rest, 0))));
             }
-            searched = held.len();
+            searched = buffer.len();
             match chunks.next().await {
-                Some(chunk) => held.extend_from_slice(&chunk?),
+                Some(chunk) => buffer.extend_from_slice(&chunk?),
                 None => return Ok(None),
             }
         }

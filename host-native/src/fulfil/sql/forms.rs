@@ -1,4 +1,4 @@
-//! What a statement may consist of: lists of what is allowed, so that whatever a parser learns later is refused until it is looked at.
+//! The policy for syntax trees: allow lists of what a statement may contain, so that new parser features are refused until reviewed.
 
 use std::ops::ControlFlow;
 
@@ -10,10 +10,10 @@ use sqlparser::ast::{
 use super::functions;
 use super::guard::Dialect;
 
-/// Checks a statement to its last subquery.
+/// Checks a statement with all its subqueries.
 ///
 /// # Errors
-/// Why it is refused.
+/// The reason why the statement is refused.
 pub fn check(statement: &Statement, dialect: Dialect, safe: bool) -> Result<(), String> {
     match statement.visit(&mut Forms { dialect, safe }) {
         ControlFlow::Continue(()) => Ok(()),
@@ -117,7 +117,7 @@ impl Visitor for Forms {
     }
 }
 
-/// What a query, also one of a set operation, may be.
+/// Checks the body of a query, including both sides of a set operation.
 fn body(expr: &SetExpr) -> ControlFlow<String> {
     match expr {
         SetExpr::Select(_) | SetExpr::Query(_) | SetExpr::Values(_) => ControlFlow::Continue(()),
@@ -125,7 +125,7 @@ fn body(expr: &SetExpr) -> ControlFlow<String> {
             body(left)?;
             body(right)
         }
-        // Its printed name would not be quoted.
+        // The printer does not quote this table name.
         SetExpr::Table(_) => refuse_if(true, "'table NAME' is not allowed: write select * from NAME"),
         SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
             refuse_if(true, "a query that changes rows is not allowed: only read")
@@ -149,10 +149,10 @@ fn is_plain(item: &SelectItem) -> bool {
     }
 }
 
-/// Tables of the engine that hold what others sign in with.
+/// ConvEngine tables that hold credentials.
 const KEPT_BACK: [&str; 2] = ["cs_secret", "cs_deployment"];
 
-/// Tables of the database itself, of other databases and sessions, and those with secrets are not read.
+/// Refuses system tables, tables of other databases, temporary tables, and tables that hold credentials.
 fn table(name: &ObjectName, dialect: Dialect) -> Result<(), String> {
     let parts = parts(name);
     let folded: Vec<String> = parts.iter().flatten().map(|it| it.to_lowercase()).collect();
@@ -174,7 +174,7 @@ fn table(name: &ObjectName, dialect: Dialect) -> Result<(), String> {
     if fine { Ok(()) } else { Err(format!("the table '{name}' is not allowed: read the tables of the application")) }
 }
 
-/// The parts of a name; nothing for a part that is computed.
+/// The parts of a name; `None` for a computed part.
 fn parts(name: &ObjectName) -> Vec<Option<String>> {
     let part = |it: &ObjectNamePart| it.as_ident().map(|it| it.value.clone());
     name.0.iter().map(part).collect()
@@ -207,7 +207,7 @@ fn call(function: &Function, safe: bool) -> Result<(), String> {
     functions::check(&parts(&function.name), safe)
 }
 
-/// Operators that somebody has defined run functions.
+/// Refuses user-defined operators, because they run functions.
 fn operator(op: &BinaryOperator) -> Result<(), String> {
     match op {
         BinaryOperator::Custom(_) | BinaryOperator::PGCustomBinaryOperator(_) | BinaryOperator::Assignment => {
@@ -217,7 +217,7 @@ fn operator(op: &BinaryOperator) -> Result<(), String> {
     }
 }
 
-/// The parser keeps some parts of types as they were written.
+/// Checks the text of a type, because the parser keeps parts of it unparsed.
 fn kind(data_type: &DataType) -> Result<(), String> {
     let text = data_type.to_string();
     let fine = text.chars().all(|it| it.is_ascii_alphanumeric() || "_ ,()[].".contains(it));

@@ -1,19 +1,19 @@
-//! Functions by name: those that are known to have no effect, and those that are refused everywhere.
+//! Allow and deny lists of SQL functions: those known to be free of side effects, and those that are always refused.
 
-/// Texts.
+/// String functions.
 const TEXT: &str = "\
     ascii bit_length btrim char char_length character_length chr concat concat_ws glob hex initcap instr left length like \
     lower lpad ltrim md5 octet_length position quote regexp_count regexp_instr regexp_like regexp_match regexp_replace \
     regexp_substr replace reverse right rpad rtrim soundex split_part starts_with string_to_array strpos substr substring \
     to_char translate trim typeof unhex unicode upper";
 
-/// Numbers and choices between values.
+/// Numeric and conditional functions.
 const NUMBER: &str = "\
     abs acos asin atan atan2 cbrt ceil ceiling coalesce cos degrees div exp floor greatest if ifnull iif least likelihood likely \
     ln log log10 log2 max min mod nullif num_nonnulls num_nulls pi pow power radians random round sign sin sqrt tan to_number \
     trunc unlikely width_bucket";
 
-/// Dates and times.
+/// Date and time functions.
 const TIME: &str = "\
     age clock_timestamp current_date current_time current_timestamp date date_add date_bin date_part date_subtract date_trunc \
     datetime extract isfinite julianday justify_days justify_hours justify_interval localtime localtimestamp make_date \
@@ -27,7 +27,7 @@ const AGGREGATE: &str = "\
     percentile_disc rank regr_slope row_number snippet stddev stddev_pop stddev_samp string_agg sum total var_pop var_samp \
     variance";
 
-/// JSON and arrays.
+/// JSON and array functions.
 const JSON: &str = "\
     array_length array_position array_remove array_to_json array_to_string array_upper cardinality json json_agg json_array \
     json_array_elements json_array_elements_text json_array_length json_build_array json_build_object json_each json_each_text \
@@ -37,26 +37,26 @@ const JSON: &str = "\
     jsonb_array_elements_text jsonb_array_length jsonb_build_array jsonb_build_object jsonb_each jsonb_each_text \
     jsonb_extract_path jsonb_extract_path_text jsonb_object_agg jsonb_object_keys jsonb_typeof row_to_json to_json to_jsonb";
 
-/// Functions of table form that are neither JSON nor refused.
+/// Other table-valued functions.
 const ROWS: &str = "\
     regexp_split_to_table string_to_table unnest";
 
-/// Refused everywhere: they write, wait, read files and other databases, run SQL of their own, tell about the server, or take as much
-/// memory as they are asked to.
+/// Always refused: they write, wait, read files or other databases, run SQL, reveal details of the server, or allocate as much memory as
+/// a caller requests.
 const REFUSED: &str = "\
     array_fill connectby current_setting currval edit fsdir fts3_tokenizer generate_series http lastval load_extension loread \
     lowrite nextval normal_rand query_to_xml query_to_xml_and_xmlschema query_to_xmlschema randomblob readfile repeat set_config \
     setseed setval sleep ts_rewrite ts_stat txid_current version writefile xmltable xpath_table xslt_process zeroblob zipfile";
 
-/// Families of such functions.
+/// Name prefixes of functions that are always refused.
 const REFUSED_PREFIXES: &str = "\
     binary_upgrade brin_ crosstab cursor_to_xml database_to_xml dblink fts5 gin_ http_ inet_ lo_ pg_ pragma_ schema_to_xml \
     sqlite_ table_to_xml";
 
-/// Decides on a function by the parts of its name; `None` stands for a part that is computed.
+/// Checks a function by the parts of its name; `None` is a computed part. `safe` restricts it to the allow list.
 ///
 /// # Errors
-/// Why it is refused.
+/// The reason why the function is refused.
 pub fn check(name: &[Option<String>], safe: bool) -> Result<(), String> {
     let shown = name.iter().map(|it| it.as_deref().unwrap_or("…")).collect::<Vec<_>>().join(".");
     let function = match name {

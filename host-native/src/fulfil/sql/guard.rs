@@ -1,7 +1,7 @@
-//! The guard of queries: what may be asked of a database, decided on the parsed statement. (`spec/mcp-and-semantic.md` 4.3, 6.4)
+//! The SQL guard: decides on the parsed statement whether a query may run. (docs/spec/tools.md#4.3, docs/spec/tools.md#6.4)
 //!
-//! What is run is never the text that came in, but the parsed statement printed anew: comments, quoting tricks and whatever the
-//! database might read otherwise than this parser do not get that far.
+//! The original text is never executed, only the parsed statement rendered again. So comments, quoting tricks and anything that the
+//! database might parse differently never reach it.
 
 use std::thread;
 
@@ -15,16 +15,16 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use super::{forms, reprint};
 use crate::store::is_postgres;
 
-/// Characters of a statement.
+/// Maximum length of a statement in characters.
 const LONGEST: usize = 20_000;
 
-/// Operators and key words of a statement. They bound how deep its tree can be; SQLite goes no deeper than this either.
+/// Maximum number of operators and keywords, which bounds the depth of the syntax tree; SQLite's own depth limit is the same.
 const OPERATORS: usize = 1_000;
 
-/// Room for a tree of that depth.
+/// Stack size in bytes, enough for a syntax tree of that depth.
 const STACK: usize = 32 << 20;
 
-/// Whose SQL it is.
+/// The SQL dialect of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// SQLite.
@@ -34,42 +34,42 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// That of a database, by its address.
+    /// Returns the dialect of the database at `url`.
     pub fn of(url: &str) -> Dialect {
         if is_postgres(url) { Dialect::Postgres } else { Dialect::Sqlite }
     }
 }
 
-/// A statement that may be run.
+/// A statement that may be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guarded {
-    /// The statement printed anew; its values are `$1`, `$2`, …
+    /// The rendered statement; its parameters are `$1`, `$2`, …
     pub sql: String,
-    /// The values, in the order of their numbers.
+    /// The parameters, in the order of their numbers.
     pub params: Vec<Param>,
 }
 
-/// A value of a statement.
+/// A parameter of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Param {
     /// Its name.
     pub name: String,
-    /// Whether it stands alone after `in`, where a list means its items; it is bound as a list then.
+    /// Whether it is the only item after `in` and therefore bound as a list.
     pub list: bool,
 }
 
-/// Lets one query through that does nothing but read; `safe` limits it to functions that are known to have no effect.
+/// Accepts a single read-only query; `safe` restricts it to functions known to be free of side effects.
 ///
 /// # Errors
-/// Why the statement is refused.
+/// The reason why the statement is refused.
 pub fn guard(sql: &str, dialect: Dialect, safe: bool) -> Result<Guarded, String> {
     guard_with(sql, dialect, safe, &Map::new())
 }
 
-/// As [`guard`], for a query whose values are known.
+/// Like [`guard`], for a query whose parameter values are known.
 ///
 /// # Errors
-/// Why the statement is refused.
+/// The reason why the statement is refused.
 pub fn guard_with(sql: &str, dialect: Dialect, safe: bool, values: &Map) -> Result<Guarded, String> {
     if sql.chars().count() > LONGEST {
         return Err(format!("the SQL has more than {LONGEST} characters: make it shorter"));
@@ -86,7 +86,7 @@ fn decide(sql: &str, dialect: Dialect, safe: bool, values: &Map) -> Result<Guard
     forms::check(&statement, dialect, safe)?;
     let params = reprint::settle(&mut statement, dialect, values)?;
     let sql = reprint::print(&statement);
-    // What is printed must mean to a parser what was checked.
+    // The rendered SQL must parse back to the checked statement.
     if sql.contains('\0') || one(&sql, dialect).ok().as_ref() != Some(&statement) {
         return Err("the SQL cannot be printed again as it was read: write it more simply".to_owned());
     }

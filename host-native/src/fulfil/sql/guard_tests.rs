@@ -1,4 +1,4 @@
-//! The matrix of the guard: what gets through, and what does not, in both dialects.
+//! What the guard accepts and refuses, in both dialects.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn accepts(sql: &str, dialects: &[Dialect]) {
 fn refuses(sql: &str, dialects: &[Dialect]) {
     for (dialect, safe) in dialects.iter().flat_map(|it| [(*it, true), (*it, false)]) {
         let guarded = guard(sql, dialect, safe);
-        assert!(guarded.is_err(), "{dialect:?} (safe {safe}) lets through {sql}: {guarded:?}");
+        assert!(guarded.is_err(), "{dialect:?} (safe {safe}) accepts {sql}: {guarded:?}");
     }
 }
 
@@ -262,13 +262,13 @@ fn what_is_run_is_what_was_read() {
         ("((select 1))", "SELECT 1"),
         ("select [a`b] from [t]", "SELECT `a``b` FROM `t`"),
         ("select 'a''b', 'a''''b', ''''", "SELECT 'a''b', 'a''''b', ''''"),
-        // A quote after a backslash is no escaped one: the rest of the text must stay in the text.
+        // A quote after a backslash is not escaped: the rest must stay inside the string.
         ("select 'x\\'' union select sql from sqlite_master --'", "SELECT 'x\\'' union select sql from sqlite_master --'"),
         ("select \"a\\\"\", drop table t --\" from t", "SELECT \"a\\\"\", drop table t --\" FROM t"),
     ] {
         assert_eq!(printed(sql, Dialect::Sqlite), expected);
     }
-    // Two signs in a row would be printed as a comment, and the rest would be lost.
+    // Two minus signs in a row would be rendered as a comment, which would swallow the rest.
     assert!(sqlite("select - - 1 from t where a = 1").is_err());
     assert_eq!(printed("select 1 - -1, -(-1)", Dialect::Sqlite), "SELECT 1 - -1, -(-1)");
     for (sql, expected) in [

@@ -1,4 +1,4 @@
-//! What the guard will refuse, told before a tool is called.
+//! Lints the SQL templates of tools: reports statements that the guard will refuse.
 
 use convengine_core::config::{Issue, Tables};
 use convengine_core::turn::Map;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::guard::{Dialect, guard};
 
-/// Issues of the enabled rows of `ce_mcp_db_tool` whose template is a whole statement.
+/// Checks the enabled rows of `ce_mcp_db_tool` whose template is a complete statement.
 pub fn check(tables: &Tables, dialect: Dialect) -> Vec<Issue> {
     let rows = |table: &str| tables.0.get(table).map(Vec::as_slice).unwrap_or_default();
     let disabled: Vec<&Value> = rows("ce_mcp_tool").iter().filter(|it| !is_on(it, "enabled")).filter_map(|it| it.get("tool_id")).collect();
@@ -18,19 +18,19 @@ pub fn check(tables: &Tables, dialect: Dialect) -> Vec<Issue> {
 }
 
 fn of_row(row: &Map, dialect: Dialect) -> Option<Issue> {
-    // With names that are put in at the call it is no statement yet.
+    // A template with `${…}` is complete only at the call.
     let sql = row.get("sql_template")?.as_str().filter(|it| !it.contains("${"))?;
     let reason = guard(sql, dialect, is_on(row, "safe_mode")).err()?;
     let id = row.get("tool_id").unwrap_or(&Value::Null);
     let warning = Issue::warning(
         format!("ce_mcp_db_tool[{id}].sql_template"),
-        format!("is refused whenever the tool is called: {reason}"),
+        format!("every call of the tool will be refused: {reason}"),
         "correct the template",
     );
     Some(Issue { rule: "refused-sql", ..warning })
 }
 
-/// Whether a column says yes, as it does when it says nothing.
+/// Returns whether a flag column is set, which is its default.
 fn is_on(row: &Map, column: &str) -> bool {
     !matches!(row.get(column), Some(Value::Bool(false))) && row.get(column).and_then(Value::as_i64) != Some(0)
 }
@@ -56,13 +56,13 @@ mod tests {
             ]
         });
         let issues = check(&serde_json::from_value(tables).expect("tables"), Dialect::Sqlite);
-        let told: Vec<String> = issues.iter().map(ToString::to_string).collect();
+        let texts: Vec<String> = issues.iter().map(ToString::to_string).collect();
         assert_eq!(
-            told,
+            texts,
             [
-                "warning ce_mcp_db_tool[2].sql_template: is refused whenever the tool is called: only a query may be run: write one that \
+                "warning ce_mcp_db_tool[2].sql_template: every call of the tool will be refused: only a query may be run: write one that \
                  begins with select, values or with; correct the template (refused-sql)",
-                "warning ce_mcp_db_tool[5].sql_template: is refused whenever the tool is called: the function 'mine' is not allowed: it \
+                "warning ce_mcp_db_tool[5].sql_template: every call of the tool will be refused: the function 'mine' is not allowed: it \
                  is not known to have no effect; turn safe_mode off if it is yours; correct the template (refused-sql)",
             ]
         );

@@ -1,7 +1,7 @@
-//! Queries of tools: guarded, printed anew, and run where nothing can be written.
+//! Executes SQL effects of tools: guarded, re-rendered, and run read-only.
 //!
-//! The layers, the strongest first: a connection that is opened for reading only, a transaction with an end in time, the guard,
-//! values that are bound and never printed, and limits of rows and bytes.
+//! The layers of protection, strongest first: a read-only connection, a transaction with a time limit, the guard, values that are bound and
+//! never rendered, and limits on rows and bytes.
 
 mod forms;
 mod functions;
@@ -25,13 +25,13 @@ use crate::store::Place;
 use guard::{Dialect, Guarded, Param, guard_with};
 use rows::Rows;
 
-/// Queries that run at the same time.
+/// Maximum number of concurrent queries.
 const CONNECTIONS: u32 = 4;
 
-/// How long a query waits for a connection or a lock.
+/// Maximum wait for a connection or a lock.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// The database that tools ask, for reading only.
+/// The database that tools query, read-only.
 #[derive(Debug)]
 pub enum Queries {
     /// An SQLite file.
@@ -41,22 +41,22 @@ pub enum Queries {
 }
 
 impl Queries {
-    /// Prepares the connections to `sqlite:PATH` or `postgres://…`; none is opened before it is needed.
+    /// Creates a connection pool for `sqlite:PATH` or `postgres://…`; connections are opened on demand.
     ///
     /// # Errors
-    /// An address that cannot be read.
+    /// A usage failure for an invalid URL.
     pub fn at(url: &str) -> Result<Queries, Failure> {
         let place = Place { url: url.to_owned(), full_sync: false };
-        let unreadable = |it: sqlx::Error| {
-            Failure::usage(format!("cannot read the database address {:?}: {it}: write sqlite:PATH or postgres://…", place.shown()))
+        let invalid_url = |it: sqlx::Error| {
+            Failure::usage(format!("invalid database URL {:?}: {it}; use sqlite:PATH or postgres://…", place.shown()))
         };
         if place.is_postgres() {
-            return Ok(Queries::Postgres(postgres::pool(url).map_err(unreadable)?));
+            return Ok(Queries::Postgres(postgres::pool(url).map_err(invalid_url)?));
         }
-        Ok(Queries::Sqlite(sqlite::pool(url).map_err(unreadable)?))
+        Ok(Queries::Sqlite(sqlite::pool(url).map_err(invalid_url)?))
     }
 
-    /// Closes the connections, once none is used any more.
+    /// Closes the pool after its connections are returned.
     pub async fn close(&self) {
         match self {
             Queries::Sqlite(pool) => pool.close().await,
@@ -72,7 +72,7 @@ impl Queries {
     }
 }
 
-/// Answers a query.
+/// Executes a query.
 pub async fn answer(queries: &Queries, secrets: &Secrets, request: &SqlRequest) -> Answer {
     match run(queries, secrets, request).await {
         Ok(reply) => Answer::Ok(Reply::Sql(reply)),
@@ -85,26 +85,26 @@ async fn run(queries: &Queries, secrets: &Secrets, request: &SqlRequest) -> Resu
     let guarded = guarded.map_err(|it| EffectError::new(EffectErrorKind::Denied, it))?;
     let values = values(&guarded, request)?;
     let query = Query { guarded, values, request, time: Duration::from_millis(request.timeout_ms.into()) };
-    let found = Rows::new(request.max_rows, secrets);
+    let rows = Rows::new(request.max_rows, secrets);
     let read = async {
         match queries {
-            Queries::Sqlite(pool) => sqlite::read(pool, &query, found).await,
-            Queries::Postgres(pool) => postgres::read(pool, &query, found).await,
+            Queries::Sqlite(pool) => sqlite::read(pool, &query, rows).await,
+            Queries::Postgres(pool) => postgres::read(pool, &query, rows).await,
         }
     };
     tokio::time::timeout(query.time, read).await.unwrap_or_else(|_| Err(late(request)))
 }
 
-/// A query that may be run.
+/// A query that passed the guard.
 struct Query<'r> {
     guarded: Guarded,
-    /// The values of the statement, in the order of their numbers.
+    /// Parameter values in the order of their numbers.
     values: Vec<Value>,
     request: &'r SqlRequest,
     time: Duration,
 }
 
-/// What the statement names, in its order; a value that stands for a list is one.
+/// Collects the parameter values in the statement's order; a single value of a list parameter becomes a list.
 fn values(guarded: &Guarded, request: &SqlRequest) -> Result<Vec<Value>, EffectError> {
     let value = |Param { name, list }: &Param| {
         let value = request.params.get(name).ok_or_else(|| invalid(format!("the query needs a value for ':{name}': give '{name}'")))?;

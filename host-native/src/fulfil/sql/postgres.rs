@@ -1,7 +1,7 @@
-//! Queries of a PostgreSQL server.
+//! Runs tool queries on a PostgreSQL server.
 //!
-//! The server writes each row as JSON, so that every type of it, also one that somebody has defined, has a form; the types of the
-//! columns come along without their values.
+//! The server encodes each row as JSON, so that every type, including user-defined ones, has a representation; the column types come
+//! along without values.
 
 use std::ops::{Deref, DerefMut};
 use std::str::FromStr;
@@ -19,43 +19,43 @@ use sqlx::{Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Postgre
 use super::rows::{BYTES, Cells, Rows};
 use super::{BUSY, CONNECTIONS, Query, busy, invalid, late, unusable};
 
-/// Connections that only read unless they are told otherwise; none is opened before it is needed.
+/// Creates a pool of connections that default to read-only transactions and are opened on demand.
 pub(super) fn pool(url: &str) -> sqlx::Result<PgPool> {
     crate::tls::install();
-    // Statements and values are nothing for a log.
+    // Statements and values must not be logged.
     let options = PgConnectOptions::from_str(url)?.disable_statement_logging();
     let options = options.application_name("convengine tools");
     let options = options.options([("default_transaction_read_only", "on"), ("timezone", "UTC"), ("intervalstyle", "iso_8601")]);
     Ok(PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(BUSY).connect_lazy_with(options))
 }
 
-/// Runs a query in a transaction that reads only and is undone.
-pub(super) async fn read(pool: &PgPool, query: &Query<'_>, mut found: Rows<'_>) -> Result<SqlReply, EffectError> {
+/// Runs a query in a read-only transaction that is always rolled back.
+pub(super) async fn read(pool: &PgPool, query: &Query<'_>, mut rows: Rows<'_>) -> Result<SqlReply, EffectError> {
     let failed = |it: sqlx::Error| failed(&it, query);
     let arguments = arguments(query)?;
     let mut connection = Lent(Some(pool.acquire().await.map_err(|it| unusable(&it))?));
     sqlx::raw_sql(AssertSqlSafe(begin(query))).execute(&mut *connection).await.map_err(failed)?;
-    // The guard has printed the text itself.
+    // The guard has rendered this SQL itself.
     let mut stream = sqlx::query_with(AssertSqlSafe(as_json(query)), arguments).fetch(&mut *connection);
-    let mut all = true;
+    let mut has_room = true;
     while let Some(row) = stream.try_next().await.map_err(failed)? {
         let cells = cells(&row).map_err(|it| invalid(format!("a row cannot be read: {it}")))?;
-        all = if let Some(cells) = cells { found.take(cells)? } else { found.too_long()? };
-        if !all {
+        has_room = if let Some(cells) = cells { rows.take(cells)? } else { rows.too_long()? };
+        if !has_room {
             break;
         }
     }
     drop(stream);
-    if all {
+    if has_room {
         sqlx::raw_sql("rollback").execute(&mut *connection).await.map_err(failed)?;
-        // A statement that is kept would notice neither that a table has changed nor that its values have other types.
+        // A cached statement would not notice that a table or the types of its parameters have changed.
         connection.clear_cached_statements().await.map_err(failed)?;
         connection.give_back();
     }
-    Ok(found.reply())
+    Ok(rows.reply())
 }
 
-/// A connection that is closed when its query has not ended well, so that the server stops working on what nobody waits for.
+/// A pooled connection that is closed when dropped before it is released, so that the server stops working on an abandoned query.
 struct Lent(Option<PoolConnection<Postgres>>);
 
 impl Lent {
@@ -68,13 +68,13 @@ impl Deref for Lent {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        self.0.as_ref().expect("it is lent until it is given back")
+        self.0.as_ref().expect("the connection is present until it is released")
     }
 }
 
 impl DerefMut for Lent {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        self.0.as_mut().expect("it is lent until it is given back")
+        self.0.as_mut().expect("the connection is present until it is released")
     }
 }
 
@@ -92,17 +92,17 @@ fn begin(query: &Query<'_>) -> String {
     )
 }
 
-/// The rows as JSON, one more than there may be, with empty columns of the types that they have; one that is too long is left out.
+/// Wraps the query: rows as JSON text (null if oversized), at most one more than allowed, followed by null columns that carry the types.
 fn as_json(query: &Query<'_>) -> String {
-    let most = u64::from(query.request.max_rows) + 1;
+    let limit = u64::from(query.request.max_rows) + 1;
     format!(
         "with q as ({}) select case when octet_length(r.j) <= {BYTES} then r.j end, t.* \
-         from (select row_to_json(q)::text as j from q limit {most}) r left join q t on false",
+         from (select row_to_json(q)::text as j from q limit {limit}) r left join q t on false",
         query.guarded.sql
     )
 }
 
-/// The values of a row in the order of its columns; nothing for one that is too long.
+/// Decodes a row in the order of its columns; `None` if it is oversized.
 fn cells(row: &PgRow) -> Result<Option<Cells>, BoxDynError> {
     let Some(json) = row.try_get::<Option<&str>, _>(0)? else { return Ok(None) };
     let Members(values) = serde_json::from_str(json)?;
@@ -111,7 +111,7 @@ fn cells(row: &PgRow) -> Result<Option<Cells>, BoxDynError> {
     Ok(Some(columns.iter().zip(values).map(cell).collect()))
 }
 
-/// Bytes as Base64, and what may have a fraction with one; everything else is as the server writes it.
+/// Converts bytes to Base64 and float columns to floating-point numbers; other values stay as the server encodes them.
 fn plain(column: &PgColumn, value: Value) -> Value {
     match (column.type_info().name(), &value) {
         ("BYTEA", Value::String(text)) => match text.strip_prefix("\\x").and_then(of_digits) {
@@ -128,7 +128,7 @@ fn of_digits(text: &str) -> Option<Vec<u8>> {
     text.as_bytes().chunks(2).map(byte).collect()
 }
 
-/// The values of a JSON object whose names may repeat.
+/// The values of a JSON object whose member names may repeat.
 struct Members(Vec<Value>);
 
 impl<'de> serde::Deserialize<'de> for Members {
@@ -176,7 +176,7 @@ fn one(arguments: &mut PgArguments, value: &Value) -> Result<(), BoxDynError> {
     }
 }
 
-/// A list of the kind that all its items have, else of texts.
+/// Binds a list with the type common to all its items, else as text.
 fn list(arguments: &mut PgArguments, value: &Value) -> Result<(), BoxDynError> {
     let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
     let some = || items.iter().filter(|it| !it.is_null());
@@ -202,7 +202,7 @@ fn failed(error: &sqlx::Error, query: &Query<'_>) -> EffectError {
     match code.as_ref() {
         "57014" | "25P03" => late(query.request),
         "55P03" | "40001" | "40P01" => busy(),
-        // The connection, the server's means, its operator.
+        // Connection exceptions, insufficient resources, operator intervention, system errors.
         code if ["08", "53", "57", "58"].contains(&code.get(..2).unwrap_or_default()) => unusable(error),
         "42883" | "42804" | "42846" if !query.values.is_empty() => {
             let cast = "a value is a bigint, double precision, boolean or text: where another type is meant, write a cast such as cast(:day as date)";

@@ -1,4 +1,4 @@
-//! Prints a checked statement so that every database reads in it what was checked.
+//! Renders a checked statement as SQL that the database parses exactly as it was checked.
 
 use std::ops::ControlFlow;
 
@@ -10,10 +10,10 @@ use sqlparser::parser::{Parser, ParserError};
 
 use super::guard::{Dialect, Param};
 
-/// Brings a statement to its plainest form: values by number, one form of quotes, no hints. Answers the names of the values.
+/// Normalizes a statement: numbered placeholders, uniform quotes, no hints. Returns its parameters in the order of their numbers.
 ///
 /// # Errors
-/// A value that is written in another way than `:name`.
+/// A message if a placeholder is not written as `:name`.
 pub fn settle(statement: &mut Statement, dialect: Dialect, values: &Map) -> Result<Vec<Param>, String> {
     if let Statement::Query(query) = statement {
         unwrap(query);
@@ -25,14 +25,14 @@ pub fn settle(statement: &mut Statement, dialect: Dialect, values: &Map) -> Resu
     }
 }
 
-/// Prints a settled statement.
+/// Renders a normalized statement.
 pub fn print(statement: &Statement) -> String {
     let mut statement = statement.clone();
     let ControlFlow::Continue(()) = statement.visit(&mut Doubled);
     statement.to_string()
 }
 
-/// Takes off the parentheses around a whole query, which SQLite does not know.
+/// Removes the parentheses around a whole query, which SQLite does not support.
 fn unwrap(query: &mut Query) {
     while let SetExpr::Query(inner) = query.body.as_mut() {
         let bare = query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none();
@@ -43,18 +43,18 @@ fn unwrap(query: &mut Query) {
     }
 }
 
-/// Marks a placeholder whose value may be a list.
+/// Suffix that marks a placeholder whose value may be a list; it cannot be part of a name.
 const LIST: &str = "[]";
 
 struct Plain<'v> {
     dialect: Dialect,
-    /// What is known of the values.
+    /// The values known so far.
     values: &'v Map,
     params: Vec<Param>,
 }
 
 impl Plain<'_> {
-    /// The number of a value, the same for each use of its name.
+    /// Returns the number of a parameter, the same for each use of its name.
     fn number(&mut self, param: Param) -> usize {
         let known = self.params.iter().position(|it| *it == param);
         known.unwrap_or_else(|| {
@@ -63,12 +63,12 @@ impl Plain<'_> {
         }) + 1
     }
 
-    /// Whether a value is null, and has to stand in the statement as such: PostgreSQL would ask a bound one for its type.
+    /// Returns whether a value must be written as a NULL literal: PostgreSQL could not infer the type of a bound null.
     fn is_null(&self, name: &str) -> bool {
         self.dialect == Dialect::Postgres && self.values.get(name).is_some_and(Json::is_null)
     }
 
-    /// What a comparison with a list that is bound as one value becomes; absent when this is no such comparison.
+    /// Rewrites an `IN` whose list is bound as one value; `None` if the expression is not one.
     fn among(&self, expr: &Expr) -> Option<Result<Expr, ParserError>> {
         let Expr::InList { expr: left, list, negated } = expr else { return None };
         let number = lone(list)?.strip_prefix('$')?.parse::<usize>().ok()?;
@@ -91,7 +91,7 @@ impl Plain<'_> {
     }
 }
 
-/// The placeholder that stands alone in a list.
+/// Returns the placeholder if it is the only item of a list.
 fn lone(list: &[Expr]) -> Option<&str> {
     match list {
         [Expr::Value(ValueWithSpan { value: Value::Placeholder(placeholder), .. })] => Some(placeholder),
@@ -109,14 +109,14 @@ impl VisitorMut for Plain<'_> {
 
     fn pre_visit_ident(&mut self, ident: &mut Ident) -> ControlFlow<String> {
         ident.quote_style = ident.quote_style.map(|it| match (it, self.dialect) {
-            // SQLite takes an unknown name between double quotes for a text, and between these not.
+            // SQLite treats an unknown name in double quotes as a string, but not in brackets or backticks.
             ('[' | '`', Dialect::Sqlite) => '`',
             _ => '"',
         });
         ControlFlow::Continue(())
     }
 
-    /// A value that stands alone in a list may be one itself; it is marked as no name can be.
+    /// Marks a placeholder that is the only item of a list, because its value may be a list.
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
         let Expr::InList { list, negated, .. } = expr else { return ControlFlow::Continue(()) };
         let Some(name) = lone(list).and_then(name_of) else { return ControlFlow::Continue(()) };
@@ -124,7 +124,7 @@ impl VisitorMut for Plain<'_> {
             return ControlFlow::Continue(());
         }
         if self.dialect == Dialect::Postgres && self.values.get(name).and_then(Json::as_array).is_some_and(Vec::is_empty) {
-            // A list without items would need a type. Nothing is in it.
+            // An empty list would need a type; nothing is in it.
             *expr = Expr::Value(Value::Boolean(*negated).into());
         } else if let [Expr::Value(ValueWithSpan { value: Value::Placeholder(placeholder), .. })] = list.as_mut_slice() {
             placeholder.push_str(LIST);
@@ -134,7 +134,7 @@ impl VisitorMut for Plain<'_> {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
         match self.among(expr) {
-            Some(Ok(among)) => *expr = among,
+            Some(Ok(rewritten)) => *expr = rewritten,
             Some(Err(error)) => return ControlFlow::Break(error.to_string()),
             None => {}
         }
@@ -166,7 +166,7 @@ impl VisitorMut for Plain<'_> {
     }
 }
 
-/// The name of a value that is written `:name`.
+/// Returns the name of a placeholder written as `:name`.
 fn name_of(placeholder: &str) -> Option<&str> {
     placeholder.strip_prefix(':').filter(|it| is_name(it))
 }
@@ -175,8 +175,8 @@ fn is_name(text: &str) -> bool {
     text.chars().all(|it| it.is_alphanumeric() || it == '_') && text.starts_with(|it: char| it.is_alphabetic() || it == '_')
 }
 
-/// Doubles the quotes in texts and names itself: the printer of the parser takes a quote after a backslash for one that is escaped
-/// already, which in standard SQL ends the text, and what follows would be run.
+/// Doubles the quotes in strings and names. The parser's printer treats a quote after a backslash as already escaped; in standard SQL that
+/// quote ends the string, and the rest would be executed.
 struct Doubled;
 
 impl VisitorMut for Doubled {

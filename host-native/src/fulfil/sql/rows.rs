@@ -1,4 +1,4 @@
-//! Rows as JSON, within limits.
+//! Collects result rows as JSON, within limits.
 
 use convengine_core::turn::{EffectError, Map, SqlReply};
 use serde_json::Value;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::invalid;
 use crate::secrets::Secrets;
 
-/// Bytes of a result.
+/// Maximum size of a result in bytes.
 pub const BYTES: usize = 1 << 20;
 
-/// The values of a row with the names of their columns, which need not differ.
+/// The column names and values of a row; names may repeat.
 pub type Cells = Vec<(String, Value)>;
 
 /// The rows of a query, up to the limits.
@@ -21,16 +21,16 @@ pub struct Rows<'s> {
 }
 
 impl<'s> Rows<'s> {
-    /// No rows yet.
-    pub fn new(most: u32, secrets: &'s Secrets) -> Rows<'s> {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
+    /// Creates an empty collection of up to `max_rows` rows.
+    pub fn new(max_rows: u32, secrets: &'s Secrets) -> Rows<'s> {
+        let most = usize::try_from(max_rows).unwrap_or(usize::MAX);
         Rows { most, secrets, bytes: 0, reply: SqlReply { rows: Vec::new(), truncated: false } }
     }
 
-    /// Takes a row; answers whether there is room for more.
+    /// Adds a row; returns whether there is room for more.
     ///
     /// # Errors
-    /// A row that is too long even alone.
+    /// `Invalid` if the first row alone exceeds [`BYTES`].
     pub fn take(&mut self, row: Cells) -> Result<bool, EffectError> {
         if self.reply.rows.len() >= self.most {
             self.reply.truncated = true;
@@ -45,10 +45,10 @@ impl<'s> Rows<'s> {
         Ok(true)
     }
 
-    /// Leaves out a row that has more than [`BYTES`], and whatever follows.
+    /// Skips a row that exceeds [`BYTES`] and ends the result.
     ///
     /// # Errors
-    /// There is no row before it.
+    /// `Invalid` if it is the first row.
     pub fn too_long(&mut self) -> Result<bool, EffectError> {
         if self.reply.rows.is_empty() {
             let message = format!("the first row alone has more than {BYTES} bytes: select fewer columns, or parts of them");
@@ -58,7 +58,7 @@ impl<'s> Rows<'s> {
         Ok(false)
     }
 
-    /// What there is.
+    /// Returns the collected rows.
     pub fn reply(self) -> SqlReply {
         self.reply
     }
@@ -67,7 +67,7 @@ impl<'s> Rows<'s> {
         let mut map = Map::new();
         for (name, value) in row {
             let name = self.secrets.scrub(&name);
-            // A second column of one name would push out the first.
+            // A repeated column name must not overwrite the first value.
             let same = |it: &u32| if *it == 1 { name.to_string() } else { format!("{name}_{it}") };
             let name = (1..).map(|it| same(&it)).find(|it| !map.contains_key(it)).unwrap_or_default();
             map.insert(name, self.scrubbed(value));

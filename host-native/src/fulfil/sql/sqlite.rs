@@ -1,4 +1,4 @@
-//! Queries of an SQLite file.
+//! Runs tool queries on an SQLite file.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,37 +16,37 @@ use super::rows::{Cells, Rows};
 use super::{BUSY, CONNECTIONS, Query, busy, invalid, late, unusable};
 use crate::store::bind;
 
-/// Instructions of SQLite between two looks at the clock.
+/// SQLite virtual machine instructions between two checks of the time limit.
 const INSTRUCTIONS: i32 = 1_000;
 
-/// Connections that can only read; none is opened before it is needed.
+/// Creates a pool of read-only connections, which are opened on demand.
 pub(super) fn pool(url: &str) -> sqlx::Result<SqlitePool> {
     let options: SqliteConnectOptions = url.parse()?;
     let options = options.read_only(true).create_if_missing(false).busy_timeout(BUSY);
-    // Statements and values are nothing for a log.
+    // Statements and values must not be logged.
     let options = options.disable_statement_logging();
-    // What stands in the schema, such as a view, may call functions without effect only.
+    // Views and other schema objects may only call functions without side effects.
     let options = options.pragma("query_only", "on").pragma("trusted_schema", "off").pragma("cache_size", "-1024");
     Ok(SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(BUSY).connect_lazy_with(options))
 }
 
-/// Runs a query in a transaction that is undone.
-pub(super) async fn read(pool: &SqlitePool, query: &Query<'_>, mut found: Rows<'_>) -> Result<SqlReply, EffectError> {
+/// Runs a query in a transaction that is always rolled back.
+pub(super) async fn read(pool: &SqlitePool, query: &Query<'_>, mut rows: Rows<'_>) -> Result<SqlReply, EffectError> {
     let failed = |it: sqlx::Error| failed(&it, query);
     let mut connection = pool.acquire().await.map_err(|it| unusable(&it))?;
     let _stop = limit_time(&mut connection, query.time).await.map_err(|it| unusable(&it))?;
     let mut transaction = connection.begin().await.map_err(failed)?;
-    // The guard has printed the text itself.
+    // The guard has rendered this SQL itself.
     let sql = AssertSqlSafe(query.guarded.sql.clone());
     let mut stream = sqlx::query_with(sql, arguments(query)?).fetch(&mut *transaction);
     while let Some(row) = stream.try_next().await.map_err(failed)? {
-        if !found.take(cells(&row).map_err(|it| invalid(format!("a row cannot be read: {it}")))?)? {
+        if !rows.take(cells(&row).map_err(|it| invalid(format!("a row cannot be read: {it}")))?)? {
             break;
         }
     }
     drop(stream);
     transaction.rollback().await.map_err(failed)?;
-    Ok(found.reply())
+    Ok(rows.reply())
 }
 
 fn arguments(query: &Query<'_>) -> Result<SqliteArguments, EffectError> {
@@ -57,7 +57,7 @@ fn arguments(query: &Query<'_>) -> Result<SqliteArguments, EffectError> {
     Ok(arguments)
 }
 
-/// Tells a running query to end when it is dropped.
+/// Interrupts the running query when dropped.
 struct Stop(Arc<AtomicBool>);
 
 impl Drop for Stop {
@@ -66,13 +66,13 @@ impl Drop for Stop {
     }
 }
 
-/// Ends what runs on a connection when the time is over or nobody waits for it any more.
+/// Interrupts queries on a connection after `time` or when the returned guard is dropped.
 async fn limit_time(connection: &mut SqliteConnection, time: Duration) -> sqlx::Result<Stop> {
     let end = Instant::now() + time;
     let stopped = Arc::new(AtomicBool::new(false));
     let stop = Stop(Arc::clone(&stopped));
-    let goes_on = move || !stopped.load(Ordering::Relaxed) && Instant::now() < end;
-    connection.lock_handle().await?.set_progress_handler(INSTRUCTIONS, goes_on);
+    let may_continue = move || !stopped.load(Ordering::Relaxed) && Instant::now() < end;
+    connection.lock_handle().await?.set_progress_handler(INSTRUCTIONS, may_continue);
     Ok(stop)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn cells(row: &SqliteRow) -> sqlx::Result<Cells> {
     row.columns().iter().map(|it| Ok((it.name().to_owned(), value(row, it.ordinal())?))).collect()
 }
 
-/// SQLite keeps the type with the value and not with the column, so the value decides.
+/// Converts a value by its own type: SQLite stores types with values, not columns.
 fn value(row: &SqliteRow, index: usize) -> sqlx::Result<Value> {
     let raw = row.try_get_raw(index)?;
     if raw.is_null() {
@@ -103,7 +103,7 @@ fn value(row: &SqliteRow, index: usize) -> sqlx::Result<Value> {
 
 fn failed(error: &sqlx::Error, query: &Query<'_>) -> EffectError {
     let sqlx::Error::Database(it) = error else { return unusable(error) };
-    // The lower byte is the kind; the rest says more about it.
+    // The lower byte is the primary result code; the rest extends it.
     let kind = it.code().and_then(|it| it.parse::<u32>().ok()).map_or(0, |it| it & 0xff);
     match kind {
         BUSY_CODE | LOCKED_CODE => busy(),
@@ -112,7 +112,7 @@ fn failed(error: &sqlx::Error, query: &Query<'_>) -> EffectError {
     }
 }
 
-/// Result codes of SQLite.
+/// Primary result codes of SQLite.
 const BUSY_CODE: u32 = 5;
 const LOCKED_CODE: u32 = 6;
 const INTERRUPT_CODE: u32 = 9;

@@ -1,4 +1,4 @@
-//! Queries on real files.
+//! Queries on real SQLite files.
 
 use super::guard::guard;
 use super::*;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 mod postgres;
 
-/// A database with a few rows, which somebody else has open for writing.
+/// A database with a few rows, which another connection has open for writing.
 struct Shop {
     folder: TempDir,
     writer: SqliteConnection,
@@ -136,7 +136,7 @@ async fn a_query_without_end_is_stopped() {
         let error = shop.ask(&SqlRequest { timeout_ms: 50, ..request(endless, json!({})) }).await.expect_err("no end");
         assert_eq!((error.kind, error.message.as_str()), (EffectErrorKind::Timeout, "the query took longer than 50 ms"));
     }
-    // Every connection can be used again, because none still works on what nobody waits for.
+    // Every connection can be used again, because none is still busy with an interrupted query.
     assert_eq!(shop.rows("select 1 as a", json!({})).await, json!([{"a": 1}]));
 }
 
@@ -146,8 +146,8 @@ async fn a_query_that_nobody_waits_for_is_stopped() {
     let endless = request("with recursive c(n) as (select 1 union all select n + 1 from c) select max(n) from c", json!({}));
     let endless = SqlRequest { timeout_ms: 600_000, ..endless };
     for _ in 0..2 * CONNECTIONS {
-        let left = tokio::time::timeout(Duration::from_millis(20), shop.ask(&endless)).await;
-        assert!(left.is_err(), "it has no end");
+        let result = tokio::time::timeout(Duration::from_millis(20), shop.ask(&endless)).await;
+        assert!(result.is_err(), "the query has no end");
     }
     assert_eq!(shop.rows("select 1 as a", json!({})).await, json!([{"a": 1}]));
 }
@@ -207,11 +207,11 @@ async fn secrets_do_not_leave_in_rows_or_errors() {
     let shop = Shop::open().await;
     let mut secrets = Secrets::default();
     secrets.know("crm", "hunter2hunter2");
-    let told = |answer: Answer| format!("{answer:?}");
+    let text = |answer: Answer| format!("{answer:?}");
     let rows = answer(&shop.queries, &secrets, &request("select 'x hunter2hunter2 y' as a", json!({}))).await;
-    assert!(told(rows).contains("x [secret:crm] y"));
+    assert!(text(rows).contains("x [secret:crm] y"));
     let error = answer(&shop.queries, &secrets, &request("select hunter2hunter2 from stock", json!({}))).await;
-    assert!(told(error).contains("no such column: [secret:crm]"));
+    assert!(text(error).contains("no such column: [secret:crm]"));
 }
 
 #[tokio::test]

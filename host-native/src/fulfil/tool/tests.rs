@@ -1,4 +1,4 @@
-//! Tools and queries as a host answers them.
+//! Tools and queries, executed by a whole host.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::observe::Traces;
 use crate::settings::Settings;
 use crate::{app, store};
 
-/// What a host answers that has a folder, a document, a scripted tool and a secret.
+/// Executes requests on a host with a folder, a document, a fake tool and a secret.
 async fn answers(requests: Vec<Request>) -> Vec<Answer> {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("a.txt"), "the key is hunter2hunter2").expect("a file");
@@ -66,14 +66,14 @@ async fn a_script_wins_and_else_the_group_decides() {
         query("other", "select title from cv_document"),
     ])
     .await;
-    let told = |answer: &Answer| match answer {
+    let text = |answer: &Answer| match answer {
         Answer::Ok(Reply::Tool(reply)) => reply.text.clone(),
         Answer::Ok(Reply::Sql(reply)) => json!(reply.rows).to_string(),
         Answer::Ok(other) => panic!("another kind of reply: {other:?}"),
         Answer::Error(error) => format!("{:?}: {error}", error.kind),
     };
     assert_eq!(
-        answers.iter().map(told).collect::<Vec<_>>(),
+        answers.iter().map(text).collect::<Vec<_>>(),
         [
             "[{\"by\":\"the book\"}]",
             "Unsupported: no executor for tool group 'NOTIFICATION': give the tool one of the groups of this server, or a script",
@@ -95,7 +95,7 @@ async fn secrets_do_not_leave_in_answers() {
     ])
     .await;
     for answer in answers {
-        let told = format!("{answer:?}");
-        assert!(told.contains("[secret:crm]") && !told.contains("hunter2"), "{told}");
+        let text = format!("{answer:?}");
+        assert!(text.contains("[secret:crm]") && !text.contains("hunter2"), "{text}");
     }
 }

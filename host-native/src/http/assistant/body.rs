@@ -1,6 +1,6 @@
-//! Reads the bodies of assistants' routes whole: what a document has in it is its author's.
+//! Reads request bodies of assistant routes.
 //!
-//! Routes read them before they refuse anything: many a client looks for no answer before it has sent everything.
+//! Routes read the body before they refuse a request: many clients read no response before they have sent everything.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -15,59 +15,59 @@ use tokio::time::timeout;
 use crate::http::error::ApiError;
 use crate::http::request::{SILENCE, sends_json};
 
-/// Bytes of a body that is too long that are read all the same.
+/// Maximum bytes read of a body that is too large.
 const ENDURED: usize = 64 * 1024 * 1024;
 
-/// A body of JSON of at most so many bytes; nothing for a longer one.
+/// Reads a JSON body of at most `max_bytes` bytes. Returns `None` for a larger one.
 ///
 /// # Errors
-/// A refusal of what is no JSON.
-pub async fn json(uri: &Uri, headers: &HeaderMap, body: Body, most: usize) -> Result<Option<Value>, ApiError> {
-    let bytes = whole(uri, body, most).await?;
+/// 415 or 400 if the body is not JSON, 408 if it times out.
+pub async fn json(uri: &Uri, headers: &HeaderMap, body: Body, max_bytes: usize) -> Result<Option<Value>, ApiError> {
+    let bytes = whole(uri, body, max_bytes).await?;
     if !sends_json(headers) {
-        let message = "the body is not JSON: send Content-Type: application/json";
+        let message = "unsupported content type; send Content-Type: application/json";
         return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, uri, message));
     }
     let Some(bytes) = bytes else { return Ok(None) };
     let read = serde_json::from_slice(&bytes);
     read.map(Some).map_err(|it| {
-        let message = format!("the body is not JSON: {it}: send one JSON object");
+        let message = format!("invalid JSON body: {it}; send one JSON object");
         ApiError::new(StatusCode::BAD_REQUEST, uri, message).coded("not_json")
     })
 }
 
-/// A body that is a JSON object of a few members.
+/// Reads a body that is a small JSON object.
 ///
 /// # Errors
-/// A refusal of what is none.
+/// As [`json`], and 400 if the body is not an object, 413 if it is too large.
 pub async fn object(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Map, ApiError> {
     const MOST: usize = 256 * 1024;
     match json(uri, headers, body, MOST).await? {
         Some(Value::Object(members)) => Ok(members),
-        Some(_) => Err(ApiError::new(StatusCode::BAD_REQUEST, uri, "the body is no object: send one JSON object").coded("not_json")),
-        None => Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, format!("the body is too long: send at most {MOST} bytes"))),
+        Some(_) => Err(ApiError::new(StatusCode::BAD_REQUEST, uri, "body is not an object; send one JSON object").coded("not_json")),
+        None => Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, format!("body is too large; send at most {MOST} bytes"))),
     }
 }
 
-async fn whole(uri: &Uri, mut body: Body, most: usize) -> Result<Option<Vec<u8>>, ApiError> {
-    let (mut kept, mut read) = (Vec::new(), 0);
+async fn whole(uri: &Uri, mut body: Body, max_bytes: usize) -> Result<Option<Vec<u8>>, ApiError> {
+    let (mut kept, mut bytes_read) = (Vec::new(), 0);
     loop {
         let Ok(frame) = timeout(SILENCE, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await else {
-            let message = "the body does not go on: send it again, without pauses";
+            let message = "request body timed out; send it again without pauses";
             return Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, uri, message));
         };
-        // What of a body that breaks off has come is no JSON.
+        // The received part of an interrupted body is not valid JSON.
         let Some(Ok(frame)) = frame else { break };
         let Ok(bytes) = frame.into_data() else { continue };
-        read += bytes.len();
-        if read <= most {
+        bytes_read += bytes.len();
+        if bytes_read <= max_bytes {
             kept.extend_from_slice(&bytes);
         }
-        if read > ENDURED {
+        if bytes_read > ENDURED {
             break;
         }
     }
-    Ok((read <= most).then_some(kept))
+    Ok((bytes_read <= max_bytes).then_some(kept))
 }
 
 #[cfg(test)]
@@ -82,11 +82,11 @@ mod tests {
         let json_type = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"))]);
         let read = async |text: &'static str, most| json(&uri, &json_type, Body::from(text), most).await;
         assert_eq!(read(r#"{"b":1,"a":[1.0]}"#, 20).await.ok().flatten().map(|it| it.to_string()).as_deref(), Some(r#"{"b":1,"a":[1.0]}"#));
-        assert_eq!(read("[1,2]", 4).await.ok(), Some(None), "it is too long");
+        assert_eq!(read("[1,2]", 4).await.ok(), Some(None), "too large");
         for text in ["", "{", "{} {}", "nothing"] {
             assert!(read(text, 20).await.is_err(), "{text}");
         }
-        assert!(json(&uri, &HeaderMap::new(), Body::from("{}"), 20).await.is_err(), "it does not say what it is");
+        assert!(json(&uri, &HeaderMap::new(), Body::from("{}"), 20).await.is_err(), "no content type");
         assert!(object(&uri, &json_type, Body::from("[]")).await.is_err());
     }
 }

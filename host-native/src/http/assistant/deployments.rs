@@ -1,4 +1,4 @@
-//! `/v1/agents/{agent}/deployments`: where assistants are used.
+//! `/v1/agents/{agent}/deployments`: deployments of assistants to pages.
 
 use std::sync::Arc;
 
@@ -19,23 +19,23 @@ use crate::http::error::ApiError;
 use crate::store::assistant::deployment::{self, Deployment};
 use crate::store::assistant::draft;
 
-/// Lets pages use an assistant. The token is shown this once.
+/// Creates a deployment. The token is shown only once.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/deployments",
     tag = "assistants",
-    params(("agent" = String, Path, description = "The assistant")),
+    params(("agent" = String, Path, description = "The assistant id")),
     request_body = ref("#/components/schemas/Deployment"),
     responses(
-        (status = 201, description = "They may", body = ref("#/components/schemas/Deployed")),
-        (status = 400, description = "The body is not JSON"),
-        (status = 404, description = "There is no such assistant"),
-        (status = 408, description = "The body does not go on"),
-        (status = 409, description = "It has no version"),
-        (status = 413, description = "The body is too long"),
-        (status = 415, description = "The body does not say that it is JSON"),
-        (status = 422, description = "A member of the body is not right"),
-        (status = 503, description = "The database does not answer"),
+        (status = 201, description = "The deployment is created", body = ref("#/components/schemas/Deployed")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "Assistant not found"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The assistant has no published version"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "A member of the body is invalid"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn create(
@@ -45,23 +45,23 @@ pub async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let given = body::object(&uri, &headers, body).await;
-    let (assistant, given) = (named(id, &uri)?, given?);
+    let members = body::object(&uri, &headers, body).await;
+    let (assistant, members) = (named(id, &uri)?, members?);
     let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
     let about = draft::about(&host.readers, &assistant).await.map_err(database)?.ok_or_else(|| no_assistant(&uri))?;
-    let asked = Asked::read(&given).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).coded("invalid_deployment"))?;
+    let request = Asked::read(&members).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).coded("invalid_deployment"))?;
     if about.live_version.is_none() {
-        let message = "the assistant has no version: publish it first";
+        let message = "assistant has no published version; publish it first";
         return Err(ApiError::new(StatusCode::CONFLICT, &uri, message).coded("not_published"));
     }
-    let Asked { name, channel, origins, debug } = asked;
+    let Asked { name, channel, origins, debug } = request;
     let (id, token) = (Uuid::new_v4().to_string(), token());
-    let made = Deployment { id, assistant, name, channel, origins, debug, created_at: clock::now() };
-    deployment::insert(&host.readers, &made, &token_hash(&token)).await.map_err(database)?;
-    Ok((StatusCode::CREATED, Json(json!({"id": made.id, "token": token}))))
+    let created = Deployment { id, assistant, name, channel, origins, debug, created_at: clock::now() };
+    deployment::insert(&host.readers, &created, &token_hash(&token)).await.map_err(database)?;
+    Ok((StatusCode::CREATED, Json(json!({"id": created.id, "token": token}))))
 }
 
-/// What is asked for.
+/// A validated request for a deployment.
 #[derive(Debug, PartialEq, Eq)]
 struct Asked {
     name: String,
@@ -71,26 +71,26 @@ struct Asked {
 }
 
 impl Asked {
-    fn read(given: &Map) -> Result<Asked, String> {
-        let member = |key: &str| given.get(key).filter(|it| !it.is_null());
+    fn read(members: &Map) -> Result<Asked, String> {
+        let member = |key: &str| members.get(key).filter(|it| !it.is_null());
         let text = |key: &str| match member(key) {
             None => Ok(None),
             Some(Value::String(text)) if !text.trim().is_empty() && !text.contains('\0') => Ok(Some(text.clone())),
-            Some(_) => Err(format!("{key} is no text: send one")),
+            Some(_) => Err(format!("{key} is not a non-empty string; send one")),
         };
-        let origins = member("origins").and_then(Value::as_array).ok_or("origins is no list: send the origins whose pages may call")?;
+        let origins = member("origins").and_then(Value::as_array).ok_or("origins is not a list; send the origins that may call")?;
         let origin = |it: &Value| {
             let text = it.as_str().unwrap_or_default();
-            let line = "write such as https://shop.example or http://localhost:3000, without a path";
-            if is_origin(text) { Ok(text.to_owned()) } else { Err(format!("origins: {it} is no origin: {line}")) }
+            let line = "send a value such as https://shop.example without a path";
+            if is_origin(text) { Ok(text.to_owned()) } else { Err(format!("origins: {it} is not an origin; {line}")) }
         };
         let debug = match member("debug") {
             None => false,
             Some(Value::Bool(on)) => *on,
-            Some(_) => return Err("debug is no truth: send true or false".to_owned()),
+            Some(_) => return Err("debug is not a Boolean; send true or false".to_owned()),
         };
         Ok(Asked {
-            name: text("name")?.ok_or("name is missing: say what the deployment is called")?,
+            name: text("name")?.ok_or("name is missing; send a name for the deployment")?,
             channel: text("channel")?.unwrap_or_else(|| "web".to_owned()),
             origins: origins.iter().map(origin).collect::<Result<_, _>>()?,
             debug,
@@ -110,14 +110,14 @@ mod tests {
         assert!(read(json!({"name": "shop", "channel": "kiosk", "origins": [], "debug": null})).is_ok_and(|it| !it.debug));
         for (given, words) in [
             (json!({"origins": []}), "name is missing"),
-            (json!({"name": " ", "origins": []}), "name is no text"),
-            (json!({"name": "a\0", "origins": []}), "name is no text"),
-            (json!({"name": "a"}), "origins is no list"),
-            (json!({"name": "a", "origins": "https://a.example"}), "origins is no list"),
-            (json!({"name": "a", "origins": ["https://a.example/"]}), "is no origin"),
-            (json!({"name": "a", "origins": [5]}), "5 is no origin"),
-            (json!({"name": "a", "channel": 5, "origins": []}), "channel is no text"),
-            (json!({"name": "a", "origins": [], "debug": "yes"}), "debug is no truth"),
+            (json!({"name": " ", "origins": []}), "name is not a non-empty string"),
+            (json!({"name": "a\0", "origins": []}), "name is not a non-empty string"),
+            (json!({"name": "a"}), "origins is not a list"),
+            (json!({"name": "a", "origins": "https://a.example"}), "origins is not a list"),
+            (json!({"name": "a", "origins": ["https://a.example/"]}), "is not an origin"),
+            (json!({"name": "a", "origins": [5]}), "5 is not an origin"),
+            (json!({"name": "a", "channel": 5, "origins": []}), "channel is not a non-empty string"),
+            (json!({"name": "a", "origins": [], "debug": "yes"}), "debug is not a Boolean"),
         ] {
             let reason = read(given.clone()).expect_err("refused");
             assert!(reason.contains(words), "{given}: {reason}");

@@ -1,4 +1,4 @@
-//! `/v1/agents`: the documents that authors work on.
+//! `/v1/agents`: assistants and the drafts of their flow documents.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::drive::Host;
 use crate::http::error::{ApiError, not_found};
 use crate::store::assistant::draft;
 
-/// The assistants.
+/// Lists the assistants.
 #[utoipa::path(
     get,
     path = "/v1/agents",
     tag = "assistants",
     responses(
-        (status = 200, description = "All of them, by their ids", body = ref("#/components/schemas/Assistants")),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The assistants, ordered by id", body = ref("#/components/schemas/Assistants")),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
@@ -34,16 +34,16 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>
     Ok(Json(json!({"agents": all.iter().map(one).collect::<Vec<_>>()})))
 }
 
-/// The draft of an assistant, with everything that its author has written.
+/// Returns the draft of an assistant as its author saved it.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/flow",
     tag = "assistants",
-    params(("agent" = String, Path, description = "The assistant")),
+    params(("agent" = String, Path, description = "The assistant id")),
     responses(
-        (status = 200, description = "The document", body = ref("#/components/schemas/Flow")),
-        (status = 404, description = "There is no such assistant"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The flow document", body = ref("#/components/schemas/Flow")),
+        (status = 404, description = "Assistant not found"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
@@ -53,20 +53,20 @@ pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Strin
     Ok(([(header::CONTENT_TYPE, "application/json")], document).into_response())
 }
 
-/// Saves a draft, which makes the assistant when there is none.
+/// Saves a draft. Creates the assistant if it does not exist.
 #[utoipa::path(
     put,
     path = "/v1/agents/{agent}/flow",
     tag = "assistants",
-    params(("agent" = String, Path, description = "The assistant")),
+    params(("agent" = String, Path, description = "The assistant id")),
     request_body = ref("#/components/schemas/Flow"),
     responses(
-        (status = 200, description = "It is saved, with what is wrong with it", body = ref("#/components/schemas/Saved")),
-        (status = 404, description = "The path cannot be read"),
-        (status = 408, description = "The body does not go on"),
-        (status = 415, description = "The body does not say that it is JSON"),
-        (status = 422, description = "It is no JSON, no flow document, or of another id"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The draft is saved; the response lists its issues", body = ref("#/components/schemas/Saved")),
+        (status = 404, description = "The path is invalid"),
+        (status = 408, description = "The request body timed out"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "The body is not JSON, not a flow document, or has another id"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn save(
@@ -82,14 +82,14 @@ pub async fn save(
     let document = read.ok_or_else(|| refused(&uri, &[check::too_large()]))?;
     let document = imported(document);
     if document.get("id").and_then(Value::as_str).is_some_and(|it| it != id) {
-        let message = format!("the document is of another assistant: give it the id '{id}', or put it to its own path");
+        let message = format!("document id does not match the path; set its id to '{id}' or use the path of its own id");
         return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).coded("id_mismatch"));
     }
     let (document, issues) = check::issues(&host, document).await.map_err(|it| ApiError::of_database(&it, &uri))?;
     if issues.iter().any(check::refuses) {
         return Err(refused(&uri, &issues));
     }
-    // What databases cannot keep in a column of its own is kept in the document.
+    // NUL, which text columns cannot store, is kept in the document.
     let name = document.get("name").and_then(Value::as_str).unwrap_or_default().replace('\0', "\u{fffd}");
     let saved = draft::save(&host.readers, &id, &name, &document.to_string(), clock::now()).await;
     let revision = saved.map_err(|it| ApiError::of_database(&it, &uri))?;
@@ -97,7 +97,7 @@ pub async fn save(
 }
 
 fn refused(uri: &Uri, issues: &[DocumentIssue]) -> ApiError {
-    let message = "the document cannot be kept: correct the errors among its issues";
+    let message = "document cannot be saved; correct the errors among its issues";
     ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).coded("invalid_document").because(issues)
 }
 

@@ -1,4 +1,4 @@
-//! `/v1`: assistants and what their documents need. (`convoship-http.md` 1–3)
+//! `/v1`: assistants, their versions, deployments, secrets and sessions (docs/spec/flows-http.md#1 to docs/spec/flows-http.md#3).
 
 pub mod body;
 pub mod deployments;
@@ -15,19 +15,19 @@ use axum::http::{StatusCode, Uri};
 use super::error::ApiError;
 use crate::assistant::check::is_id;
 
-/// The assistant that a path names.
+/// Reads the assistant id of a path.
 ///
 /// # Errors
-/// That there is none, for what can be no id.
+/// 404 if the id is invalid.
 fn named(id: Result<Path<String>, PathRejection>, uri: &Uri) -> Result<String, ApiError> {
     id.ok().map(|it| it.0).filter(|it| is_id(it)).ok_or_else(|| no_assistant(uri))
 }
 
 fn no_assistant(uri: &Uri) -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, uri, "there is no such assistant: put its flow document first")
+    ApiError::new(StatusCode::NOT_FOUND, uri, "assistant not found; put its flow document first")
 }
 
-/// The form of a number that versions have.
+/// Parses a version number.
 fn number(text: &str) -> Option<i64> {
     text.parse().ok().filter(|it| *it > 0 && text.bytes().all(|it| it.is_ascii_digit()))
 }

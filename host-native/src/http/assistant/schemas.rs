@@ -1,44 +1,44 @@
-//! The forms of bodies of assistants' routes, as the document tells of them.
+//! OpenAPI schemas of assistant routes.
 
 use serde_json::{Value, json};
 
 use crate::http::schemas::{list, maybe_text, object, text};
 
-/// All forms by name.
+/// All schemas by name.
 pub fn all() -> Value {
     let count = json!({"type": "integer", "minimum": 1});
     let issues = list(&json!({"$ref": "#/components/schemas/DocumentIssue"}));
     let assistant = object(json!({
-        "id": text("Its id"),
-        "name": text("What it is called"),
+        "id": text("The assistant id"),
+        "name": text("The display name"),
         "revision": count,
-        "live_version": {"type": ["integer", "null"], "description": "Null while nothing is published"},
+        "live_version": {"type": ["integer", "null"], "description": "Null until a version is published"},
     }));
     let version = object(json!({
         "version": count,
-        "snapshot": text("The hash of what of the document counts"),
+        "snapshot": text("The hash of the effective document"),
         "state": {"enum": ["live", "archived"]},
         "published_at": text("RFC 3339"),
     }));
     let secret = object(json!({
-        "name": text("Its name"),
-        "prefix": text("At most the first 3 characters of its value"),
+        "name": text("The secret name"),
+        "prefix": text("At most the first 3 characters of the value"),
         "updated_at": text("RFC 3339"),
     }));
     json!({
         "Flow": flow(),
         "Assistants": object(json!({"agents": list(&assistant)})),
-        "Saved": object(json!({"id": text("The assistant"), "revision": count, "issues": issues})),
+        "Saved": object(json!({"id": text("The assistant id"), "revision": count, "issues": issues})),
         "Validated": object(json!({"ok": {"type": "boolean"}, "issues": issues, "migration": migration()})),
         "Published": object(json!({
-            "version": count, "snapshot": text("The hash of what of the document counts"), "issues": issues, "migration": migration(),
+            "version": count, "snapshot": text("The hash of the effective document"), "issues": issues, "migration": migration(),
         })),
         "Versions": object(json!({"versions": list(&version)})),
-        "Restored": object(json!({"id": text("The assistant"), "revision": count})),
+        "Restored": object(json!({"id": text("The assistant id"), "revision": count})),
         "Deployment": deployment(),
-        "Deployed": object(json!({"id": {"type": "string", "format": "uuid"}, "token": text("It is not shown again")})),
+        "Deployed": object(json!({"id": {"type": "string", "format": "uuid"}, "token": text("The token, which is not shown again")})),
         "NewSecret": new_secret(),
-        "KeptSecret": object(json!({"name": text("Its name"), "prefix": text("At most the first 3 characters of its value")})),
+        "KeptSecret": object(json!({"name": text("The secret name"), "prefix": text("At most the first 3 characters of the value")})),
         "KeptSecrets": object(json!({"secrets": list(&secret)})),
         "DocumentIssue": issue(),
         "AssistantRefusal": refusal(),
@@ -56,9 +56,9 @@ pub fn all() -> Value {
 fn flow() -> Value {
     json!({
         "type": "object",
-        "description": "A flow document; its id is that of the path, and unknown members are kept.",
+        "description": "A flow document. Its id must match the path; unknown members are preserved.",
         "required": ["id", "name"],
-        "properties": {"id": text("The assistant"), "name": text("What it is called")},
+        "properties": {"id": text("The assistant id"), "name": text("The display name")},
     })
 }
 
@@ -67,10 +67,10 @@ fn deployment() -> Value {
         "type": "object",
         "required": ["name", "origins"],
         "properties": {
-            "name": {"type": "string", "minLength": 1, "description": "What it is called"},
-            "channel": {"type": ["string", "null"], "description": "The kind of channel, `web` without one"},
-            "origins": {"type": "array", "items": {"type": "string"}, "description": "The origins whose pages may use it"},
-            "debug": {"type": ["boolean", "null"], "description": "Whether users may see how an answer came about"},
+            "name": {"type": "string", "minLength": 1, "description": "The display name"},
+            "channel": {"type": ["string", "null"], "description": "The kind of channel; default `web`"},
+            "origins": {"type": "array", "items": {"type": "string"}, "description": "The origins that may use the deployment"},
+            "debug": {"type": ["boolean", "null"], "description": "Whether users may see debug information"},
         },
     })
 }
@@ -80,8 +80,8 @@ fn new_secret() -> Value {
         "type": "object",
         "required": ["name", "value"],
         "properties": {
-            "name": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]{0,63}$", "description": "Its name"},
-            "value": {"type": "string", "minLength": 1, "description": "Its value, which no route gives back"},
+            "name": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]{0,63}$", "description": "The secret name"},
+            "value": {"type": "string", "minLength": 1, "description": "The value, which no route returns"},
         },
     })
 }
@@ -91,14 +91,14 @@ fn issue() -> Value {
         "type": "object",
         "required": ["code", "severity", "path", "graph", "node", "name", "message"],
         "properties": {
-            "code": text("Which check found it; it is stable"),
+            "code": text("The stable code of the check"),
             "severity": {"enum": ["error", "warning", "info"]},
-            "path": text("Where, as JSON pointer"),
-            "graph": maybe_text("In which graph"),
-            "node": maybe_text("In which node"),
-            "name": maybe_text("What that is called"),
-            "message": text("What is wrong"),
-            "fix": text("What to do"),
+            "path": text("The location as a JSON pointer"),
+            "graph": maybe_text("The graph id"),
+            "node": maybe_text("The node id"),
+            "name": maybe_text("The display name of the node"),
+            "message": text("The problem"),
+            "fix": text("How to fix it"),
         },
     })
 }
@@ -112,13 +112,13 @@ fn new_session() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "locale": maybe_text("The language of the user, the document's own without one"),
-            "channel": {"type": ["string", "null"], "minLength": 1, "description": "Where the user is"},
-            "user": {"type": ["object", "null"], "description": "What is known of the user"},
-            "params": {"type": ["object", "null"], "description": "Variables that the session begins with"},
-            "version": {"type": ["integer", "null"], "description": "In the simulator: the version, the draft without one"},
-            "session_id": {"type": ["string", "null"], "format": "uuid", "description": "In the simulator: the id of the session"},
-            "event_id": text("The client's name for the beginning of a session with this id, of 1 to 200 characters: sent twice, it is answered once"),
+            "locale": maybe_text("The locale of the user; default is that of the document"),
+            "channel": {"type": ["string", "null"], "minLength": 1, "description": "The kind of channel"},
+            "user": {"type": ["object", "null"], "description": "Attributes of the user"},
+            "params": {"type": ["object", "null"], "description": "Initial variables of the session"},
+            "version": {"type": ["integer", "null"], "description": "Simulator only: the version; default is the draft"},
+            "session_id": {"type": ["string", "null"], "format": "uuid", "description": "Simulator only: the id of the new session"},
+            "event_id": text("Idempotency key of the session start, 1 to 200 characters"),
         },
     })
 }
@@ -130,16 +130,16 @@ fn turn_event() -> Value {
         "required": ["type"],
         "properties": {
             "type": {"enum": types},
-            "event_id": text("The client's name for it, of 1 to 200 characters: sent twice, it is answered once"),
-            "text": text("What the user says"),
-            "button_id": text("The button that the user presses"),
-            "value": {"description": "What it stands for"},
-            "label": text("What stands on it"),
-            "timer_id": text("The timer whose time has come"),
-            "call_id": text("The call that is decided"),
+            "event_id": text("Idempotency key of the event, 1 to 200 characters"),
+            "text": text("The user's message"),
+            "button_id": text("The id of the pressed button"),
+            "value": {"description": "The value of the button"},
+            "label": text("The label of the button"),
+            "timer_id": text("The id of the timer that fired"),
+            "call_id": text("The id of the call to decide"),
             "approved": {"type": "boolean"},
             "edited_args": {"type": "object"},
-            "reason": text("Why"),
+            "reason": text("The reason"),
         },
     })
 }
@@ -150,12 +150,12 @@ fn user_event() -> Value {
         "required": ["type"],
         "properties": {
             "type": {"enum": ["user.message", "user.button", "session.end"]},
-            "event_id": text("The page's name for it, of 1 to 200 characters: sent twice, it is answered once"),
-            "text": text("What the user says"),
-            "button_id": text("The button that the user presses"),
-            "value": {"description": "What it stands for"},
-            "label": text("What stands on it"),
-            "reason": text("Why"),
+            "event_id": text("Idempotency key of the event, 1 to 200 characters"),
+            "text": text("The user's message"),
+            "button_id": text("The id of the pressed button"),
+            "value": {"description": "The value of the button"},
+            "label": text("The label of the button"),
+            "reason": text("The reason"),
         },
     })
 }
@@ -165,9 +165,9 @@ fn approval() -> Value {
         "type": "object",
         "required": ["approved"],
         "properties": {
-            "approved": {"type": "boolean", "description": "Whether the call may be made"},
-            "edited_args": {"type": "object", "description": "The arguments with which it is made instead"},
-            "reason": text("Why"),
+            "approved": {"type": "boolean", "description": "Whether the call is approved"},
+            "edited_args": {"type": "object", "description": "Arguments that replace those of the call"},
+            "reason": text("The reason"),
         },
     })
 }
@@ -177,8 +177,8 @@ fn turn_response() -> Value {
         "type": "object",
         "required": ["id", "node", "text", "blocks", "locale", "final", "role"],
         "properties": {
-            "id": text("Its id within the session"), "node": text("Who says it"), "text": text("As plain text"),
-            "blocks": {"type": "array"}, "locale": text("Its language"), "final": {"type": "boolean"}, "role": {"enum": ["bot", "human"]},
+            "id": text("The message id within the session"), "node": text("The node that sent it"), "text": text("The plain text"),
+            "blocks": {"type": "array"}, "locale": text("The locale"), "final": {"type": "boolean"}, "role": {"enum": ["bot", "human"]},
         },
     });
     json!({
@@ -189,8 +189,8 @@ fn turn_response() -> Value {
             "turn": {"type": "integer", "minimum": 0},
             "status": {"enum": ["awaiting_input", "handed_off", "completed", "failed"]},
             "messages": {"type": "array", "items": message},
-            "awaiting": {"type": ["object", "null"], "description": "What is waited for"},
-            "debug": {"type": "object", "description": "How the answer came about"},
+            "awaiting": {"type": ["object", "null"], "description": "What the session is waiting for"},
+            "debug": {"type": "object", "description": "Debug information"},
         },
     })
 }
@@ -213,15 +213,15 @@ fn trace() -> Value {
         "required": ["turn", "seq", "span", "parent", "kind", "program", "at", "time", "level", "data"],
         "properties": {
             "turn": user_turn(),
-            "seq": {"type": "integer", "minimum": 0, "description": "Its place in the turn"},
-            "span": {"type": "string", "pattern": "^[0-9a-f]{16}$", "description": "Its id, the same however often it is derived"},
-            "parent": maybe_text("The span of the `node.enter` that it belongs to"),
-            "kind": text("What happened"),
+            "seq": {"type": "integer", "minimum": 0, "description": "The position in the turn"},
+            "span": {"type": "string", "pattern": "^[0-9a-f]{16}$", "description": "The span id, stable across replays"},
+            "parent": maybe_text("The span of the enclosing `node.enter`"),
+            "kind": text("The kind of event"),
             "program": {"const": "assistant"},
-            "at": maybe_text("The node that it is of, as `graph/node`"),
+            "at": maybe_text("The node as `graph/node`"),
             "time": text("RFC 3339"),
             "level": {"enum": ["info", "warning", "error"]},
-            "data": {"description": "What is told of it, private values as `[name]`"},
+            "data": {"description": "The event data, with private values masked as `[name]`"},
         },
     });
     let turn = json!({
@@ -229,18 +229,18 @@ fn trace() -> Value {
         "required": ["turn", "number", "event", "events"],
         "properties": {
             "turn": user_turn(), "number": journal_number(), "event": {}, "events": list(&event),
-            "reason": text("Why there are no events: the turn does not come about again"),
+            "reason": text("Why there are no events: the turn cannot be replayed"),
         },
     });
     object(json!({"turns": list(&turn)}))
 }
 
 fn user_turn() -> Value {
-    json!({"type": "integer", "minimum": 0, "description": "The number that the answer has: turns of the user, 0 for the start"})
+    json!({"type": "integer", "minimum": 0, "description": "The turn number in the response: user turns, 0 for the start"})
 }
 
 fn journal_number() -> Value {
-    json!({"type": "integer", "minimum": 1, "description": "The place among all turns of the session, timers too"})
+    json!({"type": "integer", "minimum": 1, "description": "The position among all turns of the session, including timers"})
 }
 
 fn replayed() -> Value {
@@ -250,10 +250,10 @@ fn replayed() -> Value {
         "properties": {
             "turn": user_turn(),
             "number": journal_number(),
-            "path": text("What differs, as JSON pointer"),
-            "stored": text("What is recorded"),
-            "replayed": maybe_text("What it comes to now; null when it comes to no end"),
-            "reason": text("The same in words"),
+            "path": text("The location of the difference as a JSON pointer"),
+            "stored": text("The recorded value"),
+            "replayed": maybe_text("The replayed value; null if the replay does not complete"),
+            "reason": text("A description of the difference"),
         },
     });
     object(json!({"equal": {"type": "boolean"}, "turns": {"type": "integer"}, "divergence": divergence}))
@@ -264,18 +264,18 @@ fn refusal() -> Value {
         "type": "object",
         "required": ["code", "message"],
         "properties": {
-            "code": text("What it is; it is stable"),
-            "message": text("What to do"),
+            "code": text("The stable error code"),
+            "message": text("The problem and how to fix it"),
             "session_id": text("The session that has ended"),
-            "scope": text("What the limit is of"),
+            "scope": text("The scope of the limit"),
             "limit": {"type": "integer"},
-            "reset": {"type": "integer", "description": "When there is more again, in seconds since 1970"},
+            "reset": {"type": "integer", "description": "When the limit resets, in seconds since the Unix epoch"},
         },
         "additionalProperties": false,
     });
     json!({
         "type": "object",
-        "description": "The form of every answer of these paths that is no success.",
+        "description": "The body of every error response of these paths.",
         "required": ["error"],
         "properties": {"error": error, "issues": list(&json!({"$ref": "#/components/schemas/DocumentIssue"}))},
         "additionalProperties": false,

@@ -1,4 +1,4 @@
-//! `/v1/secrets`: what documents name and nobody reads.
+//! `/v1/secrets`: secrets that documents refer to by name and no route returns.
 
 use std::sync::Arc;
 
@@ -17,34 +17,34 @@ use crate::drive::Host;
 use crate::http::error::ApiError;
 use crate::store::assistant::secret::{self, Secret};
 
-/// Bytes of a value.
+/// Maximum size of a value in bytes.
 const LONGEST: usize = 8 * 1024;
 
-/// Keeps a secret, in place of the one that has its name.
+/// Stores a secret and replaces an existing one with the same name.
 #[utoipa::path(
     post,
     path = "/v1/secrets",
     tag = "assistants",
     request_body = ref("#/components/schemas/NewSecret"),
     responses(
-        (status = 200, description = "It has another value now", body = ref("#/components/schemas/KeptSecret")),
-        (status = 201, description = "It is kept", body = ref("#/components/schemas/KeptSecret")),
-        (status = 400, description = "The body is not JSON"),
-        (status = 408, description = "The body does not go on"),
-        (status = 413, description = "The body is too long"),
-        (status = 415, description = "The body does not say that it is JSON"),
-        (status = 422, description = "The name or the value is not right"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The secret is replaced", body = ref("#/components/schemas/KeptSecret")),
+        (status = 201, description = "The secret is created", body = ref("#/components/schemas/KeptSecret")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 408, description = "The request body timed out"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "The name or the value is invalid"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn keep(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let given = body::object(&uri, &headers, body).await?;
-    let (name, value) = read(&given).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).coded("invalid_secret"))?;
+    let members = body::object(&uri, &headers, body).await?;
+    let (name, value) = read(&members).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).coded("invalid_secret"))?;
     let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
     let secret = Secret { name: name.to_owned(), prefix: prefix(value), updated_at: clock::now() };
     let mut replaced = secret::replace(&host.readers, &secret, value).await.map_err(database)?;
     if !replaced && !secret::insert(&host.readers, &secret, value).await.map_err(database)? {
-        // Somebody else has kept one of this name just now.
+        // Another request has just created a secret with this name.
         replaced = secret::replace(&host.readers, &secret, value).await.map_err(database)?;
     }
     host.vault.refresh(&host.readers, &host.secrets).await.map_err(database)?;
@@ -52,14 +52,14 @@ pub async fn keep(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, b
     Ok((status, Json(json!({"name": secret.name, "prefix": secret.prefix}))))
 }
 
-/// The secrets by their names, without their values.
+/// Lists the secrets by name, without their values.
 #[utoipa::path(
     get,
     path = "/v1/secrets",
     tag = "assistants",
     responses(
-        (status = 200, description = "All of them", body = ref("#/components/schemas/KeptSecrets")),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The secrets", body = ref("#/components/schemas/KeptSecrets")),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
@@ -68,20 +68,20 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>
     Ok(Json(json!({"secrets": all.iter().map(one).collect::<Vec<_>>()})))
 }
 
-/// Lets go of a secret; what names it fails from then on.
+/// Deletes a secret. Calls that refer to it fail from then on.
 #[utoipa::path(
     delete,
     path = "/v1/secrets/{name}",
     tag = "assistants",
-    params(("name" = String, Path, description = "The secret")),
+    params(("name" = String, Path, description = "The secret name")),
     responses(
-        (status = 204, description = "It is gone"),
-        (status = 404, description = "There is no such secret"),
-        (status = 503, description = "The database does not answer"),
+        (status = 204, description = "The secret is deleted"),
+        (status = 404, description = "Secret not found"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, name: Result<Path<String>, PathRejection>) -> Result<StatusCode, ApiError> {
-    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "there is no such secret: it may be gone already");
+    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "secret not found; it may already be deleted");
     let name = name.ok().map(|it| it.0).filter(|it| is_name(it)).ok_or_else(unknown)?;
     let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
     if !secret::delete(&host.readers, &name, clock::now()).await.map_err(database)? {
@@ -91,14 +91,14 @@ pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, name: Result<Path<S
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Name and value; what is wrong with the value is said without it.
-fn read(given: &Map) -> Result<(&str, &str), String> {
-    let text = |key: &str| given.get(key).and_then(Value::as_str);
+/// Parses name and value. Error messages never contain the value.
+fn read(members: &Map) -> Result<(&str, &str), String> {
+    let text = |key: &str| members.get(key).and_then(Value::as_str);
     let name = text("name").filter(|it| is_name(it));
-    let name = name.ok_or("the name cannot be that of a secret: use up to 64 capital letters, digits and '_', a letter first")?;
-    let value = text("value").filter(|it| !it.trim().is_empty()).ok_or("value is no text, or empty: send the value of the secret")?;
+    let name = name.ok_or("invalid secret name; use up to 64 capital letters, digits and '_', starting with a letter")?;
+    let value = text("value").filter(|it| !it.trim().is_empty()).ok_or("value is not a non-empty string; send the value of the secret")?;
     if value.contains('\0') || value.len() > LONGEST {
-        return Err(format!("the value has a NUL in it or is too long: send at most {LONGEST} bytes"));
+        return Err(format!("value is too long or contains NUL; send at most {LONGEST} bytes"));
     }
     Ok((name, value))
 }

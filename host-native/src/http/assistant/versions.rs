@@ -1,4 +1,4 @@
-//! `/v1/agents/{agent}/publish` and what belongs to it: what was published, and the way back to it.
+//! `/v1/agents/{agent}/publish` and `…/versions`: publishing drafts, listing and restoring versions.
 
 use std::sync::Arc;
 
@@ -20,26 +20,26 @@ use crate::store;
 use crate::store::assistant::draft;
 use crate::store::assistant::version::{self, Published};
 
-/// A draft that was looked at.
+/// A draft with its issues.
 struct Checked {
     revision: i64,
     document: Value,
     text: String,
     issues: Vec<DocumentIssue>,
-    /// What it would do to open sessions.
+    /// The effect of publishing on open sessions.
     migration: DryRun,
 }
 
-/// Says what is wrong with the draft, as publishing it would, and changes nothing.
+/// Checks whether the draft can be published, without changing anything.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/flow/validate-publish",
     tag = "assistants",
-    params(("agent" = String, Path, description = "The assistant")),
+    params(("agent" = String, Path, description = "The assistant id")),
     responses(
-        (status = 200, description = "Whether it could be published", body = ref("#/components/schemas/Validated")),
-        (status = 404, description = "There is no such assistant"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "Whether the draft can be published", body = ref("#/components/schemas/Validated")),
+        (status = 404, description = "Assistant not found"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn validate(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
@@ -48,18 +48,18 @@ pub async fn validate(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<S
     Ok(Json(json!({"ok": ok, "issues": checked.issues, "migration": checked.migration})))
 }
 
-/// Publishes the draft: it is the live version from then on.
+/// Publishes the draft as the live version.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/publish",
     tag = "assistants",
-    params(("agent" = String, Path, description = "The assistant")),
+    params(("agent" = String, Path, description = "The assistant id")),
     responses(
-        (status = 201, description = "It is published", body = ref("#/components/schemas/Published")),
-        (status = 404, description = "There is no such assistant"),
-        (status = 409, description = "The draft was saved again meanwhile"),
-        (status = 422, description = "It has errors; the live version stays"),
-        (status = 503, description = "The database does not answer"),
+        (status = 201, description = "The draft is published", body = ref("#/components/schemas/Published")),
+        (status = 404, description = "Assistant not found"),
+        (status = 409, description = "The draft was changed concurrently"),
+        (status = 422, description = "The draft has errors; the live version is unchanged"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn publish(
@@ -70,7 +70,7 @@ pub async fn publish(
     let id = named(id, &uri)?;
     let Checked { revision, document, text, issues, migration } = checked(&host, &uri, &id).await?;
     if issues.iter().any(DocumentIssue::is_error) {
-        let message = "the draft has errors: correct them, the live version stays";
+        let message = "draft has errors; correct them and publish again";
         return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).coded("publish_blocked").because(&issues));
     }
     let snapshot = check::snapshot(&document);
@@ -80,22 +80,22 @@ pub async fn publish(
     let number = version::publish(&mut connection, &published, clock::now()).await.map_err(database)?;
     connection.close().await.map_err(database)?;
     let Some(number) = number else {
-        let message = "the draft was saved again meanwhile: look at it and publish it again";
+        let message = "draft was changed concurrently; review it and publish again";
         return Err(ApiError::new(StatusCode::CONFLICT, &uri, message).coded("draft_changed"));
     };
     Ok((StatusCode::CREATED, Json(json!({"version": number, "snapshot": snapshot, "issues": issues, "migration": migration}))))
 }
 
-/// The versions of an assistant, the newest first.
+/// Lists the versions of an assistant, newest first.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/versions",
     tag = "assistants",
-    params(("agent" = String, Path, description = "The assistant")),
+    params(("agent" = String, Path, description = "The assistant id")),
     responses(
-        (status = 200, description = "They, and which one is live", body = ref("#/components/schemas/Versions")),
-        (status = 404, description = "There is no such assistant"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The versions and which one is live", body = ref("#/components/schemas/Versions")),
+        (status = 404, description = "Assistant not found"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
@@ -110,19 +110,19 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Strin
     Ok(Json(json!({"versions": all.iter().map(one).collect::<Vec<_>>()})))
 }
 
-/// Makes a version the draft.
+/// Restores a version as the draft.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/versions/{version}/restore",
     tag = "assistants",
     params(
-        ("agent" = String, Path, description = "The assistant"),
-        ("version" = String, Path, description = "The number of the version"),
+        ("agent" = String, Path, description = "The assistant id"),
+        ("version" = String, Path, description = "The version number"),
     ),
     responses(
-        (status = 200, description = "It is the draft now, as a new revision", body = ref("#/components/schemas/Restored")),
-        (status = 404, description = "There is no such assistant, or no such version"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The version is the draft, as a new revision", body = ref("#/components/schemas/Restored")),
+        (status = 404, description = "Assistant or version not found"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn restore(
@@ -133,7 +133,7 @@ pub async fn restore(
     let Ok(Path((id, wanted))) = path else { return Err(not_found(&uri)) };
     let id = named(Ok(Path(id)), &uri)?;
     let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
-    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "there is no such version: ask for those that there are");
+    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "version not found; list the versions of the assistant");
     let number = number(&wanted).ok_or_else(unknown)?;
     let text = version::document(&host.readers, &id, number).await.map_err(database)?.ok_or_else(unknown)?;
     let document = document(&text, &uri)?;
@@ -142,7 +142,7 @@ pub async fn restore(
     Ok(Json(json!({"id": id, "revision": revision})))
 }
 
-/// The draft of an assistant, and what is wrong with it.
+/// Loads the draft of an assistant and checks it.
 async fn checked(host: &Host, uri: &Uri, id: &str) -> Result<Checked, ApiError> {
     let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
     let draft = draft::find(&host.readers, id).await.map_err(database)?.ok_or_else(|| no_assistant(uri))?;

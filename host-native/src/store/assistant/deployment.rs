@@ -1,32 +1,32 @@
-//! Where assistants are used.
+//! `cs_deployment`: the deployments of assistants.
 
 use convengine_core::turn::Millis;
 
 use crate::store::database::{Pool, Row, Statement, Value};
 
-/// A place where an assistant is used.
+/// A channel that exposes an assistant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deployment {
     /// Its id, a UUID.
     pub id: String,
     /// The assistant.
     pub assistant: String,
-    /// What it is called.
+    /// The display name.
     pub name: String,
-    /// The kind of channel.
+    /// The channel type.
     pub channel: String,
-    /// The origins whose pages may use it.
+    /// The allowed web origins.
     pub origins: Vec<String>,
-    /// Whether its users may see how an answer came about.
+    /// Whether end users may see debug traces.
     pub debug: bool,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Millis,
 }
 
-/// Keeps a new deployment with the hash of its token.
+/// Inserts a deployment with the hash of its token.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn insert(pool: &Pool, deployment: &Deployment, token_hash: &str) -> sqlx::Result<()> {
     let sql = Statement::of(
         "insert into cs_deployment (id, assistant_id, name, channel, origins, debug, token_hash, created_at)
@@ -48,10 +48,10 @@ pub async fn insert(pool: &Pool, deployment: &Deployment, token_hash: &str) -> s
     pool.run(&sql, &values).await.map(|_| ())
 }
 
-/// The deployment that a token is of, by the token's hash.
+/// Returns the deployment with a token hash.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn of_token(pool: &Pool, token_hash: &str) -> sqlx::Result<Option<Deployment>> {
     let sql = Statement::of(
         "select id, assistant_id, name, channel, origins, debug, created_at from cs_deployment where token_hash = $1",
@@ -60,10 +60,10 @@ pub async fn of_token(pool: &Pool, token_hash: &str) -> sqlx::Result<Option<Depl
     pool.first(&sql, &[Value::Text(token_hash)]).await?.as_ref().map(deployment).transpose()
 }
 
-/// Whether a deployment names an origin.
+/// Returns whether any deployment allows an origin.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn is_named(pool: &Pool, origin: &str) -> sqlx::Result<bool> {
     let sql = Statement::of(
         "select d.id from cs_deployment d, json_each(d.origins) o where o.value = $1 limit 1",
@@ -106,7 +106,7 @@ mod tests {
             insert(pool, &first, "aa").await.expect("a deployment");
             insert(pool, &second, "bb").await.expect("a deployment");
             let other = one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d71", false);
-            assert!(insert(pool, &other, "aa").await.is_err(), "a token is one deployment's");
+            assert!(insert(pool, &other, "aa").await.is_err(), "tokens are unique");
             assert_eq!(of_token(pool, "aa").await.expect("an answer"), Some(first));
             assert_eq!(of_token(pool, "bb").await.expect("an answer"), Some(second));
             assert_eq!(of_token(pool, "a").await.expect("an answer"), None);

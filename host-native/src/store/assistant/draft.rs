@@ -1,54 +1,54 @@
-//! The documents that authors work on.
+//! `cs_assistant`: assistants and their draft documents.
 
 use convengine_core::turn::Millis;
 
 use crate::store::database::{Connection, Pool, Row, Statement, Value};
 use crate::store::schema;
 
-/// An assistant without its document.
+/// An assistant without its draft document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assistant {
     /// Its id.
     pub id: String,
-    /// What it is called.
+    /// The display name.
     pub name: String,
-    /// How often its draft was saved.
+    /// The draft revision, incremented on every save.
     pub revision: i64,
-    /// Its newest version; absent while nothing is published.
+    /// The live version; absent before the first publication.
     pub live_version: Option<i64>,
 }
 
-/// A document as it was saved last.
+/// The latest saved draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// How often it was saved.
+    /// The revision, incremented on every save.
     pub revision: i64,
     /// The document as JSON.
     pub document: String,
 }
 
-/// Saves a draft, of a new assistant or in place of the one that was; answers its revision.
+/// Inserts or replaces the draft of an assistant. Returns the new revision.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn save(pool: &Pool, id: &str, name: &str, document: &str, at: Millis) -> sqlx::Result<i64> {
     let values = [Value::Text(id), Value::Text(name), Value::Text(document), Value::Int(at)];
     pool.first(&SAVE, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("revision")
 }
 
-/// As [`save`], within what else a connection does.
+/// Like [`save`], inside the caller's transaction.
 ///
 /// # Errors
-/// As there.
+/// Returns any database error.
 pub async fn put(connection: &mut Connection, id: &str, name: &str, document: &str, at: Millis) -> sqlx::Result<()> {
     let values = [Value::Text(id), Value::Text(name), Value::Text(document), Value::Int(at)];
     connection.first(&SAVE, &values).await.map(|_| ())
 }
 
-/// The document of a draft as JSON, within what else a connection does.
+/// Returns the draft document as JSON text, inside the caller's transaction.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn text(connection: &mut Connection, id: &str) -> sqlx::Result<Option<String>> {
     let sql = Statement::both("select draft from cs_assistant where id = $1");
     connection.first(&sql, &[Value::Text(id)]).await?.map(|it| it.text("draft")).transpose()
@@ -61,46 +61,46 @@ const SAVE: Statement = Statement::both(
      returning revision",
 );
 
-/// Whether a database has drafts at all.
+/// Returns whether the table exists.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn has_table(connection: &mut Connection) -> sqlx::Result<bool> {
     Ok(schema::tables(connection).await?.contains("cs_assistant"))
 }
 
-/// All drafts as JSON, in the order of their ids.
+/// Returns all drafts as JSON text, ordered by id.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn documents(connection: &mut Connection) -> sqlx::Result<Vec<String>> {
     let sql = Statement::of("select draft from cs_assistant order by id", "select draft from cs_assistant order by id collate \"C\"");
     connection.all(&sql, &[]).await?.iter().map(|it| it.text("draft")).collect()
 }
 
-/// The draft of an assistant.
+/// Returns the draft of an assistant.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Draft>> {
     let sql = Statement::both("select revision, draft from cs_assistant where id = $1");
     let row = pool.first(&sql, &[Value::Text(id)]).await?;
     row.map(|it| Ok(Draft { revision: it.int("revision")?, document: it.text("draft")? })).transpose()
 }
 
-/// An assistant without its document.
+/// An assistant without its draft document.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn about(pool: &Pool, id: &str) -> sqlx::Result<Option<Assistant>> {
     let sql = Statement::both("select id, name, revision, live_version from cs_assistant where id = $1");
     pool.first(&sql, &[Value::Text(id)]).await?.as_ref().map(assistant).transpose()
 }
 
-/// All assistants by their ids.
+/// Returns all assistants, ordered by id.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn all(pool: &Pool) -> sqlx::Result<Vec<Assistant>> {
     let sql = Statement::of(
         "select id, name, revision, live_version from cs_assistant order by id",

@@ -1,4 +1,4 @@
-//! Assistants: their drafts and versions, where they are deployed, and the secrets that they name.
+//! Storage of assistants: drafts, versions, deployments, secrets and sessions.
 
 pub mod deployment;
 pub mod draft;

@@ -1,4 +1,4 @@
-//! The secrets that assistants name.
+//! `cs_secret`: the secrets that assistants reference by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +11,16 @@ use crate::store::database::{Pool, Row, Statement, Value};
 pub struct Secret {
     /// Its name.
     pub name: String,
-    /// What of its value may be shown.
+    /// The leading characters that may be displayed.
     pub prefix: String,
-    /// When it got its value.
+    /// When the value was last set.
     pub updated_at: Millis,
 }
 
-/// Keeps a secret that is not there yet, or not any more; answers whether that is so.
+/// Inserts a secret that does not exist or was deleted. Returns whether it was inserted.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn insert(pool: &Pool, secret: &Secret, value: &str) -> sqlx::Result<bool> {
     let sql = Statement::both(
         "insert into cs_secret (name, value, prefix, updated_at) values ($1, $2, $3, $4) on conflict (name) do update set
@@ -31,29 +31,29 @@ pub async fn insert(pool: &Pool, secret: &Secret, value: &str) -> sqlx::Result<b
     Ok(pool.run(&sql, &values).await? > 0)
 }
 
-/// Gives a secret another value; answers whether there is one of its name.
+/// Replaces the value of a secret. Returns whether the secret exists.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn replace(pool: &Pool, secret: &Secret, value: &str) -> sqlx::Result<bool> {
     let sql = Statement::both("update cs_secret set value = $2, prefix = $3, updated_at = $4 where name = $1 and revoked_at is null");
     let values = [Value::Text(&secret.name), Value::Text(value), Value::Text(&secret.prefix), Value::Int(secret.updated_at)];
     Ok(pool.run(&sql, &values).await? > 0)
 }
 
-/// Lets go of a secret, of which the name alone is kept; answers whether there was one.
+/// Deletes the value of a secret and keeps its name as revoked. Returns whether the secret existed.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn delete(pool: &Pool, name: &str, now: Millis) -> sqlx::Result<bool> {
     let sql = Statement::both("update cs_secret set value = '', prefix = '', revoked_at = $2 where name = $1 and revoked_at is null");
     Ok(pool.run(&sql, &[Value::Text(name), Value::Int(now)]).await? > 0)
 }
 
-/// All secrets by their names, without their values.
+/// Returns all secrets, ordered by name, without their values.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn all(pool: &Pool) -> sqlx::Result<Vec<Secret>> {
     let sql = Statement::of(
         "select name, prefix, updated_at from cs_secret where revoked_at is null order by name",
@@ -63,19 +63,19 @@ pub async fn all(pool: &Pool) -> sqlx::Result<Vec<Secret>> {
     pool.all(&sql, &[]).await?.iter().map(secret).collect()
 }
 
-/// All values by their names.
+/// Returns all values by name.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn values(pool: &Pool) -> sqlx::Result<BTreeMap<String, String>> {
     let sql = Statement::both("select name, value from cs_secret where revoked_at is null");
     pool.all(&sql, &[]).await?.iter().map(|it| Ok((it.text("name")?, it.text("value")?))).collect()
 }
 
-/// The names of those that there were.
+/// Returns the names of deleted secrets.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn revoked(pool: &Pool) -> sqlx::Result<BTreeSet<String>> {
     let sql = Statement::both("select name from cs_secret where revoked_at is not null");
     pool.all(&sql, &[]).await?.iter().map(|it| it.text("name")).collect()
@@ -93,7 +93,7 @@ mod tests {
             let pool = &database.pool;
             assert!(!replace(pool, &secret("CRM", 1), "one").await.expect("an answer"));
             assert!(insert(pool, &secret("CRM", 1), "one").await.expect("an answer"));
-            assert!(!insert(pool, &secret("CRM", 2), "two").await.expect("an answer"), "it is there");
+            assert!(!insert(pool, &secret("CRM", 2), "two").await.expect("an answer"), "it exists");
             assert!(replace(pool, &secret("CRM", 2), "t\"wo'").await.expect("an answer"));
             assert!(insert(pool, &secret("API", 3), "three").await.expect("an answer"));
             assert_eq!(all(pool).await.expect("secrets"), [secret("API", 3), secret("CRM", 2)]);
@@ -105,9 +105,9 @@ mod tests {
             assert_eq!(values(pool).await.expect("values").into_keys().collect::<Vec<_>>(), ["API"]);
             assert_eq!(revoked(pool).await.expect("names"), BTreeSet::from(["CRM".to_owned()]));
             let left = Statement::both("select name from cs_secret where name = 'CRM' and value = '' and prefix = '' and revoked_at = 4");
-            assert_eq!(pool.all(&left, &[]).await.expect("rows").len(), 1, "nothing of its value is kept");
-            assert!(!replace(pool, &secret("CRM", 6), "four").await.expect("an answer"), "it is gone");
-            assert!(insert(pool, &secret("CRM", 6), "four").await.expect("an answer"), "and comes back as a new one");
+            assert_eq!(pool.all(&left, &[]).await.expect("rows").len(), 1, "the value is erased");
+            assert!(!replace(pool, &secret("CRM", 6), "four").await.expect("an answer"), "it was deleted");
+            assert!(insert(pool, &secret("CRM", 6), "four").await.expect("an answer"), "a deleted secret can be created again");
             assert_eq!(all(pool).await.expect("secrets"), [secret("API", 3), secret("CRM", 6)]);
             assert_eq!((values(pool).await.expect("values")["CRM"].as_str(), revoked(pool).await.expect("names").len()), ("four", 0));
         }

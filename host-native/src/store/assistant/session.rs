@@ -1,4 +1,4 @@
-//! The sessions of assistants, the timers that run in them, and what they use.
+//! `cs_session`, `cs_timer` and `cs_usage_events`: assistant sessions, their timers and their metered usage.
 
 use convengine_core::turn::{Loaded, Millis};
 use serde_json::Value as Json;
@@ -6,38 +6,38 @@ use serde_json::Value as Json;
 use crate::store::database::{Connection, Pool, Row, Statement, Value};
 use crate::store::load::Found;
 
-/// A session as it is stored.
+/// A stored session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// Its assistant.
     pub assistant: String,
-    /// The deployment that began it; absent in the simulator.
+    /// The deployment that started it; absent in the simulator.
     pub deployment: Option<String>,
-    /// The version that it runs on; absent for a draft.
+    /// The published version it runs on; absent for a draft.
     pub version: Option<i64>,
-    /// The hash of what it runs on, `sha256:…`.
+    /// The snapshot hash, `sha256:…`.
     pub snapshot: String,
     /// `active`, `completed`, `failed` or `abandoned`.
     pub status: String,
-    /// Its state.
+    /// The state document.
     pub state: Json,
 }
 
-/// A timer whose time has come.
+/// A due timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
     /// The session.
     pub session: String,
-    /// The timer within it.
+    /// The timer id within the session.
     pub timer: String,
-    /// The session's revision that has armed it; absent when there is no session any more.
+    /// The session's current sequence number; absent when the session no longer exists.
     pub seq: Option<i64>,
 }
 
-/// A session by its id.
+/// Returns a session by id.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Session>> {
     let sql = Statement::of(
         "select assistant_id, deployment_id, version, snapshot, status, state from cs_session where session_id = $1",
@@ -46,10 +46,10 @@ pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Session>> {
     pool.first(&sql, &[Value::Text(id)]).await?.as_ref().map(session).transpose()
 }
 
-/// A session as a turn finds it; `key` is the client's name for the event.
+/// Loads a session for a new turn. `key` is the idempotency key of the event.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Found> {
     let sql = Statement::of(
         "select (select state from cs_session where session_id = $1) as state,
@@ -68,10 +68,10 @@ pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Foun
     Ok(Found { session, sent: row.int("sent")? > 0, open: row.int("open")? > 0 })
 }
 
-/// Timers whose time has come, the longest waiting first.
+/// Returns at most `most` due timers, earliest first.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn due(pool: &Pool, now: Millis, most: i64) -> sqlx::Result<Vec<Due>> {
     let sql = Statement::of(
         "select t.session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
@@ -83,19 +83,19 @@ pub async fn due(pool: &Pool, now: Millis, most: i64) -> sqlx::Result<Vec<Due>> 
     pool.all(&sql, &[Value::Int(now), Value::Int(most)]).await?.iter().map(due).collect()
 }
 
-/// When the next timer is due after a moment.
+/// Returns when the next timer after `now` is due.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn next_due(pool: &Pool, now: Millis) -> sqlx::Result<Option<Millis>> {
     let row = pool.first(&Statement::both("select min(due) as due from cs_timer where due > $1"), &[Value::Int(now)]).await?;
     row.map_or(Ok(None), |it| it.maybe_int("due"))
 }
 
-/// Lets go of a timer that nothing waits for.
+/// Deletes a timer that is no longer needed.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn drop_timer(pool: &Pool, due: &Due) -> sqlx::Result<()> {
     let sql = Statement::of(
         "delete from cs_timer where session_id = $1 and id = $2",
@@ -104,34 +104,35 @@ pub async fn drop_timer(pool: &Pool, due: &Due) -> sqlx::Result<()> {
     pool.run(&sql, &[Value::Text(&due.session), Value::Text(&due.timer)]).await.map(|_| ())
 }
 
-/// What was used of a kind since a moment; of one assistant, where one is named.
+/// Returns the amount of one usage kind since a time, optionally for one assistant.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn used(pool: &Pool, workspace: &str, kind: &str, since: Millis, of: Option<&str>) -> sqlx::Result<i64> {
     let values = [Value::Text(workspace), Value::Text(kind), Value::Int(since), Value::Maybe(of)];
     pool.first(&USED, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("amount")
 }
 
-/// A session that a plan is to count.
+/// A session to be counted against the plan's quota.
 #[derive(Debug, Clone, Copy)]
 pub struct Reserved<'r> {
-    /// Whose plan it is.
+    /// The workspace that owns the plan.
     pub workspace: &'r str,
     /// The assistant.
     pub assistant: &'r str,
-    /// When it begins.
+    /// When the session starts.
     pub at: Millis,
-    /// When the month began that counts.
+    /// The start of the billing month.
     pub since: Millis,
-    /// Most sessions of the month.
+    /// The monthly session quota.
     pub most: i64,
 }
 
-/// Counts a session before it begins, when there is one left: check and count are one step for all servers. Answers the row's number.
+/// Counts a session if the quota allows it, atomically across servers. Returns the id of the usage row, or `None` when the quota is
+/// exceeded.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn reserve(pool: &Pool, reserved: &Reserved<'_>) -> sqlx::Result<Option<i64>> {
     let sql = Statement::both(
         "insert into cs_usage_events (workspace_id, kind, at, amount, ref)
@@ -144,10 +145,10 @@ pub async fn reserve(pool: &Pool, reserved: &Reserved<'_>) -> sqlx::Result<Optio
     pool.first_alone(workspace, &sql, &values).await?.map(|it| it.int("id")).transpose()
 }
 
-/// Counts a session no longer of which nothing is stored.
+/// Releases a reservation, unless the session has a stored turn.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn give_back(pool: &Pool, number: i64, session: &str) -> sqlx::Result<()> {
     let sql = Statement::of(
         "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2)",
@@ -156,10 +157,10 @@ pub async fn give_back(pool: &Pool, number: i64, session: &str) -> sqlx::Result<
     pool.run(&sql, &[Value::Int(number), Value::Text(session)]).await.map(|_| ())
 }
 
-/// How many documents were imported since a moment.
+/// Returns the number of documents imported since a time.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn imported(connection: &mut Connection, workspace: &str, since: Millis) -> sqlx::Result<i64> {
     let values = [Value::Text(workspace), Value::Text("import"), Value::Int(since), Value::Maybe(None)];
     connection.first(&USED, &values).await?.ok_or(sqlx::Error::RowNotFound)?.int("amount")
@@ -172,10 +173,10 @@ const USED: Statement = Statement::of(
      where workspace_id = $1 and kind = $2 and at >= $3 and ($4::text is null or ref = $4)",
 );
 
-/// Open sessions of an assistant with their states, so many after one in the order of their ids.
+/// Returns a page of open sessions of an assistant, ordered by id, starting after `after`.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn open(pool: &Pool, assistant: &str, after: &str, count: i64) -> sqlx::Result<Vec<(String, Session)>> {
     let sql = Statement::of(
         "select session_id, assistant_id, deployment_id, version, snapshot, status, state from cs_session
@@ -201,7 +202,7 @@ fn session(row: &Row) -> sqlx::Result<Session> {
     })
 }
 
-/// Writes what turns leave of their sessions.
+/// Upserts session rows and replaces their timers. `rows` is a JSON array.
 pub(in crate::store) async fn save(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
     let sql = Statement::of(
         "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at, updated_at)
@@ -231,10 +232,10 @@ pub(in crate::store) async fn save(connection: &mut Connection, rows: &str) -> s
     connection.run(&sql, &[Value::Text(rows)]).await.map(|_| ())
 }
 
-/// Notes what turns and imports have used: a JSON array of workspace, kind, time, amount and what it was of.
+/// Inserts usage rows. `rows` is a JSON array of `[workspace, kind, time, amount, reference]`.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn add_usage(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
     let sql = Statement::of(
         "insert into cs_usage_events (workspace_id, kind, at, amount, ref)

@@ -1,4 +1,4 @@
-//! What was published. A version never changes.
+//! `cs_version`: published, immutable versions of assistants.
 
 use convengine_core::turn::Millis;
 
@@ -7,33 +7,33 @@ use crate::store::database::{Connection, Pool, Row, Statement, Value};
 /// A version without its document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// Its number, from 1 on.
+    /// The version number, from 1.
     pub number: i64,
-    /// The hash of what of the document counts.
+    /// The snapshot hash of the document.
     pub snapshot: String,
-    /// When it was published.
+    /// Publication time.
     pub published_at: Millis,
-    /// Whether it is the newest one.
+    /// Whether it is the live version.
     pub live: bool,
 }
 
-/// What is published.
+/// A version to be published.
 #[derive(Debug, Clone, Copy)]
 pub struct Published<'p> {
     /// The assistant.
     pub assistant: &'p str,
-    /// The revision of the draft that it is.
+    /// The draft revision being published.
     pub revision: i64,
-    /// The hash of what of the document counts.
+    /// The snapshot hash of the document.
     pub snapshot: &'p str,
     /// The document as JSON.
     pub document: &'p str,
 }
 
-/// Makes a version of a draft, which is live from then on; answers its number. Nothing when the draft is of another revision now.
+/// Publishes a draft as the new live version. Returns the version number, or `None` when the draft's revision has changed.
 ///
 /// # Errors
-/// What the database says; nothing is published then.
+/// Returns any database error; nothing is published then.
 pub async fn publish(connection: &mut Connection, published: &Published<'_>, at: Millis) -> sqlx::Result<Option<i64>> {
     connection.begin().await?;
     let done = match next(connection, published).await {
@@ -49,7 +49,7 @@ pub async fn publish(connection: &mut Connection, published: &Published<'_>, at:
     }
 }
 
-/// Takes the next number; whoever publishes the same assistant waits for the end of the transaction.
+/// Allocates the next version number. Locks the assistant's row until the transaction ends.
 async fn next(connection: &mut Connection, published: &Published<'_>) -> sqlx::Result<Option<i64>> {
     let sql = Statement::both(
         "update cs_assistant set live_version = coalesce(live_version, 0) + 1 where id = $1 and revision = $2 returning live_version",
@@ -71,10 +71,10 @@ async fn insert(connection: &mut Connection, published: &Published<'_>, number: 
     connection.run(&sql, &values).await.map(|_| ())
 }
 
-/// The versions of an assistant, the newest first.
+/// Returns the versions of an assistant, newest first.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn all(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Version>> {
     let sql = Statement::both(
         "select v.version, v.snapshot, v.published_at, v.version = a.live_version as live
@@ -91,10 +91,10 @@ pub async fn all(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Version>> {
     pool.all(&sql, &[Value::Text(assistant)]).await?.iter().map(version).collect()
 }
 
-/// The document of a version as JSON.
+/// Returns the document of a version as JSON text.
 ///
 /// # Errors
-/// What the database says.
+/// Returns any database error.
 pub async fn document(pool: &Pool, assistant: &str, number: i64) -> sqlx::Result<Option<String>> {
     let sql = Statement::both("select document from cs_version where assistant_id = $1 and version = $2");
     let row = pool.first(&sql, &[Value::Text(assistant), Value::Int(number)]).await?;
@@ -113,7 +113,7 @@ mod tests {
             draft::save(&database.pool, "desk", "Desk", "{}", 5).await.expect("saved");
             let of = |assistant: &'static str, revision, document| Published { assistant, revision, snapshot: "sha256:a", document };
             let connection = &mut database.connection;
-            assert_eq!(publish(connection, &of("desk", 2, "{}"), 6).await.expect("an answer"), None, "nobody has looked at it");
+            assert_eq!(publish(connection, &of("desk", 2, "{}"), 6).await.expect("an answer"), None, "the revision differs");
             assert_eq!(publish(connection, &of("shop", 1, "{}"), 6).await.expect("an answer"), None);
             for (number, document) in [(1, r#"{"a":1}"#), (2, r#"{"a":2}"#)] {
                 assert_eq!(publish(connection, &of("desk", 1, document), 6 + number).await.expect("published"), Some(number));

@@ -77,15 +77,15 @@ async fn a_person_is_found_and_what_is_forgotten_does_not_come_back() {
         let ids = [OLD.to_owned()];
         connection.begin().await.expect("a transaction");
         assert_eq!(delete(connection, &ids).await.expect("deleted"), 3);
-        connection.commit().await.expect("kept");
+        connection.commit().await.expect("committed");
         assert_eq!(delete(connection, &ids).await.expect("nothing"), 0);
-        // A turn that had loaded the conversation before comes too late, whether it begins or ends.
+        // A turn that loaded the conversation before the deletion is rejected.
         let mut late = TurnRows::default();
         late.turn(&turn("11111111-0000-4000-8000-000000000003", OLD, 2, "closed"));
         assert!(matches!(stored(&mut database, &late).await, Err(sqlx::Error::RowNotFound)));
         let mut next = TurnRows::default();
         next.turn(&turn("11111111-0000-4000-8000-000000000004", NEW, 2, "open"));
-        stored(&mut database, &next).await.expect("the other one goes on");
+        stored(&mut database, &next).await.expect("the other conversation continues");
         let all = [OLD.to_owned(), NEW.to_owned()];
         assert_eq!(running(&mut database.connection, &all).await.expect("an answer"), [NEW]);
         assert!(rewrite(&mut database.connection).await.expect("an answer"));
@@ -109,7 +109,7 @@ async fn what_is_old_goes_and_what_runs_stays() {
         for (kind, deleted) in [(Aged::Audit, 1), (Aged::Feedback, 0), (Aged::Calls, 0)] {
             assert_eq!(delete_aged(connection, kind, 2_000, 10).await.expect("deleted"), deleted, "{kind:?}");
         }
-        connection.commit().await.expect("kept");
+        connection.commit().await.expect("committed");
         assert_eq!(delete_aged(connection, Aged::Audit, 2_000, 10).await.expect("nothing"), 0);
     }
 }

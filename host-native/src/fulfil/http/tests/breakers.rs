@@ -1,4 +1,4 @@
-//! Circuit breakers around calls; when they open and close is shown beside them.
+//! Circuit breakers around calls; the core tests when they open and close.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ fn guarded(port: u16, retries: Retries) -> HttpRequest {
     HttpRequest { breaker, timeout_ms: 5000, ..get(format!("http://127.0.0.1:{port}/")) }
 }
 
-/// The status of each call, 0 for an open circuit.
+/// Returns the status of each call, 0 for an open circuit.
 async fn statuses(http: &Http, request: &HttpRequest, calls: usize) -> Vec<u16> {
     let mut statuses = Vec::new();
     for _ in 0..calls {

@@ -1,4 +1,4 @@
-//! How long an answer may take and how much of it is taken.
+//! Time and size limits of responses.
 
 use axum::Router;
 use axum::http::StatusCode;
@@ -15,14 +15,14 @@ fn hurried(port: u16) -> HttpRequest {
 async fn whatever_is_slow_is_named() {
     let http = http("127.0.0.1");
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
-    for (said, message) in [
+    for (bytes, message) in [
         ("", "'127.0.0.1' did not answer within 200 ms"),
         ("HTTP/1.1 200 OK\r\nContent-Le", "'127.0.0.1' did not answer within 200 ms"),
         (head, "the body of the answer of '127.0.0.1' did not end within 200 ms"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx", "the body of the answer of '127.0.0.1' did not end within 200 ms"),
     ] {
-        let error = ask(&http, &hurried(raw(said, false).await)).await.expect_err("slow");
-        assert_eq!((error.kind, error.message.as_str()), (EffectErrorKind::Timeout, message), "{said:?}");
+        let error = ask(&http, &hurried(raw(bytes, false).await)).await.expect_err("slow");
+        assert_eq!((error.kind, error.message.as_str()), (EffectErrorKind::Timeout, message), "{bytes:?}");
     }
 }
 
@@ -47,7 +47,7 @@ async fn what_cannot_be_reached_or_breaks_off_is_unavailable() {
         (&http, format!("http://127.0.0.1:{}/?key=abc", raw("SSH-2.0-x\r\n\r\n", true).await), "'127.0.0.1' cannot be called: "),
         (&http, format!("https://127.0.0.1:{}/?key=abc", raw("HTTP/1.1 400 Bad\r\n\r\n", true).await), "'127.0.0.1' cannot be called: "),
         (&http, format!("http://127.0.0.1:{half}/?key=abc"), "the answer of '127.0.0.1' broke off: "),
-        (&unknown, "http://who.test/?key=abc".to_owned(), "'who.test' cannot be called: nobody knows 'who.test'"),
+        (&unknown, "http://who.test/?key=abc".to_owned(), "'who.test' cannot be called: unknown name 'who.test'"),
     ] {
         let error = ask(http, &get(&url)).await.expect_err(&url);
         assert_eq!(error.kind, EffectErrorKind::Unavailable, "{}", error.message);
@@ -60,9 +60,9 @@ async fn a_body_may_be_as_long_as_agreed() {
     let http = http("127.0.0.1");
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n1\r\ne\r\n0\r\n\r\n";
     let until_closed = "HTTP/1.1 200 OK\r\n\r\nabcde";
-    // It says more than it could send: its length alone is enough to refuse it.
+    // Refused by its announced length alone.
     let announced = "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\nabcde";
-    for (bytes, most, fits) in [
+    for (bytes, limit, fits) in [
         (chunked, 5, true),
         (chunked, 4, false),
         (until_closed, 5, true),
@@ -72,12 +72,12 @@ async fn a_body_may_be_as_long_as_agreed() {
         (announced, 5, false),
     ] {
         let port = raw(bytes, true).await;
-        match ask(&http, &HttpRequest { max_bytes: most, ..get(format!("http://127.0.0.1:{port}/")) }).await {
-            Ok(reply) => assert!(fits && reply.body == "abcde", "{bytes} {most}"),
+        match ask(&http, &HttpRequest { max_bytes: limit, ..get(format!("http://127.0.0.1:{port}/")) }).await {
+            Ok(reply) => assert!(fits && reply.body == "abcde", "{bytes} {limit}"),
             Err(error) => {
                 assert!(!fits, "{}", error.message);
-                let told = (error.kind, error.status, error.message);
-                assert_eq!(told, (EffectErrorKind::Invalid, Some(200), format!("the answer has more than {most} bytes")));
+                let failure = (error.kind, error.status, error.message);
+                assert_eq!(failure, (EffectErrorKind::Invalid, Some(200), format!("the answer has more than {limit} bytes")));
             }
         }
     }
@@ -87,8 +87,8 @@ async fn a_body_may_be_as_long_as_agreed() {
 async fn an_answer_is_taken_as_it_is() {
     let http = http("127.0.0.1");
     let port = serve(echo()).await;
-    let told = sent(&http, &get(format!("http://127.0.0.1:{port}/echo"))).await;
-    assert_eq!(told["headers"]["accept-encoding"], Value::Null, "nothing compressed is asked for");
+    let received = sent(&http, &get(format!("http://127.0.0.1:{port}/echo"))).await;
+    assert_eq!(received["headers"]["accept-encoding"], Value::Null, "no compression is requested");
     let port = serve(Router::new().fallback(|| async { (StatusCode::NOT_FOUND, [("retry-after", "7")], vec![b'a', 0xff, b'z']) })).await;
     let reply = ask(&http, &get(format!("http://127.0.0.1:{port}/"))).await.expect("an answer");
     assert_eq!(reply, HttpReply { status: 404, body: "a\u{fffd}z".into(), retry_after_ms: Some(7000), broken_json: false });

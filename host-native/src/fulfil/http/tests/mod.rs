@@ -1,4 +1,4 @@
-//! Calls of real servers on this machine, which is listed as far as a test needs it.
+//! Calls of real servers on this machine, with the allow list that each test needs.
 
 mod breakers;
 mod limits;
@@ -34,7 +34,7 @@ async fn serve(routes: Router) -> u16 {
     port
 }
 
-/// Serves one answer on every path; returns the port and how often it was asked.
+/// Serves one answer on every path; returns the port and the number of requests.
 async fn counted(body: &'static str) -> (u16, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&count);
@@ -45,7 +45,7 @@ async fn counted(body: &'static str) -> (u16, Arc<AtomicUsize>) {
     (serve(routes).await, count)
 }
 
-/// A route that answers with what it was sent.
+/// A route that echoes the request as JSON.
 fn echo() -> Router {
     let echo = |method: axum::http::Method, headers: HeaderMap, body: String| async move {
         let headers: Value =
@@ -55,26 +55,26 @@ fn echo() -> Router {
     Router::new().route("/echo", any(echo))
 }
 
-/// Serves bytes as they are, and then hangs up or says nothing more.
-async fn raw(bytes: &'static str, hangs_up: bool) -> u16 {
+/// Serves raw bytes, then closes the connection or keeps it open.
+async fn raw(bytes: &'static str, close: bool) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
-        let mut held = Vec::new();
+        let mut open = Vec::new();
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut head = [0; 4096];
             let _ = stream.read(&mut head).await.unwrap();
             stream.write_all(bytes.as_bytes()).await.unwrap();
-            if !hangs_up {
-                held.push(stream);
+            if !close {
+                open.push(stream);
             }
         }
     });
     port
 }
 
-/// Names by a script: each lookup takes the next answer, and the last one stays; no answer is one that never comes.
+/// A scripted resolver: each lookup takes the next answer, and the last one repeats. Without answers a lookup never completes.
 struct Script {
     answers: Mutex<VecDeque<Vec<&'static str>>>,
     asked: AtomicUsize,
@@ -94,7 +94,7 @@ impl Resolve for Script {
         Box::pin(async move {
             match now.as_deref() {
                 None => std::future::pending().await,
-                Some([]) => Err(format!("nobody knows '{}'", name.as_str()).into()),
+                Some([]) => Err(format!("unknown name '{}'", name.as_str()).into()),
                 Some(addresses) => {
                     let found: Vec<_> = addresses.iter().map(|it| SocketAddr::new(it.parse().unwrap(), 0)).collect();
                     Ok(Box::new(found.into_iter()) as Addrs)
@@ -111,7 +111,7 @@ fn network(allowed: &str) -> Network {
     network
 }
 
-/// A caller with the names of the machine, and the secret `crm`.
+/// A client with the system resolver and the secret `crm`.
 fn http(allowed: &str) -> Http {
     let mut secrets = Secrets::default();
     secrets.know("crm", SECRET);
@@ -119,7 +119,7 @@ fn http(allowed: &str) -> Http {
     Http::new(network(allowed), Arc::new(secrets))
 }
 
-/// A caller with names by a script.
+/// A client with a scripted resolver.
 fn scripted(allowed: &str, names: &Arc<Script>) -> Http {
     let network = Arc::new(network(allowed));
     let clients = Clients::resolving(Arc::clone(names) as Arc<dyn Resolve>, Arc::clone(&network));
@@ -164,7 +164,7 @@ async fn ask(http: &Http, request: &HttpRequest) -> Result<HttpReply, EffectErro
     }
 }
 
-/// What a server was sent, of a call that reached [`echo`].
+/// Returns the request that a server received, for a call that reached [`echo`].
 async fn sent(http: &Http, request: &HttpRequest) -> Value {
     let reply = ask(http, request).await.expect("an answer");
     assert_eq!(reply.status, 200, "{}", reply.body);

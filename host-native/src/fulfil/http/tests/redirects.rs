@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::super::call::Call;
 use super::{SECRET, ask, auth, counted, echo, get, http, post, sent, serve};
 
-/// Redirects each path to a place.
+/// Redirects `/leads` to a location.
 fn leads(status: u16, to: &str) -> Router {
     let answer = (StatusCode::from_u16(status).unwrap(), [("location", to.to_owned())], "moved");
     Router::new().route("/leads", any(move || async move { answer }))
@@ -62,11 +62,11 @@ async fn what_was_meant_for_one_service_is_not_told_to_another() {
         request.headers = vec![("X-Api-Key".into(), "mine".into()), ("Accept".into(), "text/plain".into())];
         request
     };
-    let told = sent(&http, &request(same)).await;
-    assert_eq!((&told["headers"]["authorization"], &told["headers"]["x-api-key"]), (&json!("Bearer [secret:crm]"), &json!("mine")));
-    let told = sent(&http, &request(back)).await;
-    assert_eq!((&told["headers"]["authorization"], &told["headers"]["x-api-key"]), (&Value::Null, &Value::Null));
-    assert_eq!(told["headers"]["accept"], "text/plain");
+    let received = sent(&http, &request(same)).await;
+    assert_eq!((&received["headers"]["authorization"], &received["headers"]["x-api-key"]), (&json!("Bearer [secret:crm]"), &json!("mine")));
+    let received = sent(&http, &request(back)).await;
+    assert_eq!((&received["headers"]["authorization"], &received["headers"]["x-api-key"]), (&Value::Null, &Value::Null));
+    assert_eq!(received["headers"]["accept"], "text/plain");
 }
 
 #[tokio::test]
@@ -91,9 +91,9 @@ async fn a_write_is_not_sent_to_another_place() {
     let port = serve(echo().merge(leads(303, "/echo"))).await;
     let mut request = post(format!("http://127.0.0.1:{port}/leads"));
     request.headers.push(("Content-Type".into(), "application/json".into()));
-    let told = sent(&http, &request).await;
-    assert_eq!((&told["method"], &told["body"]), (&json!("GET"), &json!("")));
-    assert_eq!((&told["headers"]["content-type"], &told["headers"]["idempotency-key"]), (&Value::Null, &Value::Null));
+    let received = sent(&http, &request).await;
+    assert_eq!((&received["method"], &received["body"]), (&json!("GET"), &json!("")));
+    assert_eq!((&received["headers"]["content-type"], &received["headers"]["idempotency-key"]), (&Value::Null, &Value::Null));
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ fn a_redirect_stays_encrypted() {
         [("/b", true), ("https://crm.test:443/b", true), ("https://crm.test:444/b", false), ("https://www.crm.test/b", false)]
     {
         let next = to(place).expect("allowed").expect("a redirect");
-        let told = next.headers.get("authorization").is_some_and(|it| it.to_str().is_ok_and(|it| it.ends_with(SECRET)));
-        assert_eq!(told, kept, "{place}");
+        let has_secret = next.headers.get("authorization").is_some_and(|it| it.to_str().is_ok_and(|it| it.ends_with(SECRET)));
+        assert_eq!(has_secret, kept, "{place}");
     }
 }

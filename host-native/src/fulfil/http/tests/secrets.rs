@@ -17,12 +17,12 @@ use crate::secrets::Secrets;
 
 #[tokio::test]
 async fn a_secret_is_sent_in_its_header_and_never_comes_back() {
-    let told = |it: HeaderMap| async move {
+    let handler = |it: HeaderMap| async move {
         assert_eq!(it.get_all("authorization").iter().map(|it| it.to_str().unwrap()).collect::<Vec<_>>(), [format!("Bearer {SECRET}")]);
         let json = json!({"you sent": SECRET}).to_string();
         format!("{SECRET} {json} {} {}", STANDARD.encode(SECRET), json!(json))
     };
-    let port = serve(Router::new().fallback(told)).await;
+    let port = serve(Router::new().fallback(handler)).await;
     let mut request = get(format!("http://127.0.0.1:{port}/"));
     request.headers = vec![("authorization".into(), "mine".into()), ("Authorization".into(), "mine too".into())];
     request.auth = auth("crm");
@@ -37,7 +37,7 @@ async fn no_secret_is_in_an_error() {
     secrets.know("tenant", "acme4711");
     http.secrets = secrets.into();
     let error = ask(&http, &get("http://acme4711.test/?key=acme4711")).await.expect_err("unknown");
-    assert_eq!(error.message, "'[secret:tenant].test' cannot be called: nobody knows '[secret:tenant].test'");
+    assert_eq!(error.message, "'[secret:tenant].test' cannot be called: unknown name '[secret:tenant].test'");
 }
 
 #[tokio::test]
@@ -79,14 +79,14 @@ async fn nothing_is_smuggled_in_by_a_header() {
     let folded = ask(&http, &HttpRequest { auth: auth("folded"), ..request() }).await.expect_err("a secret with two lines");
     assert_eq!(folded.message, "the value of the header 'Authorization' has control characters in it");
     let header = SecretHeader { header: "a\nb".into(), prefix: String::new(), secret: "crm".into() };
-    for bad in [
+    for invalid in [
         HttpRequest { auth: Some(header), ..request() },
         HttpRequest { key: Some("a\r\nb".into()), class: Class::Write, ..request() },
         HttpRequest { method: "GET / HTTP/1.1\r\n".into(), ..request() },
         HttpRequest { method: "CONNECT".into(), ..request() },
         HttpRequest { url: "127.0.0.1/?key=abc".into(), ..request() },
     ] {
-        let error = ask(&http, &bad).await.expect_err("bad");
+        let error = ask(&http, &invalid).await.expect_err("an invalid request");
         assert_eq!(error.kind, EffectErrorKind::Invalid, "{}", error.message);
         assert!(!error.message.contains(char::is_control) && !error.message.contains("abc"), "{}", error.message);
     }
@@ -99,9 +99,9 @@ async fn what_the_core_rendered_is_sent() {
     let mut request = post(format!("http://127.0.0.1:{port}/echo"));
     request.headers = vec![("Content-Type".into(), "application/json".into()), ("X-City".into(), "Rome\t1".into())];
     request.body = Some(r#"{"city":"Rome"}"#.into());
-    let told = sent(&http("127.0.0.1"), &request).await;
-    assert_eq!((&told["method"], &told["body"]), (&json!("POST"), &json!(r#"{"city":"Rome"}"#)));
-    assert_eq!((&told["headers"]["content-type"], &told["headers"]["x-city"]), (&json!("application/json"), &json!("Rome\t1")));
+    let received = sent(&http("127.0.0.1"), &request).await;
+    assert_eq!((&received["method"], &received["body"]), (&json!("POST"), &json!(r#"{"city":"Rome"}"#)));
+    assert_eq!((&received["headers"]["content-type"], &received["headers"]["x-city"]), (&json!("application/json"), &json!("Rome\t1")));
 }
 
 #[tokio::test]

@@ -81,7 +81,7 @@ async fn a_name_with_a_private_address_is_refused_as_a_whole() {
 
 #[tokio::test]
 async fn a_name_that_changes_its_address_never_leads_inside() {
-    // The first address stands for one outside: it is listed, the second one is not.
+    // The first address plays a public one: it is listed, the second one is not.
     let outside = TcpListener::bind("127.0.0.2:0").await.unwrap();
     let port = outside.local_addr().unwrap().port();
     let inside = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
@@ -94,5 +94,5 @@ async fn a_name_that_changes_its_address_never_leads_inside() {
     assert_eq!(names.asked.load(Ordering::Relaxed), 1, "the lookup that is checked is the one that is used");
     assert_eq!(ask(&http, &request).await.expect_err("inside").kind, EffectErrorKind::Denied);
     assert_eq!(names.asked.load(Ordering::Relaxed), 2);
-    inside.into_std().unwrap().accept().expect_err("nobody ever connected");
+    inside.into_std().unwrap().accept().expect_err("no connection was made");
 }

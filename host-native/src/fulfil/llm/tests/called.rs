@@ -1,4 +1,4 @@
-//! Calls of tools in pieces: put together, they are those of a whole answer.
+//! Streamed tool calls: once assembled, they equal those of a complete answer.
 
 use convengine_core::turn::{EffectError, EffectErrorKind, LlmReply, LlmToolCall};
 use serde_json::{Value, json};
@@ -11,14 +11,14 @@ use super::{Listener, ask, far, models, reply, settings};
 /// Id, name and the JSON text of the arguments.
 type Called<'c> = (&'c str, &'c str, &'c str);
 
-/// With escapes of every kind, one of them of two parts.
+/// With escapes of every kind, including a surrogate pair.
 const ESCAPED: &str = r#"{"account":"Gr\u00fc\u00dfe \"x\" \\ \n \ud83d\ude42","list":[1,{"a":null}]}"#;
 
 fn reason(provider: Provider) -> &'static str {
     if provider == Provider::Anthropic { "tool_use" } else { "tool_calls" }
 }
 
-/// A whole answer with a text and calls.
+/// A complete answer with text and tool calls.
 fn in_one(provider: Provider, text: &str, calls: &[Called<'_>]) -> String {
     let parsed = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
     let mut answer = provider.ended(text, reason(provider));
@@ -39,13 +39,13 @@ fn in_one(provider: Provider, text: &str, calls: &[Called<'_>]) -> String {
     answer.to_string()
 }
 
-/// A text in fragments of so many characters.
+/// Splits a text into fragments of `size` characters.
 fn fragments(text: &str, size: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     characters.chunks(size).map(|it| it.iter().collect()).collect()
 }
 
-/// The same answer in pieces, with arguments in fragments of so many characters; those of OpenAI take turns.
+/// The same answer streamed, with arguments in fragments of `size` characters; those of OpenAI are interleaved.
 fn in_pieces(provider: Provider, text: &[&str], calls: &[Called<'_>], size: usize) -> String {
     let plain = provider.stream(text);
     match provider {
@@ -72,7 +72,7 @@ fn in_pieces(provider: Provider, text: &[&str], calls: &[Called<'_>], size: usiz
             for (at, call) in calls.iter().enumerate() {
                 let block = json!({"type": "tool_use", "id": call.0, "name": call.1, "input": {}});
                 events += &event(&json!({"type": "content_block_start", "index": at + 1, "content_block": block}));
-                // The provider begins with an empty fragment, and sends no other for a call without arguments.
+                // The provider begins with an empty fragment, which is the only one for a call without arguments.
                 let written = if call.2 == "{}" { Vec::new() } else { fragments(call.2, size) };
                 for piece in [String::new()].iter().chain(&written) {
                     let delta = json!({"type": "input_json_delta", "partial_json": piece});
@@ -92,7 +92,7 @@ fn in_pieces(provider: Provider, text: &[&str], calls: &[Called<'_>], size: usiz
     }
 }
 
-/// Asks somebody who shows the pieces; answers what was shown, too.
+/// Makes a streaming call; returns its result and the published text.
 async fn shown(provider: Provider, answer: Sent) -> (Result<LlmReply, EffectError>, String) {
     let server = Server::new(vec![answer]).await;
     let models = models(&settings(&server.address, &[provider.word()]));
@@ -140,7 +140,7 @@ async fn arguments_that_are_no_json_are_handed_on_and_blank_ones_are_empty() {
         }
         let server = Server::new(vec![whole(200, "", &in_one(Provider::OpenAi, "x", &[("c1", "balance", written)]))]).await;
         let answer = ask(&models(&settings(&server.address, &["openai:m"])), &conversation()).await.expect("an answer");
-        assert_eq!(answer.tool_calls[0].arguments, expected, "as in a whole answer");
+        assert_eq!(answer.tool_calls[0].arguments, expected, "as in a complete answer");
     }
 }
 

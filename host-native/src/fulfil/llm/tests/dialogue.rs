@@ -1,4 +1,4 @@
-//! Conversations with tools: what is sent for them, what is read of them, and who is asked.
+//! Conversations with tool calls: requests, answers, and the choice of the model.
 
 use convengine_core::turn::{EffectErrorKind, LlmDialogue, LlmMessage, LlmMode, LlmRequest, LlmTool, LlmToolCall};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::{KEY, ask, call, models, settings};
 use crate::settings::spend::Per;
 use crate::settings::{Price, SpendCap};
 
-/// A call after a tool has answered.
+/// A model call after tools have answered.
 pub fn conversation() -> LlmRequest {
     let called = |id: &str, arguments: Value| LlmToolCall { id: id.to_owned(), name: "balance".to_owned(), arguments };
     let messages = vec![
@@ -26,7 +26,7 @@ pub fn conversation() -> LlmRequest {
     LlmRequest { user: String::new(), hint: None, dialogue: Some(Box::new(dialogue)), ..call("agent", LlmMode::Text) }
 }
 
-/// An answer that calls a tool.
+/// An answer with a tool call.
 fn calling(provider: Provider, arguments: Value) -> Value {
     let mut answer = provider.ended("Let me look.", if provider == Provider::Anthropic { "tool_use" } else { "tool_calls" });
     match provider {
@@ -49,8 +49,8 @@ async fn a_conversation_is_sent_in_the_words_of_each_provider() {
         let server = Server::new(vec![whole(200, "", &calling(provider, json!({"account": "2"})).to_string())]).await;
         let reply = ask(&models(&settings(&server.address, &[provider.word()])), &conversation()).await.expect("an answer");
         let id = if provider == Provider::Ollama { "" } else { "c1" };
-        let wanted = LlmToolCall { id: id.to_owned(), name: "balance".to_owned(), arguments: json!({"account": "2"}) };
-        assert_eq!((reply.text.as_str(), reply.tool_calls), ("Let me look.", vec![wanted]), "{provider:?}");
+        let expected = LlmToolCall { id: id.to_owned(), name: "balance".to_owned(), arguments: json!({"account": "2"}) };
+        assert_eq!((reply.text.as_str(), reply.tool_calls), ("Let me look.", vec![expected]), "{provider:?}");
 
         let sent = server.got().remove(0).body;
         let schema = json!({"type": "object", "properties": {"account": {"type": "string"}}});
@@ -110,7 +110,7 @@ async fn an_answer_of_calls_alone_is_one() {
         let reply = ask(&models(&settings(&server.address, &[provider.word()])), &conversation()).await.expect("an answer");
         assert_eq!((reply.text.as_str(), reply.tool_calls.len()), ("", 1), "{provider:?}");
     }
-    // Arguments that are no JSON are handed on; calls that were cut off are not.
+    // Arguments that are not JSON are passed on; calls that were cut off are not.
     let mut broken = calling(Provider::OpenAi, json!({}));
     broken["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = json!(format!("{{\"account\": {KEY}"));
     let mut cut = calling(Provider::OpenAi, json!({}));
@@ -124,7 +124,7 @@ async fn an_answer_of_calls_alone_is_one() {
 
 #[tokio::test]
 async fn a_document_may_name_a_model_and_its_provider() {
-    for (words, wanted, path, model) in [
+    for (words, requested, path, model) in [
         (&["openai:a", "anthropic:b"][..], "large", "/v1/chat/completions", "large"),
         (&["openai:a", "anthropic:b"], "anthropic:large", "/v1/messages", "large"),
         (&["agent=openai:a", "policy=ollama:b"], "ollama:llama:8b", "/api/chat", "llama:8b"),
@@ -137,17 +137,17 @@ async fn a_document_may_name_a_model_and_its_provider() {
         (answer["message"], answer["done"]) = (json!({"content": "x"}), json!(true));
         let server = Server::new(vec![whole(200, "", &answer.to_string())]).await;
         let mut request = conversation();
-        request.dialogue.as_mut().expect("a conversation").model = Some(wanted.to_owned());
+        request.dialogue.as_mut().expect("a conversation").model = Some(requested.to_owned());
         ask(&models(&settings(&server.address, words)), &request).await.expect("an answer");
         let got = server.got().remove(0);
-        assert_eq!((got.path(), &got.body["model"]), (path, &json!(model)), "{words:?} {wanted}");
+        assert_eq!((got.path(), &got.body["model"]), (path, &json!(model)), "{words:?} {requested}");
     }
     let server = Server::new(vec![whole(200, "", &Provider::OpenAi.answer("x"))]).await;
     let mut request = conversation();
     request.dialogue.as_mut().expect("a conversation").model = Some("openai:large".to_owned());
     let off = models(&settings(&server.address, &["agent=off", "openai:a"]));
-    assert_eq!(ask(&off, &request).await.expect_err("nobody").kind, EffectErrorKind::Unsupported);
-    // A limit to what may be spent holds for models that documents name.
+    assert_eq!(ask(&off, &request).await.expect_err("the purpose is off").kind, EffectErrorKind::Unsupported);
+    // The spend cap applies to models that documents name.
     let mut llm = settings(&server.address, &["openai:a"]);
     llm.cap = Some(SpendCap { micros: 10, per: Per::Day });
     llm.prices.insert("a".to_owned(), Price { input: 1, output: 1 });

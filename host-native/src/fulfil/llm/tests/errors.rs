@@ -1,4 +1,4 @@
-//! What providers answer instead of an answer.
+//! Failures of providers.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::server::{Sent, Server, chunked, until_the_end, whole};
 use super::{Listener, ask, call, far, models, reply, settings};
 use crate::fulfil::llm::wire::LONGEST;
 
-/// The error that an answer becomes.
+/// Returns the error for an answer.
 async fn error(provider: Provider, mode: LlmMode, answer: Sent) -> EffectError {
     let server = Server::new(vec![answer]).await;
     let models = models(&settings(&server.address, &[provider.word()]));
@@ -47,7 +47,7 @@ async fn each_error_has_its_kind_its_status_and_the_words_of_the_provider() {
         let found = error(provider, LlmMode::Text, whole(400, "", &provider.error("x", &"é".repeat(5000)))).await;
         assert_eq!(found.message.chars().count(), provider.word().len() + 2 + 500);
         let found = error(provider, LlmMode::Text, whole(400, "", &"x".repeat(LONGEST + 1))).await;
-        assert_eq!(found.message, format!("{}: status 400", provider.word()), "as much is no message");
+        assert_eq!(found.message, format!("{}: status 400", provider.word()), "an oversized body is not used as a message");
     }
 }
 
@@ -63,7 +63,7 @@ async fn an_answer_in_another_form_cannot_be_used() {
         let found = error(provider, LlmMode::Text, Sent { bytes: b"nonsense\r\n\r\n".to_vec(), hangs: false }).await;
         assert_eq!(found.kind, EffectErrorKind::Unavailable);
         let found = error(provider, LlmMode::Text, whole(302, "Location: /elsewhere\r\n", "")).await;
-        assert_eq!((found.kind, found.status), (EffectErrorKind::Refused, Some(302)), "a key is carried to nobody else");
+        assert_eq!((found.kind, found.status), (EffectErrorKind::Refused, Some(302)), "the key is not sent to another server");
     }
 }
 
@@ -147,7 +147,7 @@ async fn an_address_where_nobody_listens_is_said_to_be_one() {
     let address = format!("http://{}", listener.local_addr().expect("an address"));
     drop(listener);
     for provider in ALL {
-        let found = ask(&models(&settings(&address, &[provider.word()])), &call("agent", LlmMode::Text)).await.expect_err("nobody");
+        let found = ask(&models(&settings(&address, &[provider.word()])), &call("agent", LlmMode::Text)).await.expect_err("a failure");
         assert_eq!(found.kind, EffectErrorKind::Unavailable);
         assert!(found.message.contains("cannot be reached: "), "{found}");
     }

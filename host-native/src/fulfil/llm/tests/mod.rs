@@ -1,4 +1,4 @@
-//! Models against servers on loopback that speak as the providers do.
+//! Models against fake provider servers on loopback.
 
 mod called;
 mod dialogue;
@@ -25,10 +25,10 @@ use crate::secrets::Secrets;
 use crate::settings::{Access, Key, Llm};
 use crate::stream::{Streams, Subscription, Tokens, Told};
 
-/// What every server of these tests is signed in to with.
+/// The API key of all tests.
 pub const KEY: &str = "sk-test-0123456789";
 
-/// Settings under which all providers are at one address and one attempt has to do.
+/// Settings with all providers at one address and a single attempt.
 pub fn settings(address: &str, words: &[&str]) -> Llm {
     let access = |path: &str| Access { address: Some(format!("{address}{path}")), key: Some(Key(KEY.to_owned())), model: None };
     Llm {
@@ -41,7 +41,7 @@ pub fn settings(address: &str, words: &[&str]) -> Llm {
     }
 }
 
-/// Models that do not wait between attempts unless they are told to.
+/// Models without backoff between attempts.
 pub fn models(llm: &Llm) -> Models {
     let mut secrets = Secrets::default();
     secrets.know("TEST_KEY", KEY);
@@ -49,7 +49,7 @@ pub fn models(llm: &Llm) -> Models {
     Models { first_wait: Duration::ZERO, ..models }
 }
 
-/// A call of a purpose.
+/// A model call with a purpose.
 pub fn call(purpose: &str, mode: LlmMode) -> LlmRequest {
     LlmRequest {
         purpose: purpose.to_owned(),
@@ -64,17 +64,17 @@ pub fn call(purpose: &str, mode: LlmMode) -> LlmRequest {
     }
 }
 
-/// A moment that no test reaches.
+/// A deadline that no test reaches.
 pub fn far() -> Instant {
     Instant::now() + Duration::from_secs(60)
 }
 
-/// Asks, and shows the pieces to nobody.
+/// Makes a call without streaming.
 pub async fn ask(models: &Models, request: &LlmRequest) -> Result<LlmReply, EffectError> {
     reply(models.llm(request, None, far()).await)
 }
 
-/// The reply or the error of an answer.
+/// Returns the reply or the error of an answer.
 pub fn reply(answer: Answer) -> Result<LlmReply, EffectError> {
     match answer {
         Answer::Ok(Reply::Llm(reply)) => Ok(reply),
@@ -83,14 +83,14 @@ pub fn reply(answer: Answer) -> Result<LlmReply, EffectError> {
     }
 }
 
-/// Somebody who listens to a call.
+/// A stream subscriber of a call.
 pub struct Listener {
     pub tokens: Tokens,
     subscription: Subscription,
 }
 
 impl Listener {
-    /// Listens from now on.
+    /// Subscribes.
     pub fn new() -> Listener {
         let streams = Arc::new(Streams::default());
         let subscription = streams.subscribe("c");
@@ -111,21 +111,21 @@ impl Listener {
         Listener { tokens, subscription }
     }
 
-    /// The data of the events so far.
+    /// Returns the data of the events so far.
     pub fn heard(&mut self) -> Vec<Value> {
         let mut wire = String::new();
         while let Poll::Ready(Some(events)) = self.subscription.poll(&mut Context::from_waker(Waker::noop())) {
             wire.push_str(std::str::from_utf8(&events).expect("text"));
         }
-        assert!(!wire.contains("id:"), "what is not stored has no number: {wire}");
+        assert!(!wire.contains("id:"), "events that are not stored have no id: {wire}");
         let data = |event: &str| serde_json::from_str(event.strip_prefix("event:TOKEN\ndata:").expect("a token")).expect("JSON");
         wire.split_terminator("\n\n").map(data).collect()
     }
 
-    /// What was shown and not taken back.
+    /// Returns the published text since the last reset.
     pub fn text(&mut self) -> String {
-        let heard = self.heard();
-        let last = heard.rsplit(|it| it["reset"] == true).next().unwrap_or_default();
+        let events = self.heard();
+        let last = events.rsplit(|it| it["reset"] == true).next().unwrap_or_default();
         last.iter().map(|it| it["text"].as_str().expect("a text")).collect()
     }
 }

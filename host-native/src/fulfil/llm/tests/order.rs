@@ -1,4 +1,4 @@
-//! Who is asked, how often, and who is asked next.
+//! Order of models, retries and fallback.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn patient(server: &Server, words: &[&str]) -> Llm {
     Llm { max_attempts: 3, ..settings(&server.address, words) }
 }
 
-/// The models that a server was asked for.
+/// Returns the model names that a server received.
 fn asked(server: &Server) -> Vec<String> {
     server.got().iter().map(|it| it.body["model"].as_str().expect("a name").to_owned()).collect()
 }
@@ -40,13 +40,13 @@ async fn a_purpose_wins_over_its_group_and_that_over_the_rest() {
     }
     assert_eq!(asked(&server), ["policy", "summary", "group", "group", "agent", "rest", "rest"]);
     let off = super::models(&settings(&server.address, &["policy=off", "openai:rest"]));
-    let error = ask(&off, &call("policy", LlmMode::Text)).await.expect_err("nobody is asked");
+    let error = ask(&off, &call("policy", LlmMode::Text)).await.expect_err("the purpose is off");
     assert_eq!(
         (error.kind, error.message.as_str()),
         (EffectErrorKind::Unsupported, "no language model is set up: start the server with --llm")
     );
     let some = super::models(&settings(&server.address, &["policy=openai:a"]));
-    assert_eq!(ask(&some, &call("agent", LlmMode::Text)).await.expect_err("nobody").kind, EffectErrorKind::Unsupported);
+    assert_eq!(ask(&some, &call("agent", LlmMode::Text)).await.expect_err("no model").kind, EffectErrorKind::Unsupported);
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn scripts_stand_beside_models() {
     assert_eq!(text(&[&script, "openai:x"], "summary").await, "modelled", "no rule answers, the next one does");
     assert_eq!(text(&["openai:x", &script], "agent").await, "modelled");
     let alone = text(&[&script], "summary").await;
-    assert_eq!(alone, "no scripted rule answers this call (purpose summary, message 'hello')", "as it always was");
+    assert_eq!(alone, "no scripted rule answers this call (purpose summary, message 'hello')", "the script's own error");
     assert_eq!(server.got().len(), 3);
     let request = convengine_core::turn::EmbedRequest { texts: vec!["a".to_owned()] };
     let vectors = models(&patient(&server, &["openai:x", &script])).embed(&request, far()).await;

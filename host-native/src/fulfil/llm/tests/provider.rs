@@ -1,4 +1,4 @@
-//! What each provider says, in its own form.
+//! Answers in the form of each provider.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub enum Provider {
 pub const ALL: [Provider; 3] = [Provider::OpenAi, Provider::Anthropic, Provider::Ollama];
 
 impl Provider {
-    /// The value of `--llm`.
+    /// Returns the value of `--llm`.
     pub fn word(self) -> &'static str {
         match self {
             Provider::OpenAi => "openai:test-model",
@@ -23,7 +23,7 @@ impl Provider {
         }
     }
 
-    /// Where calls go.
+    /// Returns the path of calls.
     pub fn path(self) -> &'static str {
         match self {
             Provider::OpenAi => "/v1/chat/completions",
@@ -32,7 +32,7 @@ impl Provider {
         }
     }
 
-    /// A whole answer of 12 and 7 tokens that ended for a reason.
+    /// A complete answer of 12 and 7 tokens with a finish reason.
     pub fn ended(self, text: &str, reason: &str) -> Value {
         match self {
             Provider::OpenAi => json!({
@@ -52,13 +52,13 @@ impl Provider {
         }
     }
 
-    /// A whole answer that ended well.
+    /// A complete answer with the usual finish reason.
     pub fn answer(self, text: &str) -> String {
         let reason = if self == Provider::Anthropic { "end_turn" } else { "stop" };
         self.ended(text, reason).to_string()
     }
 
-    /// The same answer in pieces.
+    /// The same answer, streamed.
     pub fn stream(self, pieces: &[&str]) -> String {
         match self {
             Provider::OpenAi => {

@@ -1,4 +1,4 @@
-//! Whole answers: what is sent for them and what becomes of them.
+//! Requests and complete answers.
 
 use convengine_core::turn::{Answer, EffectErrorKind, EmbedRequest, LlmMode, Reply, Usage};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::server::{Server, whole};
 use super::{KEY, ask, call, far, models, settings};
 use crate::settings::Price;
 
-/// What a provider is sent for a call, and how its answer is understood.
+/// Makes a call; returns the request body that the provider received, and the text of the answer.
 async fn exchange(provider: Provider, purpose: &str, mode: LlmMode, schema: Option<Value>, answer: &str) -> (Value, String) {
     let server = Server::new(vec![whole(200, "", answer)]).await;
     let models = models(&settings(&server.address, &[provider.word()]));
@@ -24,7 +24,7 @@ async fn exchange(provider: Provider, purpose: &str, mode: LlmMode, schema: Opti
         Provider::Anthropic => assert_eq!(signed, (None, Some(KEY), Some("2023-06-01"))),
         Provider::Ollama => assert_eq!(signed, (None, None, None)),
     }
-    assert!(!got.body.to_string().contains("not for the provider"), "the context stays here");
+    assert!(!got.body.to_string().contains("not for the provider"), "the context is not sent");
     (got.body, reply.text)
 }
 
@@ -48,7 +48,7 @@ async fn a_text_is_asked_for_and_read() {
 #[tokio::test]
 async fn json_is_asked_for_in_the_words_of_each_provider() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
-    let told = format!("Be kind.\n\nAnswer with one JSON value and nothing else. It follows this JSON Schema: {schema}");
+    let prompt = format!("Be kind.\n\nAnswer with one JSON value and nothing else. It follows this JSON Schema: {schema}");
     for provider in ALL {
         let answer = provider.answer("{\"a\":1}");
         let (sent, text) = exchange(provider, "schema_extraction", LlmMode::Json, Some(schema.clone()), &answer).await;
@@ -58,7 +58,7 @@ async fn json_is_asked_for_in_the_words_of_each_provider() {
             Provider::Anthropic => (&sent["system"], &sent["tools"], Value::Null),
             Provider::Ollama => (&sent["messages"][0]["content"], &sent["format"], json!("json")),
         };
-        assert_eq!((system, mode), (&json!(told), &expected), "{provider:?}");
+        assert_eq!((system, mode), (&json!(prompt), &expected), "{provider:?}");
     }
 }
 
@@ -85,11 +85,11 @@ async fn a_strict_schema_is_left_to_the_provider() {
             }
             Provider::Ollama => assert_eq!(sent["format"], schema),
         }
-        assert!(!sent.to_string().contains("nothing else"), "the provider sees to it: {sent}");
+        assert!(!sent.to_string().contains("nothing else"), "the provider enforces it: {sent}");
     }
     let list = json!({"type": "array"});
     let (sent, _) = exchange(Provider::Anthropic, "policy", LlmMode::JsonStrict, Some(list), &Provider::Anthropic.answer("[]")).await;
-    assert!(sent["tools"].is_null() && sent["system"].as_str().unwrap().contains("\"array\""), "no tool takes a list: {sent}");
+    assert!(sent["tools"].is_null() && sent["system"].as_str().unwrap().contains("\"array\""), "a tool's input cannot be a list: {sent}");
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn usage_is_counted_and_priced() {
     }
     let server = Server::new(vec![whole(200, "", r#"{"choices":[{"message":{"content":"x"}}]}"#)]).await;
     let reply = ask(&models(&settings(&server.address, &["openai:plain"])), &call("agent", LlmMode::Text)).await.expect("an answer");
-    assert_eq!((reply.usage, reply.model.as_str()), (None, "plain"), "a server that counts nothing");
+    assert_eq!((reply.usage, reply.model.as_str()), (None, "plain"), "a server that reports no usage");
 }
 
 #[tokio::test]

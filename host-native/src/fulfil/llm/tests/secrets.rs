@@ -1,4 +1,4 @@
-//! A key that comes back does not get further than here.
+//! An API key that a provider echoes is redacted.
 
 use convengine_core::turn::LlmMode;
 
@@ -16,7 +16,7 @@ async fn a_key_in_an_answer_or_an_error_is_struck_out() {
         assert_eq!(text, "your key is [secret:TEST_KEY].");
         let error = ask(&models, &call("agent", LlmMode::Text)).await.expect_err("an error");
         assert_eq!(error.message, format!("{}: status 401: your key is [secret:TEST_KEY].", provider.word()));
-        // Where the message is cut, it is cut after the key was struck out.
+        // The message is shortened after the key is redacted.
         let long = format!("{}{KEY}", "x".repeat(480));
         let server = Server::new(vec![whole(400, "", &provider.error("x", &long))]).await;
         let error = ask(&super::models(&settings(&server.address, &[provider.word()])), &call("agent", LlmMode::Text)).await.unwrap_err();
@@ -44,6 +44,6 @@ async fn a_key_that_comes_in_two_pieces_is_struck_out() {
         let models = models(&settings(&server.address, &[provider.word()]));
         let mut listener = Listener::new();
         let answer = models.llm(&call("response_text", LlmMode::Text), Some(&listener.tokens), far()).await;
-        assert!(reply(answer).is_err() && !listener.text().contains("sk-"), "what is held back of an attempt that failed stays here");
+        assert!(reply(answer).is_err() && !listener.text().contains("sk-"), "text held back by a failed attempt is not published");
     }
 }

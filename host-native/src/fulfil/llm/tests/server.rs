@@ -1,4 +1,4 @@
-//! A server on loopback that gives the answers it was told to give, byte by byte.
+//! A server on loopback that sends scripted answers, byte by byte.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,11 +10,11 @@ use tokio::net::{TcpListener, TcpStream};
 #[derive(Debug, Clone)]
 pub struct Sent {
     pub bytes: Vec<u8>,
-    /// Whether the connection stays open after the last byte, for ever.
+    /// Whether the connection stays open after the last byte.
     pub hangs: bool,
 }
 
-/// A call as it came in.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Got {
     pub head: String,
@@ -22,13 +22,13 @@ pub struct Got {
 }
 
 impl Got {
-    /// The value of a header.
+    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         let value = |line: &'_ str| line.split_once(": ").filter(|it| it.0.eq_ignore_ascii_case(name)).map(|it| it.0.len() + 2);
         self.head.lines().find_map(|it| value(it).and_then(|at| it.get(at..)))
     }
 
-    /// Where the call went.
+    /// Returns the path of the request.
     pub fn path(&self) -> &str {
         self.head.split(' ').nth(1).expect("a path")
     }
@@ -41,7 +41,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Gives the first answer to the first call, and so on; the last is given again and again.
+    /// Sends the first answer to the first call, and so on; the last one repeats.
     pub async fn new(answers: Vec<Sent>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = format!("http://{}", listener.local_addr().expect("an address"));
@@ -57,7 +57,7 @@ impl Server {
                     calls.len() - 1
                 };
                 let answer = answers.get(number).or(answers.last()).expect("an answer");
-                // Who asks may have hung up.
+                // The client may have disconnected.
                 let _ = stream.write_all(&answer.bytes).await;
                 if answer.hangs {
                     open.push(stream);
@@ -69,7 +69,7 @@ impl Server {
         Server { address, got }
     }
 
-    /// The calls so far.
+    /// Returns the requests so far.
     pub fn got(&self) -> Vec<Got> {
         self.got.lock().expect("a list").clone()
     }
@@ -95,13 +95,13 @@ async fn read(stream: &mut TcpStream) -> Option<Got> {
     Some(got)
 }
 
-/// An answer with its length.
+/// An answer with `Content-Length`.
 pub fn whole(status: u16, headers: &str, body: &str) -> Sent {
     let head = format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
     Sent { bytes: [head.as_bytes(), body.as_bytes()].concat(), hangs: false }
 }
 
-/// An answer that ends with its connection, so that nothing but its own end marker tells whether it is whole.
+/// An answer that ends with its connection, so that only its own end marker shows whether it is complete.
 pub fn until_the_end(body: &[u8]) -> Sent {
     let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
     Sent { bytes: [head, body].concat(), hangs: false }

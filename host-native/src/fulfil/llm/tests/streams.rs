@@ -1,4 +1,4 @@
-//! Answers in pieces: whole or not at all, however they are cut and delivered.
+//! Streamed answers: complete or failed, however they are cut and delivered.
 
 use convengine_core::turn::{EffectError, EffectErrorKind, LlmMode, LlmReply, Usage};
 use serde_json::json;
@@ -14,7 +14,7 @@ async fn ask(models: &Models, listener: &Listener) -> Result<LlmReply, EffectErr
     reply(models.llm(&call("response_text", LlmMode::Text), Some(&listener.tokens), far()).await)
 }
 
-/// Asks as many times as there are answers, once each.
+/// Makes one call per answer.
 async fn all(provider: Provider, answers: Vec<Sent>, check: impl Fn(usize, Result<LlmReply, EffectError>, String)) {
     let count = answers.len();
     let server = Server::new(answers).await;
@@ -36,19 +36,19 @@ async fn an_answer_in_pieces_is_shown_and_read_like_a_whole_one() {
         let reply = ask(&models, &listener).await.expect("an answer");
         assert_eq!((reply.text, reply.model.as_str()), (PIECES.concat(), "test-model-1"));
         assert_eq!(reply.usage, Some(Usage { input_tokens: 12, output_tokens: 7, cost_micros: None }), "{provider:?}");
-        let heard = listener.heard();
-        assert_eq!(heard[0]["eventType"], "TOKEN");
-        assert_eq!((&heard[0]["turn"], &heard[0]["effect"]), (&json!("t"), &json!(3)));
-        let texts: String = heard.iter().map(|it| it["text"].as_str().expect("a text")).collect();
+        let events = listener.heard();
+        assert_eq!(events[0]["eventType"], "TOKEN");
+        assert_eq!((&events[0]["turn"], &events[0]["effect"]), (&json!("t"), &json!(3)));
+        let texts: String = events.iter().map(|it| it["text"].as_str().expect("a text")).collect();
         assert_eq!(texts, PIECES.concat());
-        assert!(heard.len() > 1, "not all at once");
+        assert!(events.len() > 1, "not all at once");
         let sent = server.got().remove(0).body;
         assert_eq!(sent["stream"], true);
         assert_eq!(sent["stream_options"], if provider == Provider::OpenAi { json!({"include_usage": true}) } else { json!(null) });
     }
 }
 
-/// A cut before the last byte leaves no answer; what was shown by then is a beginning of the answer and nothing else.
+/// A cut before the last byte is a failure; the text published by then is a prefix of the answer.
 async fn cut_everywhere(provider: Provider) {
     let whole = until_the_end(provider.stream(&PIECES).as_bytes());
     let cuts: Vec<Sent> = (0..=whole.bytes.len()).map(|end| Sent { bytes: whole.bytes[..end].to_vec(), hangs: false }).collect();
@@ -80,7 +80,7 @@ async fn half_an_answer_of_ollama_is_none() {
     cut_everywhere(Provider::Ollama).await;
 }
 
-/// The same answer in two pieces, whatever the place between them, with either line end.
+/// The same answer in two pieces, split at every position, with either line ending.
 async fn split_everywhere(provider: Provider) {
     let lines = provider.stream(&PIECES);
     for body in [lines.clone(), lines.replace('\n', "\r\n")] {
@@ -122,11 +122,11 @@ async fn an_attempt_that_breaks_off_is_taken_back_and_made_again() {
         llm.max_attempts = 2;
         let mut listener = Listener::new();
         assert_eq!(ask(&models(&llm), &listener).await.expect("an answer").text, PIECES.concat());
-        let heard = listener.heard();
-        let reset = heard.iter().position(|it| it["reset"] == true).expect("a reset");
-        assert_eq!(heard[reset], json!({"eventType": "TOKEN", "turn": "t", "effect": 3, "reset": true}));
+        let events = listener.heard();
+        let reset = events.iter().position(|it| it["reset"] == true).expect("a reset");
+        assert_eq!(events[reset], json!({"eventType": "TOKEN", "turn": "t", "effect": 3, "reset": true}));
         let text = |events: &[serde_json::Value]| events.iter().filter_map(|it| it["text"].as_str()).collect::<String>();
-        assert_eq!((text(&heard[..reset]).as_str(), text(&heard[reset..])), ("Grüße 🙂", PIECES.concat()), "{provider:?}");
+        assert_eq!((text(&events[..reset]).as_str(), text(&events[reset..])), ("Grüße 🙂", PIECES.concat()), "{provider:?}");
         assert_eq!(server.got().len(), 2);
     }
 }

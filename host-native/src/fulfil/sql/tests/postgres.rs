@@ -1,11 +1,11 @@
-//! Queries on a real PostgreSQL server, whose user may do anything.
+//! Queries on a real PostgreSQL server, as a superuser.
 
 use super::*;
 use sqlx::{Connection as _, PgConnection};
 
 use crate::store::testing::empty_postgres;
 
-/// A database with a few rows, which somebody else has open for writing.
+/// A database with a few rows, which another connection has open for writing.
 struct Stock {
     url: String,
     writer: PgConnection,
@@ -48,14 +48,14 @@ impl Stock {
         (error.kind, error.message)
     }
 
-    /// What is stored, and what else there is in the database.
+    /// Returns the stored rows, relations, sequence values and large objects.
     async fn everything(&mut self) -> Vec<String> {
         let sql = "select stock::text from stock union all select relname::text from pg_class where relnamespace = 'public'::regnamespace
                    union all select 's ' || last_value || is_called from s union all select oid::text from pg_largeobject_metadata order by 1";
         sqlx::query_scalar(sql).fetch_all(&mut self.writer).await.expect("rows")
     }
 
-    /// How many sessions ask for tools, and have no query that has come to its end.
+    /// Counts the tool connections that are still running a query.
     async fn at_work(&mut self) -> i64 {
         let sql = "select count(*) from pg_stat_activity
                    where datname = current_database() and application_name = 'convengine tools' and state <> 'idle'";
@@ -72,7 +72,7 @@ async fn a_lookup_answers_rows() {
     assert_eq!(shop.rows("select count from stock where item = :item", json!({"item": "' or 1 = 1 --"})).await, json!([]));
     let (kind, message) = shop.error(sql, json!({"item": "x", "warehouse": "B"})).await;
     assert_eq!((kind, message.as_str()), (EffectErrorKind::Invalid, "the query needs a value for ':limit': give 'limit'"));
-    // What the query names as ours does stays its own.
+    // Names of the query do not clash with those of the wrapping query.
     assert_eq!(shop.rows("with q as (select 5 as j), r as (select j from q) select j from r", json!({})).await, json!([{"j": 5}]));
 }
 
@@ -175,7 +175,7 @@ async fn rows_and_bytes_are_limited() {
     let sql = "select item, case when item = 'sandals' then :t end as x from stock order by item";
     let reply = shop.ask(&request(sql, json!({"t": "x".repeat(2_000_000)}))).await.expect("rows");
     assert_eq!((reply.rows.len(), reply.truncated), (2, true));
-    // The server notices that nobody listens any more when it looks next.
+    // The server notices the closed connection at its next check.
     while shop.at_work().await > 0 {
         tokio::task::yield_now().await;
     }
@@ -198,11 +198,11 @@ async fn a_query_that_nobody_waits_for_is_stopped() {
     let endless = request("with recursive c(n) as (select 1 union all select n + 1 from c) select max(n) from c", json!({}));
     let endless = SqlRequest { timeout_ms: 600_000, ..endless };
     for _ in 0..2 * CONNECTIONS {
-        let left = tokio::time::timeout(Duration::from_millis(50), shop.ask(&endless)).await;
-        assert!(left.is_err(), "it has no end");
+        let result = tokio::time::timeout(Duration::from_millis(50), shop.ask(&endless)).await;
+        assert!(result.is_err(), "the query has no end");
     }
     assert_eq!(shop.rows("select 1 as a", json!({})).await, json!([{"a": 1}]));
-    // The server looks after a second whether somebody is there; it has ten minutes otherwise.
+    // The server checks every second whether the client is still connected; the query's own limit is ten minutes.
     while shop.at_work().await > 0 {
         tokio::task::yield_now().await;
     }
@@ -217,7 +217,7 @@ async fn errors_say_what_is_wrong_without_the_statement() {
     assert_eq!((kind, message.starts_with("only a query may be run")), (EffectErrorKind::Denied, true), "{message}");
     let (kind, message) = shop.error("select :v as v", json!({"v": "a\u{0}b"})).await;
     assert_eq!((kind, message.contains("0x00")), (EffectErrorKind::Invalid, true), "{message}");
-    // A table that has changed since is read as it is now.
+    // A changed table is read as it is now.
     assert_eq!(shop.rows("select * from stock where count = 7", json!({})).await[0]["count"], 7);
     sqlx::query("alter table stock alter count type text").execute(&mut shop.writer).await.expect("another type");
     assert_eq!(shop.rows("select * from stock where count = '7'", json!({})).await[0]["count"], "7");
@@ -266,12 +266,12 @@ async fn the_transaction_itself_lets_nothing_be_written() {
         sqlx::raw_sql("begin transaction read only; select 1").execute(&mut *connection).await.expect("a transaction");
         assert!(sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await.is_err(), "{sql}");
         sqlx::raw_sql("rollback").execute(&mut *connection).await.expect("an end");
-        // Outside of it the connection reads only as well.
+        // Outside of the transaction the connection is read-only as well.
         if !sql.contains("transaction") && !sql.contains("program") {
             assert!(sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await.is_err(), "{sql}");
         }
     }
-    // Large objects are made nevertheless before PostgreSQL 16, and are gone with the transaction, which is always undone.
+    // Before PostgreSQL 16 large objects can be created nevertheless; they disappear with the transaction, which is always rolled back.
     for sql in ["select lo_create(0)", "select lo_from_bytea(0, 'x')", "select lo_import('/etc/hostname')"] {
         let mut connection = pool.acquire().await.expect("a connection");
         sqlx::raw_sql("begin transaction read only").execute(&mut *connection).await.expect("a transaction");
@@ -343,7 +343,7 @@ async fn a_function_of_the_database_that_writes_fails_and_one_that_waits_is_late
         let error = shop.ask(&SqlRequest { safe: false, ..request(sql, json!({})) }).await.expect_err(sql);
         assert_eq!((error.kind, error.message.contains(words)), (EffectErrorKind::Invalid, true), "{error}");
     }
-    let error = shop.ask(&SqlRequest { safe: false, timeout_ms: 200, ..request("select slow()", json!({})) }).await.expect_err("late");
+    let error = shop.ask(&SqlRequest { safe: false, timeout_ms: 200, ..request("select slow()", json!({})) }).await.expect_err("timeout");
     assert_eq!(error.kind, EffectErrorKind::Timeout);
     assert_eq!(shop.everything().await, before);
 }

@@ -1,4 +1,4 @@
-//! `…/approvals/{call}`: somebody says whether an assistant may make a call.
+//! `…/approvals/{call}`: decisions about tool calls that need approval.
 
 use std::sync::Arc;
 
@@ -17,27 +17,27 @@ use crate::http::assistant::body;
 use crate::http::error::{ApiError, not_found};
 use crate::store::assistant::session;
 
-/// Decides about a call that waits.
+/// Approves or rejects a pending call.
 #[utoipa::path(
     post,
     path = "/v1/runtime/assistants/{agent}/sessions/{session}/approvals/{call}",
     tag = "assistants",
     params(
-        ("agent" = String, Path, description = "The assistant"),
-        ("session" = String, Path, format = "uuid", description = "The session"),
-        ("call" = String, Path, description = "The call that waits, by its `call_id`"),
+        ("agent" = String, Path, description = "The assistant id"),
+        ("session" = String, Path, format = "uuid", description = "The session id"),
+        ("call" = String, Path, description = "The `call_id` of the pending call"),
     ),
     request_body = ref("#/components/schemas/Approval"),
     responses(
-        (status = 200, description = "What the assistant answers", body = ref("#/components/schemas/TurnResponse")),
-        (status = 400, description = "The body is not JSON"),
-        (status = 404, description = "There is no such session, or no such call waits in it"),
-        (status = 408, description = "The body does not go on"),
-        (status = 409, description = "The session has come to its end"),
-        (status = 413, description = "The body is too long"),
-        (status = 415, description = "The body does not say that it is JSON"),
-        (status = 422, description = "The decision cannot be read"),
-        (status = 503, description = "The session or the database is busy: see Retry-After"),
+        (status = 200, description = "The response of the assistant", body = ref("#/components/schemas/TurnResponse")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "Session not found, or no such call is pending in it"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The session has ended"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "The decision is invalid"),
+        (status = 503, description = "The session or the database is busy; see Retry-After"),
     ),
 )]
 pub async fn decide(
@@ -47,27 +47,27 @@ pub async fn decide(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let given = body::object(&uri, &headers, body).await;
+    let members = body::object(&uri, &headers, body).await;
     let Ok(Path((assistant, id, call))) = path else { return Err(not_found(&uri)) };
     let running = simulator::running(&host, &uri, Ok(Path((assistant, id)))).await?;
-    let mut given = given?;
+    let mut members = members?;
     let stored = session::find(&host.readers, &running.session).await.map_err(|it| ApiError::of_database(&it, &uri))?;
     let active = stored.as_ref().is_some_and(|it| it.status == "active");
-    let waits = stored.and_then(|it| it.state.pointer("/awaiting/call/call_id")?.as_str().map(str::to_owned));
-    // A session that has ended says so itself, and a decision that was taken before is answered as it was.
-    if active && waits.as_deref() != Some(call.as_str()) && !was_sent(&host, &uri, &running.session, &given).await? {
-        let message = "no such call waits in the session: it may be decided already";
+    let pending = stored.and_then(|it| it.state.pointer("/awaiting/call/call_id")?.as_str().map(str::to_owned));
+    // An ended session is reported by the turn itself, and a repeated decision returns its first response.
+    if active && pending.as_deref() != Some(call.as_str()) && !was_sent(&host, &uri, &running.session, &members).await? {
+        let message = "no such call is pending in the session; it may already be decided";
         return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message).coded("unknown_call"));
     }
-    given.insert("type".to_owned(), json!("approval.decision"));
-    given.insert("call_id".to_owned(), Value::String(call));
-    let event = events::of_body(&host, &uri, given, false)?;
+    members.insert("type".to_owned(), json!("approval.decision"));
+    members.insert("call_id".to_owned(), Value::String(call));
+    let event = events::of_body(&host, &uri, members, false)?;
     heard(&host, &uri, &running, event, Sees { debug: true }, StatusCode::OK).await
 }
 
-/// Whether the session has a turn of this name already.
-async fn was_sent(host: &Host, uri: &Uri, session: &str, given: &Map) -> Result<bool, ApiError> {
-    let Some(key) = given.get("event_id").and_then(Value::as_str).map(|it| event_key(session, it)) else { return Ok(false) };
+/// Whether the session already has a turn with this event id.
+async fn was_sent(host: &Host, uri: &Uri, session: &str, members: &Map) -> Result<bool, ApiError> {
+    let Some(key) = members.get("event_id").and_then(Value::as_str).map(|it| event_key(session, it)) else { return Ok(false) };
     let found = session::load(&host.readers, session, Some(&key)).await;
     found.map(|it| it.sent).map_err(|it| ApiError::of_database(&it, uri))
 }

@@ -1,4 +1,4 @@
-//! Reads what happens to a session from the bodies of requests.
+//! Reads and checks session events from request bodies.
 
 use axum::http::{StatusCode, Uri};
 use convengine_core::flow;
@@ -9,80 +9,80 @@ use crate::assistant::run::OF_SEQ;
 use crate::drive::Host;
 use crate::http::error::ApiError;
 
-/// Most characters of an `event_id`.
+/// Maximum length of an `event_id` in characters.
 const LONGEST_ID: usize = 200;
 
-/// Events that users make.
+/// Event types that users may send.
 const OF_USERS: [&str; 3] = ["user.message", "user.button", "session.end"];
 
-/// The event of a body; a text may have as many characters as one of a conversation.
+/// Reads the event of a body. Texts have the same length limit as messages of conversations.
 ///
 /// # Errors
-/// A refusal of what is none, is too long, or may not come from there.
-pub fn of_body(host: &Host, uri: &Uri, given: Map, from_users: bool) -> Result<Map, ApiError> {
-    read(uri, given, from_users, host.current.now().config.settings.input_max_chars)
+/// 422 if the event is invalid, 413 if its text is too long, 403 if users may not send it.
+pub fn of_body(host: &Host, uri: &Uri, members: Map, from_users: bool) -> Result<Map, ApiError> {
+    read(uri, members, from_users, host.current.now().config.settings.input_max_chars)
 }
 
-fn read(uri: &Uri, mut given: Map, from_users: bool, most: usize) -> Result<Map, ApiError> {
+fn read(uri: &Uri, mut members: Map, from_users: bool, max_chars: usize) -> Result<Map, ApiError> {
     let refuse = |reason: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).coded("invalid_event");
-    let kind = given.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let kind = members.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     if from_users && !OF_USERS.contains(&kind.as_str()) && !kind.is_empty() {
-        let message = format!("pages may not send '{kind}': send {}", OF_USERS.join(", "));
+        let message = format!("event '{kind}' is not allowed here; send one of {}", OF_USERS.join(", "));
         return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message).coded("event_not_allowed"));
     }
-    if given.get("text").and_then(Value::as_str).is_some_and(|it| it.chars().nth(most).is_some()) {
-        let message = format!("the text is too long: send at most {most} characters");
+    if members.get("text").and_then(Value::as_str).is_some_and(|it| it.chars().nth(max_chars).is_some()) {
+        let message = format!("text is too long; send at most {max_chars} characters");
         return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, message).coded("text_too_long"));
     }
-    named(&given).map_err(|it| refuse(&it))?;
-    given.retain(|_, it| !it.is_null());
-    // What only the host says.
+    named(&members).map_err(|it| refuse(&it))?;
+    members.retain(|_, it| !it.is_null());
+    // Members that only the host may set.
     let of_host = ["assistant", "version", "deployment", "budget_left", "migrated", OF_SEQ];
-    of_host.into_iter().for_each(|it| drop(given.shift_remove(it)));
-    flow::check(&Value::Object(given.clone())).map_err(|it| refuse(&format!("the event cannot be read: {it}")))?;
-    Ok(given)
+    of_host.into_iter().for_each(|it| drop(members.shift_remove(it)));
+    flow::check(&Value::Object(members.clone())).map_err(|it| refuse(&format!("invalid event: {it}")))?;
+    Ok(members)
 }
 
-/// The event with which a session begins.
+/// Reads the start event of a session.
 ///
 /// # Errors
-/// A refusal of what cannot be read.
-pub fn start(uri: &Uri, given: &Map, channel: Option<&str>) -> Result<Map, ApiError> {
+/// 422 if a member is invalid.
+pub fn start(uri: &Uri, members: &Map, channel: Option<&str>) -> Result<Map, ApiError> {
     let refuse = |reason: String| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).coded("invalid_session");
     let mut event = Map::from_iter([("type".to_owned(), json!("session.start"))]);
-    named(given).map_err(refuse)?;
-    begins(given).map_err(refuse)?;
+    named(members).map_err(refuse)?;
+    begins(members).map_err(refuse)?;
     for key in ["locale", "channel", "user", "params", "event_id"] {
-        event.extend(given.get(key).filter(|it| !it.is_null()).map(|it| (key.to_owned(), it.clone())));
+        event.extend(members.get(key).filter(|it| !it.is_null()).map(|it| (key.to_owned(), it.clone())));
     }
     if let Some(channel) = channel {
         event.entry("channel".to_owned()).or_insert_with(|| json!(channel));
     }
-    flow::check(&Value::Object(event.clone())).map_err(|it| refuse(format!("the session cannot begin so: {it}")))?;
+    flow::check(&Value::Object(event.clone())).map_err(|it| refuse(format!("invalid session: {it}")))?;
     Ok(event)
 }
 
-/// Whether a session can have such a user and be at such a place: its state has a form of its own. (`SessionState`)
-fn begins(given: &Map) -> Result<(), String> {
-    let member = |key: &str| given.get(key).filter(|it| !it.is_null());
+/// Checks that user, channel and locale fit `SessionState`.
+fn begins(members: &Map) -> Result<(), String> {
+    let member = |key: &str| members.get(key).filter(|it| !it.is_null());
     if member("user").is_some_and(|it| !it.is_object()) {
-        return Err("user is no object: send what is known of the user as one, or nothing".to_owned());
+        return Err("user is not an object; send an object or omit it".to_owned());
     }
     if member("channel").is_some_and(|it| it.as_str().is_none_or(str::is_empty)) {
-        return Err("channel is no text of at least 1 character: send one, or nothing".to_owned());
+        return Err("channel is not a non-empty string; send one or omit it".to_owned());
     }
     if member("locale").is_some_and(|it| !it.is_string()) {
-        return Err("locale is no text: send one such as en-US, or nothing".to_owned());
+        return Err("locale is not a string; send one such as en-US or omit it".to_owned());
     }
     Ok(())
 }
 
-/// Whether the client's name for an event can be used, where it has one: databases know events by it.
-fn named(given: &Map) -> Result<(), String> {
-    let id = given.get("event_id").unwrap_or(&Value::Null);
-    let fine = id.as_str().is_some_and(|it| !it.is_empty() && it.chars().count() <= LONGEST_ID && !it.contains('\0'));
-    let refusal = || format!("event_id cannot be used: send a text of 1 to {LONGEST_ID} characters, none of them NUL");
-    if fine || id.is_null() { Ok(()) } else { Err(refusal()) }
+/// Checks the `event_id`, which must be storable in the database.
+fn named(members: &Map) -> Result<(), String> {
+    let id = members.get("event_id").unwrap_or(&Value::Null);
+    let is_valid = id.as_str().is_some_and(|it| !it.is_empty() && it.chars().count() <= LONGEST_ID && !it.contains('\0'));
+    let refusal = || format!("invalid event_id; send 1 to {LONGEST_ID} characters without NUL");
+    if is_valid || id.is_null() { Ok(()) } else { Err(refusal()) }
 }
 
 #[cfg(test)]
@@ -97,12 +97,12 @@ mod tests {
         {
             let given = Map::from_iter([("event_id".to_owned(), id.clone())]);
             assert_eq!(start(&uri, &given, None).is_ok(), fine, "{id}");
-            let said = Map::from_iter([
+            let event = Map::from_iter([
                 ("type".to_owned(), json!("user.message")),
                 ("text".to_owned(), json!("hi")),
                 ("event_id".to_owned(), id.clone()),
             ]);
-            assert_eq!(read(&uri, said, true, 5).is_ok(), fine, "{id}");
+            assert_eq!(read(&uri, event, true, 5).is_ok(), fine, "{id}");
         }
     }
 
@@ -143,7 +143,7 @@ mod tests {
         code(json!({"type": "user.message", "text": "\u{e4}bcd"}), true, "text_too_long");
         code(json!({}), true, "invalid_event");
         code(json!({"type": "user.message", "text": "hi", "event_id": ""}), true, "invalid_event");
-        let said = json!({"type": "user.message", "text": "hi", "version": 9, "budget_left": 9, "event_id": null});
-        assert_eq!(read(said, true).ok().map(|it| it.len()), Some(2), "what the host says is not the user's");
+        let event = json!({"type": "user.message", "text": "hi", "version": 9, "budget_left": 9, "event_id": null});
+        assert_eq!(read(event, true).ok().map(|it| it.len()), Some(2), "host members are removed");
     }
 }

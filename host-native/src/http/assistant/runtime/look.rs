@@ -1,4 +1,4 @@
-//! What is known of a session: its state, how its answers came about, and whether they come about again.
+//! Inspection of sessions: state, trace and replay check.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::drive::Host;
 use crate::http::error::{ApiError, not_found};
 use crate::store::turn::{self, StoredTurn};
 
-/// The state of a session, without what is to stay out of logs.
+/// Returns the state of a session with private values masked.
 #[utoipa::path(
     get,
     path = "/v1/runtime/assistants/{agent}/sessions/{session}",
     tag = "assistants",
     params(
-        ("agent" = String, Path, description = "The assistant"),
-        ("session" = String, Path, format = "uuid", description = "The session"),
+        ("agent" = String, Path, description = "The assistant id"),
+        ("session" = String, Path, format = "uuid", description = "The session id"),
     ),
     responses(
-        (status = 200, description = "Its state", body = ref("#/components/schemas/SessionState")),
-        (status = 404, description = "There is no such session of the assistant"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The session state", body = ref("#/components/schemas/SessionState")),
+        (status = 404, description = "Session not found"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn state(
@@ -41,8 +41,8 @@ pub async fn state(
         return Err(not_found(&uri));
     }
     if running.is_lost {
-        // Nobody knows any more what of it is private.
-        let message = "what the session runs on is not kept any more: start a new one";
+        // Without the document it is unknown which values are private.
+        let message = "snapshot of the session is no longer stored; start a new session";
         return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, &uri, message).coded("snapshot_lost"));
     }
     let mut state = stored.state;
@@ -52,19 +52,19 @@ pub async fn state(
     Ok(Json(state))
 }
 
-/// What happened in a session, turn by turn.
+/// Returns the trace of a session, turn by turn.
 #[utoipa::path(
     get,
     path = "/v1/runtime/assistants/{agent}/sessions/{session}/trace",
     tag = "assistants",
     params(
-        ("agent" = String, Path, description = "The assistant"),
-        ("session" = String, Path, format = "uuid", description = "The session"),
+        ("agent" = String, Path, description = "The assistant id"),
+        ("session" = String, Path, format = "uuid", description = "The session id"),
     ),
     responses(
-        (status = 200, description = "The events of its turns", body = ref("#/components/schemas/SessionTrace")),
-        (status = 404, description = "There is no such session of the assistant"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "The trace events of each turn", body = ref("#/components/schemas/SessionTrace")),
+        (status = 404, description = "Session not found"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn trace(
@@ -73,23 +73,23 @@ pub async fn trace(
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<Value>, ApiError> {
     let turns = runs(&host, &uri, path).await?;
-    let told = aside(move || numbered(&turns).map(|(number, run)| told::turn(run, number)).collect::<Vec<Value>>()).await;
-    Ok(Json(json!({"turns": told.map_err(|it| ApiError::of_database(&it, &uri))?})))
+    let events = aside(move || numbered(&turns).map(|(number, run)| told::turn(run, number)).collect::<Vec<Value>>()).await;
+    Ok(Json(json!({"turns": events.map_err(|it| ApiError::of_database(&it, &uri))?})))
 }
 
-/// Runs the turns of a session again and compares.
+/// Replays the turns of a session and compares the results.
 #[utoipa::path(
     get,
     path = "/v1/runtime/assistants/{agent}/sessions/{session}/replay",
     tag = "assistants",
     params(
-        ("agent" = String, Path, description = "The assistant"),
-        ("session" = String, Path, format = "uuid", description = "The session"),
+        ("agent" = String, Path, description = "The assistant id"),
+        ("session" = String, Path, format = "uuid", description = "The session id"),
     ),
     responses(
-        (status = 200, description = "Whether they are equal, or the first that is not", body = ref("#/components/schemas/Replayed")),
-        (status = 404, description = "There is no such session of the assistant"),
-        (status = 503, description = "The database does not answer"),
+        (status = 200, description = "Whether all turns are equal, or the first divergence", body = ref("#/components/schemas/Replayed")),
+        (status = 404, description = "Session not found"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn replay(
@@ -105,7 +105,7 @@ pub async fn replay(
     Ok(Json(json!({"equal": divergence.is_none(), "turns": count, "divergence": divergence})))
 }
 
-/// A stored turn with what it ran on.
+/// A stored turn with its configuration.
 pub(super) type Run = (StoredTurn, Option<Arc<Config>>);
 
 async fn runs(host: &Host, uri: &Uri, path: Result<Path<(String, String)>, PathRejection>) -> Result<Vec<Run>, ApiError> {
@@ -120,7 +120,7 @@ async fn runs(host: &Host, uri: &Uri, path: Result<Path<(String, String)>, PathR
     Ok(runs)
 }
 
-/// Turns under the numbers that their answers have: those of users count, and the others are part of the one before.
+/// Numbers turns like their responses: user turns are counted, other turns have the number of the turn before.
 fn numbered(turns: &[Run]) -> impl Iterator<Item = (u64, &Run)> {
     turns.iter().scan(0, |last, run| {
         *last = told::number(&run.0).unwrap_or(*last);
@@ -128,7 +128,7 @@ fn numbered(turns: &[Run]) -> impl Iterator<Item = (u64, &Run)> {
     })
 }
 
-/// The first difference of a turn.
+/// Returns the first difference between a stored turn and its replay.
 fn diverges((turn, config): &Run, number: u64) -> Option<Value> {
     if turn.is_given_up() {
         return None;

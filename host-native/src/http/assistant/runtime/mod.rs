@@ -1,4 +1,4 @@
-//! `/v1/runtime` and `/v1/public/runtime`: sessions of assistants and what happens to them. (`convoship-http.md` 4)
+//! `/v1/runtime` and `/v1/public/runtime`: sessions of assistants and their turns (docs/spec/flows-http.md#4).
 
 pub mod approvals;
 pub mod events;
@@ -20,22 +20,22 @@ use crate::drive::{Answered, Host, Refusal};
 use crate::http::error::ApiError;
 use crate::store::assistant::session::{self, Session};
 
-/// Says that an event was answered before.
+/// Marks the repeated response to an event that was already handled.
 const REPLAYED: HeaderName = HeaderName::from_static("x-replayed");
 
-/// What a caller may see of an answer.
+/// What a caller may see of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sees {
-    /// How the answer came about.
+    /// Whether debug information is included.
     pub debug: bool,
 }
 
-/// The session that a path names, with what it runs on.
+/// Loads the session of a path with the document it runs on.
 ///
 /// # Errors
-/// A refusal when there is none, or when the database cannot be read.
+/// 404 if there is no such session, 503 if the database is unavailable.
 pub async fn session_of(host: &Host, uri: &Uri, id: &str) -> Result<(Session, Running), ApiError> {
-    let unknown = || ApiError::new(StatusCode::NOT_FOUND, uri, "there is no such session: start one");
+    let unknown = || ApiError::new(StatusCode::NOT_FOUND, uri, "session not found; start a new one");
     let id = uuid::Uuid::try_parse(id).map_err(|_| unknown())?.to_string();
     let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
     let stored = session::find(&host.readers, &id).await.map_err(database)?.ok_or_else(unknown)?;
@@ -43,10 +43,10 @@ pub async fn session_of(host: &Host, uri: &Uri, id: &str) -> Result<(Session, Ru
     Ok((stored, running))
 }
 
-/// Runs the turn of an event and answers it.
+/// Runs the turn of an event and returns its response.
 ///
 /// # Errors
-/// A refusal; the session is then as it was before.
+/// A refusal, which leaves the session unchanged.
 pub async fn heard(
     host: &Arc<Host>,
     uri: &Uri,
@@ -56,25 +56,25 @@ pub async fn heard(
     status: StatusCode,
 ) -> Result<Response, ApiError> {
     if let Some(form) = stream::form(uri)? {
-        let mut told = stream::told(host, uri, running, event, sees, form).await?;
-        *told.status_mut() = status;
-        return Ok(told);
+        let mut streamed = stream::told(host, uri, running, event, sees, form).await?;
+        *streamed.status_mut() = status;
+        return Ok(streamed);
     }
     let answered = running.hears(host, event).await.map_err(|it| refused(&it, uri, &running.session))?;
     answer(answered, uri, sees, status)
 }
 
-/// What a client gets of an event that was not taken.
+/// Converts the refusal of an event into an API error.
 pub fn refused(refusal: &Refusal, uri: &Uri, session: &str) -> ApiError {
     let refused = ApiError::of_refusal(refusal, uri);
     if matches!(refusal, Refusal::Closed) { refused.telling(json!({"session_id": session})) } else { refused }
 }
 
-/// The answer of a turn.
+/// Builds the response of a turn.
 fn answer(answered: Answered, uri: &Uri, sees: Sees, status: StatusCode) -> Result<Response, ApiError> {
     let Answered { outcome, again } = answered;
     let Some(shown) = outcome.flow.and_then(|it| shown(*it, sees)) else {
-        let message = "the turn was lost when a server stopped: send the event again, under another event_id";
+        let message = "turn was lost when a server stopped; send the event again with a new event_id";
         return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, message).coded("turn_lost"));
     };
     let mut response = (status, axum::Json(shown)).into_response();
@@ -84,7 +84,7 @@ fn answer(answered: Answered, uri: &Uri, sees: Sees, status: StatusCode) -> Resu
     Ok(response)
 }
 
-/// The answer as its reader may see it.
+/// Removes from an answer what the caller may not see.
 pub fn shown(mut answer: Value, sees: Sees) -> Option<Value> {
     let members = answer.as_object_mut()?;
     if !sees.debug {

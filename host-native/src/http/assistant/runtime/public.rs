@@ -1,4 +1,4 @@
-//! `/v1/public/runtime/sessions`: an assistant used by the pages of a deployment.
+//! `/v1/public/runtime/sessions`: sessions of assistants for the pages of a deployment.
 
 use std::sync::Arc;
 
@@ -18,26 +18,26 @@ use crate::http::error::{ApiError, not_found};
 use crate::store::assistant::deployment::Deployment;
 use crate::store::assistant::{draft, version};
 
-/// Begins a session of the live version.
+/// Starts a session with the live version.
 #[utoipa::path(
     post,
     path = "/v1/public/runtime/sessions",
     tag = "assistants",
     params(
-        ("X-Debug" = Option<String>, Header, description = "`1` for how the answer came about, where the deployment lets its users see that"),
-        ("stream" = Option<String>, Query, description = "`true` for events as they happen, `ui` for a UI message stream"),
+        ("X-Debug" = Option<String>, Header, description = "`1` to include debug information, if the deployment allows it"),
+        ("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream"),
     ),
     request_body = ref("#/components/schemas/NewSession"),
     responses(
-        (status = 201, description = "It has begun", body = ref("#/components/schemas/TurnResponse")),
-        (status = 400, description = "The body is not JSON"),
-        (status = 404, description = "The assistant is not there any more"),
-        (status = 408, description = "The body does not go on"),
-        (status = 409, description = "The assistant has no version"),
-        (status = 413, description = "The body is too long"),
-        (status = 415, description = "The body does not say that it is JSON"),
-        (status = 422, description = "A member of the body is not right"),
-        (status = 503, description = "The database does not answer"),
+        (status = 201, description = "The session has started", body = ref("#/components/schemas/TurnResponse")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "The assistant no longer exists"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The assistant has no published version"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "A member of the body is invalid"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn start(
@@ -47,12 +47,12 @@ pub async fn start(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let given = body::object(&uri, &headers, body).await?;
-    let event = events::start(&uri, &given, Some(&deployment.channel))?;
+    let members = body::object(&uri, &headers, body).await?;
+    let event = events::start(&uri, &members, Some(&deployment.channel))?;
     let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
     let assistant = deployment.assistant.clone();
     let about = draft::about(&host.readers, &assistant).await.map_err(database)?.ok_or_else(|| not_found(&uri))?;
-    let none = || ApiError::new(StatusCode::CONFLICT, &uri, "the assistant has no version: publish it first").coded("not_published");
+    let none = || ApiError::new(StatusCode::CONFLICT, &uri, "assistant has no published version; publish it first").coded("not_published");
     let live = about.live_version.ok_or_else(none)?;
     let text = version::document(&host.readers, &assistant, live).await.map_err(database)?.ok_or_else(none)?;
     let beginning = Beginning {
@@ -66,28 +66,28 @@ pub async fn start(
     heard(&host, &uri, &running, event, sees(&deployment, &headers), StatusCode::CREATED).await
 }
 
-/// Tells a session what its user does.
+/// Sends a user event to a session.
 #[utoipa::path(
     post,
     path = "/v1/public/runtime/sessions/{session}/turns",
     tag = "assistants",
     params(
-        ("session" = String, Path, format = "uuid", description = "The session"),
-        ("X-Debug" = Option<String>, Header, description = "`1` for how the answer came about, where the deployment lets its users see that"),
-        ("stream" = Option<String>, Query, description = "`true` for events as they happen, `ui` for a UI message stream"),
+        ("session" = String, Path, format = "uuid", description = "The session id"),
+        ("X-Debug" = Option<String>, Header, description = "`1` to include debug information, if the deployment allows it"),
+        ("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream"),
     ),
     request_body = ref("#/components/schemas/UserEvent"),
     responses(
-        (status = 200, description = "What the assistant answers", body = ref("#/components/schemas/TurnResponse")),
-        (status = 400, description = "The body is not JSON"),
-        (status = 403, description = "Pages may not send the event, or not from there"),
-        (status = 404, description = "The deployment has no such session"),
-        (status = 408, description = "The body does not go on"),
-        (status = 409, description = "The session has come to its end"),
-        (status = 413, description = "The body is too long"),
-        (status = 415, description = "The body does not say that it is JSON"),
-        (status = 422, description = "The event cannot be read"),
-        (status = 503, description = "The session or the database is busy: see Retry-After"),
+        (status = 200, description = "The response of the assistant", body = ref("#/components/schemas/TurnResponse")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 403, description = "The event or the origin is not allowed"),
+        (status = 404, description = "Session not found in the deployment"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The session has ended"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "The event is invalid"),
+        (status = 503, description = "The session or the database is busy; see Retry-After"),
     ),
 )]
 pub async fn turn(
@@ -98,13 +98,13 @@ pub async fn turn(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let given = body::object(&uri, &headers, body).await;
+    let members = body::object(&uri, &headers, body).await;
     let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
     let (stored, running) = session_of(&host, &uri, &id).await?;
     if stored.deployment.as_ref() != Some(&deployment.id) {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "there is no such session: start one"));
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "session not found; start a new one"));
     }
-    let event = events::of_body(&host, &uri, given?, true)?;
+    let event = events::of_body(&host, &uri, members?, true)?;
     heard(&host, &uri, &running, event, sees(&deployment, &headers), StatusCode::OK).await
 }
 

@@ -1,17 +1,17 @@
-//! The answer of a turn as a stream of events: in our own words, or as the UI message stream of the Vercel AI SDK.
-//! (`convoship.md` 14, 15.6)
+//! Streams a turn as events: in our own format, or as a UI message stream of the Vercel AI SDK (docs/spec/flows.md#14,
+//! docs/spec/flows.md#15.6).
 //!
-//! | ours | data |
+//! | event | data |
 //! |---|---|
-//! | `token` | a piece (`delta`) of what a model says to the user, before its message; `reset` says that those of its `effect` do not count |
-//! | `message` | a message as the answer has it |
-//! | `trace` | a trace event, for those who may see how the answer came about |
-//! | `effect` | that something was asked for (`phase` `started`) or answered (`finished`), for the same |
-//! | `done` | the whole answer |
-//! | `error` | why there is none |
+//! | `token` | a piece (`delta`) of model output for the user, before its message; `reset` retracts the pieces of its `effect` |
+//! | `message` | a message as in the response |
+//! | `trace` | a trace event, if debug information is visible |
+//! | `effect` | the start or end of an effect (`phase` `started` or `finished`), if debug information is visible |
+//! | `done` | the whole response |
+//! | `error` | why there is no response |
 //!
-//! Pieces are what is seen of an answer that is being written: the message that follows has all of it. They are not kept, so that an
-//! event that is sent again is answered without them.
+//! Pieces preview model output; the message that follows contains all of it. They are not stored, so that the response to a repeated
+//! event has none.
 
 mod pieces;
 mod writing;
@@ -38,57 +38,57 @@ use writing::Writing;
 
 const VERCEL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
 
-/// How an answer is written.
+/// The format of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// As events of our own.
+    /// Our own events.
     Own,
-    /// As a UI message stream.
+    /// A UI message stream.
     Ui,
 }
 
-/// The form that a call asks for by `stream`; nothing for one JSON object.
+/// Reads the format from the query parameter `stream`. Returns `None` for a single JSON object.
 ///
 /// # Errors
-/// A refusal of a form that is not known.
+/// 422 if the format is unknown.
 pub fn form(uri: &Uri) -> Result<Option<Form>, ApiError> {
-    let asked = uri.query().unwrap_or_default().split('&').find_map(|it| it.strip_prefix("stream="));
-    match asked {
+    let requested = uri.query().unwrap_or_default().split('&').find_map(|it| it.strip_prefix("stream="));
+    match requested {
         None | Some("" | "false") => Ok(None),
         Some("true" | "own") => Ok(Some(Form::Own)),
         Some("ui") => Ok(Some(Form::Ui)),
         Some(_) => {
-            let message = "no such stream: ask with stream=true for events, or with stream=ui for a UI message stream";
+            let message = "unknown stream format; use stream=true for events or stream=ui for a UI message stream";
             Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).coded("invalid_stream"))
         }
     }
 }
 
-/// Runs the turn of an event and tells of it as it runs.
+/// Runs the turn of an event and streams it.
 ///
 /// # Errors
-/// A refusal of a turn that has told nothing.
+/// A refusal of a turn that has produced no event.
 pub async fn told(host: &Arc<Host>, uri: &Uri, running: &Running, event: Map, sees: Sees, form: Form) -> Result<Response, ApiError> {
-    let (ear, mut heard) = Ear::open();
-    let (sender, ended) = oneshot::channel();
+    let (subscriber, mut events) = Ear::open();
+    let (sender, outcome) = oneshot::channel();
     let (turn_host, turn) = (Arc::clone(host), running.clone());
-    // The turn goes on when its caller has gone.
+    // The turn continues if its caller disconnects.
     tokio::spawn(async move {
-        let _ = sender.send(turn.tells(&turn_host, event, Some(ear)).await);
+        let _ = sender.send(turn.tells(&turn_host, event, Some(subscriber)).await);
     });
-    // What is refused at once is refused with its status.
-    let first = heard.recv().await;
-    let mut writing = Writing::new(form, sees, uri, &running.session);
-    writing.begin();
+    // A refusal before the first event is returned with its status.
+    let first = events.recv().await;
+    let mut writer = Writing::new(form, sees, uri, &running.session);
+    writer.begin();
     let Some(first) = first else {
-        let answered = ended.await.unwrap_or_else(|_| Err(Refusal::Defect("the turn has no end".to_owned())));
+        let answered = outcome.await.unwrap_or_else(|_| Err(Refusal::Defect("turn ended without an outcome".to_owned())));
         let answered = answered.map_err(|it| refused(&it, uri, &running.session))?;
         let again = answered.again;
-        writing.end(Ok(answered));
-        return Ok(response(form, again, body::Body::from(writing.written())));
+        writer.end(Ok(answered));
+        return Ok(response(form, again, body::Body::from(writer.written())));
     };
-    writing.hear(first);
-    let stream = Stream { writing, heard, ended: Some(ended) };
+    writer.hear(first);
+    let stream = Stream { writing: writer, heard: events, ended: Some(outcome) };
     Ok(response(form, false, body::Body::new(stream)))
 }
 
@@ -107,7 +107,7 @@ fn response(form: Form, again: bool, body: body::Body) -> Response {
     response
 }
 
-/// A body that lasts as long as the turn.
+/// A response body that lasts as long as the turn.
 #[derive(Debug)]
 struct Stream {
     writing: Writing,
@@ -123,7 +123,7 @@ impl Body for Stream {
         let this = &mut *self;
         loop {
             match this.heard.poll_recv(context) {
-                Poll::Ready(Some(told)) => this.writing.hear(told),
+                Poll::Ready(Some(event)) => this.writing.hear(event),
                 Poll::Ready(None) => break,
                 Poll::Pending if this.writing.is_empty() => return Poll::Pending,
                 Poll::Pending => return Poll::Ready(Some(Ok(Frame::data(this.writing.written().into())))),
@@ -132,7 +132,7 @@ impl Body for Stream {
         if let Some(ended) = &mut this.ended {
             let Poll::Ready(answered) = Pin::new(ended).poll(context) else { return Poll::Pending };
             this.ended = None;
-            this.writing.end(answered.unwrap_or_else(|_| Err(Refusal::Defect("the turn has no end".to_owned()))));
+            this.writing.end(answered.unwrap_or_else(|_| Err(Refusal::Defect("turn ended without an outcome".to_owned()))));
         }
         if this.writing.is_empty() {
             return Poll::Ready(None);

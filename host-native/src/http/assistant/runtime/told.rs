@@ -1,4 +1,4 @@
-//! The turns of a session as its trace tells them. (`convoship.md` 15.5)
+//! Renders the turns of a session as trace events (docs/spec/flows.md#15.5).
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use crate::clock;
 use crate::observe::ids::span_of;
 use crate::store::turn::{StoredTurn, decompress};
 
-/// What runs the turns of sessions.
+/// The program that runs turns of sessions.
 pub const PROGRAM: &str = "assistant";
 
-/// Events that tell of failures, beside all of the names `guard.…` and `….failed`.
+/// Stages with level `error`, besides `guard.…` and `….failed`.
 const ERRORS: [&str; 3] = ["node.error", "gives_up", "state_too_large"];
 
-/// Events that tell of something doubtful and are no warnings of an answer.
+/// Stages with level `warning`, besides the warnings of the response.
 const WARNINGS: [&str; 1] = ["budget.low"];
 
-/// The number that the answer of a turn has; nothing when the journal cannot be read.
+/// The turn number in the response; absent if the journal is unreadable.
 pub fn number(turn: &StoredTurn) -> Option<u64> {
     let input = decompress(&turn.journal).ok()?.input;
     let before = input.session.flow.as_ref().and_then(|it| it.get("turn")?.as_u64()).unwrap_or(0);
@@ -31,7 +31,7 @@ pub fn number(turn: &StoredTurn) -> Option<u64> {
     Some(before + u64::from(is_of_user))
 }
 
-/// A turn under the number of its answer; one that cannot be run again says why in the place of its events.
+/// Renders a turn with the number of its response. A turn that cannot be replayed has a reason instead of events.
 pub fn turn((turn, config): &Run, number: u64) -> Value {
     let event = decompress(&turn.journal).ok().as_ref().map(event).unwrap_or_default();
     match again(turn, config.as_ref()) {
@@ -52,7 +52,7 @@ fn event(journal: &Journal) -> Value {
     event
 }
 
-/// What came in and what is told of each event, without what is to stay out of logs, be it there or in what the session knows then.
+/// Masks private values of the session in the input event and in the data of all trace events.
 fn hidden(config: Option<&Config>, event: Value, slice: &Slice) -> (Value, Vec<Value>) {
     let writes = slice.end.as_ref().map(|it| it.writes.as_slice()).unwrap_or_default();
     let state = writes.iter().find_map(|it| if let Write::Flow { state } = it { Some(state.as_ref()) } else { None });
@@ -68,18 +68,18 @@ fn hidden(config: Option<&Config>, event: Value, slice: &Slice) -> (Value, Vec<V
     (whole["event"].take(), data)
 }
 
-/// The event. Where the session remembers what its user has said by the name of a variable, so does the event.
+/// Replaces the user's text by the variable name that the session history has in its place, if any.
 fn heard(mut event: Value, state: Option<&Value>) -> Value {
     let remembered = state.and_then(|it| {
         let history = it.get("history")?.as_array()?;
-        let said = history.iter().rev().find(|said| said.get("role") == Some(&json!("user")) && said.get("turn") == it.get("turn"))?;
-        said.get("text")?.as_str()
+        let entry = history.iter().rev().find(|entry| entry.get("role") == Some(&json!("user")) && entry.get("turn") == it.get("turn"))?;
+        entry.get("text")?.as_str()
     });
     let (Some(members), Some(remembered)) = (event.as_object_mut(), remembered) else { return event };
-    // It remembers the beginning of a long text.
-    let said = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
-    let is_said = ["text", "label", "value"].iter().filter_map(|it| members.get(*it)).any(|it| said(it).starts_with(remembered));
-    if !is_said {
+    // The history contains only the beginning of a long text.
+    let to_text = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+    let is_unchanged = ["text", "label", "value"].iter().filter_map(|it| members.get(*it)).any(|it| to_text(it).starts_with(remembered));
+    if !is_unchanged {
         for name in ["text", "label", "value"] {
             members.entry(name).and_modify(|it| *it = json!(remembered));
         }
@@ -94,19 +94,19 @@ fn audits(slice: &Slice) -> impl Iterator<Item = (&Notice, &str, &Value)> {
     })
 }
 
-/// The codes of what the answer calls doubtful.
+/// The warning codes of the response.
 fn warnings(slice: &Slice) -> Vec<String> {
     let answer = slice.end.as_ref().and_then(|it| it.flow.as_ref());
     let warnings = answer.and_then(|it| it.pointer("/debug/warnings")?.as_array());
     warnings.into_iter().flatten().filter_map(|it| it.as_str().map(str::to_owned)).collect()
 }
 
-/// Writes the events of a turn.
+/// Renders the trace events of a turn.
 struct Events<'t> {
     turn: &'t StoredTurn,
     number: u64,
     warnings: Vec<String>,
-    /// The spans of the nodes that were entered, by their places.
+    /// Spans of entered nodes by node path.
     entered: BTreeMap<String, String>,
 }
 
@@ -115,9 +115,9 @@ impl Events<'_> {
         audits(slice).zip(data).map(|((notice, kind, payload), data)| self.one(notice, kind, place(payload), data)).collect()
     }
 
-    /// `at` is that of the document: nothing of it is a user's.
+    /// Renders an event; `at` is a document location and contains no user text.
     fn one(&mut self, notice: &Notice, kind: &str, at: Option<String>, data: Value) -> Value {
-        // A replay, or another server, comes to the same.
+        // Deterministic: a replay or another server derives the same span.
         let span = span_of(&format!("{}/{}/{}", self.turn.conversation_id, self.turn.number, notice.seq)).to_string();
         let parent = at.as_ref().filter(|_| kind != "node.enter").and_then(|it| self.entered.get(it)).cloned();
         if let Some(at) = at.clone().filter(|_| kind == "node.enter") {
@@ -146,7 +146,7 @@ impl Events<'_> {
     }
 }
 
-/// The node that an event is of, as `graph/node`.
+/// The node of an event as `graph/node`.
 pub fn place(data: &Value) -> Option<String> {
     let text = |key: &str| data.get(key).and_then(Value::as_str).filter(|it| !it.is_empty());
     let node = text("node")?;

@@ -1,48 +1,48 @@
-//! What models say while they say it, as far as a caller was shown it.
+//! Tracks the pieces of model output shown to a caller until their message arrives.
 
 use std::collections::BTreeMap;
 
-/// The parts that were shown and that no message has come for.
+/// The parts shown without a message so far.
 #[derive(Debug, Default)]
 pub struct Pieces {
     parts: Vec<Part>,
-    /// How many parts each effect has begun.
+    /// Number of parts per effect.
     begun: BTreeMap<u32, usize>,
 }
 
-/// What was shown of one answer of a model.
+/// The shown part of a model output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// The effect that the model answers.
+    /// The effect of the model call.
     pub effect: u32,
-    /// The name of the part; one that was taken back and is written again has another.
+    /// The part id; a part written again after a reset has a new id.
     pub id: String,
     text: String,
-    /// Whether it is shown; a blank beginning is not, because nothing may follow that is said.
+    /// Whether the part is shown; leading white space is not, as no text may follow it.
     is_shown: bool,
-    /// Whether the answer is complete, so that its message comes next.
+    /// Whether the model output is complete, so that its message comes next.
     is_complete: bool,
 }
 
-/// What there is to show of a piece.
+/// A piece to show.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// The name of its part.
+    /// The part id.
     pub id: String,
-    /// Whether the part begins with it.
+    /// Whether it is the first piece of its part.
     pub begins: bool,
     /// The text.
     pub text: String,
 }
 
 impl Pieces {
-    /// Takes up a piece of the answer to an effect.
+    /// Adds a piece of model output. Returns what to show, if anything.
     pub fn push(&mut self, effect: u32, text: &str) -> Option<Shown> {
-        let at = self.parts.iter().position(|it| it.effect == effect && !it.is_complete).unwrap_or_else(|| {
+        let index = self.parts.iter().position(|it| it.effect == effect && !it.is_complete).unwrap_or_else(|| {
             self.parts.push(Part { effect, id: String::new(), text: String::new(), is_shown: false, is_complete: false });
             self.parts.len() - 1
         });
-        let part = self.parts.get_mut(at)?;
+        let part = self.parts.get_mut(index)?;
         part.text.push_str(text);
         if part.text.trim().is_empty() {
             return None;
@@ -57,33 +57,33 @@ impl Pieces {
         Some(Shown { id: part.id.clone(), begins: true, text: part.text.clone() })
     }
 
-    /// Notes that the answer to an effect is complete.
+    /// Marks the model output of an effect as complete.
     pub fn complete(&mut self, effect: u32) {
         self.parts.iter_mut().filter(|it| it.effect == effect).for_each(|it| it.is_complete = true);
     }
 
-    /// The part that a message says.
+    /// Removes the part whose text equals that of a message.
     pub fn said(&mut self, text: &str) -> Option<Part> {
-        let at = self.parts.iter().position(|it| it.is_shown && it.is_complete && it.text == text)?;
-        Some(self.parts.remove(at))
+        let index = self.parts.iter().position(|it| it.is_shown && it.is_complete && it.text == text)?;
+        Some(self.parts.remove(index))
     }
 
-    /// What was shown for an effect and does not count.
+    /// Removes the shown parts of an effect.
     pub fn of(&mut self, effect: u32) -> Vec<Part> {
         self.without(|it| it.effect == effect)
     }
 
-    /// What is complete and was not said.
+    /// Removes the complete parts.
     pub fn unsaid(&mut self) -> Vec<Part> {
         self.without(|it| it.is_complete)
     }
 
-    /// All that was not said.
+    /// Removes all parts.
     pub fn rest(&mut self) -> Vec<Part> {
         self.without(|_| true)
     }
 
-    fn without(&mut self, gone: impl Fn(&Part) -> bool) -> Vec<Part> {
-        self.parts.extract_if(.., |it| gone(it)).filter(|it| it.is_shown).collect()
+    fn without(&mut self, should_take: impl Fn(&Part) -> bool) -> Vec<Part> {
+        self.parts.extract_if(.., |it| should_take(it)).filter(|it| it.is_shown).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! The events of a turn as they go over the wire, in both forms.
+//! Writes the events of a turn in both stream formats.
 
 use axum::http::Uri;
 use convengine_core::turn::{Notice, NoticeBody};
@@ -12,38 +12,38 @@ use crate::clock;
 use crate::drive::{Answered, Refusal};
 use crate::stream::live::Told;
 
-/// Writes events; what is written waits in `wire`.
+/// Writes events into an output buffer.
 #[derive(Debug)]
 pub struct Writing {
     form: Form,
     sees: Sees,
     uri: Uri,
     session: String,
-    /// How many messages were told.
+    /// Number of messages written.
     messages: usize,
-    /// What was shown of messages to come.
+    /// Pieces shown of messages to come.
     pieces: Pieces,
     wire: String,
 }
 
 impl Writing {
-    /// Nothing is written yet.
+    /// Creates a writer with an empty buffer.
     pub fn new(form: Form, sees: Sees, uri: &Uri, session: &str) -> Writing {
         let (uri, session) = (uri.clone(), session.to_owned());
         Writing { form, sees, uri, session, messages: 0, pieces: Pieces::default(), wire: String::new() }
     }
 
-    /// Whether nothing waits.
+    /// Whether the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.wire.is_empty()
     }
 
-    /// What waits, which is then no longer here.
+    /// Takes the buffered output.
     pub fn written(&mut self) -> String {
         std::mem::take(&mut self.wire)
     }
 
-    /// Writes what stands in front of everything.
+    /// Writes the start of the stream.
     pub fn begin(&mut self) {
         if self.form == Form::Ui {
             self.part(&json!({"type": "start"}));
@@ -51,9 +51,9 @@ impl Writing {
         }
     }
 
-    /// Writes what a turn tells.
-    pub fn hear(&mut self, told: Told) {
-        match told {
+    /// Writes a live event of the turn.
+    pub fn hear(&mut self, event: Told) {
+        match event {
             Told::Notice(notice) => self.notice(&notice),
             Told::Effect(effect) => {
                 self.follow(&effect);
@@ -63,24 +63,24 @@ impl Writing {
             }
             Told::Token { effect, text: Some(text) } => self.piece(effect.0, &text),
             Told::Token { effect, text: None } => {
-                let gone = self.pieces.of(effect.0);
-                self.take_back(gone);
+                let retracted = self.pieces.of(effect.0);
+                self.take_back(retracted);
             }
         }
     }
 
-    /// Notes what becomes of an effect whose answer may have been shown.
+    /// Tracks an effect whose model output may have been shown.
     fn follow(&mut self, effect: &Value) {
         let Some(id) = effect["id"].as_u64().and_then(|it| u32::try_from(it).ok()) else { return };
         if effect["phase"] == "started" {
-            // The turn has gone on without saying it; or it is run again, and its effects have the same numbers.
-            let gone = [self.pieces.unsaid(), self.pieces.of(id)].concat();
-            self.take_back(gone);
+            // The turn continued without a message for it, or runs again with the same effect numbers.
+            let retracted = [self.pieces.unsaid(), self.pieces.of(id)].concat();
+            self.take_back(retracted);
         } else if effect["outcome"] == "ok" {
             self.pieces.complete(id);
         } else {
-            let gone = self.pieces.of(id);
-            self.take_back(gone);
+            let retracted = self.pieces.of(id);
+            self.take_back(retracted);
         }
     }
 
@@ -95,7 +95,7 @@ impl Writing {
         self.part(&json!({"type": "text-delta", "id": id, "delta": text}));
     }
 
-    /// Says that what was shown does not count.
+    /// Retracts shown parts.
     fn take_back(&mut self, parts: Vec<Part>) {
         for Part { effect, id, .. } in parts {
             if self.form == Form::Own {
@@ -125,13 +125,13 @@ impl Writing {
         }
     }
 
-    /// A call of a tool, of which the page knows nothing before.
-    fn tool(&mut self, told: &Value) {
-        let id = &told["call_id"];
+    /// Writes a tool call with its input and output.
+    fn tool(&mut self, call: &Value) {
+        let id = &call["call_id"];
         self.part(&json!({
-            "type": "tool-input-available", "toolCallId": id, "toolName": told["tool"], "input": told["args"], "dynamic": true,
+            "type": "tool-input-available", "toolCallId": id, "toolName": call["tool"], "input": call["args"], "dynamic": true,
         }));
-        let output = json!({"ok": told["ok"], "code": told["code"]});
+        let output = json!({"ok": call["ok"], "code": call["code"]});
         self.part(&json!({"type": "tool-output-available", "toolCallId": id, "output": output, "dynamic": true}));
     }
 
@@ -139,8 +139,8 @@ impl Writing {
         let (id, text) = (&message["id"], message["text"].as_str().unwrap_or_default());
         let shown = self.pieces.said(text);
         if shown.is_none() {
-            let gone = self.pieces.unsaid();
-            self.take_back(gone);
+            let retracted = self.pieces.unsaid();
+            self.take_back(retracted);
         }
         if self.form == Form::Own {
             return self.event("message", message);
@@ -155,7 +155,7 @@ impl Writing {
         self.part(&json!({"type": "data-message", "id": id, "data": message}));
     }
 
-    /// What is beside the conversation.
+    /// Writes an event that is not part of the conversation.
     fn aside(&mut self, name: &str, data: &Value) {
         match self.form {
             Form::Own => self.event(name, data),
@@ -163,7 +163,7 @@ impl Writing {
         }
     }
 
-    /// Writes the end: the answer of the turn, or why there is none.
+    /// Writes the end of the stream: the response of the turn, or the error.
     pub fn end(&mut self, answered: Result<Answered, Refusal>) {
         let answer = match answered {
             Ok(Answered { outcome, .. }) => outcome.flow.and_then(|it| shown(*it, self.sees)),
@@ -173,13 +173,13 @@ impl Writing {
             }
         };
         let Some(answer) = answer else {
-            return self.fails(&json!({"error": {"code": "turn_lost", "message": "the turn was lost: send the event again"}}));
+            return self.fails(&json!({"error": {"code": "turn_lost", "message": "turn was lost; send the event again"}}));
         };
-        // Of a turn that was told before there are no notices.
-        let untold = answer["messages"].as_array().into_iter().flatten().skip(self.messages).cloned().collect::<Vec<_>>();
-        untold.iter().for_each(|it| self.message(it));
-        let gone = self.pieces.rest();
-        self.take_back(gone);
+        // A repeated event has no notices, only the stored response.
+        let remaining = answer["messages"].as_array().into_iter().flatten().skip(self.messages).cloned().collect::<Vec<_>>();
+        remaining.iter().for_each(|it| self.message(it));
+        let retracted = self.pieces.rest();
+        self.take_back(retracted);
         match self.form {
             Form::Own => self.event("done", &answer),
             Form::Ui => {
@@ -192,8 +192,8 @@ impl Writing {
     }
 
     fn fails(&mut self, error: &Value) {
-        let gone = self.pieces.rest();
-        self.take_back(gone);
+        let retracted = self.pieces.rest();
+        self.take_back(retracted);
         match self.form {
             Form::Own => self.event("error", error),
             Form::Ui => {
@@ -204,7 +204,7 @@ impl Writing {
     }
 
     fn event(&mut self, name: &str, data: &Value) {
-        // JSON has no line breaks of its own.
+        // Compact JSON contains no line breaks.
         self.wire.push_str(&format!("event: {name}\ndata: {data}\n\n"));
     }
 
@@ -225,7 +225,7 @@ mod tests {
         (writing, written)
     }
 
-    /// What was written: the name of each event, if it has one, and its data.
+    /// Takes the written events as lines of an optional name and data.
     fn lines(writing: &mut Writing) -> Vec<String> {
         let line = |it: &str| it.replace("event: ", "").replace("\ndata: ", " ").replace("data: ", "");
         writing.written().split_terminator("\n\n").map(line).collect()
@@ -251,7 +251,7 @@ mod tests {
         Told::Notice(Notice { seq: 0, at: 0, body: NoticeBody::Message { message: json!({"id": id, "text": text}) } })
     }
 
-    /// Text beside calls of tools, and the answer after them.
+    /// Events of a turn with text before a tool call and text after it.
     fn two_steps() -> Vec<Told> {
         let first = [started(0), piece(0, "Let "), piece(0, "me look."), finished(0, "ok"), message("1.1", "Let me look.")];
         let tool = [started(1), finished(1, "ok")];
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn pieces_stand_before_their_message_in_our_own_form() {
-        let wanted = [
+        let expected = [
             r#"token {"effect":0,"delta":"Let "}"#,
             r#"token {"effect":0,"delta":"me look."}"#,
             r#"message {"id":"1.1","text":"Let me look."}"#,
@@ -270,19 +270,19 @@ mod tests {
             r#"message {"id":"1.2","text":"\nIt is 3. "}"#,
         ];
         let (mut writing, written) = told(Form::Own, &two_steps());
-        assert_eq!(written, wanted);
+        assert_eq!(written, expected);
         let answer = json!({"messages": [{"id": "1.1", "text": "Let me look."}, {"id": "1.2", "text": "\nIt is 3. "}], "debug": {}});
         let outcome: Outcome = serde_json::from_value(json!({"conversation_id": "s", "intent": "", "state": "", "writes": [],
             "session": {"intent": "", "state": "", "context": {}, "params": {}}, "flow": answer}))
         .unwrap();
         writing.end(Ok(Answered { outcome, again: false }));
         let done = format!("done {}", json!({"messages": answer["messages"]}));
-        assert_eq!(lines(&mut writing), [done], "the whole answer, and nothing of it twice");
+        assert_eq!(lines(&mut writing), [done], "the whole response, with nothing repeated");
     }
 
     #[test]
     fn pieces_are_the_text_of_their_message_in_a_ui_message_stream() {
-        let wanted = [
+        let expected = [
             r#"{"type":"text-start","id":"t0"}"#,
             r#"{"type":"text-delta","id":"t0","delta":"Let "}"#,
             r#"{"type":"text-delta","id":"t0","delta":"me look."}"#,
@@ -294,21 +294,21 @@ mod tests {
             r#"{"type":"text-end","id":"t2"}"#,
             r#"{"type":"data-message","id":"1.2","data":{"id":"1.2","text":"\nIt is 3. "}}"#,
         ];
-        assert_eq!(told(Form::Ui, &two_steps()).1, wanted);
+        assert_eq!(told(Form::Ui, &two_steps()).1, expected);
     }
 
     #[test]
     fn what_was_taken_back_is_written_again_as_another_part() {
         let all =
             [started(0), again(0), piece(0, "It was"), again(0), again(0), piece(0, "It is"), finished(0, "ok"), message("1.1", "It is")];
-        let wanted = [
+        let expected = [
             r#"token {"effect":0,"delta":"It was"}"#,
             r#"token {"effect":0,"reset":true}"#,
             r#"token {"effect":0,"delta":"It is"}"#,
             r#"message {"id":"1.1","text":"It is"}"#,
         ];
-        assert_eq!(told(Form::Own, &all).1, wanted);
-        let wanted = [
+        assert_eq!(told(Form::Own, &all).1, expected);
+        let expected = [
             r#"{"type":"text-start","id":"t0"}"#,
             r#"{"type":"text-delta","id":"t0","delta":"It was"}"#,
             r#"{"type":"text-end","id":"t0"}"#,
@@ -318,15 +318,15 @@ mod tests {
             r#"{"type":"text-end","id":"t0-2"}"#,
             r#"{"type":"data-message","id":"1.1","data":{"id":"1.1","text":"It is"}}"#,
         ];
-        assert_eq!(told(Form::Ui, &all).1, wanted);
+        assert_eq!(told(Form::Ui, &all).1, expected);
     }
 
     #[test]
     fn a_message_that_says_something_else_is_written_whole() {
-        let (gone, reset) = (r#"{"type":"text-end","id":"t0"}"#, r#"{"type":"data-reset","id":"t0","data":{"effect":0},"transient":true}"#);
+        let (text_end, reset) = (r#"{"type":"text-end","id":"t0"}"#, r#"{"type":"data-reset","id":"t0","data":{"effect":0},"transient":true}"#);
         let all = [piece(0, "It is 3."), finished(0, "ok"), message("1.1", "It…")];
         let whole = [
-            gone,
+            text_end,
             reset,
             r#"{"type":"text-start","id":"1.1"}"#,
             r#"{"type":"text-delta","id":"1.1","delta":"It…"}"#,
@@ -334,7 +334,7 @@ mod tests {
             r#"{"type":"data-message","id":"1.1","data":{"id":"1.1","text":"It…"}}"#,
         ];
         assert_eq!(told(Form::Ui, &all).1[2..], whole);
-        // What is said while a model still writes leaves its pieces alone.
+        // A message during model output does not affect its pieces.
         let beside =
             told(Form::Own, &[piece(0, "It"), message("1.1", "Wait."), piece(0, " is"), finished(0, "ok"), message("1.2", "It is")]).1;
         assert!(beside.len() == 4 && beside.iter().all(|it| !it.contains("reset")), "{beside:?}");
@@ -347,13 +347,13 @@ mod tests {
             assert_eq!(told(Form::Own, &[piece(0, "It"), then]).1[1..], [reset]);
         }
         let unsaid = [piece(0, "It"), finished(0, "ok"), started(1)];
-        assert_eq!(told(Form::Own, &unsaid).1[1..], [reset], "the turn goes on without it");
-        assert_eq!(told(Form::Own, &[piece(0, "It"), started(0)]).1[1..], [reset], "the turn is run again");
+        assert_eq!(told(Form::Own, &unsaid).1[1..], [reset], "the turn continues without it");
+        assert_eq!(told(Form::Own, &[piece(0, "It"), started(0)]).1[1..], [reset], "the turn runs again");
         let (mut writing, _) = told(Form::Own, &[piece(0, "It")]);
         writing.end(Err(Refusal::Defect("x".to_owned())));
         let end = lines(&mut writing);
         assert!(end[0] == reset && end[1].starts_with("error {") && end.len() == 2, "{end:?}");
         let blank = [piece(0, " "), piece(0, "\n"), finished(0, "ok"), started(1)];
-        assert_eq!(told(Form::Own, &blank).1, [""; 0], "a blank text beside calls is never said");
+        assert_eq!(told(Form::Own, &blank).1, [""; 0], "blank text before tool calls is never shown");
     }
 }
