@@ -1,7 +1,7 @@
-/** Writes bytes as base64. */
-export function base64(bytes: Uint8Array): string {
+/** Encodes bytes as Base64. */
+export function encodeBase64(bytes: Uint8Array): string {
   let text = '';
-  // In parts: a call takes only so many arguments.
+  // In chunks, because the number of call arguments is limited.
   for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
   return btoa(text);
 }

@@ -1,7 +1,7 @@
-import type { Decision, Failure, Journaled, Loaded, PlayedTurn, Progress, Reply, Request, Run } from './protocol';
-import type { Seen, TurnRecord } from './types';
+import type { Decision, Failure, TurnJournal, LoadedPack, PlayedTurn, Progress, Reply, Request, Run } from './protocol';
+import type { TurnDetails, TurnRecord } from './types';
 
-/** Why the engine did not do what it was asked. */
+/** A failed engine request. */
 export class EngineError extends Error {
   readonly code: string;
 
@@ -12,181 +12,181 @@ export class EngineError extends Error {
   }
 }
 
-type Follow = (progress: Progress) => void;
-type Unnumbered<T> = T extends unknown ? Omit<T, 'id'> : never;
+type ProgressListener = (progress: Progress) => void;
+type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 
-interface Waiting {
+interface PendingRequest {
   resolve(reply: Reply): void;
   reject(error: EngineError): void;
-  follow: Follow | undefined;
+  onProgress: ProgressListener | undefined;
 }
 
 const PING_MS = 1000;
-/** So often the worker may leave a ping unanswered. Its longest work, compiling thousands of rows on a slow machine, takes less. */
-const MOST_SILENT = 15;
+/** Pings that the worker may leave unanswered. Its longest task, compiling thousands of rows on a slow machine, takes less. */
+const MAX_UNANSWERED_PINGS = 15;
 
-/** The engine in its worker, with a new worker whenever the old one has stopped or does not listen any more. */
+/** Runs the engine in a worker, and replaces a worker that crashed or no longer responds. */
 export class EngineClient {
-  private worker = this.open();
-  private readonly waiting = new Map<number, Waiting>();
-  /** The requests that run turns. */
-  private readonly names = new Map<number, number>();
-  private last = 0;
-  private heard = false;
-  /** How many pings in a row the worker has left unanswered. */
-  private silent = 0;
+  private worker = this.startWorker();
+  private readonly pending = new Map<number, PendingRequest>();
+  /** Request ids of running turns, by name. */
+  private readonly requestIds = new Map<number, number>();
+  private lastId = 0;
+  private hasResponded = false;
+  /** Consecutive unanswered pings. */
+  private unansweredPings = 0;
   private pings: ReturnType<typeof setInterval> | undefined;
-  private dead: EngineError | undefined;
+  private fatalError: EngineError | undefined;
 
-  /** @param stopped is told when the engine stopped and an empty one took its place */
-  constructor(private readonly stopped: (error: EngineError) => void) {}
+  /** @param onRestart is called after the engine was replaced by an empty one */
+  constructor(private readonly onRestart: (error: EngineError) => void) {}
 
-  /** Compiles a pack; a strict load keeps the running configuration when the new one has errors. */
-  load(pack: string, strict: boolean): Promise<Loaded> {
-    return this.ask({ type: 'load', pack, strict }, 'loaded');
+  /** Compiles a pack. A strict load keeps the current configuration if the new one adds errors. */
+  load(pack: string, strict: boolean): Promise<LoadedPack> {
+    return this.request({ type: 'load', pack, strict }, 'loaded');
   }
 
-  /** Runs one turn; `name` is how `decide` and `stop` call it. */
-  async run(name: number, run: Run, follow: Follow): Promise<TurnRecord> {
-    const asked = this.ask({ type: 'run', ...run }, 'ran', follow);
-    this.names.set(name, this.last);
-    return (await asked.finally(() => this.names.delete(name))).turn;
+  /** Runs one turn; `name` identifies it for `decide` and `stop`. */
+  async run(name: number, run: Run, onProgress: ProgressListener): Promise<TurnRecord> {
+    const reply = this.request({ type: 'run', ...run }, 'turn', onProgress);
+    this.requestIds.set(name, this.lastId);
+    return (await reply.finally(() => this.requestIds.delete(name))).turn;
   }
 
   /** Answers an effect that waits for a person. */
   async decide(name: number, effect: number, decision: Decision): Promise<void> {
-    await this.ask({ type: 'answer', run: this.names.get(name) ?? 0, effect, decision }, 'noted');
+    await this.request({ type: 'answer', run: this.requestIds.get(name) ?? 0, effect, decision }, 'done');
   }
 
-  /** Gives up a turn that waits for a person. */
+  /** Stops a turn that waits for a person. */
   async stop(name: number): Promise<void> {
-    await this.ask({ type: 'stop', run: this.names.get(name) ?? 0 }, 'noted');
+    await this.request({ type: 'stop', run: this.requestIds.get(name) ?? 0 }, 'done');
   }
 
-  /** Lets go of the keys and secrets that the last turns were given. */
+  /** Discards the keys and secrets of recent turns. */
   async forgetKeys(): Promise<void> {
-    await this.ask({ type: 'forgetKeys' }, 'noted');
+    await this.request({ type: 'forgetKeys' }, 'done');
   }
 
-  /** Runs a recorded turn again on the pack that it ran on, after another one. */
-  async adopt(journal: string, pack: string, parent: number | null): Promise<TurnRecord> {
-    return (await this.ask({ type: 'adopt', journal, pack, parent }, 'ran')).turn;
+  /** Replays a turn from its journal, on its own pack, after its parent. */
+  async replay(journal: string, pack: string, parent: number | null): Promise<TurnRecord> {
+    return (await this.request({ type: 'replay', journal, pack, parent }, 'turn')).turn;
   }
 
-  /** Runs a turn again to see its steps and why it decided as it did. */
-  async look(turn: number): Promise<Seen> {
-    const { steps, whys, stateHash } = await this.ask({ type: 'look', turn }, 'seen');
-    return { steps, whys, stateHash };
+  /** Replays a turn to get its steps and explanations. */
+  async inspect(turn: number): Promise<TurnDetails> {
+    const { steps, explanations, stateHash } = await this.request({ type: 'inspect', turn }, 'details');
+    return { steps, explanations, stateHash };
   }
 
-  /** Gives the session before and after a step of a turn, as JSON text. */
-  async step(turn: number, index: number): Promise<{ before: string; after: string | null }> {
-    return this.ask({ type: 'step', turn, index }, 'step');
+  /** Returns the session before and after a step, as JSON text. */
+  async sessionsAround(turn: number, index: number): Promise<{ before: string; after: string | null }> {
+    return this.request({ type: 'step', turn, index }, 'step');
   }
 
-  /** Gives the journals of turns, with the packs that they ran on. */
-  async journals(turns: number[]): Promise<Journaled[]> {
-    return (await this.ask({ type: 'journals', turns }, 'journals')).journals;
+  /** Returns the journals of turns, with their packs. */
+  async journals(turns: number[]): Promise<TurnJournal[]> {
+    return (await this.request({ type: 'journals', turns }, 'journals')).journals;
   }
 
-  /** Plays all turns of a pack and keeps nothing of them. */
+  /** Runs all turns of a pack without storing them. */
   async play(pack: string): Promise<PlayedTurn[]> {
-    return (await this.ask({ type: 'play', pack }, 'played')).turns;
+    return (await this.request({ type: 'play', pack }, 'played')).turns;
   }
 
-  /** Says why a module is no extension; nothing when it is one. */
-  async check(extension: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-    return (await this.ask({ type: 'check', extension, bytes }, 'checked')).refused;
+  /** Checks that a module is an extension; returns the problem, or an empty text. */
+  async checkExtension(extension: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+    return (await this.request({ type: 'check', extension, bytes }, 'checked')).problem;
   }
 
-  /** Answers calls of a pack's extensions outside of any turn. */
-  async extend(pack: string, effects: string[]): Promise<string[]> {
-    return (await this.ask({ type: 'extend', pack, effects }, 'extended')).completions;
+  /** Runs extension calls of a pack outside any turn; returns the completions. */
+  async callExtensions(pack: string, effects: string[]): Promise<string[]> {
+    return (await this.request({ type: 'extend', pack, effects }, 'extended')).completions;
   }
 
-  /** Tells which texts a pattern of a row finds; nothing of one that takes too many steps. */
-  async find(kind: string, pattern: string, texts: string[]): Promise<(boolean | null)[]> {
-    return (await this.ask({ type: 'find', kind, pattern, texts }, 'found')).found;
+  /** Matches texts against the pattern of a row; null where matching takes too many steps. */
+  async match(kind: string, pattern: string, texts: string[]): Promise<(boolean | null)[]> {
+    return (await this.request({ type: 'match', kind, pattern, texts }, 'matches')).matches;
   }
 
-  /** Lets the worker forget turns that nobody can go on from. */
-  async forget(turns: number[]): Promise<void> {
-    if (turns.length > 0) await this.ask({ type: 'forget', turns }, 'noted');
+  /** Deletes turns that cannot be continued any more. */
+  async deleteTurns(turns: number[]): Promise<void> {
+    if (turns.length > 0) await this.request({ type: 'forget', turns }, 'done');
   }
 
-  private ask<T extends Reply['type']>(request: Unnumbered<Request>, type: T, follow?: Follow) {
-    if (this.dead) return Promise.reject(this.dead);
-    const id = ++this.last;
+  private request<T extends Reply['type']>(request: WithoutId<Request>, type: T, onProgress?: ProgressListener) {
+    if (this.fatalError) return Promise.reject(this.fatalError);
+    const id = ++this.lastId;
     return new Promise<Extract<Reply, { type: T }>>((resolve, reject) => {
-      this.waiting.set(id, {
+      this.pending.set(id, {
         resolve: (reply) => {
           if (reply.type === type) resolve(reply as Extract<Reply, { type: T }>);
           else if (reply.type === 'failed') reject(new EngineError(reply));
         },
         reject,
-        follow,
+        onProgress,
       });
       this.worker.postMessage({ ...request, id } as Request);
       this.pings ??= setInterval(() => this.ping(), PING_MS);
     });
   }
 
-  /** Looks whether the worker still listens while somebody waits for it; a turn that waits for a person does not keep it from that. */
+  /** Checks that the worker responds while requests are pending. A turn that waits for a person does not block it. */
   private ping(): void {
-    if (this.waiting.size === 0) {
+    if (this.pending.size === 0) {
       clearInterval(this.pings);
       this.pings = undefined;
-    } else if (this.heard && ++this.silent > MOST_SILENT) {
-      const message = `it was busy for more than ${(MOST_SILENT * PING_MS) / 1000} s, and was ended`;
+    } else if (this.hasResponded && ++this.unansweredPings > MAX_UNANSWERED_PINGS) {
+      const message = `it did not respond for ${(MAX_UNANSWERED_PINGS * PING_MS) / 1000} s and was terminated`;
       this.restart({ code: 'ENGINE_STOPPED', message, fatal: true });
     } else {
       this.worker.postMessage({ id: 0, type: 'ping' } satisfies Request);
     }
   }
 
-  private open(): Worker {
+  private startWorker(): Worker {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
     worker.onmessage = (event: MessageEvent<Reply | Progress>) => this.receive(event.data);
     worker.onerror = (event) => {
       event.preventDefault();
       const failure = { code: 'ENGINE_STOPPED', message: event.message || 'the engine could not be loaded', fatal: true };
-      // A worker that never said a word will not do so the second time.
-      if (this.heard) this.restart(failure);
-      else this.abandon((this.dead = new EngineError(failure)));
+      // A worker that never responded will not load the second time either.
+      if (this.hasResponded) this.restart(failure);
+      else this.rejectPending((this.fatalError = new EngineError(failure)));
     };
     return worker;
   }
 
   private receive(message: Reply | Progress): void {
-    this.heard = true;
-    this.silent = 0;
-    const waiting = this.waiting.get(message.id);
+    this.hasResponded = true;
+    this.unansweredPings = 0;
+    const pending = this.pending.get(message.id);
     if (isProgress(message)) {
-      waiting?.follow?.(message);
+      pending?.onProgress?.(message);
       return;
     }
-    this.waiting.delete(message.id);
-    waiting?.resolve(message);
+    this.pending.delete(message.id);
+    pending?.resolve(message);
     if (message.type === 'failed' && message.fatal) this.restart(message);
   }
 
   private restart(failure: Failure): void {
     this.worker.terminate();
-    this.worker = this.open();
-    this.heard = false;
-    this.silent = 0;
+    this.worker = this.startWorker();
+    this.hasResponded = false;
+    this.unansweredPings = 0;
     const error = new EngineError(failure);
-    this.abandon(error);
-    this.stopped(error);
+    this.rejectPending(error);
+    this.onRestart(error);
   }
 
-  private abandon(error: EngineError): void {
-    const left = [...this.waiting.values()];
-    this.waiting.clear();
-    left.forEach((it) => it.reject(error));
+  private rejectPending(error: EngineError): void {
+    const rejected = [...this.pending.values()];
+    this.pending.clear();
+    rejected.forEach((it) => it.reject(error));
   }
 }
 
 function isProgress(message: Reply | Progress): message is Progress {
-  return ['notices', 'effect', 'token', 'ask', 'answer', 'again'].includes(message.type);
+  return ['notices', 'effect', 'token', 'ask', 'answer', 'restart'].includes(message.type);
 }

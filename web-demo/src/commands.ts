@@ -1,12 +1,12 @@
-import { sessionOf, stackOf } from './flow/session';
+import { readFlowSession, readStack } from './flow/session';
 import { samples } from './samples';
 import type { Simulator } from './simulator.svelte';
 import type { Turn } from './turn.svelte';
-import { next, NEXT_DAY } from './view/chat/next.svelte';
+import { nextMessage, NEXT_DAY } from './view/chat/next-message.svelte';
 import { AREAS, layout, type Area } from './view/layout.svelte';
 import { singleKeys } from './view/single-keys.svelte';
 
-/** Something that the page can do, by its name. */
+/** An action in the command palette. */
 export interface Command {
   name: string;
   keys?: string;
@@ -15,77 +15,77 @@ export interface Command {
 
 const AREA_NAMES: Record<Area, string> = { chat: 'chat', timeline: 'timeline', inspector: 'inspector', config: 'configuration' };
 
-/** Lists all that can be done now. */
-export function commands(simulator: Simulator): Command[] {
-  const { tree, reach } = simulator;
+/** Lists the commands that are available now. */
+export function listCommands(simulator: Simulator): Command[] {
+  const { tree, settings } = simulator;
   const turn = tree.cursor?.turn;
-  const anyway: Command[] = [
-    ...AREAS.map((it) => ({ name: `Go to the ${AREA_NAMES[it]}`, keys: 'F6', run: () => layout.go(it) })),
-    { name: 'New conversation', run: () => (simulator.restart(next.start), layout.go('chat')) },
-    { name: 'New chat with the same id: the next message resets the conversation', run: () => ((next.reset = true), layout.go('chat')) },
-    { name: 'The next message comes the next day', run: () => ((next.wait = NEXT_DAY), layout.go('chat')) },
-    { name: 'Play the turns of the pack', run: () => void simulator.playPack() },
-    ...samples.map((it) => ({ name: `Open the sample: ${it.title}`, run: () => void simulator.choose(it.name) })),
-    { name: 'Show all samples', run: () => layout.open('samples') },
-    { name: 'Share by link or file', run: () => layout.open('share') },
-    { name: 'Import a conversation, a pack or an audit trail', run: () => layout.open('import') },
-    { name: 'Export a test', run: () => layout.open('export') },
-    { name: 'Models: script, else stub', run: () => (reach.source = 'script') },
-    { name: 'Models: automatic stub', run: () => (reach.source = 'auto') },
-    { name: 'Models: answer by hand', run: () => (reach.source = 'manual') },
-    { name: 'Models: a model of yours', run: () => (reach.source = 'live') },
-    { name: 'Forget all faults', run: () => (reach.faults = []) },
+  const general: Command[] = [
+    ...AREAS.map((it) => ({ name: `Go to the ${AREA_NAMES[it]}`, keys: 'F6', run: () => layout.focusArea(it) })),
+    { name: 'New conversation', run: () => (simulator.restart(nextMessage.startEvent), layout.focusArea('chat')) },
+    { name: 'Reset the conversation with the next message', run: () => ((nextMessage.reset = true), layout.focusArea('chat')) },
+    { name: 'Send the next message one day later', run: () => ((nextMessage.delayIndex = NEXT_DAY), layout.focusArea('chat')) },
+    { name: 'Play the pack’s turns', run: () => void simulator.playPack() },
+    ...samples.map((it) => ({ name: `Open sample: ${it.title}`, run: () => void simulator.openSample(it.name) })),
+    { name: 'Show all samples', run: () => layout.openDialog('samples') },
+    { name: 'Share a link or file', run: () => layout.openDialog('share') },
+    { name: 'Import a conversation, a pack or an audit trail', run: () => layout.openDialog('import') },
+    { name: 'Export a test', run: () => layout.openDialog('export') },
+    { name: 'Models: script, then stub', run: () => (settings.source = 'script') },
+    { name: 'Models: stub only', run: () => (settings.source = 'auto') },
+    { name: 'Models: answer manually', run: () => (settings.source = 'manual') },
+    { name: 'Models: your own model', run: () => (settings.source = 'live') },
+    { name: 'Remove all faults', run: () => (settings.faults = []) },
     { name: 'Show or hide the configuration', run: () => (layout.configOpen = !layout.configOpen) },
-    { name: `Turn ${singleKeys.on ? 'off' : 'on'} the keys b [ ] { }`, run: () => singleKeys.toggle() },
-    { name: 'Undo changes of the pack', run: () => simulator.revert() },
+    { name: `Turn ${singleKeys.enabled ? 'off' : 'on'} single-key shortcuts (b [ ] { })`, run: () => singleKeys.toggle() },
+    { name: 'Revert all pack changes', run: () => simulator.revert() },
   ];
-  if (simulator.flow) anyway.push({ name: 'Show the graph, and the node at which the session stands', run: () => layout.showNode(...standsAt(turn)) });
-  if (tree.canMove(1)) anyway.unshift({ name: 'Redo: forward to the branch that was shown after this one', keys: 'Alt →', run: () => tree.move(1) });
-  if (tree.canMove(-1)) anyway.unshift({ name: 'Undo: back to the branch that was shown before', keys: 'Alt ←', run: () => tree.move(-1) });
-  if (!turn) return anyway;
-  const shown: Command[] = [
-    { name: 'Why did this turn end so?', run: () => layout.inspect('why') },
-    { name: 'What changed in this step?', run: () => layout.inspect('diff') },
-    { name: 'Next step', ...single(']'), run: () => tree.lookAt(tree.place + 1) },
-    { name: 'Previous step', ...single('['), run: () => tree.lookAt(tree.place - 1) },
-    { name: 'Next change of the session', ...single('}'), run: () => tree.lookForChange(1) },
-    { name: 'Previous change of the session', ...single('{'), run: () => tree.lookForChange(-1) },
-    { name: `Run turn ${turn.number} again as a branch`, run: () => void simulator.again(turn, { reason: `turn ${turn.number} again` }) },
-    { name: `Branch from here, with new answers`, ...single('b'), run: () => branchHere(simulator) },
+  if (simulator.isFlow) general.push({ name: 'Show the current node in the graph', run: () => layout.showNode(...currentNode(turn)) });
+  if (tree.canMove(1)) general.unshift({ name: 'Redo: go forward to the next branch', keys: 'Alt →', run: () => tree.move(1) });
+  if (tree.canMove(-1)) general.unshift({ name: 'Undo: go back to the previous branch', keys: 'Alt ←', run: () => tree.move(-1) });
+  if (!turn) return general;
+  const turnCommands: Command[] = [
+    { name: 'Why did this turn end like this?', run: () => layout.openInspector('why') },
+    { name: 'What changed in this step?', run: () => layout.openInspector('diff') },
+    { name: 'Next step', ...singleKey(']'), run: () => tree.goTo(tree.position + 1) },
+    { name: 'Previous step', ...singleKey('['), run: () => tree.goTo(tree.position - 1) },
+    { name: 'Next session change', ...singleKey('}'), run: () => tree.goToChange(1) },
+    { name: 'Previous session change', ...singleKey('{'), run: () => tree.goToChange(-1) },
+    { name: `Rerun turn ${turn.number} on a new branch`, run: () => void simulator.rerun(turn, { reason: `turn ${turn.number} again` }) },
+    { name: 'Branch from here with new answers', ...singleKey('b'), run: () => branchFromCursor(simulator) },
   ];
-  const rest = turn.like && followers(simulator, turn.like);
+  const rest = turn.original && turnsAfter(simulator, turn.original);
   if (rest && rest.length > 0 && turn === tree.head) {
-    shown.push({ name: `Say here what was said after turn ${turn.number} before`, run: () => void simulator.continueAs(rest) });
+    turnCommands.push({ name: `Replay the turns that followed turn ${turn.number} before`, run: () => void simulator.continueWith(rest) });
   }
   const branches = tree.branches.filter((it) => it.tip !== tree.head);
-  return [...shown, ...anyway, ...branches.map((it) => ({ name: `Show ${it.name}: ${it.reason || 'from the beginning'}`, run: () => tree.show(it.tip) }))];
+  return [...turnCommands, ...general, ...branches.map((it) => ({ name: `Show ${it.name}: ${it.reason || 'from the start'}`, run: () => tree.showBranch(it.tip) }))];
 }
 
-/** The graph and the node at which a session stands after a turn. */
-function standsAt(turn: Turn | undefined): [graph: string, node: string] {
-  const { graph = '', node = '' } = stackOf(sessionOf(turn?.record)).at(-1) ?? {};
+/** The graph and node of a session after a turn. */
+function currentNode(turn: Turn | undefined): [graph: string, node: string] {
+  const { graph = '', node = '' } = readStack(readFlowSession(turn?.record)).at(-1) ?? {};
   return [graph, node];
 }
 
-/** The single key of a command, unless those are turned off. */
-function single(keys: string): { keys?: string } {
-  return singleKeys.on ? { keys } : {};
+/** The single-key shortcut of a command; none while the shortcuts are off. */
+function singleKey(keys: string): { keys?: string } {
+  return singleKeys.enabled ? { keys } : {};
 }
 
-/** Runs the turn of the cursor again: what was asked before the cursor's step is answered as it was, all else anew. */
-export function branchHere(simulator: Simulator): void {
+/** Reruns the selected turn: answers before the selected step are reused, later ones are new. */
+export function branchFromCursor(simulator: Simulator): void {
   const { cursor } = simulator.tree;
   if (!cursor?.turn.record) return;
   const { turn, step } = cursor;
   const seq = step === undefined ? undefined : turn.record?.steps[step]?.seq;
-  // What was asked at the very end of the step before belongs to that one.
-  const until = seq === undefined ? turn.answered.length : turn.answered.filter((it) => it.seq <= seq).length;
-  const where = step === undefined ? 'its end' : (turn.record?.steps[step]?.step ?? 'a step');
-  void simulator.again(turn, { until, reason: `turn ${turn.number} from ${where}` });
+  // A request at the very end of the previous step belongs to that step.
+  const until = seq === undefined ? turn.exchanges.length : turn.exchanges.filter((it) => it.seq <= seq).length;
+  const where = step === undefined ? 'the end' : (turn.record?.steps[step]?.step ?? 'a step');
+  void simulator.rerun(turn, { until, reason: `turn ${turn.number} from ${where}` });
 }
 
-/** The turns that came after a turn on the newest branch that it is on. */
-function followers({ tree }: Simulator, turn: Turn): Turn[] {
+/** The turns after a turn on the newest branch that contains it. */
+function turnsAfter({ tree }: Simulator, turn: Turn): Turn[] {
   const branch = tree.branches.findLast((it) => it.tip.path.includes(turn));
   return branch?.tip.path.slice(turn.depth + 1) ?? [];
 }

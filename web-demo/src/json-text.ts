@@ -1,21 +1,20 @@
 /**
- * Where the parts of a JSON text stand.
+ * The positions of the parts of a JSON text.
  *
- * The page needs places, not values, four times: to pass on a part exactly as it was written, to point at the row that an
- * issue names, to change one part and nothing else, and to say where a text stops being JSON (browsers word that
- * differently, or not at all).
+ * The page needs positions to pass on a part exactly as written, to locate the row of an issue, to change one part only, and to
+ * report the position of a syntax error, which browsers report differently or not at all.
  */
 export interface Span {
   start: number;
   end: number;
-  /** The name, of a member. */
+  /** The name, for a member. */
   key?: Span;
   members?: Map<string, Span>;
   elements?: Span[];
 }
 
-/** Tells where a text stops being JSON. */
-export class JsonFault extends Error {
+/** A JSON syntax error at an offset. */
+export class JsonSyntaxError extends Error {
   constructor(
     readonly offset: number,
     message: string,
@@ -24,27 +23,27 @@ export class JsonFault extends Error {
   }
 }
 
-/** Reads a whole JSON text into spans; throws a `JsonFault` where it is not JSON. */
-export function spans(text: string): Span {
-  const reader = new Reader(text);
-  const root = reader.value(0);
-  reader.finish();
+/** Parses a JSON text into spans; throws a `JsonSyntaxError`. */
+export function parseSpans(text: string): Span {
+  const reader = new SpanReader(text);
+  const root = reader.readValue(0);
+  reader.expectEnd();
   return root;
 }
 
-/** Gives the text of one member of an object, unchanged. */
+/** Returns the text of one member of an object, unchanged. */
 export function memberText(text: string, key: string): string | undefined {
-  const span = spans(text).members?.get(key);
+  const span = parseSpans(text).members?.get(key);
   return span && text.slice(span.start, span.end);
 }
 
-/** Gives the texts of the elements of an object's list member, unchanged. */
+/** Returns the texts of the elements of an object's list member, unchanged. */
 export function elementTexts(text: string, key: string): string[] {
-  const list = spans(text).members?.get(key)?.elements ?? [];
+  const list = parseSpans(text).members?.get(key)?.elements ?? [];
   return list.map((it) => text.slice(it.start, it.end));
 }
 
-/** Gives the line and column of an offset, both counted from one. */
+/** Returns the line and column of an offset, both from one. */
 export function position(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset).split('\n');
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
@@ -56,100 +55,100 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 const WORD = /true|false|null/y;
 
-class Reader {
+class SpanReader {
   private at = 0;
 
   constructor(private readonly text: string) {}
 
-  value(depth: number): Span {
-    if (depth > DEPTH_LIMIT) throw this.fault('the text is nested too deeply');
-    this.skip(BLANK);
+  readValue(depth: number): Span {
+    if (depth > DEPTH_LIMIT) throw this.syntaxError('nested too deeply');
+    this.skipPattern(BLANK);
     switch (this.text[this.at]) {
       case '{':
-        return this.object(depth);
+        return this.readObject(depth);
       case '[':
-        return this.list(depth);
+        return this.readList(depth);
       case '"':
-        return this.string();
+        return this.readString();
       default:
-        return this.scalar();
+        return this.readScalar();
     }
   }
 
-  finish(): void {
-    this.skip(BLANK);
-    if (this.at < this.text.length) throw this.fault('remove the text after the end of the value');
+  expectEnd(): void {
+    this.skipPattern(BLANK);
+    if (this.at < this.text.length) throw this.syntaxError('unexpected text after the value');
   }
 
-  private object(depth: number): Span {
+  private readObject(depth: number): Span {
     const start = this.at++;
     const members = new Map<string, Span>();
-    this.skip(BLANK);
-    if (!this.take('}')) {
+    this.skipPattern(BLANK);
+    if (!this.takeCharacter('}')) {
       do {
-        this.skip(BLANK);
-        if (this.text[this.at] !== '"') throw this.fault('write a name in double quotes here');
-        const key = this.string();
-        this.skip(BLANK);
-        if (!this.take(':')) throw this.fault('write a colon after the name');
-        members.set(JSON.parse(this.text.slice(key.start, key.end)) as string, { ...this.value(depth + 1), key });
-        this.skip(BLANK);
-      } while (this.take(','));
-      if (!this.take('}')) throw this.fault('write a comma or a closing brace here');
+        this.skipPattern(BLANK);
+        if (this.text[this.at] !== '"') throw this.syntaxError('expected a name in double quotes');
+        const key = this.readString();
+        this.skipPattern(BLANK);
+        if (!this.takeCharacter(':')) throw this.syntaxError('expected a colon');
+        members.set(JSON.parse(this.text.slice(key.start, key.end)) as string, { ...this.readValue(depth + 1), key });
+        this.skipPattern(BLANK);
+      } while (this.takeCharacter(','));
+      if (!this.takeCharacter('}')) throw this.syntaxError('expected a comma or a closing brace');
     }
     return { start, end: this.at, members };
   }
 
-  private list(depth: number): Span {
+  private readList(depth: number): Span {
     const start = this.at++;
     const elements: Span[] = [];
-    this.skip(BLANK);
-    if (!this.take(']')) {
+    this.skipPattern(BLANK);
+    if (!this.takeCharacter(']')) {
       do {
-        elements.push(this.value(depth + 1));
-        this.skip(BLANK);
-      } while (this.take(','));
-      if (!this.take(']')) throw this.fault('write a comma or a closing bracket here');
+        elements.push(this.readValue(depth + 1));
+        this.skipPattern(BLANK);
+      } while (this.takeCharacter(','));
+      if (!this.takeCharacter(']')) throw this.syntaxError('expected a comma or a closing bracket');
     }
     return { start, end: this.at, elements };
   }
 
-  private string(): Span {
+  private readString(): Span {
     const start = this.at++;
-    while (!this.take('"')) {
-      if (this.at >= this.text.length) throw this.fault('close the string with a double quote');
-      if (this.text.charCodeAt(this.at) < 0x20) throw this.fault('write \\n or \\t: a string stays on one line');
+    while (!this.takeCharacter('"')) {
+      if (this.at >= this.text.length) throw this.syntaxError('expected a closing quote');
+      if (this.text.charCodeAt(this.at) < 0x20) throw this.syntaxError('control character in a string: use \\n or \\t');
       if (this.text[this.at] !== '\\') this.at++;
-      else if (!this.skip(ESCAPE)) throw this.fault('double this backslash or complete the escape');
+      else if (!this.skipPattern(ESCAPE)) throw this.syntaxError('invalid escape: double the backslash or complete it');
     }
     return { start, end: this.at };
   }
 
-  private scalar(): Span {
+  private readScalar(): Span {
     const start = this.at;
-    if (!this.skip(WORD) && !this.skip(NUMBER)) throw this.fault('write a value here');
+    if (!this.skipPattern(WORD) && !this.skipPattern(NUMBER)) throw this.syntaxError('expected a value');
     return { start, end: this.at };
   }
 
-  private skip(pattern: RegExp): boolean {
+  private skipPattern(pattern: RegExp): boolean {
     pattern.lastIndex = this.at;
     if (!pattern.test(this.text) || pattern.lastIndex === this.at) return false;
     this.at = pattern.lastIndex;
     return true;
   }
 
-  private take(character: string): boolean {
+  private takeCharacter(character: string): boolean {
     if (this.text[this.at] !== character) return false;
     this.at++;
     return true;
   }
 
-  private fault(message: string): JsonFault {
-    return new JsonFault(this.at, this.at < this.text.length ? message : `${message}: the text ends too early`);
+  private syntaxError(message: string): JsonSyntaxError {
+    return new JsonSyntaxError(this.at, this.at < this.text.length ? message : `${message} before the end of the text`);
   }
 }
 
-/** Tells whether a text is JSON. */
+/** Whether a text is JSON. */
 export function isJson(text: string): boolean {
   try {
     JSON.parse(text);

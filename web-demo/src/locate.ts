@@ -1,24 +1,24 @@
-import { idColumn } from './config/ids';
+import { idColumn } from './config/id-column';
 import { position, type Span } from './json-text';
 
 /** A stretch of a text with the line it begins on. */
-export interface Place {
+export interface TextRange {
   start: number;
   end: number;
   line: number;
 }
 
 /** Finds the place of an issue's path, such as `ce_rule[3].match_pattern`, in the text of a pack: a row is named by its id. */
-export function locate(pack: string, root: Span, path: string): Place | undefined {
-  if (path === '' || path.startsWith('/')) return inDocument(pack, root, path);
+export function locateIssue(pack: string, root: Span, path: string): TextRange | undefined {
+  if (path === '' || path.startsWith('/')) return locateInDocument(pack, root, path);
   const keys = [...path.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map((it) => it[1] ?? it[0]);
   const tables = root.members?.get('tables');
-  const span = follow(pack, root, keys) ?? (tables && follow(pack, tables, keys));
+  const span = followPath(pack, root, keys) ?? (tables && followPath(pack, tables, keys));
   return span && { start: span.start, end: span.end, line: position(pack, span.start).line };
 }
 
 /** Follows a JSON pointer as far as it goes. */
-export function pointed(root: Span, pointer: string): Span {
+export function followPointer(root: Span, pointer: string): Span {
   let span = root;
   for (const key of pointer.split('/').slice(1)) {
     const name = key.replaceAll('~1', '/').replaceAll('~0', '~');
@@ -30,21 +30,21 @@ export function pointed(root: Span, pointer: string): Span {
 }
 
 /** The place that an issue of a flow document points at. */
-function inDocument(pack: string, root: Span, pointer: string): Place | undefined {
+function locateInDocument(pack: string, root: Span, pointer: string): TextRange | undefined {
   const doc = (it: Span) => it.members?.get('doc');
   const document = root.members?.get('documents')?.elements?.find((it) => pack.slice(doc(it)?.start, doc(it)?.end) === '"conversation_flow"');
   if (!document) return undefined;
-  const { start, end } = pointed(document, pointer);
+  const { start, end } = followPointer(document, pointer);
   return { start, end, line: position(pack, start).line };
 }
 
 /** Follows the path as far as it goes: an issue about an absent column still leads to its row. */
-function follow(pack: string, from: Span, keys: string[]): Span | undefined {
+function followPath(pack: string, from: Span, keys: string[]): Span | undefined {
   let span: Span | undefined;
   let owner = '';
   for (const key of keys) {
     const at = span ?? from;
-    const next: Span | undefined = at.members?.get(key) ?? rowOf(pack, at, owner, key) ?? at.elements?.[Number(key)];
+    const next: Span | undefined = at.members?.get(key) ?? findRowSpan(pack, at, owner, key) ?? at.elements?.[Number(key)];
     if (!next) break;
     span = next;
     owner = key;
@@ -53,7 +53,7 @@ function follow(pack: string, from: Span, keys: string[]): Span | undefined {
 }
 
 /** Finds the row of a table by its id. */
-function rowOf(pack: string, list: Span, table: string, id: string): Span | undefined {
+function findRowSpan(pack: string, list: Span, table: string, id: string): Span | undefined {
   return list.elements?.find(({ members }) => {
     const value = members?.get(idColumn(table, [...members.keys()]) ?? '');
     const json = value && pack.slice(value.start, value.end);

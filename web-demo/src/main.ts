@@ -1,9 +1,9 @@
 import { mount } from 'svelte';
-import { keepSession } from './session/autosave.svelte';
+import { autosaveSession } from './session/autosave.svelte';
 import { prefetch } from './prefetch';
 import { Simulator } from './simulator.svelte';
 import './style.css';
-import { update } from './update.svelte';
+import { pageUpdate } from './page-update.svelte';
 import Page from './view/Page.svelte';
 
 declare global {
@@ -12,7 +12,7 @@ declare global {
     play(pack: string): Promise<{ index: number; hash: string }[]>;
     extend(pack: string, effects: string[]): Promise<string[]>;
     /** The turns of the branch that is shown. */
-    turns(): Shown[];
+    turns(): TurnSummary[];
     ready: Promise<void>;
     /** Settles when the page can do without the network. */
     complete: Promise<void>;
@@ -20,7 +20,7 @@ declare global {
 }
 
 /** A turn as tests see it. */
-interface Shown {
+interface TurnSummary {
   message: string;
   hash: string;
   stateHash: string;
@@ -34,16 +34,16 @@ const simulator = new Simulator();
 
 globalThis.convengine = {
   play: async (pack) => (await simulator.play(pack)).map(({ index, hash }) => ({ index, hash })),
-  extend: (pack, effects) => simulator.answer(pack, effects),
+  extend: (pack, effects) => simulator.callExtensions(pack, effects),
   turns: () =>
-    simulator.tree.path.map(({ said, record, error, answered }) => ({
-      message: said.message,
+    simulator.tree.path.map(({ input, record, error, exchanges }) => ({
+      message: input.message,
       hash: record?.hash ?? '',
       stateHash: record?.stateHash ?? '',
       state: record?.outcome.state ?? null,
       reply: record?.outcome.payload?.value ?? null,
       fault: record?.outcome.fault?.code ?? error?.code ?? null,
-      origins: answered.map((it) => it.origin),
+      origins: exchanges.map((it) => it.origin),
     })),
   ready: simulator.ready,
   complete: simulator.ready.then(prefetch),
@@ -53,16 +53,16 @@ const target = document.getElementById('page');
 if (target) mount(Page, { target, props: { simulator } });
 void openFragment();
 addEventListener('hashchange', () => void openFragment());
-keepSession(simulator);
+autosaveSession(simulator);
 // What is kept for later must not be in the way of what is needed now.
-if (import.meta.env.PROD) void simulator.ready.catch(() => {}).then(() => update.keep());
+if (import.meta.env.PROD) void simulator.ready.catch(() => {}).then(() => pageUpdate.register());
 
 /** Opens the session that the address holds. What is there already is kept until somebody wants the new one. */
 async function openFragment(): Promise<void> {
   const fragment = /^#s=(.+)$/.exec(location.hash)?.[1];
   if (fragment === undefined) return;
   if (simulator.tree.turns.length > 0) {
-    simulator.offer = fragment;
+    simulator.offeredLink = fragment;
     return;
   }
   await simulator.openLink(fragment);

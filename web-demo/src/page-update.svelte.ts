@@ -1,11 +1,11 @@
 /** The page as the browser keeps it for use without a network, and a newer build of it that waits. */
-class Update {
+class PageUpdate {
   /** Whether a newer build is there, which the page goes over to when it is asked to. */
-  offered = $state(false);
+  isAvailable = $state(false);
   private waiting: ServiceWorker | undefined;
 
   /** Has the page kept, and looks for a newer build; where a browser keeps no pages, nothing is different. */
-  async keep(): Promise<void> {
+  async register(): Promise<void> {
     if (!('serviceWorker' in navigator)) return;
     const { serviceWorker } = navigator;
     const first = serviceWorker.controller === null;
@@ -18,11 +18,11 @@ class Update {
       // Without a network, and from places that the browser does not trust, the page goes on as it is.
     }
     // Another window may have gone over: then this one is behind, and stays so until somebody wants otherwise.
-    if (!first) serviceWorker.addEventListener('controllerchange', () => (this.offered = true));
+    if (!first) serviceWorker.addEventListener('controllerchange', () => (this.isAvailable = true));
   }
 
   /** Goes over to the newer build. */
-  take(): void {
+  apply(): void {
     const reload = () => location.reload();
     if (this.waiting?.state !== 'installed') return reload();
     navigator.serviceWorker.addEventListener('controllerchange', reload, { once: true });
@@ -30,8 +30,8 @@ class Update {
   }
 
   /** Leaves everything as it is until the page is opened again. */
-  decline(): void {
-    this.offered = false;
+  dismiss(): void {
+    this.isAvailable = false;
   }
 
   private watch(found: ServiceWorkerRegistration): void {
@@ -39,7 +39,7 @@ class Update {
       // The very first build replaces nothing.
       if (worker?.state !== 'installed' || !navigator.serviceWorker.controller) return;
       this.waiting = worker;
-      this.offered = true;
+      this.isAvailable = true;
     };
     const follow = (worker: ServiceWorker | null) => worker?.addEventListener('statechange', () => offer(worker));
     offer(found.waiting);
@@ -49,4 +49,4 @@ class Update {
 }
 
 /** The one of this page. */
-export const update = new Update();
+export const pageUpdate = new PageUpdate();

@@ -9,11 +9,11 @@ const parts = import.meta.glob([
   './view/config/TableView.svelte',
   './config/editor.ts',
   './config/completion.ts',
-  './session/{carry,import}.ts',
-  './view/Middle.svelte',
+  './session/{transfer,import}.ts',
+  './view/TurnPanels.svelte',
 ]);
 
-/** Loads what is not needed at first, so that the page works when the network goes away; what cannot be had is loaded when it is needed. */
+/** Preloads lazy parts, so that the page works without a network. Failed parts are loaded again when needed. */
 export async function prefetch(): Promise<void> {
   const loads = [...Object.values(parts), ...samples.map((it) => it.load)];
   await Promise.allSettled(loads.map((load) => load()));

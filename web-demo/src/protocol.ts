@@ -1,19 +1,19 @@
 import type { Fault } from './run/fault';
-import type { Reach } from './fulfil/live';
-import type { Answered, Origin, Said } from './session/saved';
-import type { Effect, Issue, Json, Notice, Outcome, Seen, Token, TurnRecord } from './types';
+import type { Reach } from './effects/live';
+import type { AnsweredEffect, Origin, UserInput } from './session/turn-data';
+import type { Effect, Issue, Json, Notice, Outcome, TurnDetails, Token, TurnRecord } from './types';
 
-/** What the page asks of the worker. */
+/** Requests of the page to the worker. */
 export type Request =
   | { id: number; type: 'load'; pack: string; strict: boolean }
   | ({ id: number; type: 'run' } & Run)
   | { id: number; type: 'answer'; run: number; effect: number; decision: Decision }
   | { id: number; type: 'stop'; run: number }
   | { id: number; type: 'ping' }
-  | { id: number; type: 'find'; kind: string; pattern: string; texts: string[] }
+  | { id: number; type: 'match'; kind: string; pattern: string; texts: string[] }
   | { id: number; type: 'forget'; turns: number[] }
-  | { id: number; type: 'adopt'; journal: string; pack: string; parent: number | null }
-  | { id: number; type: 'look'; turn: number }
+  | { id: number; type: 'replay'; journal: string; pack: string; parent: number | null }
+  | { id: number; type: 'inspect'; turn: number }
   | { id: number; type: 'step'; turn: number; index: number }
   | { id: number; type: 'journals'; turns: number[] }
   | { id: number; type: 'play'; pack: string }
@@ -21,124 +21,124 @@ export type Request =
   | { id: number; type: 'forgetKeys' }
   | { id: number; type: 'check'; extension: string; bytes: Uint8Array<ArrayBuffer> };
 
-/** One turn to run: after which other one, who answers, and what of an earlier run of it is used again. */
+/** A turn to run: its parent, who answers its effects, and what is reused of an earlier run. */
 export interface Run {
-  said: Said;
-  /** The turn before it on its branch. */
+  input: UserInput;
+  /** The preceding turn of its branch. */
   parent: number | null;
-  /** The newest turn of the same conversation on the branch, whose end it goes on from. */
+  /** The last turn of the same conversation on the branch, from which it continues. */
   before: number | null;
   sources: Sources;
   reach: Reach;
-  /** How many calls of models may still leave the page; nothing for any number. */
+  /** Remaining live model calls; unlimited if absent. */
   liveLeft?: number;
-  again?: Again;
-  /** The pack that it runs on, when that is not the one that was loaded last. */
+  repeat?: Repeat;
+  /** The pack that it runs on, if not the last loaded one. */
   pack?: string;
   faults: FaultRule[];
 }
 
-/** What a turn that is run again takes from the run before it. */
-export interface Again {
-  /** The recorded answers in their order. */
-  recorded: Recorded[];
-  /** Answers from this place on are not used again; nothing for all of them. */
+/** What a repeated turn reuses of its earlier run. */
+export interface Repeat {
+  /** The recorded answers, in order. */
+  recorded: RecordedAnswer[];
+  /** Answers from this position on are not reused; all are if absent. */
   until?: number;
-  /** What is answered otherwise, by place. */
+  /** Changed answers, by effect position. */
   edits: { place: number; decision: Decision }[];
 }
 
-/** A recorded answer. Without its request it is for the effect at its place, or for the next one that asks for the same. */
-export interface Recorded {
+/** A recorded answer. Without a request it applies to the effect at its position, or to the next one with the same target. */
+export interface RecordedAnswer {
   request: string | null;
-  /** What is asked for, as in talks: `llm dialogue_act`, `task loan:file`. The outcome is then the text that a person would type. */
-  asks?: string;
+  /** The target, as in talks: `llm dialogue_act`, `task loan:file`. The outcome is then the text that a person would type. */
+  target?: string;
   outcome: string;
-  took: number;
+  delayMs: number;
   origin: Origin;
 }
 
-/** How an effect is answered by hand. */
+/** A person's decision how to answer an effect. */
 export type Decision =
   | { outcome: string; origin: Origin; delayMs?: number }
   | { fault: Fault }
-  | { use: 'script' | 'auto' | 'live' | 'recorded'; /** How many calls of models may leave the page by now. */ liveLeft?: number };
+  | { use: 'script' | 'auto' | 'live' | 'recorded'; /** The current number of remaining live model calls. */ liveLeft?: number };
 
-/** A fault that strikes whatever fits, for as long as it stands. */
+/** Injects a fault into matching effects while it is active. */
 export interface FaultRule {
-  /** Kind and title of effects, such as `llm dialogue_act`; empty for all. */
+  /** Kind, or kind and title, of effects, such as `llm dialogue_act`; empty for all. */
   on: string;
-  /** Only the nth that fits in a turn; 0 for each. */
+  /** Only the nth matching effect of a turn; 0 for all. */
   nth: number;
   fault: Fault;
 }
 
-/** Who answers. */
+/** Who answers effects. */
 export interface Sources {
   models: 'pack' | 'script' | 'auto' | 'manual' | 'live';
   others: 'script' | 'manual' | 'live';
-  /** What is done with a recorded answer whose request has changed, by purpose; asked when nothing stands here. */
+  /** What to do, by effect title, if the request of a recorded answer has changed; a person decides if absent. */
   stale: Record<string, 'script' | 'auto' | 'live' | 'recorded'>;
 }
 
-/** What the worker says while a request runs. */
+/** Messages of the worker while a request runs. */
 export type Progress =
   | { id: number; type: 'notices'; notices: Notice[] }
   | { id: number; type: 'effect'; effect: Effect }
   | { id: number; type: 'token'; token: Token }
   | { id: number; type: 'ask'; ask: Ask }
-  | { id: number; type: 'answer'; answered: Answered }
-  | { id: number; type: 'again' };
+  | { id: number; type: 'answer'; exchange: AnsweredEffect }
+  | { id: number; type: 'restart' };
 
 /** An effect that waits for a person. */
 export interface Ask {
   effect: Effect;
-  /** The answer of the earlier run, whose request was another one. */
+  /** The answer of the earlier run, whose request differs. */
   recorded: { request: Json; outcome: string } | null;
-  /** Whether the pack has an answer. */
+  /** Whether the pack's script has an answer. */
   scripted: boolean;
-  /** What the automatic model would say. */
+  /** The reply of the automatic model. */
   auto: string | null;
-  /** A text to begin with that fits the schema. */
+  /** Initial text that matches the schema. */
   skeleton: string;
-  /** Whether it waits because no more calls may leave the page. */
+  /** Whether it waits because the limit of live calls is reached. */
   limited?: boolean;
 }
 
-/** What ends a request. */
+/** Replies, which end a request. */
 export type Reply =
-  | ({ id: number; type: 'loaded' } & Loaded)
-  | { id: number; type: 'ran'; turn: TurnRecord }
-  | { id: number; type: 'noted' }
-  | ({ id: number; type: 'seen' } & Seen)
+  | ({ id: number; type: 'loaded' } & LoadedPack)
+  | { id: number; type: 'turn'; turn: TurnRecord }
+  | { id: number; type: 'done' }
+  | ({ id: number; type: 'details' } & TurnDetails)
   | { id: number; type: 'step'; before: string; after: string | null }
-  | { id: number; type: 'journals'; journals: Journaled[] }
+  | { id: number; type: 'journals'; journals: TurnJournal[] }
   | { id: number; type: 'played'; turns: PlayedTurn[] }
   | { id: number; type: 'extended'; completions: string[] }
-  | { id: number; type: 'checked'; refused: string }
-  | { id: number; type: 'found'; found: (boolean | null)[] }
+  | { id: number; type: 'checked'; problem: string }
+  | { id: number; type: 'matches'; matches: (boolean | null)[] }
   | ({ id: number; type: 'failed' } & Failure);
 
-/** A turn as it is kept: all that cannot be derived, and the pack that it ran on. */
-export interface Journaled {
+/** The journal of a turn, with its pack and hashes. */
+export interface TurnJournal {
   journal: string;
   pack: string;
   config: string;
   stateHash: string;
 }
 
-/** A pack as the engine sees it; `accepted` tells whether the engine now runs it. */
-export interface Loaded {
+/** The result of loading a pack; `accepted` tells whether it now runs. */
+export interface LoadedPack {
   accepted: boolean;
   issues: Issue[];
   hash: string;
-  /** The turns that the pack brings along. */
-  turns: Said[];
-  /** The id of a conversation that nobody has named. */
+  /** The turns that the pack contains. */
+  turns: UserInput[];
+  /** The id of the default conversation. */
   main: string;
 }
 
-/** One turn of a pack that was played. */
+/** One turn of a played pack. */
 export interface PlayedTurn {
   index: number;
   hash: string;
@@ -147,15 +147,15 @@ export interface PlayedTurn {
   state: string | null;
 }
 
-/** Why a request failed; after a fatal failure the worker is of no more use. */
+/** Why a request failed; after a fatal failure the worker must be replaced. */
 export interface Failure {
   code: string;
   message: string;
   fatal: boolean;
 }
 
-/** Puts a message into the engine's form without rewriting what was typed. */
-export function messageText(it: Said): string {
+/** Serialises an input in the engine's form without re-encoding typed JSON. */
+export function messageText(it: UserInput): string {
   if (it.text !== undefined) return it.text;
   const text = (value: Json) => JSON.stringify(value);
   const event = it.event === undefined ? '' : `,"flow":${it.event}`;

@@ -1,29 +1,29 @@
 import { EngineClient, EngineError } from './client';
-import { spans } from './json-text';
-import { locate, type Place } from './locate';
-import type { Again, Ask, Decision, Loaded, PlayedTurn } from './protocol';
-import { bringBack, Looking } from './looking';
-import { ReachState } from './reach.svelte';
-import { recorded } from './run/recorded';
-import { syntaxOf, type SyntaxFault } from './syntax';
-import { START, type FlowEvent } from './flow/event';
-import { playsFlow } from './flow/plays';
-import { sampleOf, samples, type Sample } from './samples';
-import type { Said } from './session/saved';
+import { parseSpans } from './json-text';
+import { locateIssue, type TextRange } from './locate';
+import type { Repeat, Ask, Decision, LoadedPack, PlayedTurn } from './protocol';
+import { restoreTurns, TurnInspector } from './turn-inspector';
+import { AnswerSettings } from './answer-settings.svelte';
+import { toRecordedAnswers } from './run/recorded-answers';
+import { findSyntaxIssue, type SyntaxIssue } from './syntax';
+import { START_EVENT, type FlowEvent } from './flow/event';
+import { isFlowPack } from './flow/flow-pack';
+import { findSample, samples, type Sample } from './samples';
+import type { UserInput } from './session/turn-data';
 import { Tree } from './tree.svelte';
 import { Turn } from './turn.svelte';
-import { saidAfter, type Other, type Recalled, type Typed } from './typed';
+import { nextInput, type RerunOptions, type RecallOptions, type TypedInput } from './user-input';
 import type { Issue } from './types';
 
-export type { Other, Recalled, SyntaxFault, Typed };
+export type { RerunOptions, RecallOptions, SyntaxIssue, TypedInput };
 
 /** An issue with its place in the text. */
-export type PlacedIssue = Issue & { place: Place | undefined };
+export type LocatedIssue = Issue & { range: TextRange | undefined };
 
 /** What became of the edited text. */
 export type PackState = 'loading' | 'applied' | 'edited' | 'refused';
 
-const PAUSE_MS = 150;
+const APPLY_DELAY_MS = 150;
 
 /** All that the page shows and does. */
 export class Simulator {
@@ -31,53 +31,53 @@ export class Simulator {
   sample = $state.raw<Sample | undefined>(samples[0]);
   text = $state('');
   packState = $state<PackState>('loading');
-  issues = $state.raw<PlacedIssue[]>([]);
-  syntax = $state.raw<SyntaxFault>();
+  issues = $state.raw<LocatedIssue[]>([]);
+  syntax = $state.raw<SyntaxIssue>();
   failure = $state.raw<EngineError>();
   hash = $state('');
   /** Whether the pack that runs plays a flow document. */
-  flow = $state(false);
+  isFlow = $state(false);
   /** The turns that the pack brings along. */
-  scripted = $state.raw<Said[]>([]);
+  packInputs = $state.raw<UserInput[]>([]);
   /** A quiet remark of the page, told politely. */
-  remark = $state('');
+  notification = $state('');
   /** The session of a link that was followed while there was another one. */
-  offer = $state<string>();
+  offeredLink = $state<string>();
   /** The sessions that the browser has kept: the latest, and the latest of the visit before. */
-  kept = $state.raw<string[]>([]);
+  savedSessions = $state.raw<string[]>([]);
   /** How many turns are being run or wait for it. */
   busy = $state(0);
 
-  readonly tree = new Tree((gone) => void this.client.forget(gone.flatMap((it) => it.record?.turn ?? [])).catch(() => {}));
+  readonly tree = new Tree((removed) => void this.client.deleteTurns(removed.flatMap((it) => it.record?.turn ?? [])).catch(() => {}));
   readonly ready: Promise<void>;
   /** Who answers, and what the chat may reach of the world. */
-  readonly reach = new ReachState(() => void this.client.forgetKeys().catch(() => {}));
+  readonly settings = new AnswerSettings(() => void this.client.forgetKeys().catch(() => {}));
   readonly client = new EngineClient((error) => this.recover(error));
-  private running: { pack: string; loaded?: Loaded } = { pack: '' };
+  private runningPack: { pack: string; loaded?: LoadedPack } = { pack: '' };
   /** The texts of packs by what they compile to. */
   private readonly packs = new Map<string, string>();
-  private readonly looking = new Looking(this.client, this.tree);
+  private readonly inspector = new TurnInspector(this.client, this.tree);
   /** The text that `revert` goes back to. */
   private original = $state('');
   private loading: Promise<void> = Promise.resolve();
-  private pause: ReturnType<typeof setTimeout> | undefined;
+  private applyTimer: ReturnType<typeof setTimeout> | undefined;
   private lastTurn = 0;
   /** Counts the sessions that were opened. */
-  private opened = 0;
+  private sessionNumber = 0;
   /** The branch that was played for the latest edit, and the one that it was played from. */
-  private edited: { from: Turn[]; turns: Turn[] } | undefined;
-  private main = '';
-  private recovering = false;
+  private editedBranch: { from: Turn[]; turns: Turn[] } | undefined;
+  private defaultConversationId = '';
+  private isRecovering = false;
 
   constructor() {
-    this.ready = this.begin();
+    this.ready = this.loadFirstPack();
     // Whoever awaits `ready` hears of a failure there; the page shows it by itself.
     this.ready.catch(() => {});
   }
 
   /** Messages to begin with. */
   get suggestions(): string[] {
-    return [...new Set(this.scripted.map((it) => it.message))].filter(Boolean).slice(0, 4);
+    return [...new Set(this.packInputs.map((it) => it.message))].filter(Boolean).slice(0, 4);
   }
 
   /** What the pack is called. */
@@ -89,55 +89,55 @@ export class Simulator {
 
   /** The text of the pack that runs. */
   get pack(): string {
-    return this.running.pack;
+    return this.runningPack.pack;
   }
 
   /** Goes over to a sample and plays its first conversation. */
-  async choose(name: string): Promise<void> {
-    const sample = sampleOf(name);
+  async openSample(name: string): Promise<void> {
+    const sample = findSample(name);
     const text = await sample?.load();
     if (!sample || text === undefined) return;
-    const open = this.open(text);
-    const stays = this.stays();
+    const open = this.openPack(text);
+    const isCurrent = this.sessionCheck();
     await open;
-    if (!stays()) return;
+    if (!isCurrent()) return;
     this.sample = sample;
     await this.playPack(true);
   }
 
   /** Goes over to another pack, whose conversations begin anew. */
-  async open(text: string): Promise<void> {
-    clearTimeout(this.pause);
-    this.opened += 1;
-    this.tree.turns.forEach((it) => it.running && this.stop(it));
+  async openPack(text: string): Promise<void> {
+    clearTimeout(this.applyTimer);
+    this.sessionNumber += 1;
+    this.tree.turns.forEach((it) => it.running && this.stopTurn(it));
     // Whoever wrote the pack is not to reach anything that was meant for another one.
-    this.reach.stayHere();
+    this.settings.disableLive();
     this.sample = undefined;
     [this.text, this.original] = [text, text];
     this.tree.clear();
-    this.edited = undefined;
-    await this.load(false).catch(() => {});
+    this.editedBranch = undefined;
+    await this.queueLoad(false).catch(() => {});
   }
 
   /** Tells later whether the session is still the one that it is now. */
-  stays(): () => boolean {
-    const { opened } = this;
-    return () => this.opened === opened;
+  sessionCheck(): () => boolean {
+    const { sessionNumber } = this;
+    return () => this.sessionNumber === sessionNumber;
   }
 
   /** Gives the text of the pack that a turn ran on. */
-  packOf(turn: Turn): string {
+  findPack(turn: Turn): string {
     return this.packs.get(turn.record?.config ?? '') ?? this.pack;
   }
 
   /** Opens the session of a link in the place of what is there; the page says why when it cannot be opened. */
   async openLink(fragment: string): Promise<void> {
-    this.offer = undefined;
+    this.offeredLink = undefined;
     try {
-      const { openLink } = await import('./session/carry');
+      const { openLink } = await import('./session/transfer');
       await openLink(this, fragment);
     } catch (error) {
-      this.remark = `The link could not be opened: ${(error as Error).message}`;
+      this.notification = `The link could not be opened: ${(error as Error).message}`;
     }
   }
 
@@ -146,26 +146,26 @@ export class Simulator {
     if (text === this.text) return;
     this.text = text;
     this.packState = 'edited';
-    clearTimeout(this.pause);
-    this.pause = setTimeout(() => void this.apply(), PAUSE_MS);
+    clearTimeout(this.applyTimer);
+    this.applyTimer = setTimeout(() => void this.apply(), APPLY_DELAY_MS);
   }
 
   /** Runs the edited text when it brings no new errors, and plays the shown branch again on it. */
   async apply(): Promise<void> {
-    clearTimeout(this.pause);
-    const before = this.running;
-    const { flow } = this;
+    clearTimeout(this.applyTimer);
+    const before = this.runningPack;
+    const { isFlow } = this;
     // Nobody waits any more for what the last edit was played for.
-    this.edited?.turns.forEach((it) => it.running && this.stop(it));
-    await this.load(true).catch(() => {});
-    if (this.running === before || this.tree.path.length === 0) return;
+    this.editedBranch?.turns.forEach((it) => it.running && this.stopTurn(it));
+    await this.queueLoad(true).catch(() => {});
+    if (this.runningPack === before || this.tree.path.length === 0) return;
     // What was said to tables means nothing to a flow.
-    if (this.flow !== flow) return this.restart();
-    await this.replay('pack edited');
+    if (this.isFlow !== isFlow) return this.restart();
+    await this.replayBranch('pack edited');
   }
 
   /** Whether somebody changed the pack. */
-  get changed(): boolean {
+  get isChanged(): boolean {
     return this.text !== this.original;
   }
 
@@ -175,37 +175,37 @@ export class Simulator {
   }
 
   /** Begins a new conversation; the others stay as branches. A flow speaks first. */
-  restart(begins: FlowEvent = START): void {
-    this.tree.show(undefined);
-    if (this.flow) void this.starts(begins);
+  restart(event: FlowEvent = START_EVENT): void {
+    this.tree.showBranch(undefined);
+    if (this.isFlow) void this.startFlow(event);
   }
 
-  private starts(event = START): Promise<Turn> {
-    return this.run(new Turn(++this.lastTurn, undefined, this.said({ message: '', event }, undefined)));
+  private startFlow(event = START_EVENT): Promise<Turn> {
+    return this.runTurn(new Turn(++this.lastTurn, undefined, this.createInput({ message: '', event }, undefined)));
   }
 
   /** Says something at the end of the branch that is shown, or after another turn. */
-  async send(typed: Typed, after?: Turn): Promise<Turn> {
+  async send(typed: TypedInput, after?: Turn): Promise<Turn> {
     if (this.packState === 'edited') await this.apply();
-    if (this.flow && !this.tree.head) await this.starts();
+    if (this.isFlow && !this.tree.head) await this.startFlow();
     const parent = after ?? this.tree.head;
-    const said = this.said(typed, parent);
-    return this.run(new Turn(++this.lastTurn, parent, said, parent === this.tree.head ? '' : `“${said.message}” after turn ${parent?.number}`));
+    const input = this.createInput(typed, parent);
+    return this.runTurn(new Turn(++this.lastTurn, parent, input, parent === this.tree.head ? '' : `“${input.message}” after turn ${parent?.number}`));
   }
 
   /** Runs a turn again beside itself, on what stood before it; what its answers had in common with it is used again. */
-  async again(turn: Turn, { typed, until, edits = [], reason }: Other): Promise<Turn> {
-    const said = typed ? this.said(typed, turn.parent, turn.said) : turn.said;
-    const again = { recorded: recorded(turn.answered), edits, ...(until === undefined ? {} : { until }) };
-    const next = new Turn(++this.lastTurn, turn.parent, said, reason, turn);
-    next.struck = edits.filter(({ decision }) => 'fault' in decision && ['never', 'crash'].includes(decision.fault.name));
-    return this.run(next, again);
+  async rerun(turn: Turn, { typed, until, edits = [], reason }: RerunOptions): Promise<Turn> {
+    const input = typed ? this.createInput(typed, turn.parent, turn.input) : turn.input;
+    const again = { recorded: toRecordedAnswers(turn.exchanges), edits, ...(until === undefined ? {} : { until }) };
+    const next = new Turn(++this.lastTurn, turn.parent, input, reason, turn);
+    next.silentFaults = edits.filter(({ decision }) => 'fault' in decision && ['never', 'crash'].includes(decision.fault.name));
+    return this.runTurn(next, again);
   }
 
   /** A turn that runs another one again as it was, but behind another one or on another pack. */
-  private copy(turn: Turn, parent: Turn | undefined, reason = ''): Turn {
-    const next = new Turn(++this.lastTurn, parent, turn.said, reason, turn);
-    next.struck = turn.struck;
+  private copyTurn(turn: Turn, parent: Turn | undefined, reason = ''): Turn {
+    const next = new Turn(++this.lastTurn, parent, turn.input, reason, turn);
+    next.silentFaults = turn.silentFaults;
     return next;
   }
 
@@ -214,56 +214,56 @@ export class Simulator {
    *
    * While somebody goes on editing, one branch is enough: what was played for an earlier edit gives way, unless it has been gone on with.
    */
-  private async replay(reason: string): Promise<void> {
-    const edited = this.edited && this.tree.isTail(this.edited.turns) ? this.edited : undefined;
+  private async replayBranch(reason: string): Promise<void> {
+    const edited = this.editedBranch && this.tree.isTail(this.editedBranch.turns) ? this.editedBranch : undefined;
     const from = edited?.from ?? this.tree.path;
-    const mine = { from, turns: [] as Turn[] };
-    this.edited = mine;
-    if (edited) this.tree.drop(edited.turns);
+    const branch = { from, turns: [] as Turn[] };
+    this.editedBranch = branch;
+    if (edited) this.tree.removeTurns(edited.turns);
     for (const [index, turn] of from.entries()) {
-      const next = this.copy(turn, mine.turns.at(-1), index === 0 ? reason : '');
-      mine.turns.push(next);
-      await this.run(next, { recorded: recorded(turn.answered), edits: turn.struck });
+      const next = this.copyTurn(turn, branch.turns.at(-1), index === 0 ? reason : '');
+      branch.turns.push(next);
+      await this.runTurn(next, { recorded: toRecordedAnswers(turn.exchanges), edits: turn.silentFaults });
       // A later edit plays it anew.
-      if (next.error || this.edited !== mine) break;
+      if (next.error || this.editedBranch !== branch) break;
     }
-    if (this.edited !== mine) this.tree.drop(mine.turns);
+    if (this.editedBranch !== branch) this.tree.removeTurns(branch.turns);
   }
 
   /** Plays what follows a turn on another branch at the end of the one that is shown. */
-  async continueAs(turns: Turn[]): Promise<void> {
-    const stays = this.stays();
+  async continueWith(turns: Turn[]): Promise<void> {
+    const isCurrent = this.sessionCheck();
     for (const turn of turns) {
-      const next = this.copy(turn, this.tree.head);
-      await this.run(next, { recorded: recorded(turn.answered), edits: turn.struck });
-      if (next.error || !stays()) break;
+      const next = this.copyTurn(turn, this.tree.head);
+      await this.runTurn(next, { recorded: toRecordedAnswers(turn.exchanges), edits: turn.silentFaults });
+      if (next.error || !isCurrent()) break;
     }
   }
 
   /** Plays the turns of the pack, or those of its first conversation, as a new branch, by the pack's script alone. */
-  async playPack(firstAlone = false): Promise<void> {
+  async playPack(firstOnly = false): Promise<void> {
     if (this.packState === 'edited') await this.apply();
     // The turns are those of the pack that is being opened.
     await this.loading.catch(() => {});
-    const stays = this.stays();
-    this.tree.show(undefined);
-    const first = this.scripted[0]?.conversationId;
+    const isCurrent = this.sessionCheck();
+    this.tree.showBranch(undefined);
+    const first = this.packInputs[0]?.conversationId;
     let turn: Turn | undefined;
-    for (const said of this.scripted.filter((it) => !firstAlone || it.conversationId === first)) {
-      turn = await this.run(new Turn(++this.lastTurn, turn, said), undefined, 'pack');
-      if (turn.error || !stays()) break;
+    for (const input of this.packInputs.filter((it) => !firstOnly || it.conversationId === first)) {
+      turn = await this.runTurn(new Turn(++this.lastTurn, turn, input), undefined, 'pack');
+      if (turn.error || !isCurrent()) break;
     }
-    if (this.scripted.length === 0) this.remark = 'This pack brings no turns along.';
+    if (this.packInputs.length === 0) this.notification = 'This pack brings no turns along.';
   }
 
   /** Runs a recorded turn again behind another one; a turn that differs from its record says where. */
-  async adopt(journal: string, pack: string, recordedHash: string, parent: Turn | undefined, reason = ''): Promise<Turn> {
-    const said = { conversation: 'main', conversationId: '', message: '', inputParams: '', reset: false, at: 0, seed: 0 };
-    const told = await this.client.adopt(journal, pack, parent?.ended?.record?.turn ?? null).catch((error: EngineError) => error);
-    const turn = new Turn(++this.lastTurn, parent, told instanceof EngineError ? said : told.said, reason);
+  async replayJournal(journal: string, pack: string, recordedHash: string, parent: Turn | undefined, reason = ''): Promise<Turn> {
+    const input = { conversation: 'main', conversationId: '', message: '', inputParams: '', reset: false, at: 0, seed: 0 };
+    const result = await this.client.replay(journal, pack, parent?.lastFinished?.record?.turn ?? null).catch((error: EngineError) => error);
+    const turn = new Turn(++this.lastTurn, parent, result instanceof EngineError ? input : result.input, reason);
     turn.recordedHash = recordedHash;
-    if (told instanceof EngineError) turn.fail(told);
-    else turn.finish(told);
+    if (result instanceof EngineError) turn.fail(result);
+    else turn.finish(result);
     if (turn.record) this.packs.set(turn.record.config, pack);
     return this.tree.add(turn);
   }
@@ -272,23 +272,23 @@ export class Simulator {
    * Runs a turn with answers that are given beforehand, and adds it to a branch. What has none is answered by the pack or made up:
    * whoever wrote down the answers is not to have anybody called.
    */
-  async recall(said: Said, parent: Turn | undefined, answers: Again['recorded'], { reason = '', struck = [], pack }: Recalled = {}): Promise<Turn> {
-    const turn = new Turn(++this.lastTurn, parent, said, reason);
-    turn.struck = struck;
-    await this.run(turn, { recorded: answers, edits: struck }, 'record', pack);
+  async runRecorded(input: UserInput, parent: Turn | undefined, answers: Repeat['recorded'], { reason = '', silentFaults = [], pack }: RecallOptions = {}): Promise<Turn> {
+    const turn = new Turn(++this.lastTurn, parent, input, reason);
+    turn.silentFaults = silentFaults;
+    await this.runTurn(turn, { recorded: answers, edits: silentFaults }, 'record', pack);
     if (turn.record && pack !== undefined) this.packs.set(turn.record.config, pack);
     return turn;
   }
 
   /** Answers an effect that waits for a person. */
   decide(turn: Turn, ask: Ask, decision: Decision, remember = false): void {
-    if (remember && 'use' in decision) this.reach.remember(ask.effect, decision.use);
+    if (remember && 'use' in decision) this.settings.rememberChoice(ask.effect, decision.use);
     turn.asks = turn.asks.filter((it) => it !== ask);
     void this.client.decide(turn.id, ask.effect.id, decision);
   }
 
   /** Gives up a turn that waits for a person. */
-  stop(turn: Turn): void {
+  stopTurn(turn: Turn): void {
     void this.client.stop(turn.id);
   }
 
@@ -298,71 +298,71 @@ export class Simulator {
   }
 
   /** Answers calls of a pack's extensions outside of any turn; returns the completions. */
-  answer(pack: string, effects: string[]): Promise<string[]> {
-    return this.client.extend(pack, effects);
+  callExtensions(pack: string, effects: string[]): Promise<string[]> {
+    return this.client.callExtensions(pack, effects);
   }
 
-  private async begin(): Promise<void> {
+  private async loadFirstPack(): Promise<void> {
     const text = (await this.sample?.load()) ?? '{"name": "new"}';
     [this.text, this.original] = [text, text];
-    await this.load(false);
+    await this.queueLoad(false);
   }
 
-  private said(typed: Typed, parent: Turn | undefined, like?: Said): Said {
-    return saidAfter(typed, parent, { main: this.main, flow: this.flow }, like);
+  private createInput(typed: TypedInput, parent: Turn | undefined, like?: UserInput): UserInput {
+    return nextInput(typed, parent, { main: this.defaultConversationId, flow: this.isFlow }, like);
   }
 
-  private async run(turn: Turn, again?: Again, by: 'anybody' | 'pack' | 'record' = 'anybody', pack?: string): Promise<Turn> {
+  private async runTurn(turn: Turn, repeat?: Repeat, by: 'anybody' | 'pack' | 'record' = 'anybody', pack?: string): Promise<Turn> {
     this.tree.add(turn);
     this.busy += 1;
     // A new worker first gets back what the old one had.
     await this.loading.catch(() => {});
-    const ran = turn.parent?.path ?? [];
-    const before = ran.findLast((it) => it.record && it.said.conversationId === turn.said.conversationId);
-    const alone = { sources: { models: by === 'pack' ? ('pack' as const) : ('script' as const), others: 'script' as const, stale: {} }, reach: { models: [], secrets: [] }, faults: [] };
+    const previous = turn.parent?.path ?? [];
+    const before = previous.findLast((it) => it.record && it.input.conversationId === turn.input.conversationId);
+    const packOnly = { sources: { models: by === 'pack' ? ('pack' as const) : ('script' as const), others: 'script' as const, stale: {} }, reach: { models: [], secrets: [] }, faults: [] };
     const run = {
-      said: turn.said,
-      parent: turn.parent?.ended?.record?.turn ?? null,
+      input: turn.input,
+      parent: turn.parent?.lastFinished?.record?.turn ?? null,
       before: before?.record?.turn ?? null,
-      ...(by === 'anybody' ? this.reach.plain() : alone),
+      ...(by === 'anybody' ? this.settings.toRunOptions() : packOnly),
       ...(pack === undefined ? {} : { pack }),
-      ...(again ? { again } : {}),
+      ...(repeat ? { repeat: repeat } : {}),
     };
     try {
-      turn.finish(await this.client.run(turn.id, run, (progress) => (this.reach.count(progress), turn.follow(progress))));
+      turn.finish(await this.client.run(turn.id, run, (progress) => (this.settings.countUsage(progress), turn.applyProgress(progress))));
     } catch (error) {
       turn.fail(error as EngineError);
     } finally {
       this.busy -= 1;
     }
     // The next turn comes first: looking takes longer than running.
-    setTimeout(() => void this.looking.into(() => this.busy > 0));
+    setTimeout(() => void this.inspector.inspectPending(() => this.busy > 0));
     return turn;
   }
 
   /** Loads one after the other, so that what runs is what was asked for last. */
-  private load(strict: boolean): Promise<void> {
-    this.loading = this.loading.catch(() => {}).then(() => this.loadText(strict));
+  private queueLoad(strict: boolean): Promise<void> {
+    this.loading = this.loading.catch(() => {}).then(() => this.loadPack(strict));
     return this.loading;
   }
 
-  private async loadText(strict: boolean): Promise<void> {
+  private async loadPack(strict: boolean): Promise<void> {
     const { text } = this;
-    this.syntax = syntaxOf(text);
+    this.syntax = findSyntaxIssue(text);
     if (this.syntax) {
       this.issues = [];
       this.packState = 'refused';
       return;
     }
-    const { pack, loaded: known } = this.running;
+    const { pack, loaded: known } = this.runningPack;
     // The same text again must not cost the conversation.
-    if (strict && known && text === pack) return this.show(known);
+    if (strict && known && text === pack) return this.showLoaded(known);
     try {
       const loaded = await this.client.load(text, strict);
-      this.main = loaded.main;
-      if (loaded.accepted) this.running = { pack: text, loaded };
+      this.defaultConversationId = loaded.main;
+      if (loaded.accepted) this.runningPack = { pack: text, loaded };
       this.packs.set(loaded.hash, text);
-      if (text === this.text) this.show(loaded);
+      if (text === this.text) this.showLoaded(loaded);
     } catch (error) {
       this.failure = error as EngineError;
       this.packState = 'refused';
@@ -370,29 +370,29 @@ export class Simulator {
     }
   }
 
-  private show(loaded: Loaded): void {
+  private showLoaded(loaded: LoadedPack): void {
     this.failure = undefined;
-    const root = spans(this.text);
-    this.issues = loaded.issues.map((it) => ({ ...it, place: locate(this.text, root, it.path) }));
+    const root = parseSpans(this.text);
+    this.issues = loaded.issues.map((it) => ({ ...it, range: locateIssue(this.text, root, it.path) }));
     this.packState = loaded.accepted ? 'applied' : 'refused';
     if (!loaded.accepted) return;
     this.hash = loaded.hash;
-    this.flow = playsFlow(this.text);
-    this.scripted = loaded.turns;
+    this.isFlow = isFlowPack(this.text);
+    this.packInputs = loaded.turns;
   }
 
   /** Brings a new worker to where the old one was, unless that pack stops the engine too. */
   private recover(error: EngineError): void {
-    if (this.recovering) return;
-    this.recovering = true;
-    this.remark = `The engine stopped (${error.message}) and was started again. What it had finished is still there.`;
-    const brought = this.client.load(this.running.pack, false).then(() => bringBack(this.client, this.tree, this.packs));
+    if (this.isRecovering) return;
+    this.isRecovering = true;
+    this.notification = `The engine stopped (${error.message}) and was started again. What it had finished is still there.`;
+    const restored = this.client.load(this.runningPack.pack, false).then(() => restoreTurns(this.client, this.tree, this.packs));
     // What is asked for meanwhile stands behind it.
-    this.loading = brought
+    this.loading = restored
       .catch((again: EngineError) => {
         this.failure = again;
         this.packState = 'refused';
       })
-      .finally(() => (this.recovering = false));
+      .finally(() => (this.isRecovering = false));
   }
 }

@@ -1,12 +1,12 @@
 import type { Json } from './types';
 
 /** Says the first few plain values of a payload in one line. */
-export function gist(payload: Json): string {
-  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return plain(payload);
+export function payloadSummary(payload: Json): string {
+  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return formatPlain(payload);
   const values = Object.entries(payload).filter(([, value]) => isPlain(value));
   return values
     .slice(0, 3)
-    .map(([key, value]) => `${key} ${plain(value)}`)
+    .map(([key, value]) => `${key} ${formatPlain(value)}`)
     .join(' · ');
 }
 
@@ -14,8 +14,8 @@ export function gist(payload: Json): string {
 export type Tone = 'bad' | 'held' | 'hit' | 'calm' | 'idle';
 
 /** Tells from its name how a stage should catch the eye. */
-export function tone(stage: string): Tone {
-  if (/^[a-z]/.test(stage)) return toneOfWalk(stage);
+export function stageTone(stage: string): Tone {
+  if (/^[a-z]/.test(stage)) return flowStageTone(stage);
   if (/ERROR|FAIL/.test(stage)) return 'bad';
   if (/BLOCK|DENY|REJECT|EXPIRED|COLLISION|CLARIFICATION|IGNORED/.test(stage)) return 'held';
   if (/NO_MATCH|SKIP|NO_TOOLS|NO_CHANGE|NOT_|PROMPT_RENDERING/.test(stage)) return 'idle';
@@ -23,7 +23,7 @@ export function tone(stage: string): Tone {
 }
 
 /** Of what happens in a walk through a flow. */
-function toneOfWalk(stage: string): Tone {
+function flowStageTone(stage: string): Tone {
   if (/^(node\.error|gives_up|llm\.(failed|invalid)|guard\.)/.test(stage)) return 'bad';
   if (/(invalid|rejected|unsure|ambiguous|undefined|expr\.error|no_input|late|abandoned|unwired)/.test(stage)) return 'held';
   return /^(intent\.match|route|button|entity\.(filled|prefilled))/.test(stage) ? 'hit' : 'calm';
@@ -33,7 +33,7 @@ function isPlain(value: Json): boolean {
   return value !== '' && (typeof value === 'string' || typeof value === 'number' || value === true);
 }
 
-function plain(value: Json): string {
+function formatPlain(value: Json): string {
   if (value === null) return '';
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;

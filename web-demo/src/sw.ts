@@ -1,11 +1,11 @@
 /**
- * Keeps the whole page for use without a network: every file of one build, and nothing else.
+ * The service worker: caches all files of one build, so that the page works without a network.
  *
- * A build is kept in a cache of its own. What is not one of its files, such as a call of an API, is no business of this script.
- * A newer build is fetched beside the one in use, and takes over when the page asks for it or when nobody has the page open.
+ * Each build has its own cache. Requests for other files, such as API calls, are not intercepted. A newer build is fetched alongside
+ * the one in use, and takes over when the page requests it or when no page is open.
  */
 
-/** The files of this build with their SHA-256, and the name of the build; both are written here when it is made. */
+/** The files of this build with their SHA-256, and the name of the build; both are filled in by the build. */
 declare const __FILES__: [path: string, sha256: string][];
 declare const __BUILD__: string;
 
@@ -18,7 +18,7 @@ interface Fetch extends Extendable {
   respondWith(response: Promise<Response>): void;
 }
 
-/** What this script uses of its global scope, which the types of a page do not have. */
+/** The parts of the service worker scope that are missing in the types of a page. */
 interface Scope {
   readonly registration: ServiceWorkerRegistration;
   readonly clients: { claim(): Promise<void> };
@@ -30,36 +30,36 @@ interface Scope {
 
 const worker = self as unknown as Scope;
 const root = worker.registration.scope;
-/** Caches belong to the whole origin, so their names tell which folder they are for. */
-const OURS = `convengine ${root} `;
-const FILES = new Map(__FILES__.map(([path, sha256]) => [new URL(path, root).href, sha256]));
+/** Caches belong to the whole origin, so their names contain the scope. */
+const CACHE_PREFIX = `convengine ${root} `;
+const FILE_HASHES = new Map(__FILES__.map(([path, sha256]) => [new URL(path, root).href, sha256]));
 const INDEX = new URL('index.html', root).href;
-const NAME = OURS + __BUILD__;
+const CACHE_NAME = CACHE_PREFIX + __BUILD__;
 
 worker.addEventListener('install', (event) => event.waitUntil(install()));
-worker.addEventListener('activate', (event) => event.waitUntil(tidy().then(() => worker.clients.claim())));
+worker.addEventListener('activate', (event) => event.waitUntil(deleteOldBuilds().then(() => worker.clients.claim())));
 worker.addEventListener('message', (event) => event.data === 'take over' && void worker.skipWaiting());
 worker.addEventListener('fetch', (event) => {
-  const url = fileOf(event.request);
-  if (url !== undefined) event.respondWith(answer(url, event.request));
+  const url = requestedFile(event.request);
+  if (url !== undefined) event.respondWith(respond(url, event.request));
 });
 
-/** Fetches all files, or none: a build of which some files are missing is not kept. */
+/** Caches all files of the build, or fails. */
 async function install(): Promise<void> {
-  const cache = await caches.open(NAME);
-  await Promise.all([...FILES].map(([url, sha256]) => keep(cache, url, sha256)));
+  const cache = await caches.open(CACHE_NAME);
+  await Promise.all([...FILE_HASHES].map(([url, sha256]) => cacheFile(cache, url, sha256)));
 }
 
-async function keep(cache: Cache, url: string, sha256: string): Promise<void> {
+async function cacheFile(cache: Cache, url: string, sha256: string): Promise<void> {
   if (await cache.match(url)) return;
-  const found = (isNamedByContent(url) ? await kept(url) : undefined) ?? (await fetched(url, sha256));
+  const found = (isNamedByContent(url) ? await findCached(url) : undefined) ?? (await fetchFile(url, sha256));
   await cache.put(url, found);
 }
 
-/** Fetches a file; the browser compares its hash, so that files of two builds are never mixed. */
-async function fetched(url: string, sha256: string): Promise<Response> {
+/** Fetches a file; the browser verifies its hash, so that files of two builds are never mixed. */
+async function fetchFile(url: string, sha256: string): Promise<Response> {
   const cache = isNamedByContent(url) ? 'default' : 'no-cache';
-  // Some servers redirect from the file's own name, and a redirected answer may not open a page.
+  // Some servers redirect `index.html`, and browsers reject a redirected response to a navigation.
   const found = await fetch(url === INDEX ? root : url, { cache, integrity: `sha256-${sha256}` });
   if (!found.ok) throw new Error(`${url} answered with status ${found.status}`);
   return found;
@@ -69,33 +69,33 @@ function isNamedByContent(url: string): boolean {
   return url.startsWith(`${root}assets/`);
 }
 
-/** Lets go of old builds. The one before stays: a page of it that is still open may ask for a part that it loads late. */
-async function tidy(): Promise<void> {
-  const others = (await builds()).filter((it) => it !== NAME);
+/** Deletes old builds except the previous one, whose open pages may still load parts lazily. */
+async function deleteOldBuilds(): Promise<void> {
+  const others = (await listBuilds()).filter((it) => it !== CACHE_NAME);
   await Promise.all(others.slice(0, -1).map((it) => caches.delete(it)));
 }
 
-/** The kept builds, oldest first. */
-async function builds(): Promise<string[]> {
-  return (await caches.keys()).filter((it) => it.startsWith(OURS));
+/** Lists the cached builds, oldest first. */
+async function listBuilds(): Promise<string[]> {
+  return (await caches.keys()).filter((it) => it.startsWith(CACHE_PREFIX));
 }
 
-/** The file that is asked for, if it is one of the page's. */
-function fileOf({ method, url, mode }: Request): string | undefined {
+/** Returns the URL of the requested file if it belongs to the page. */
+function requestedFile({ method, url, mode }: Request): string | undefined {
   if (method !== 'GET' || !url.startsWith(root)) return undefined;
   const plain = url.replace(/[?#].*$/s, '');
   if (mode === 'navigate') return plain === root || plain === INDEX ? INDEX : undefined;
-  return FILES.has(plain) || isNamedByContent(plain) ? plain : undefined;
+  return FILE_HASHES.has(plain) || isNamedByContent(plain) ? plain : undefined;
 }
 
-async function answer(url: string, request: Request): Promise<Response> {
-  const own = await (await caches.open(NAME)).match(url);
-  return own ?? (await kept(url)) ?? fetch(request);
+async function respond(url: string, request: Request): Promise<Response> {
+  const own = await (await caches.open(CACHE_NAME)).match(url);
+  return own ?? (await findCached(url)) ?? fetch(request);
 }
 
-/** A file of any build, for pages of the build before. */
-async function kept(url: string): Promise<Response | undefined> {
-  for (const name of (await builds()).reverse()) {
+/** Finds a file in any build, for pages of the previous build. */
+async function findCached(url: string): Promise<Response | undefined> {
+  for (const name of (await listBuilds()).reverse()) {
     const found = await (await caches.open(name)).match(url);
     if (found) return found;
   }

@@ -1,20 +1,20 @@
-import { JsonFault, position, spans } from './json-text';
+import { JsonSyntaxError, position, parseSpans } from './json-text';
 
-/** Where the edited text stops being JSON. */
-export interface SyntaxFault {
+/** The position and reason of invalid JSON. */
+export interface SyntaxIssue {
   line: number;
   column: number;
   offset: number;
   message: string;
 }
 
-/** Says where a text stops being JSON; nothing when it is JSON. */
-export function syntaxOf(text: string): SyntaxFault | undefined {
+/** Finds the first JSON syntax error of a text; undefined if there is none. */
+export function findSyntaxIssue(text: string): SyntaxIssue | undefined {
   try {
-    spans(text);
+    parseSpans(text);
     return undefined;
   } catch (fault) {
-    if (!(fault instanceof JsonFault)) throw fault;
+    if (!(fault instanceof JsonSyntaxError)) throw fault;
     return { ...position(text, fault.offset), offset: fault.offset, message: fault.message };
   }
 }

@@ -1,7 +1,7 @@
 import type { Completion } from './types';
 
-/** Tells how many tokens a call of a model read and wrote; 0 where its provider does not say. */
-export function tokensOf({ outcome }: Pick<Completion, 'outcome'>): { input: number; output: number } {
+/** Returns the input and output tokens of a model call; 0 if its provider does not report them. */
+export function tokenUsage({ outcome }: Pick<Completion, 'outcome'>): { input: number; output: number } {
   const usage = 'ok' in outcome ? outcome.ok['usage'] : undefined;
   if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) return { input: 0, output: 0 };
   const count = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0);

@@ -21,9 +21,9 @@ export class Tree {
   turns = $state.raw<Turn[]>([]);
   /** The newest turn of the branch that is shown; nothing for a new conversation. */
   head = $state.raw<Turn>();
-  private at = $state.raw<Cursor>();
+  private chosen = $state.raw<Cursor>();
   /** Which branches were shown, by their newest turns, and at which of them the page is. */
-  private visits = $state.raw<{ tips: (Turn | undefined)[]; at: number }>({ tips: [undefined], at: 0 });
+  private history = $state.raw<{ tips: (Turn | undefined)[]; chosen: number }>({ tips: [undefined], chosen: 0 });
 
   /** The turns of the branch that is shown. */
   readonly path = $derived(this.head?.path ?? []);
@@ -42,21 +42,21 @@ export class Tree {
 
   /** Where everybody looks; the newest turn when nobody has chosen anything on this branch. */
   get cursor(): Cursor | undefined {
-    if (this.at && this.path.includes(this.at.turn)) return this.at;
+    if (this.chosen && this.path.includes(this.chosen.turn)) return this.chosen;
     return this.head && { turn: this.head, step: undefined };
   }
 
   /** How many places the cursor can be at: every step of every turn, and each turn's end. */
-  readonly places = $derived(this.path.reduce((sum, it) => sum + placesOf(it), 0));
+  readonly positionCount = $derived(this.path.reduce((sum, it) => sum + countPositions(it), 0));
 
   /** The number of the cursor's place, from zero. */
-  readonly place = $derived.by(() => {
+  readonly position = $derived.by(() => {
     const { cursor } = this;
     if (!cursor) return 0;
     let sum = 0;
     for (const turn of this.path) {
-      if (turn === cursor.turn) return sum + (cursor.step ?? placesOf(turn) - 1);
-      sum += placesOf(turn);
+      if (turn === cursor.turn) return sum + (cursor.step ?? countPositions(turn) - 1);
+      sum += countPositions(turn);
     }
     return sum;
   });
@@ -64,58 +64,58 @@ export class Tree {
   /** Adds a turn and shows it. */
   add(turn: Turn): Turn {
     this.turns = [...this.turns, turn];
-    if (turn.parent === this.head) this.goOn(turn);
-    else this.show(turn);
+    if (turn.parent === this.head) this.extendBranch(turn);
+    else this.showBranch(turn);
     return turn;
   }
 
   /** Shows a branch. */
-  show(tip: Turn | undefined): void {
+  showBranch(tip: Turn | undefined): void {
     if (tip !== this.head) {
-      const { tips, at } = this.visits;
-      this.visits = { tips: [...tips.slice(0, at + 1), tip], at: at + 1 };
+      const { tips, chosen } = this.history;
+      this.history = { tips: [...tips.slice(0, chosen + 1), tip], chosen: chosen + 1 };
     }
-    this.put(tip);
+    this.setHead(tip);
   }
 
   /** Whether another branch was shown before this one, or after it before somebody went back. */
   canMove(direction: 1 | -1): boolean {
-    const to = this.visits.at + direction;
-    return to >= 0 && to < this.visits.tips.length;
+    const to = this.history.chosen + direction;
+    return to >= 0 && to < this.history.tips.length;
   }
 
   /** Goes back to the branch that was shown before, or forward again. */
   move(direction: 1 | -1): void {
     if (!this.canMove(direction)) return;
-    const { tips, at } = this.visits;
-    this.visits = { tips, at: at + direction };
-    this.put(tips[at + direction]);
+    const { tips, chosen } = this.history;
+    this.history = { tips, chosen: chosen + direction };
+    this.setHead(tips[chosen + direction]);
   }
 
   /** Looks at a turn, or at one of its steps. */
-  look(turn: Turn, step?: number): void {
-    this.at = { turn, step };
+  select(turn: Turn, step?: number): void {
+    this.chosen = { turn, step };
   }
 
   /** Looks at a place by its number. */
-  lookAt(place: number): void {
-    let left = Math.max(0, Math.min(place, this.places - 1));
+  goTo(position: number): void {
+    let left = Math.max(0, Math.min(position, this.positionCount - 1));
     for (const turn of this.path) {
-      const count = placesOf(turn);
-      if (left < count) return this.look(turn, left < count - 1 ? left : undefined);
+      const count = countPositions(turn);
+      if (left < count) return this.select(turn, left < count - 1 ? left : undefined);
       left -= count;
     }
   }
 
   /** Looks at the nearest place in that direction where the session changed. */
-  lookForChange(direction: 1 | -1): void {
-    for (let place = this.place + direction; place >= 0 && place < this.places; place += direction) {
-      if (this.changedAt(place)) return this.lookAt(place);
+  goToChange(direction: 1 | -1): void {
+    for (let position = this.position + direction; position >= 0 && position < this.positionCount; position += direction) {
+      if (this.isChangedAt(position)) return this.goTo(position);
     }
   }
 
-  /** @param forgotten is told of turns that are not there any more */
-  constructor(private readonly forgotten: (turns: Turn[]) => void = () => {}) {}
+  /** @param onForget is told of turns that are not there any more */
+  constructor(private readonly onForget: (turns: Turn[]) => void = () => {}) {}
 
   /** Tells whether turns are the end of the shown branch, and nobody went another way from one of them. */
   isTail(turns: Turn[]): boolean {
@@ -124,47 +124,47 @@ export class Tree {
   }
 
   /** Forgets turns that nobody went on from. */
-  drop(turns: Turn[]): void {
-    const gone = new Set(turns);
-    this.forgotten(turns);
-    this.turns = this.turns.filter((it) => !gone.has(it));
-    if (this.head && gone.has(this.head)) this.put(undefined);
-    const { tips, at } = this.visits;
+  removeTurns(turns: Turn[]): void {
+    const removed = new Set(turns);
+    this.onForget(turns);
+    this.turns = this.turns.filter((it) => !removed.has(it));
+    if (this.head && removed.has(this.head)) this.setHead(undefined);
+    const { tips, chosen } = this.history;
     const left: (Turn | undefined)[] = [];
     let here = 0;
     for (const [index, tip] of tips.entries()) {
-      const it = index === at ? this.head : tip;
+      const it = index === chosen ? this.head : tip;
       // Nobody goes from a branch to itself.
-      if (!(it && gone.has(it)) && (left.length === 0 || left.at(-1) !== it)) left.push(it);
-      if (index === at) here = left.length - 1;
+      if (!(it && removed.has(it)) && (left.length === 0 || left.at(-1) !== it)) left.push(it);
+      if (index === chosen) here = left.length - 1;
     }
-    this.visits = { tips: left, at: here };
+    this.history = { tips: left, chosen: here };
   }
 
   /** Forgets everything. */
   clear(): void {
-    this.forgotten(this.turns);
+    this.onForget(this.turns);
     this.turns = [];
-    this.visits = { tips: [undefined], at: 0 };
-    this.put(undefined);
+    this.history = { tips: [undefined], chosen: 0 };
+    this.setHead(undefined);
   }
 
   /** A branch that goes on is still the same one. */
-  private goOn(turn: Turn): void {
-    const { tips, at } = this.visits;
-    this.visits = { tips: tips.map((it, index) => (index === at || (it && it === turn.parent) ? turn : it)), at };
-    this.put(turn);
+  private extendBranch(turn: Turn): void {
+    const { tips, chosen } = this.history;
+    this.history = { tips: tips.map((it, index) => (index === chosen || (it && it === turn.parent) ? turn : it)), chosen };
+    this.setHead(turn);
   }
 
-  private put(tip: Turn | undefined): void {
+  private setHead(tip: Turn | undefined): void {
     this.head = tip;
-    this.at = undefined;
+    this.chosen = undefined;
   }
 
-  private changedAt(place: number): boolean {
-    let left = place;
+  private isChangedAt(position: number): boolean {
+    let left = position;
     for (const turn of this.path) {
-      const count = placesOf(turn);
+      const count = countPositions(turn);
       if (left < count) return turn.record?.steps[left]?.changed ?? false;
       left -= count;
     }
@@ -172,6 +172,6 @@ export class Tree {
   }
 }
 
-function placesOf(turn: Turn): number {
+function countPositions(turn: Turn): number {
   return (turn.record?.steps.length ?? 0) + 1;
 }

@@ -3,7 +3,7 @@ import type { EngineClient } from './client';
 import type { Tree } from './tree.svelte';
 
 /** Looks into the turns of a tree while there is nothing to run. */
-export class Looking {
+export class TurnInspector {
   private busy = false;
 
   constructor(
@@ -12,15 +12,15 @@ export class Looking {
   ) {}
 
   /** Looks into what has not been looked into, the newest turn first, for as long as nothing else is to be done. */
-  async into(waits: () => boolean): Promise<void> {
+  async inspectPending(isBusy: () => boolean): Promise<void> {
     if (this.busy) return;
     this.busy = true;
     try {
       for (;;) {
-        const next = waits() ? undefined : this.tree.turns.findLast((it) => it.record?.stateHash === '');
+        const next = isBusy() ? undefined : this.tree.turns.findLast((it) => it.record?.stateHash === '');
         const record = next?.record;
         if (!next || !record) return;
-        const seen = await this.client.look(record.turn);
+        const seen = await this.client.inspect(record.turn);
         if (seen.stateHash === '') return;
         next.record = { ...record, ...seen };
       }
@@ -33,12 +33,12 @@ export class Looking {
 }
 
 /** Takes finished turns into a worker that knows none of them. */
-export async function bringBack(client: EngineClient, tree: Tree, packs: Map<string, string>): Promise<void> {
+export async function restoreTurns(client: EngineClient, tree: Tree, packs: Map<string, string>): Promise<void> {
   for (const turn of tree.turns) {
     const { record } = turn;
     const pack = packs.get(record?.config ?? '');
     if (!record || pack === undefined) continue;
-    const brought = await client.adopt(record.journal, pack, turn.parent?.ended?.record?.turn ?? null);
-    turn.record = { ...record, turn: brought.turn };
+    const restored = await client.replay(record.journal, pack, turn.parent?.lastFinished?.record?.turn ?? null);
+    turn.record = { ...record, turn: restored.turn };
   }
 }

@@ -1,8 +1,8 @@
 import { elementTexts } from './json-text';
-import type { Answered } from './session/saved';
+import type { AnsweredEffect } from './session/turn-data';
 import type { Effect, Notice, Outcome, Slice, Token } from './types';
 
-/** What driving a turn needs of the engine. */
+/** The engine methods that running a turn needs. */
 export interface TurnEngine {
   start(message: string): string;
   resume(completions: string): string;
@@ -11,63 +11,63 @@ export interface TurnEngine {
   restore(journal: string): string;
 }
 
-/** What comes of an effect: its answer, or what happens in place of one. */
-export type Fulfilled =
-  | { completion: string; answered: Omit<Answered, 'seq'> }
-  /** No answer came before the turn was given up. */
-  | { abandon: number }
-  /** The process ended, and another one takes the turn over. */
+/** The result of an effect: its completion, or what happens instead. */
+export type EffectResult =
+  | { completion: string; exchange: Omit<AnsweredEffect, 'seq'> }
+  /** The turn times out at this time. */
+  | { cancelAt: number }
+  /** The process crashes, and another one takes over the turn. */
   | { crash: true };
 
-/** Answers one effect; gets its text as well, because `1.0` must not come back as `1`. */
-export type Fulfil = (effect: Effect, text: string, place: number) => Promise<Fulfilled>;
+/** Answers one effect. The text preserves numbers such as `1.0`; `place` is the effect's position in the turn. */
+export type EffectHandler = (effect: Effect, text: string, place: number) => Promise<EffectResult>;
 
-/** Whoever follows a turn while it runs. */
-export interface Watch {
+/** Observes a turn while it runs. */
+export interface TurnObserver {
   notices(notices: Notice[]): void;
   effect(effect: Effect): void;
-  answer(answered: Answered): void;
-  /** What was told so far is told again from the beginning. */
-  again(): void;
-  /** A piece of an answer that is still being made. */
+  answer(answered: AnsweredEffect): void;
+  /** Everything published so far is published again from the beginning. */
+  restart(): void;
+  /** A delta of a streamed answer. */
   token?: (token: Token) => void;
 }
 
-/** What a driven turn leaves behind. */
-export interface Driven {
+/** The result of a turn. */
+export interface TurnResult {
   outcome: Outcome;
   notices: Notice[];
-  answered: Answered[];
+  exchanges: AnsweredEffect[];
 }
 
-/** Runs one turn to its end, answering its effects one at a time. */
-export async function drive(engine: TurnEngine, message: string, watch: Watch, fulfil: Fulfil): Promise<Driven> {
-  const answered: Answered[] = [];
+/** Runs one turn to its end and answers its effects one at a time. */
+export async function runTurn(engine: TurnEngine, message: string, observer: TurnObserver, handleEffect: EffectHandler): Promise<TurnResult> {
+  const exchanges: AnsweredEffect[] = [];
   let notices: Notice[] = [];
   let open: { text: string; seq: number }[] = [];
   let text = engine.start(message);
   for (;;) {
     const slice = JSON.parse(text) as Slice;
     notices.push(...slice.notices);
-    watch.notices(slice.notices);
-    slice.effects.forEach((it) => watch.effect(it));
-    if (slice.end) return { outcome: slice.end, notices, answered };
+    observer.notices(slice.notices);
+    slice.effects.forEach((it) => observer.effect(it));
+    if (slice.end) return { outcome: slice.end, notices, exchanges };
     const seq = (notices.at(-1)?.seq ?? -1) + 1;
     if (slice.effects.length > 0) open.push(...elementTexts(text, 'effects').map((it) => ({ text: it, seq })));
     const effect = open.shift();
-    if (effect === undefined) throw new Error('the turn neither ended nor asked for anything: report this pack');
-    const fulfilled = await fulfil(JSON.parse(effect.text) as Effect, effect.text, answered.length);
-    if ('completion' in fulfilled) {
-      const told = { ...fulfilled.answered, seq: effect.seq };
-      answered.push(told);
-      watch.answer(told);
-      text = engine.resume(`[${fulfilled.completion}]`);
-    } else if ('abandon' in fulfilled) {
-      text = engine.abandon('timeout', fulfilled.abandon);
+    if (effect === undefined) throw new Error('the turn neither ended nor requested an effect; please report this pack');
+    const result = await handleEffect(JSON.parse(effect.text) as Effect, effect.text, exchanges.length);
+    if ('completion' in result) {
+      const exchange = { ...result.exchange, seq: effect.seq };
+      exchanges.push(exchange);
+      observer.answer(exchange);
+      text = engine.resume(`[${result.completion}]`);
+    } else if ('cancelAt' in result) {
+      text = engine.abandon('timeout', result.cancelAt);
     } else {
       text = engine.restore(engine.journal());
       [notices, open] = [[], []];
-      watch.again();
+      observer.restart();
     }
   }
 }

@@ -1,5 +1,5 @@
-import type { Answer, Message } from './flow/session';
-import type { Answered, Said } from './session/saved';
+import type { FlowAnswer, Message } from './flow/session';
+import type { AnsweredEffect, UserInput } from './session/turn-data';
 
 /** A JSON value as the page reads it for display. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
@@ -9,45 +9,45 @@ export interface JsonObject {
   [key: string]: Json;
 }
 
-/** One finding of the engine about a pack. */
+/** An issue of a pack. */
 export interface Issue {
   severity: 'error' | 'warning';
   path: string;
   reason: string;
   hint: string;
   rule: string;
-  /** Where it is about a node of a flow document, whose path is then a JSON pointer. */
+  /** Graph and node, for a node of a flow document. The path is then a JSON pointer. */
   graph?: string;
   node?: string;
 }
 
-/** What the engine asks its host to do. */
+/** An effect that the engine requests of its host. */
 export interface Effect {
   id: number;
   key: string;
   class: 'pure' | 'read' | 'write' | 'irreversible';
   deadline_ms: number;
-  /** Whether the answer may be shown while it is made. */
+  /** Whether the answer may be streamed. */
   stream?: boolean;
-  /** Whether it may be asked again when nobody knows whether it was carried out. */
+  /** Whether it may be repeated when its result is unknown. */
   repeatable?: boolean;
   request: JsonObject & { kind: string };
 }
 
-/** A piece of an answer that is being made, or that an attempt at it failed and a new one begins. */
+/** A delta of a streamed answer, or a reset when a new attempt starts. */
 export type Token = { effect: number; text: string } | { effect: number; reset: true };
 
-/** What came of one effect. */
+/** The completion of an effect. */
 export interface Completion {
   id: number;
   at: number;
   outcome: { ok: JsonObject & { kind: string } } | { error: { kind: string; message: string } };
 }
 
-/** Something the engine says about the turn while it runs. */
+/** What the engine publishes while a turn runs. */
 export type Notice = AuditNotice | VerboseNotice | MessageNotice;
 
-/** A decision as it is written to the audit trail. */
+/** An audit record. */
 export interface AuditNotice {
   seq: number;
   at: number;
@@ -56,7 +56,7 @@ export interface AuditNotice {
   payload: Json;
 }
 
-/** A progress message for people. */
+/** A progress message for users. */
 export interface VerboseNotice {
   seq: number;
   at: number;
@@ -68,7 +68,7 @@ export interface VerboseNotice {
   [detail: string]: Json;
 }
 
-/** A message of a flow, told as soon as it is said. */
+/** A message of a flow, published immediately. */
 export interface MessageNotice {
   seq: number;
   at: number;
@@ -85,18 +85,18 @@ export interface Outcome {
   context: Json;
   fault: { code: string; message: string; recoverable: boolean } | null;
   writes: Json[];
-  /** What a session of a flow answers. */
-  flow?: Answer;
+  /** The answer of a flow session. */
+  flow?: FlowAnswer;
 }
 
-/** What one call of the engine brings forth. */
+/** The result of one engine call. */
 export interface Slice {
   effects: Effect[];
   notices: Notice[];
   end: Outcome | null;
 }
 
-/** An effect with its answer. */
+/** An effect with its completion. */
 export interface Exchange {
   effect: Effect;
   completion: Completion;
@@ -106,26 +106,26 @@ export interface Exchange {
 /** One step of a turn. */
 export interface StepInfo {
   step: string;
-  /** The number of the first notice in it. */
+  /** Number of its first notice. */
   seq: number;
   finished: boolean;
   /** Whether it changed the session. */
   changed: boolean;
 }
 
-/** Why a decision fell as it did. */
-export interface Why {
-  /** The number of the next notice: the place in the turn. */
+/** The explanation of a decision. */
+export interface Explanation {
+  /** Number of the next notice: the position in the turn. */
   seq: number;
   step: string;
   topic: string;
   about?: JsonObject;
   verdict?: string;
-  rows?: Considered[];
+  rows?: Candidate[];
 }
 
-/** A row that was considered for a decision. */
-export interface Considered {
+/** A row that was a candidate for a decision. */
+export interface Candidate {
   table: string;
   id: Json;
   name?: string;
@@ -135,27 +135,27 @@ export interface Considered {
   facts?: JsonObject;
 }
 
-/** What a turn is found to have done once it is run again and watched. */
-export interface Seen {
+/** The details of a turn, from an observed replay. */
+export interface TurnDetails {
   steps: StepInfo[];
-  whys: Why[];
-  /** Names what a replay is judged by. */
+  explanations: Explanation[];
+  /** Hash that a replay must reproduce. */
   stateHash: string;
 }
 
-/** A finished turn with everything that the page shows of it; before it has been looked into, there are no steps. */
-export interface TurnRecord extends Seen {
-  /** Its number in the worker, and in every one that takes its place: that of the request that ran it. */
+/** A finished turn with everything that the page shows; without steps until it is inspected. */
+export interface TurnRecord extends TurnDetails {
+  /** Its number in the worker and its replacements: the id of the request that ran it. */
   turn: number;
-  said: Said;
-  /** All of it that cannot be derived. */
+  input: UserInput;
+  /** Everything that cannot be derived. */
   journal: string;
   notices: Notice[];
-  answered: Answered[];
+  exchanges: AnsweredEffect[];
   outcome: Outcome;
-  /** Names all slices and the outcome. */
+  /** Hash of all slices and the outcome. */
   hash: string;
-  /** Names the configuration that it ran on. */
+  /** Hash of the configuration. */
   config: string;
   durationMs: number;
 }

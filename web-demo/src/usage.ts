@@ -1,71 +1,68 @@
-import { duration } from './pretty';
-import type { Answered, Said } from './session/saved';
-import { tokensOf } from './tokens';
+import { formatDuration } from './format';
+import { plural } from './plural';
+import type { AnsweredEffect, UserInput } from './session/turn-data';
+import { tokenUsage } from './token-usage';
 import type { TurnRecord } from './types';
 
-/** A turn as far as what it cost is read from it. */
-export interface Spending {
-  said: Said;
-  answered: Answered[];
+/** The parts of a turn that its usage is computed from. */
+export interface UsageSource {
+  input: UserInput;
+  exchanges: AnsweredEffect[];
   record: TurnRecord | undefined;
-  /** How many of its model calls were made anew. */
-  newCalls: number;
-  /** Why it branches off; empty where it goes on. */
+  /** Number of new model calls. */
+  newCallCount: number;
+  /** Why it starts a branch; empty if it continues one. */
   reason: string;
 }
 
-/** What a turn cost. */
-export interface Spent {
+/** The usage of a turn. */
+export interface TurnUsage {
   effects: number;
   calls: number;
-  /** Tokens of all calls whose provider told them. */
+  /** Tokens of all calls whose provider reported them. */
   tokens: { input: number; output: number };
-  /** Milliseconds that passed by the clock of the conversation. */
-  passed: number;
-  /** Milliseconds that it took here, once it has ended. */
-  real: number | undefined;
+  /** Duration on the conversation's clock, in milliseconds. */
+  elapsedMs: number;
+  /** Real duration in milliseconds; undefined until it has ended. */
+  durationMs: number | undefined;
 }
 
-/** Adds up what a turn cost. */
-export function spent({ said, answered, record }: Spending): Spent {
+/** Computes the usage of a turn. */
+export function turnUsage({ input: input, exchanges, record }: UsageSource): TurnUsage {
   const tokens = { input: 0, output: 0 };
-  let last = said.at;
-  for (const { completion } of answered) {
+  let last = input.at;
+  for (const { completion } of exchanges) {
     last = Math.max(last, completion.at);
-    const { input, output } = tokensOf(completion);
+    const { input, output } = tokenUsage(completion);
     tokens.input += input;
     tokens.output += output;
   }
-  const calls = answered.filter((it) => it.effect.request.kind === 'llm').length;
-  return { effects: answered.length, calls, tokens, passed: last - said.at, real: record?.durationMs };
+  const calls = exchanges.filter((it) => it.effect.request.kind === 'llm').length;
+  return { effects: exchanges.length, calls, tokens, elapsedMs: last - input.at, durationMs: record?.durationMs };
 }
 
-/** Tells what a turn cost: in one line, and in sentences that say what each number is. */
-export function spentText(turn: Spending): { line: string; long: string } {
-  const { effects, calls, tokens, passed, real } = spent(turn);
+/** Formats the usage of a turn: in one line, and in full sentences. */
+export function usageText(turn: UsageSource): { line: string; long: string } {
+  const { effects, calls, tokens, elapsedMs, durationMs } = turnUsage(turn);
   const sum = tokens.input + tokens.output;
   const line = [
-    calls > 0 ? called(calls, turn) : effects > 0 && some(effects, 'effect'),
-    sum > 0 && `${sum} tokens`,
-    passed > 0 && `took ${duration(passed)}`,
-    real !== undefined && `ran in ${duration(real)}`,
+    calls > 0 ? callsText(calls, turn) : effects > 0 && plural(effects, 'effect'),
+    sum > 0 && plural(sum, 'token'),
+    elapsedMs > 0 && `took ${formatDuration(elapsedMs)}`,
+    durationMs !== undefined && `ran in ${formatDuration(durationMs)}`,
   ];
   const long = [
-    effects > 0 && `The engine asked for ${some(effects, 'effect')}, ${calls} of a model (${turn.newCalls} anew).`,
-    sum > 0 && `${tokens.input} tokens were read and ${tokens.output} written.`,
-    passed > 0 && `${duration(passed)} passed by the clock of the conversation.`,
-    real !== undefined && `It ran here in ${duration(real)} of real time.`,
+    effects > 0 && `The engine requested ${plural(effects, 'effect')}, including ${plural(calls, 'model call')} (${turn.newCallCount} new).`,
+    sum > 0 && `${tokens.input} input and ${tokens.output} output tokens.`,
+    elapsedMs > 0 && `${formatDuration(elapsedMs)} on the conversation’s clock.`,
+    durationMs !== undefined && `${formatDuration(durationMs)} of real time.`,
   ];
   return { line: line.filter(Boolean).join(', '), long: long.filter(Boolean).join(' ') };
 }
 
-/** That nothing was asked anew is news only of a branch. */
-function called(calls: number, { newCalls, reason }: Spending): string {
-  if (newCalls === calls) return some(calls, 'new model call');
-  const told = newCalls > 0 || reason !== '';
-  return some(calls, 'model call') + (told ? ` (${newCalls} new)` : '');
-}
-
-function some(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
+/** Formats model calls; '0 new' is shown on branches only. */
+function callsText(calls: number, { newCallCount, reason }: UsageSource): string {
+  if (newCallCount === calls) return plural(calls, 'new model call');
+  const showNew = newCallCount > 0 || reason !== '';
+  return plural(calls, 'model call') + (showNew ? ` (${newCallCount} new)` : '');
 }

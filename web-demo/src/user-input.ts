@@ -1,50 +1,50 @@
-import { eventWords, type FlowEvent } from './flow/event';
-import type { Again } from './protocol';
-import type { Said } from './session/saved';
+import { eventText, type FlowEvent } from './flow/event';
+import type { Repeat } from './protocol';
+import type { UserInput } from './session/turn-data';
 
 /** The clock of a new conversation, 2026-01-01T09:00:00Z: that of packs and talks. */
-const BEGINS_AT = 1_767_258_000_000;
+const FIRST_TURN_AT = 1_767_258_000_000;
 const BETWEEN_TURNS_MS = 60_000;
 
-/** What a person says, as it is typed. */
-export interface Typed {
+/** An input as a person typed it. */
+export interface TypedInput {
   message: string;
   inputParams?: string;
   reset?: boolean;
-  /** How much time passes first, in milliseconds. */
+  /** Time that passes before it, in milliseconds. */
   wait?: number;
-  /** What happens to a session of a flow in place of a message. */
+  /** The event of a flow session, instead of a message. */
   event?: FlowEvent;
 }
 
-/** Puts what is typed behind a turn, or in the place of one that it is like. */
-export function saidAfter(typed: Typed, parent: { said: Said; number: number } | undefined, to: { main: string; flow: boolean }, like?: Said): Said {
+/** Builds the input that follows a turn, or that replaces a similar input. */
+export function nextInput(typed: TypedInput, parent: { input: UserInput; number: number } | undefined, pack: { main: string; flow: boolean }, like?: UserInput): UserInput {
   const { inputParams = '', reset = false, wait } = typed;
-  const { conversation, conversationId } = like ?? parent?.said ?? { conversation: 'main', conversationId: to.main };
-  const at = like?.at ?? (parent ? parent.said.at + (wait ?? BETWEEN_TURNS_MS) : BEGINS_AT + (wait ?? 0));
-  const event = to.flow ? (typed.event ?? ({ type: 'user.message', text: typed.message } as const)) : undefined;
-  const message = event ? eventWords(event) : typed.message;
+  const { conversation, conversationId } = like ?? parent?.input ?? { conversation: 'main', conversationId: pack.main };
+  const at = like?.at ?? (parent ? parent.input.at + (wait ?? BETWEEN_TURNS_MS) : FIRST_TURN_AT + (wait ?? 0));
+  const event = pack.flow ? (typed.event ?? ({ type: 'user.message', text: typed.message } as const)) : undefined;
+  const message = event ? eventText(event) : typed.message;
   const seed = like?.seed ?? (parent?.number ?? 0) + 1;
   return { conversation, conversationId, message, inputParams: event ? '' : inputParams, reset, at, seed, ...(event ? { event: JSON.stringify(event) } : {}) };
 }
 
-/** How a turn is run again. */
-export interface Other {
-  /** Another message in the place of its own. */
-  typed?: Typed;
-  /** Answers from this place on are given anew. */
+/** How a turn is rerun. */
+export interface RerunOptions {
+  /** Another input than the original. */
+  typed?: TypedInput;
+  /** Answers from this position on are not reused. */
   until?: number;
-  /** Answers that are given otherwise. */
-  edits?: Again['edits'];
-  /** Why, in a few words. */
+  /** Changed answers. */
+  edits?: Repeat['edits'];
+  /** Why, in a few words; the label of the branch. */
   reason: string;
 }
 
-/** What is told of a recorded turn. */
-export interface Recalled {
+/** What is known of a recorded turn besides its answers. */
+export interface RecallOptions {
   reason?: string;
-  /** Faults that left no answer behind. */
-  struck?: Again['edits'];
-  /** The pack that it ran on, when that is another one than runs now. */
+  /** Faults without an answer. */
+  silentFaults?: Repeat['edits'];
+  /** The pack that it ran on, if not the current one. */
   pack?: string | undefined;
 }

@@ -1,18 +1,18 @@
 import { conversation_id as conversationId, finds, type Engine } from 'convengine-wasm';
-import { drive, type Watch } from './drive';
+import { runTurn, type TurnObserver } from './turn-runner';
 import { memberText } from './json-text';
 import { messageText, type Ask, type Decision, type Failure, type PlayedTurn, type Progress, type Reply, type Request, type Run } from './protocol';
-import { answers } from './run/answers';
-import { Programs } from './run/programs';
-import { Turns } from './run/turns';
-import type { Said } from './session/saved';
-import { eventOf, eventWords } from './flow/event';
-import { issueOf, type Raw } from './config/issue';
+import { createEffectHandler } from './run/effect-handler';
+import { EngineLoader } from './run/engine-loader';
+import { TurnStore } from './run/turn-store';
+import type { UserInput } from './session/turn-data';
+import { parseEvent, eventText } from './flow/event';
+import { parseIssue, type EngineIssue } from './config/issue';
 import type { Effect } from './types';
 
-const QUIET: Watch = { notices: () => {}, effect: () => {}, answer: () => {}, again: () => {} };
-/** A turn that only the pack's script answers. */
-const ALONE: Omit<Run, 'said'> = {
+const SILENT_OBSERVER: TurnObserver = { notices: () => {}, effect: () => {}, answer: () => {}, restart: () => {} };
+/** Options of a turn that only the pack's script answers. */
+const SCRIPT_ONLY: Omit<Run, 'input'> = {
   parent: null,
   before: null,
   sources: { models: 'pack', others: 'script', stale: {} },
@@ -20,24 +20,24 @@ const ALONE: Omit<Run, 'said'> = {
   faults: [],
 };
 
-const programs = new Programs();
-const turns = new Turns(programs);
+const programs = new EngineLoader();
+const turns = new TurnStore(programs);
 const started = Promise.all([programs.ready, turns.extensions.ready]);
-// It has to be here when the network is not.
-void started.then(() => import('./run/auto')).catch(() => {});
-/** Effects that wait for a person, by run and effect. */
-const waiting = new Map<string, (decision: Decision | 'stop') => void>();
-const NOBODY = () => Promise.reject(new Error('a pack that is played reaches nobody'));
-/** The errors of the pack that runs. */
-let known = new Set<string>();
+// Preloaded for use without a network.
+void started.then(() => import('./run/auto-reply')).catch(() => {});
+/** Effects that wait for a person, by request and effect id. */
+const pendingDecisions = new Map<string, (decision: Decision | 'stop') => void>();
+const rejectLive = () => Promise.reject(new Error('live calls are disabled while a pack is played'));
+/** The errors of the running pack. */
+let knownErrors = new Set<string>();
 let queue: Promise<void> = Promise.resolve();
 
-/** What needs the engine of a turn, which may wait for a person. */
-const IN_LINE: Request['type'][] = ['run', 'adopt', 'play', 'extend'];
+/** Requests that need the engine exclusively. */
+const QUEUED_TYPES: Request['type'][] = ['run', 'replay', 'play', 'extend'];
 
-// Turns run one after the other; looking, answering and compiling go on meanwhile.
+// Turns run one after the other; other requests are handled concurrently.
 self.onmessage = ({ data }: MessageEvent<Request>) => {
-  if (IN_LINE.includes(data.type)) queue = queue.then(() => handle(data));
+  if (QUEUED_TYPES.includes(data.type)) queue = queue.then(() => handle(data));
   else void handle(data);
 };
 
@@ -45,9 +45,9 @@ async function handle(request: Request): Promise<void> {
   try {
     await started;
     if ('pack' in request && request.pack !== undefined) await programs.load(request.pack);
-    say(await perform(request));
+    post(await perform(request));
   } catch (error) {
-    say({ id: request.id, type: 'failed', ...failure(error) });
+    post({ id: request.id, type: 'failed', ...toFailure(error) });
   }
 }
 
@@ -55,87 +55,87 @@ function perform(request: Request): Reply | Promise<Reply> {
   const { id } = request;
   switch (request.type) {
     case 'load':
-      return load(id, request.pack, request.strict);
+      return loadPack(id, request.pack, request.strict);
     case 'run':
-      return turns.run(id, request, watched(id), (ask) => asked(id, ask)).then((turn) => ({ id, type: 'ran', turn }));
+      return turns.run(id, request, createObserver(id), (ask) => waitForPerson(id, ask)).then((turn) => ({ id, type: 'turn', turn }));
     case 'answer':
       return decide(id, `${request.run} ${request.effect}`, request.decision);
     case 'stop':
-      for (const key of [...waiting.keys()].filter((it) => it.startsWith(`${request.run} `))) decide(id, key, 'stop');
-      return { id, type: 'noted' };
+      for (const key of [...pendingDecisions.keys()].filter((it) => it.startsWith(`${request.run} `))) decide(id, key, 'stop');
+      return { id, type: 'done' };
     case 'ping':
-      return { id, type: 'noted' };
-    case 'find':
-      return { id, type: 'found', found: JSON.parse(finds(request.kind, request.pattern, JSON.stringify(request.texts))) as (boolean | null)[] };
+      return { id, type: 'done' };
+    case 'match':
+      return { id, type: 'matches', matches: JSON.parse(finds(request.kind, request.pattern, JSON.stringify(request.texts))) as (boolean | null)[] };
     case 'forget':
-      turns.forget(request.turns);
-      return { id, type: 'noted' };
+      turns.deleteTurns(request.turns);
+      return { id, type: 'done' };
     case 'forgetKeys':
       turns.forgetKeys();
-      return { id, type: 'noted' };
-    case 'adopt':
-      return { id, type: 'ran', turn: turns.adopt(id, request.journal, request.pack, request.parent) };
-    case 'look':
-      return { id, type: 'seen', ...turns.look(request.turn) };
+      return { id, type: 'done' };
+    case 'replay':
+      return { id, type: 'turn', turn: turns.replay(id, request.journal, request.pack, request.parent) };
+    case 'inspect':
+      return { id, type: 'details', ...turns.inspect(request.turn) };
     case 'step':
-      return { id, type: 'step', ...turns.step(request.turn, request.index) };
+      return { id, type: 'step', ...turns.sessionsAround(request.turn, request.index) };
     case 'journals':
       return { id, type: 'journals', journals: turns.journals(request.turns) };
     case 'play':
-      return play(id, request.pack);
+      return playPack(id, request.pack);
     case 'extend':
-      return extend(id, request.pack, request.effects);
+      return callExtensions(id, request.pack, request.effects);
     case 'check':
-      return turns.extensions.check(request.extension, request.bytes).then((refused) => ({ id, type: 'checked', refused }));
+      return turns.extensions.check(request.extension, request.bytes).then((problem) => ({ id, type: 'checked', problem }));
   }
 }
 
-function load(id: number, pack: string, strict: boolean): Reply {
+function loadPack(id: number, pack: string, strict: boolean): Reply {
   const candidate = programs.open(pack);
-  const issues = (JSON.parse(candidate.issues()) as Raw[]).map(issueOf);
+  const issues = (JSON.parse(candidate.issues()) as EngineIssue[]).map(parseIssue);
   const hash = candidate.hash();
-  const scripted = scriptedOf(candidate);
+  const scripted = scriptedInputs(candidate);
   const errors = new Set(issues.filter((it) => it.severity === 'error').map((it) => `${it.rule} ${it.path}`));
-  // As on the server: what was wrong before does not keep anybody from editing.
-  const accepted = !strict || [...errors].every((it) => known.has(it));
+  // As on the server, existing errors do not block an edit.
+  const accepted = !strict || [...errors].every((it) => knownErrors.has(it));
   if (accepted) {
-    turns.use(pack, candidate);
-    known = errors;
+    turns.usePack(pack, candidate);
+    knownErrors = errors;
   } else candidate.free();
   return { id, type: 'loaded', accepted, issues, hash, turns: scripted, main: conversationId('main') };
 }
 
-function watched(id: number): Watch {
+function createObserver(id: number): TurnObserver {
   return {
-    notices: (notices) => say({ id, type: 'notices', notices }),
-    effect: (effect) => say({ id, type: 'effect', effect }),
-    token: (token) => say({ id, type: 'token', token }),
-    answer: (answered) => say({ id, type: 'answer', answered }),
-    again: () => say({ id, type: 'again' }),
+    notices: (notices) => post({ id, type: 'notices', notices }),
+    effect: (effect) => post({ id, type: 'effect', effect }),
+    token: (token) => post({ id, type: 'token', token }),
+    answer: (exchange) => post({ id, type: 'answer', exchange }),
+    restart: () => post({ id, type: 'restart' }),
   };
 }
 
-function asked(id: number, ask: Ask): Promise<Decision | 'stop'> {
+function waitForPerson(id: number, ask: Ask): Promise<Decision | 'stop'> {
   return new Promise((resolve) => {
-    waiting.set(`${id} ${ask.effect.id}`, resolve);
-    say({ id, type: 'ask', ask });
+    pendingDecisions.set(`${id} ${ask.effect.id}`, resolve);
+    post({ id, type: 'ask', ask });
   });
 }
 
 function decide(id: number, key: string, decision: Decision | 'stop'): Reply {
-  waiting.get(key)?.(decision);
-  waiting.delete(key);
-  return { id, type: 'noted' };
+  pendingDecisions.get(key)?.(decision);
+  pendingDecisions.delete(key);
+  return { id, type: 'done' };
 }
 
-/** Plays the turns of a pack by its own script alone, and keeps nothing of them. */
-async function play(id: number, pack: string): Promise<Reply> {
+/** Runs the turns of a pack with its script alone, without storing them. */
+async function playPack(id: number, pack: string): Promise<Reply> {
   const engine = programs.open(pack);
-  const around = { engine, pack, extensions: turns.extensions, live: NOBODY, watch: QUIET, salt: '', ask: async () => 'stop' as const };
+  const options = { engine, pack, extensions: turns.extensions, live: rejectLive, observer: SILENT_OBSERVER, salt: '', ask: async () => 'stop' as const };
   const played: PlayedTurn[] = [];
-  for (const [index, said] of scriptedOf(engine).entries()) {
-    const fulfil = answers({ ...ALONE, said }, around);
-    const { outcome } = await drive(engine, messageText(said), QUIET, fulfil);
+  for (const [index, input] of scriptedInputs(engine).entries()) {
+    const handleEffect = createEffectHandler({ ...SCRIPT_ONLY, input }, options);
+    const { outcome } = await runTurn(engine, messageText(input), SILENT_OBSERVER, handleEffect);
     const { payload, intent, state } = outcome;
     played.push({ index, hash: engine.turn_hash(), payload, intent, state });
   }
@@ -143,7 +143,7 @@ async function play(id: number, pack: string): Promise<Reply> {
   return { id, type: 'played', turns: played };
 }
 
-async function extend(id: number, pack: string, effects: string[]): Promise<Reply> {
+async function callExtensions(id: number, pack: string, effects: string[]): Promise<Reply> {
   const caller = programs.open(pack);
   const completions: string[] = [];
   for (const text of effects) {
@@ -154,8 +154,8 @@ async function extend(id: number, pack: string, effects: string[]): Promise<Repl
   return { id, type: 'extended', completions };
 }
 
-/** The turns of a pack; what is typed later goes on in the same manner. */
-function scriptedOf(engine: Engine): Said[] {
+/** Returns the inputs of a pack's turns. */
+function scriptedInputs(engine: Engine): UserInput[] {
   const labels = new Map<string, string>();
   return Array.from({ length: engine.scripted_turns() }, (_, index) => {
     const text = engine.scripted_turn(index);
@@ -164,11 +164,11 @@ function scriptedOf(engine: Engine): Said[] {
     if (!labels.has(id)) labels.set(id, labels.size === 0 ? 'main' : String.fromCharCode(97 + labels.size));
     const params = memberText(text, 'input_params') ?? '{}';
     const event = memberText(text, 'flow');
-    const happens = eventOf(event);
+    const flowEvent = parseEvent(event);
     return {
       conversation: labels.get(id) ?? 'main',
       conversationId: id,
-      message: happens ? eventWords(happens) : (it.message ?? ''),
+      message: flowEvent ? eventText(flowEvent) : (it.message ?? ''),
       inputParams: params === '{}' ? '' : params,
       reset: it.reset,
       at: it.at,
@@ -179,18 +179,18 @@ function scriptedOf(engine: Engine): Said[] {
   });
 }
 
-function say(message: Reply | Progress): void {
+function post(message: Reply | Progress): void {
   self.postMessage(message);
 }
 
-/** After a trap the engine's memory cannot be trusted, so the failure is fatal for this worker. */
-function failure(error: unknown): Failure {
+/** Converts an error. A trap is fatal for this worker, because the engine's memory may be corrupt. */
+function toFailure(error: unknown): Failure {
   const fatal = error instanceof WebAssembly.RuntimeError;
   const { code, message } = error as { code?: unknown; message?: unknown };
   const text = typeof message === 'string' ? message : String(error);
   return {
     code: fatal ? 'ENGINE_STOPPED' : typeof code === 'string' ? code : 'PAGE',
-    message: fatal ? `an internal fault: ${text}` : text,
+    message: fatal ? `internal error: ${text}` : text,
     fatal,
   };
 }

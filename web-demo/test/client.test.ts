@@ -45,27 +45,27 @@ describe('the client of the engine', () => {
   });
 
   it('ends a worker that does not listen any more, and tells whoever waits', async () => {
-    const look = client.look(3).catch((error: EngineError) => error);
+    const look = client.inspect(3).catch((error: EngineError) => error);
     const [first] = Answering.all;
-    first?.says({ id: 99, type: 'noted' });
+    first?.says({ id: 99, type: 'done' });
     vi.advanceTimersByTime(15_000);
     expect([first?.ended, stopped.length]).toEqual([false, 0]);
     vi.advanceTimersByTime(2_000);
     expect([first?.ended, stopped[0]?.code, Answering.all.length]).toEqual([true, 'ENGINE_STOPPED', 2]);
-    expect(await look).toMatchObject({ code: 'ENGINE_STOPPED', message: 'it was busy for more than 15 s, and was ended' });
+    expect(await look).toMatchObject({ code: 'ENGINE_STOPPED', message: 'it did not respond for 15 s and was terminated' });
   });
 
   it('waits for a worker that answers pings, for one that is still being loaded, and for nothing when nobody asks', () => {
-    void client.look(3);
+    void client.inspect(3);
     const [worker] = Answering.all;
     vi.advanceTimersByTime(60_000);
-    worker?.says({ id: 99, type: 'noted' });
+    worker?.says({ id: 99, type: 'done' });
     for (let second = 0; second < 60; second++) {
       vi.advanceTimersByTime(1_000);
-      worker?.says({ id: 0, type: 'noted' });
+      worker?.says({ id: 0, type: 'done' });
     }
     expect(stopped).toEqual([]);
-    worker?.says({ id: 1, type: 'seen', steps: [], whys: [], stateHash: '' });
+    worker?.says({ id: 1, type: 'details', steps: [], explanations: [], stateHash: '' });
     vi.advanceTimersByTime(2_000);
     const pings = worker?.asked.length;
     vi.advanceTimersByTime(60_000);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { changes, clipped, onlyChanges, rows } from '../src/diff';
+import { countChanges, clipText, filterChanges, diffRows } from '../src/diff';
 import type { Json } from '../src/types';
 
 /** Writes rows as `path change before → after`. */
 function lines(before: Json, after: Json, all = false): string[] {
-  const list = rows(before, after);
-  return (all ? list : onlyChanges(list)).map((it) => `${it.path} ${it.change} ${it.before} → ${it.after}`);
+  const list = diffRows(before, after);
+  return (all ? list : filterChanges(list)).map((it) => `${it.path} ${it.change} ${it.before} → ${it.after}`);
 }
 
 describe('rows', () => {
@@ -21,7 +21,7 @@ describe('rows', () => {
       'list changed [ ] → [ ]',
       'list[1] changed 2 → 3',
     ]);
-    expect(changes(rows(before, after))).toBe(4);
+    expect(countChanges(diffRows(before, after))).toBe(4);
   });
 
   it('keeps unchanged leaves on demand and says nothing of equal values', () => {
@@ -45,9 +45,9 @@ describe('clipped', () => {
   const long = 'a'.repeat(300);
 
   it('leaves short texts whole and begins long ones where they differ', () => {
-    expect(clipped('short', 'other')).toBe('short');
-    expect(clipped(`${long}HERE${long}`, `${long}THERE`)).toMatch(/^…a{24}HEREa{92}…$/);
-    expect(clipped(`${long}END`, long)).toBe(`…${'a'.repeat(24)}END`);
-    expect([clipped(long, null), clipped(long, `${long}more`)]).toEqual([`${'a'.repeat(120)}…`, `${'a'.repeat(120)}…`]);
+    expect(clipText('short', 'other')).toBe('short');
+    expect(clipText(`${long}HERE${long}`, `${long}THERE`)).toMatch(/^…a{24}HEREa{92}…$/);
+    expect(clipText(`${long}END`, long)).toBe(`…${'a'.repeat(24)}END`);
+    expect([clipText(long, null), clipText(long, `${long}more`)]).toEqual([`${'a'.repeat(120)}…`, `${'a'.repeat(120)}…`]);
   });
 });

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import type { Fulfilled, Watch } from '../src/drive';
-import { Extensions } from '../src/fulfil/extension';
-import { Live } from '../src/fulfil/live';
+import type { EffectResult, TurnObserver } from '../src/turn-runner';
+import { ExtensionRunner } from '../src/effects/extension';
+import { LiveEffects } from '../src/effects/live';
 import type { Ask, Decision, Run } from '../src/protocol';
-import { answers } from '../src/run/answers';
+import { createEffectHandler } from '../src/run/effect-handler';
 import { FAULTS, faultsFor, type FaultName } from '../src/run/fault';
 import type { Effect, JsonObject } from '../src/types';
 
-const QUIET: Watch = { notices: () => {}, effect: () => {}, answer: () => {}, again: () => {} };
+const QUIET: TurnObserver = { notices: () => {}, effect: () => {}, answer: () => {}, restart: () => {} };
 const SAID = { conversation: 'main', conversationId: 'c', message: 'm', inputParams: '', reset: false, at: 0, seed: 1 };
 const REACH = { models: [], secrets: [] };
 const SCRIPTED = '{"ok":{"kind":"llm","text":"{\\"a\\":1.0}","provider":"scripted","model":"scripted"}}';
 
 const plan = (more: Partial<Run> = {}): Run => ({
-  said: SAID,
+  input: SAID,
   parent: null,
   before: null,
   sources: { models: 'script', others: 'script', stale: {} },
@@ -26,12 +26,12 @@ const llm = (user: string): JsonObject => ({ kind: 'llm', purpose: 'extract', mo
 const recorded = (user: string, text: string, origin: 'manual' | 'script' = 'manual') => ({
   request: JSON.stringify(llm(user)),
   outcome: `{"ok":{"kind":"llm","text":"${text}"}}`,
-  took: 3,
+  delayMs: 3,
   origin,
 });
 
 /** Answers one effect after the other, and notes who was asked. */
-function answering(run: Run, scripted: boolean, decision: Decision | 'stop' = 'stop', world?: Pick<Live, 'answer'>) {
+function answering(run: Run, scripted: boolean, decision: Decision | 'stop' = 'stop', world?: Pick<LiveEffects, 'answer'>) {
   const asks: Ask[] = [];
   const engine = {
     scripted: () => scripted,
@@ -43,11 +43,11 @@ function answering(run: Run, scripted: boolean, decision: Decision | 'stop' = 's
     extended: () => '',
     now: () => 10,
   };
-  const extensions = { answer: () => undefined } as unknown as Extensions;
+  const extensions = { answer: () => undefined } as unknown as ExtensionRunner;
   const ask = async (it: Ask) => (asks.push(it), decision);
-  const fulfil = answers(run, { engine, pack: '{}', extensions, live: async () => world ?? new Live(REACH), watch: QUIET, salt: '', ask });
+  const fulfil = createEffectHandler(run, { engine, pack: '{}', extensions, live: async () => world ?? new LiveEffects(REACH), observer: QUIET, salt: '', ask });
   let place = 0;
-  const next = async (request: JsonObject, more: Partial<Effect> = {}): Promise<Fulfilled> => {
+  const next = async (request: JsonObject, more: Partial<Effect> = {}): Promise<EffectResult> => {
     const effect = { id: place + 7, key: 'k', class: 'read', deadline_ms: 9, request, ...more } as Effect;
     const done = await fulfil(effect, JSON.stringify(effect), place);
     if ('completion' in done) place++;
@@ -56,41 +56,41 @@ function answering(run: Run, scripted: boolean, decision: Decision | 'stop' = 's
   return { next, asks };
 }
 
-function told(done: Fulfilled) {
+function told(done: EffectResult) {
   if (!('completion' in done)) return done;
-  const { at, outcome } = done.answered.completion;
-  return { origin: done.answered.origin, took: at - 10, text: 'ok' in outcome ? outcome.ok['text'] : outcome.error.kind };
+  const { at, outcome } = done.exchange.completion;
+  return { origin: done.exchange.origin, took: at - 10, text: 'ok' in outcome ? outcome.ok['text'] : outcome.error.kind };
 }
 
 describe('the answers of a turn that is run again', () => {
   it('are used again for the same request, each once, and cost nobody anything', async () => {
-    const again = { recorded: [recorded('one', 'first'), recorded('two', 'second')], edits: [] };
-    const { next, asks } = answering(plan({ again }), false, { use: 'auto' });
+    const repeat = { recorded: [recorded('one', 'first'), recorded('two', 'second')], edits: [] };
+    const { next, asks } = answering(plan({ repeat }), false, { use: 'auto' });
     expect(told(await next(llm('two')))).toEqual({ origin: 'reused', took: 3, text: 'second' });
     expect(told(await next(llm('one')))).toEqual({ origin: 'reused', took: 3, text: 'first' });
     expect(asks).toEqual([]);
   });
 
   it('are asked about when the request has changed, and what was decided is remembered by purpose', async () => {
-    const again = { recorded: [recorded('one', 'first')], edits: [] };
-    const open = answering(plan({ again }), false, { use: 'recorded' });
+    const repeat = { recorded: [recorded('one', 'first')], edits: [] };
+    const open = answering(plan({ repeat }), false, { use: 'recorded' });
     expect(told(await open.next(llm('other')))).toEqual({ origin: 'stale', took: 0, text: 'first' });
     expect(open.asks[0]?.recorded?.request).toEqual(llm('one'));
     const sources = { models: 'script' as const, others: 'script' as const, stale: { extract: 'recorded' as const } };
-    const settled = answering(plan({ again, sources }), false);
+    const settled = answering(plan({ repeat, sources }), false);
     expect(told(await settled.next(llm('other')))).toMatchObject({ origin: 'stale' });
     expect(settled.asks).toEqual([]);
   });
 
   it('come from the script when they came from there: it may have been edited', async () => {
-    const again = { recorded: [recorded('one', 'before', 'script')], edits: [] };
-    const { next } = answering(plan({ again }), true);
+    const repeat = { recorded: [recorded('one', 'before', 'script')], edits: [] };
+    const { next } = answering(plan({ repeat }), true);
     expect(told(await next(llm('one')))).toEqual({ origin: 'script', took: 20, text: '{"a":1.0}' });
   });
 
   it('are given anew from the place on from which the branch goes', async () => {
-    const again = { recorded: [recorded('one', 'first'), recorded('two', 'second')], until: 1, edits: [] };
-    const { next, asks } = answering(plan({ again, sources: { models: 'manual', others: 'script', stale: {} } }), false, {
+    const repeat = { recorded: [recorded('one', 'first'), recorded('two', 'second')], until: 1, edits: [] };
+    const { next, asks } = answering(plan({ repeat, sources: { models: 'manual', others: 'script', stale: {} } }), false, {
       outcome: '{"ok":{"kind":"llm","text":"mine"}}',
       origin: 'manual',
     });
@@ -100,19 +100,19 @@ describe('the answers of a turn that is run again', () => {
   });
 
   it('are used again whoever answers now, unless the script that gave them answers still', async () => {
-    const again = { recorded: [recorded('one', 'first', 'script')], edits: [] };
+    const repeat = { recorded: [recorded('one', 'first', 'script')], edits: [] };
     for (const models of ['live', 'manual', 'auto', 'script'] as const) {
-      const { next, asks } = answering(plan({ again, sources: { models, others: 'script', stale: {} } }), false);
+      const { next, asks } = answering(plan({ repeat, sources: { models, others: 'script', stale: {} } }), false);
       expect(told(await next(llm('one')))).toEqual({ origin: 'reused', took: 3, text: 'first' });
       expect(asks).toEqual([]);
     }
-    const changed = answering(plan({ again }), true);
+    const changed = answering(plan({ repeat }), true);
     expect(told(await changed.next(llm('one')))).toMatchObject({ origin: 'script', text: '{"a":1.0}' });
   });
 
   it('are for the call that was as often made: one more call before them takes none', async () => {
-    const again = { recorded: [recorded('one', 'first'), recorded('two', 'second')], edits: [] };
-    const { next, asks } = answering(plan({ again }), false, { use: 'recorded' });
+    const repeat = { recorded: [recorded('one', 'first'), recorded('two', 'second')], edits: [] };
+    const { next, asks } = answering(plan({ repeat }), false, { use: 'recorded' });
     expect(told(await next(llm('new')))).toMatchObject({ origin: 'stale', text: 'first' });
     expect(told(await next(llm('two')))).toMatchObject({ origin: 'reused', text: 'second' });
     expect(asks.length).toBe(1);
@@ -121,7 +121,7 @@ describe('the answers of a turn that is run again', () => {
 
   it('are what was edited, at its place alone', async () => {
     const edits = [{ place: 1, decision: { outcome: '{"ok":{"kind":"llm","text":"edited"}}', origin: 'edited' as const } }];
-    const { next } = answering(plan({ again: { recorded: [recorded('one', 'first')], edits } }), true);
+    const { next } = answering(plan({ repeat: { recorded: [recorded('one', 'first')], edits } }), true);
     expect(told(await next(llm('one')))).toMatchObject({ origin: 'reused' });
     expect(told(await next(llm('one')))).toMatchObject({ origin: 'edited', text: 'edited' });
     expect(told(await next(llm('one')))).toMatchObject({ origin: 'script' });
@@ -130,14 +130,14 @@ describe('the answers of a turn that is run again', () => {
 
 describe('a fault', () => {
   const struckBy = async (name: FaultName, more: Partial<Effect> = {}, request = llm('one')) => {
-    const { next } = answering(plan({ again: { recorded: [], edits: [{ place: 0, decision: { fault: { name } } }] } }), true);
+    const { next } = answering(plan({ repeat: { recorded: [], edits: [{ place: 0, decision: { fault: { name } } }] } }), true);
     return [await next(request, more), next] as const;
   };
 
   it('of each kind says what it is', async () => {
     for (const name of faultsFor({ request: llm('one') } as unknown as Effect)) {
       const [done] = await struckBy(name);
-      if (name === 'never') expect(done).toEqual({ abandon: 120_010 });
+      if (name === 'never') expect(done).toEqual({ cancelAt: 120_010 });
       else if (name === 'crash') expect(done).toEqual({ crash: true });
       else expect(told(done), name).toMatchObject({ origin: 'fault' });
     }
@@ -160,8 +160,8 @@ describe('a fault', () => {
   });
 
   it('that ends the process takes no recorded answer and is counted once', async () => {
-    const again = { recorded: [recorded('one', 'first')], edits: [{ place: 0, decision: { fault: { name: 'crash' as const } } }] };
-    const { next } = answering(plan({ again, faults: [{ on: 'llm', nth: 2, fault: { name: 'timeout' } }] }), false, { use: 'auto' });
+    const repeat = { recorded: [recorded('one', 'first')], edits: [{ place: 0, decision: { fault: { name: 'crash' as const } } }] };
+    const { next } = answering(plan({ repeat, faults: [{ on: 'llm', nth: 2, fault: { name: 'timeout' } }] }), false, { use: 'auto' });
     expect(await next(llm('one'))).toEqual({ crash: true });
     expect(told(await next(llm('one')))).toEqual({ origin: 'reused', took: 3, text: 'first' });
     expect(told(await next(llm('two')))).toMatchObject({ text: 'timeout' });

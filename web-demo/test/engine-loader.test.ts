@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { Programs } from '../src/run/programs';
+import { EngineLoader } from '../src/run/engine-loader';
 import { BANK } from './flow/bank';
 
 const begun = vi.hoisted(() => ({ tables: 0, flow: 0, broken: false }));
@@ -22,15 +22,15 @@ vi.mock('convengine-wasm-flow', () => ({
 
 const TABLES = '{"name": "shop", "tables": {"ce_rule": []}}';
 
-describe('Programs', () => {
+describe('EngineLoader', () => {
   beforeEach(() => Object.assign(begun, { tables: 0, flow: 0, broken: false }));
 
   it('begins the engine of flows with the first flow, and once', async () => {
-    const programs = new Programs();
+    const programs = new EngineLoader();
     await programs.load(TABLES);
     expect(programs.open(TABLES)).toMatchObject({ plays: 'tables' });
     expect(begun).toMatchObject({ tables: 1, flow: 0 });
-    expect(() => programs.open(BANK)).toThrow('not loaded yet');
+    expect(() => programs.open(BANK)).toThrow('not loaded');
     await Promise.all([programs.load(BANK), programs.load(BANK)]);
     expect(programs.open(BANK)).toMatchObject({ plays: 'flow' });
     expect(programs.open(TABLES)).toMatchObject({ plays: 'tables' });
@@ -38,7 +38,7 @@ describe('Programs', () => {
   });
 
   it('tries again to fetch what could not be fetched', async () => {
-    const programs = new Programs();
+    const programs = new EngineLoader();
     begun.broken = true;
     await expect(programs.load(BANK)).rejects.toThrow('no network');
     begun.broken = false;

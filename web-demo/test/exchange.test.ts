@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { answered, asked, awaited, kinds, title } from '../src/exchange';
+import { outcomeParts, requestParts, waitingText, effectTags, effectTitle } from '../src/exchange';
 import type { Completion, Effect, JsonObject } from '../src/types';
 
 const effect = (request: JsonObject & { kind: string }): Effect => ({ id: 0, key: 'k', class: 'read', deadline_ms: 1, request });
 const reply = (ok: JsonObject & { kind: string }): Completion => ({ id: 0, at: 1, outcome: { ok } });
-const parts = (told: ReturnType<typeof asked>) => told.parts.map((it) => [it.name, it.value, it.folded]);
+const parts = (told: ReturnType<typeof requestParts>) => told.parts.map((it) => [it.name, it.value, it.folded]);
 
 const model = effect({ kind: 'llm', purpose: 'extract', mode: 'json', system: 'Read.', user: 'Ada', hint: null, schema: { a: 1 } });
 const task = effect({ kind: 'task', task: 'desk:file', called_for: 'rule', rule_id: 7, view: { state: 'NEW' } });
@@ -19,46 +19,46 @@ const sleep = effect({ kind: 'sleep', ms: 200 });
 describe('an effect', () => {
   it('is named by what it is about', () => {
     const all = [model, task, tool, group, container, embed, extension, service, sleep];
-    expect(all.map(title)).toEqual(['extract', 'desk:file', 'parcel.find', 'FAQ', '1/2/3', '2 texts', 'fee', 'crm.file', '200 ms']);
-    expect([model, task, tool, group].map(kinds)).toEqual([['llm', 'json'], ['task', 'rule'], ['tool', 'HTTP_API'], ['tool']]);
-    expect([kinds(service), awaited(service)]).toEqual([['http', 'POST'], 'Waiting for the service: crm.file']);
-    expect([model, tool, sleep].map(awaited)).toEqual(['Waiting for the model: extract', 'Waiting for the tool: parcel.find', 'Working']);
+    expect(all.map(effectTitle)).toEqual(['extract', 'desk:file', 'parcel.find', 'FAQ', '1/2/3', '2 texts', 'fee', 'crm.file', '200 ms']);
+    expect([model, task, tool, group].map(effectTags)).toEqual([['llm', 'json'], ['task', 'rule'], ['tool', 'HTTP_API'], ['tool']]);
+    expect([effectTags(service), waitingText(service)]).toEqual([['http', 'POST'], 'Waiting for the service: crm.file']);
+    expect([model, tool, sleep].map(waitingText)).toEqual(['Waiting for the model: extract', 'Waiting for the tool: parcel.find', 'Working']);
   });
 
   it('shows every member of its request once, what is long folded', () => {
-    expect(parts(asked(model))).toEqual([
+    expect(parts(requestParts(model))).toEqual([
       ['User prompt', 'Ada', false],
       ['System prompt', 'Read.', true],
-      ['Rest of the request', { schema: { a: 1 } }, true],
+      ['Other request members', { schema: { a: 1 } }, true],
     ]);
-    expect(parts(asked(task))).toEqual([
-      ['Session that the task sees', { state: 'NEW' }, true],
-      ['Rest of the request', { rule_id: 7 }, true],
+    expect(parts(requestParts(task))).toEqual([
+      ['Session view of the task', { state: 'NEW' }, true],
+      ['Other request members', { rule_id: 7 }, true],
     ]);
-    expect(parts(asked(tool))).toEqual([['Arguments', { id: 7 }, false]]);
-    expect(parts(asked(container))).toEqual([
+    expect(parts(requestParts(tool))).toEqual([['Arguments', { id: 7 }, false]]);
+    expect(parts(requestParts(container))).toEqual([
       ['Input params', { q: 'x' }, false],
-      ['Rest of the request', { userId: 'u' }, true],
+      ['Other request members', { userId: 'u' }, true],
     ]);
-    expect(parts(asked(service))).toEqual([
-      ['Address', 'http://a/b', false],
+    expect(parts(requestParts(service))).toEqual([
+      ['URL', 'http://a/b', false],
       ['Body', '{}', false],
-      ['Rest of the request', { max_bytes: 9 }, true],
+      ['Other request members', { max_bytes: 9 }, true],
     ]);
-    expect(parts(asked(sleep))).toEqual([]);
+    expect(parts(requestParts(sleep))).toEqual([]);
   });
 
   it('shows what came of it', () => {
     const done = reply({ kind: 'task', result: 'R-1', set_params: {}, set_context: { ref: 'R-1' }, intent: null, state: 'DONE' });
-    expect(parts(answered(done))).toEqual([
+    expect(parts(outcomeParts(done))).toEqual([
       ['', 'R-1', false],
-      ['Sets context', { ref: 'R-1' }, false],
-      ['Rest of the answer', { state: 'DONE' }, true],
+      ['Set context', { ref: 'R-1' }, false],
+      ['Other answer members', { state: 'DONE' }, true],
     ]);
-    expect(parts(answered(reply({ kind: 'embed', vectors: [[1, 0]] })))).toEqual([['Vectors', [[1, 0]], true]]);
-    expect(parts(answered(reply({ kind: 'slept' })))).toEqual([]);
-    expect(parts(answered(reply({ kind: 'http', status: 200, body: 'x' })))).toEqual([['Status', 200, false], ['Body', 'x', false]]);
-    const failed = answered({ id: 0, at: 1, outcome: { error: { kind: 'timeout', message: 'no answer in time' } } });
+    expect(parts(outcomeParts(reply({ kind: 'embed', vectors: [[1, 0]] })))).toEqual([['Vectors', [[1, 0]], true]]);
+    expect(parts(outcomeParts(reply({ kind: 'slept' })))).toEqual([]);
+    expect(parts(outcomeParts(reply({ kind: 'http', status: 200, body: 'x' })))).toEqual([['Status', 200, false], ['Body', 'x', false]]);
+    const failed = outcomeParts({ id: 0, at: 1, outcome: { error: { kind: 'timeout', message: 'no answer in time' } } });
     expect([failed.failed, ...parts(failed)]).toEqual([true, ['', 'timeout: no answer in time', false]]);
   });
 });

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Answer } from '../src/fulfil/answer';
-import { callOf, type HttpRequest } from '../src/fulfil/http/call';
-import { Http } from '../src/fulfil/http/http';
-import { Secrets } from '../src/fulfil/secrets';
+import type { EffectOutcome } from '../src/effects/outcome';
+import { buildRequest, type HttpRequest } from '../src/effects/http/call';
+import { HttpClient } from '../src/effects/http/http';
+import { SecretRedactor } from '../src/effects/secrets';
 import type { Effect, JsonObject } from '../src/types';
 import { chunked, loopback, sent, untilTheEnd, type Loopback, type Sent } from './loopback.mjs';
 
@@ -26,9 +26,9 @@ function request(url: string, more: JsonObject = {}): JsonObject & { kind: strin
   return { kind: 'http', caller: { tool: 'crm.find' }, method: 'GET', url, headers: [], class: 'read', ...limits, ...more };
 }
 
-function call(url: string, more: JsonObject = {}): Promise<Answer> {
+function call(url: string, more: JsonObject = {}): Promise<EffectOutcome> {
   const effect: Effect = { id: 0, key: 't/0', class: 'read', deadline_ms: 5000, request: request(url, more) };
-  return new Http(NAMED, new Secrets([...NAMED, { name: 'key of openai', value: 'sk-0123' }])).answer(effect);
+  return new HttpClient(NAMED, new SecretRedactor([...NAMED, { name: 'key of openai', value: 'sk-0123' }])).answer(effect);
 }
 
 const post = { method: 'POST', class: 'write', body: '{"a":1.0}' };
@@ -75,7 +75,7 @@ describe('a call of a service', () => {
       ['\ufeff🙂', 'A\ufffd'].map((body) => ({ ok: { kind: 'http', status: 200, body } })),
     );
     expect(await call(address)).toEqual({
-      error: { kind: 'invalid', status: 200, message: 'the answer has more than 1000 bytes', detail: 'response_too_large' },
+      error: { kind: 'invalid', status: 200, message: 'the response exceeds 1000 bytes', detail: 'response_too_large' },
     });
   });
 
@@ -84,30 +84,30 @@ describe('a call of a service', () => {
     const { address } = await server({ bytes: new Uint8Array(), stays: true }, begun);
     const of = (message: string, more = {}) => ({ error: { kind: 'timeout', message, ...more } });
     expect(await call(address, { timeout_ms: 60 })).toEqual(of("'127.0.0.1' did not answer within 60 ms"));
-    const late = of("the body of the answer of '127.0.0.1' did not end within 60 ms", { status: 200 });
+    const late = of("the response body of '127.0.0.1' was incomplete after 60 ms", { status: 200 });
     expect(await call(address, { timeout_ms: 60 })).toEqual(late);
   });
 
   it('says where nobody answers, or the answer breaks off', async () => {
     const { bytes } = sent(200, 'half of it');
     const broken = await server({ bytes: bytes.subarray(0, bytes.length - 4) });
-    expect(await call(broken.address)).toEqual({ error: { kind: 'unavailable', status: 200, message: "the answer of '127.0.0.1' broke off" } });
+    expect(await call(broken.address)).toEqual({ error: { kind: 'unavailable', status: 200, message: "the response of '127.0.0.1' ended early" } });
     broken.close();
-    const message = expect.stringMatching(/^'127.0.0.1' cannot be called: .*CORS/);
+    const message = expect.stringMatching(/^cannot call '127.0.0.1': .*CORS/);
     expect(await call(broken.address)).toEqual({ error: { kind: 'unavailable', message } });
   });
 
   it.each([
-    ['ftp://a/', {}, 'denied', 'neither http nor https'],
-    ['http://me:pw@a/', {}, 'denied', 'user or password'],
-    ['http://', {}, 'invalid', 'cannot be read'],
-    ['http://a/', { auth: { header: 'x', secret: 'gone' } }, 'denied', "the secret 'gone' is not known"],
-    ['http://a/', { auth: { header: 'x', secret: 'key of openai' } }, 'denied', 'is not known'],
-    ['http://a/', { headers: [['a b', 'c']] }, 'invalid', 'no valid name'],
-    ['http://a/', { headers: [['Host', 'b']] }, 'invalid', 'belongs to the connection'],
-    ['http://a/', { headers: [['Proxy-X', 'b']] }, 'invalid', 'belongs to the connection'],
-    ['http://a/', { headers: [['x', 'hidden\r\ny: z']] }, 'invalid', "value of the header 'x'"],
-    ['http://a/', { headers: [['x', 'hidden 🙂']] }, 'invalid', "value of the header 'x'"],
+    ['ftp://a/', {}, 'denied', 'must use http or https'],
+    ['http://me:pw@a/', {}, 'denied', 'contains credentials'],
+    ['http://', {}, 'invalid', 'invalid URL'],
+    ['http://a/', { auth: { header: 'x', secret: 'gone' } }, 'denied', "unknown secret 'gone'"],
+    ['http://a/', { auth: { header: 'x', secret: 'key of openai' } }, 'denied', 'unknown secret'],
+    ['http://a/', { headers: [['a b', 'c']] }, 'invalid', 'invalid header name'],
+    ['http://a/', { headers: [['Host', 'b']] }, 'invalid', 'controlled by the connection'],
+    ['http://a/', { headers: [['Proxy-X', 'b']] }, 'invalid', 'controlled by the connection'],
+    ['http://a/', { headers: [['x', 'hidden\r\ny: z']] }, 'invalid', "value of header 'x'"],
+    ['http://a/', { headers: [['x', 'hidden 🙂']] }, 'invalid', "value of header 'x'"],
     ['http://a/', { body: 'b' }, 'unsupported', 'no body with GET'],
     ['http://a/', { method: 'TRACE' }, 'invalid', 'TRACE'],
   ])('of %s with %j is not made', async (url, more, kind, words) => {
@@ -125,7 +125,7 @@ describe('a call of a service', () => {
   });
 
   it('is followed elsewhere only when there is nothing to lose', () => {
-    const of = (more: JsonObject) => callOf(request('http://a/', more) as unknown as HttpRequest, 'k', new Map([['crm', SECRET]]));
+    const of = (more: JsonObject) => buildRequest(request('http://a/', more) as unknown as HttpRequest, 'k', new Map([['crm', SECRET]]));
     const auth = { header: 'x', secret: 'crm' };
     const all = [of({}), of(post), of({ auth }), of({ method: 'HEAD' })];
     expect(all.map((it) => it.redirect)).toEqual(['follow', 'manual', 'manual', 'follow']);
@@ -145,7 +145,7 @@ describe('a call of a service', () => {
       request.headers.delete('cookie');
       return request;
     });
-    const message = expect.stringContaining("does not send the header 'cookie'");
+    const message = expect.stringContaining("do not send header 'cookie'");
     expect(await call('http://a/', { headers: [['Cookie', 'a']] })).toEqual({ error: { kind: 'unsupported', message } });
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { elementTexts, JsonFault, memberText, position, spans } from '../src/json-text';
-import { locate } from '../src/locate';
+import { elementTexts, JsonSyntaxError, memberText, position, parseSpans } from '../src/json-text';
+import { locateIssue } from '../src/locate';
 import { messageText } from '../src/protocol';
 
 function fault(text: string): string {
   try {
-    spans(text);
+    parseSpans(text);
     return 'none';
   } catch (error) {
-    if (!(error instanceof JsonFault)) throw error;
+    if (!(error instanceof JsonSyntaxError)) throw error;
     const { line, column } = position(text, error.offset);
     return `${line}:${column} ${error.message}`;
   }
@@ -23,14 +23,14 @@ describe('spans', () => {
   });
 
   it('says where a text stops being JSON', () => {
-    expect(fault('{"a":\n  tru}')).toBe('2:3 write a value here');
-    expect(fault('{"a": 1,}')).toBe('1:9 write a name in double quotes here');
-    expect(fault('{"a" 1}')).toBe('1:6 write a colon after the name');
-    expect(fault('[1 2]')).toBe('1:4 write a comma or a closing bracket here');
-    expect(fault('"a\nb"')).toBe('1:3 write \\n or \\t: a string stays on one line');
-    expect(fault('"\\x"')).toBe('1:2 double this backslash or complete the escape');
-    expect(fault('{} {}')).toBe('1:4 remove the text after the end of the value');
-    expect(fault('[1,')).toBe('1:4 write a value here: the text ends too early');
+    expect(fault('{"a":\n  tru}')).toBe('2:3 expected a value');
+    expect(fault('{"a": 1,}')).toBe('1:9 expected a name in double quotes');
+    expect(fault('{"a" 1}')).toBe('1:6 expected a colon');
+    expect(fault('[1 2]')).toBe('1:4 expected a comma or a closing bracket');
+    expect(fault('"a\nb"')).toBe('1:3 control character in a string: use \\n or \\t');
+    expect(fault('"\\x"')).toBe('1:2 invalid escape: double the backslash or complete it');
+    expect(fault('{} {}')).toBe('1:4 unexpected text after the value');
+    expect(fault('[1,')).toBe('1:4 expected a value before the end of the text');
   });
 
   it('agrees with the browser on what JSON is', () => {
@@ -50,7 +50,7 @@ describe('spans', () => {
 describe('locate', () => {
   const pack = '{\n"tables": {\n"ce_rule": [\n{"rule_id": 1},\n{"rule_id": 2, "match_pattern": "(("}\n]}}';
   const at = (path: string) => {
-    const place = locate(pack, spans(pack), path);
+    const place = locateIssue(pack, parseSpans(pack), path);
     return place && `${place.line} ${pack.slice(place.start, place.end)}`;
   };
 

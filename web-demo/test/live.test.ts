@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { drive, type TurnEngine, type Watch } from '../src/drive';
-import { Extensions } from '../src/fulfil/extension';
-import { Live, type Reach } from '../src/fulfil/live';
+import { runTurn, type TurnEngine, type TurnObserver } from '../src/turn-runner';
+import { ExtensionRunner } from '../src/effects/extension';
+import { LiveEffects, type Reach } from '../src/effects/live';
 import type { Ask, Decision, Run } from '../src/protocol';
-import { answers, type AnswerEngine } from '../src/run/answers';
+import { createEffectHandler, type EffectEngine } from '../src/run/effect-handler';
 import type { Completion, JsonObject, Token } from '../src/types';
 import { loopback, sent, untilTheEnd, type Loopback, type Sent } from './loopback.mjs';
 import { answer, stream } from './llm/provider';
@@ -21,7 +21,7 @@ async function server(...answers: Sent[]): Promise<Loopback> {
 }
 
 /** An engine whose turn asks for one thing, which its pack answers so. */
-class Asks implements TurnEngine, AnswerEngine {
+class Asks implements TurnEngine, EffectEngine {
   answers = 0;
   completions = '';
 
@@ -55,21 +55,21 @@ class Asks implements TurnEngine, AnswerEngine {
   }
 }
 
-const nobodyHere: Pick<Extensions, 'answer'> = { answer: () => undefined };
+const nobodyHere: Pick<ExtensionRunner, 'answer'> = { answer: () => undefined };
 
 /** Runs a turn with live models and services; gives what the engine was told, and what was shown of it. */
 async function run(engine: Asks, reach: Reach, decision: Decision | 'stop' = 'stop') {
   const [tokens, asks] = [[] as Token[], [] as Ask[]];
-  const watch: Watch = { notices: () => {}, effect: () => {}, answer: () => {}, again: () => {}, token: (it) => tokens.push(it) };
-  const said = { conversation: 'main', conversationId: 'c', message: 'm', inputParams: '', reset: false, at: 0, seed: 1 };
+  const watch: TurnObserver = { notices: () => {}, effect: () => {}, answer: () => {}, restart: () => {}, token: (it) => tokens.push(it) };
+  const input = { conversation: 'main', conversationId: 'c', message: 'm', inputParams: '', reset: false, at: 0, seed: 1 };
   const models = reach.models.length > 0 ? ('live' as const) : ('script' as const);
-  const turn: Run = { said, parent: null, before: null, sources: { models, others: 'live', stale: {} }, reach, faults: [] };
+  const turn: Run = { input, parent: null, before: null, sources: { models, others: 'live', stale: {} }, reach, faults: [] };
   const ask = async (it: Ask) => (asks.push(it), decision);
-  const around = { engine, pack: '{}', extensions: nobodyHere as Extensions, live: async () => new Live(reach), watch, salt: 'apart-', ask };
-  const driven = await drive(engine, '{}', watch, answers(turn, around));
+  const around = { engine, pack: '{}', extensions: nobodyHere as ExtensionRunner, live: async () => new LiveEffects(reach), observer: watch, salt: 'apart-', ask };
+  const driven = await runTurn(engine, '{}', watch, createEffectHandler(turn, around));
   const [completion] = JSON.parse(engine.completions) as Completion[];
-  expect(driven.answered[0]?.completion).toEqual(completion);
-  return { completion, tokens, asks, origin: driven.answered[0]?.origin };
+  expect(driven.exchanges[0]?.completion).toEqual(completion);
+  return { completion, tokens, asks, origin: driven.exchanges[0]?.origin };
 }
 
 const model = { kind: 'llm', purpose: 'response_text', mode: 'text', system: 's', user: 'u', context: {}, user_text: 'u' };

@@ -71,7 +71,7 @@ async function played(page) {
   await page.getByRole('button', { name: 'Samples', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Samples' });
   await dialog.waitFor({ timeout: WITHIN_MS });
-  await dialog.getByRole('button', { name: /Customer service of a shop/ }).click();
+  await dialog.getByRole('button', { name: /Shop customer service/ }).click();
   const answers = page.locator('article.turn [data-role="assistant"]');
   await answers.nth(3).waitFor({ timeout: WITHIN_MS });
   print({ reply: (await answers.first().locator('[data-role="reply"], pre').first().textContent()).trim() });

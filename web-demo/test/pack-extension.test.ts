@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { boundTasks, refusal, withModule } from '../src/pack-extension';
+import { boundTasks, fileProblem, withModule } from '../src/pack-extension';
 
 const BYTES = new Uint8Array([0, 0x61, 0x73, 0x6d]);
 const WASM = 'AGFzbQ==';
@@ -36,10 +36,10 @@ describe('boundTasks', () => {
   });
 });
 
-describe('refusal', () => {
-  it('says why a file is no extension', () => {
-    expect(refusal('notes.txt', 4)).toContain('ends with .wasm');
-    expect(refusal('fee.wasm', 5 << 20)).toContain('more than 4194304 bytes');
-    expect(refusal('Fee.WASM', 4)).toBe('');
+describe('fileProblem', () => {
+  it('reports why a file is not an extension', () => {
+    expect(fileProblem('notes.txt', 4)).toContain('drop a .wasm file');
+    expect(fileProblem('fee.wasm', 5 << 20)).toContain('exceeds 4194304 bytes');
+    expect(fileProblem('Fee.WASM', 4)).toBe('');
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Secrets } from '../src/fulfil/secrets';
+import { SecretRedactor } from '../src/effects/secrets';
 
 describe('a secret', () => {
   it('is struck out in every spelling', () => {
-    const secrets = new Secrets([
+    const secrets = new SecretRedactor([
       { name: 'crm', value: 'sk-1/2&<3>_4"\'é?>~' },
       { name: 'longer', value: 'sk-1/2&<3>_4"\'é?>~-and-more' },
       { name: 'empty', value: '' },
@@ -23,14 +23,14 @@ describe('a secret', () => {
       'c2stMS8yJjwzPl80IifDqT8+fg',
       'c2stMS8yJjwzPl80IifDqT8-fg',
     ];
-    for (const spelling of spellings) expect(secrets.scrub(`x ${spelling} y`), spelling).toBe('x [secret:crm] y');
-    expect(secrets.scrub(`${plain}-and-more`)).toBe('[secret:longer]');
-    expect(new Secrets([]).scrub('nothing')).toBe('nothing');
+    for (const spelling of spellings) expect(secrets.redact(`x ${spelling} y`), spelling).toBe('x [secret:crm] y');
+    expect(secrets.redact(`${plain}-and-more`)).toBe('[secret:longer]');
+    expect(new SecretRedactor([]).redact('nothing')).toBe('nothing');
   });
 
   it('is struck out however it is escaped', () => {
     const value = `Kq+w/e&r<t>"y'u=12 34==`;
-    const secrets = new Secrets([{ name: 'crm', value }]);
+    const secrets = new SecretRedactor([{ name: 'crm', value }]);
     const once = JSON.stringify(value);
     const every = value.replace(/./g, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`);
     for (const echoed of [
@@ -44,34 +44,34 @@ describe('a secret', () => {
       btoa(`Bearer ${value}`),
       btoa(`user:${value}, and more`),
     ]) {
-      const scrubbed = secrets.scrub(`\\"${echoed}\\n`);
+      const scrubbed = secrets.redact(`\\"${echoed}\\n`);
       expect(scrubbed, echoed).toContain('[secret:crm]');
       expect(scrubbed, echoed).not.toMatch(/12 34|u003d|MTIgMzQ/);
     }
     const harmless = String.raw`{"a": "C:\\temp\u0021", "b": "\ud83d\ude00 \x", "c": "\u00"}`;
-    expect(secrets.scrub(harmless)).toBe(harmless);
+    expect(secrets.redact(harmless)).toBe(harmless);
     const around = String.raw`{"n": 1.50, "k": "\u004bq+w/e&r<t>\"y'u=12 34==\u00e9"}`;
-    expect(secrets.scrub(around)).toBe(String.raw`{"n": 1.50, "k": "[secret:crm]\u00e9"}`);
+    expect(secrets.redact(around)).toBe(String.raw`{"n": 1.50, "k": "[secret:crm]\u00e9"}`);
   });
 
   it('is struck out however a text is cut', () => {
-    const secrets = new Secrets([
+    const secrets = new SecretRedactor([
       { name: 'key', value: 'sk-12345' },
       { name: 'short', value: 'ab12' },
       { name: 'long', value: 'ab12é34cd' },
     ]);
-    expect(['a task', 'a risk-2', 'sk-1', 'sk-12345'].map((it) => secrets.settled(it))).toEqual([4, 8, 0, 8]);
-    expect(new Secrets([]).settled('all of it')).toBe(9);
+    expect(['a task', 'a risk-2', 'sk-1', 'sk-12345'].map((it) => secrets.safeLength(it))).toEqual([4, 8, 0, 8]);
+    expect(new SecretRedactor([]).safeLength('all of it')).toBe(9);
     const text = 'xab12é34cdab1ab12ééab12é34cab12y';
     for (let size = 1; size <= text.length; size++) {
       let [shown, held] = ['', ''];
       for (let at = 0; at < text.length; at += size) {
         held += text.slice(at, at + size);
-        const end = secrets.settled(held);
-        shown += secrets.scrub(held.slice(0, end));
+        const end = secrets.safeLength(held);
+        shown += secrets.redact(held.slice(0, end));
         held = held.slice(end);
       }
-      expect(shown + secrets.scrub(held), `${size}`).toBe(secrets.scrub(text));
+      expect(shown + secrets.redact(held), `${size}`).toBe(secrets.redact(text));
     }
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { standing, withoutCopy } from '../src/standing';
+import { summarizeSession, withoutContextCopy } from '../src/session-summary';
 import type { JsonObject } from '../src/types';
 
-const lines = (session: JsonObject) => standing(session).map((it) => `${it.open ? '* ' : ''}${it.name}: ${it.value}`);
+const lines = (session: JsonObject) => summarizeSession(session).map((it) => `${it.open ? '* ' : ''}${it.name}: ${it.value}`);
 
 describe('how a conversation stands', () => {
   it('names what is collected, what is missing and what is remembered', () => {
@@ -42,8 +42,8 @@ describe('how a conversation stands', () => {
 describe('the copy of the context', () => {
   it('is left out while no schema is known', () => {
     const context = { a: 1 };
-    expect(withoutCopy({ schemaJson: { a: 1 }, context })).toEqual({ context });
+    expect(withoutContextCopy({ schemaJson: { a: 1 }, context })).toEqual({ context });
     expect(lines({ schemaJson: { a: 1 }, context })).toEqual([]);
-    expect(withoutCopy({ schemaJson: {}, context })).toEqual({ schemaJson: {}, context });
+    expect(withoutContextCopy({ schemaJson: {}, context })).toEqual({ schemaJson: {}, context });
   });
 });

@@ -33,34 +33,34 @@ describe('a tree of turns', () => {
   });
 
   it('counts the places of a branch: every step, and the end of each turn', () => {
-    expect([tree.places, tree.place]).toEqual([7, 6]);
-    tree.lookAt(1);
+    expect([tree.positionCount, tree.position]).toEqual([7, 6]);
+    tree.goTo(1);
     expect(tree.cursor).toEqual({ turn: first, step: 1 });
-    tree.lookAt(2);
+    tree.goTo(2);
     expect(tree.cursor).toEqual({ turn: first, step: undefined });
-    tree.lookAt(3);
-    expect([tree.cursor, tree.place]).toEqual([{ turn: other, step: 0 }, 3]);
-    tree.lookAt(99);
-    expect(tree.place).toBe(6);
-    tree.lookAt(-1);
-    expect(tree.place).toBe(0);
+    tree.goTo(3);
+    expect([tree.cursor, tree.position]).toEqual([{ turn: other, step: 0 }, 3]);
+    tree.goTo(99);
+    expect(tree.position).toBe(6);
+    tree.goTo(-1);
+    expect(tree.position).toBe(0);
   });
 
   it('goes to the next change of the session, over the borders of turns', () => {
-    tree.lookAt(0);
-    tree.lookForChange(1);
-    expect(tree.place).toBe(1);
-    tree.lookForChange(1);
+    tree.goTo(0);
+    tree.goToChange(1);
+    expect(tree.position).toBe(1);
+    tree.goToChange(1);
     expect(tree.cursor).toEqual({ turn: other, step: 2 });
-    tree.lookForChange(1);
-    expect(tree.place).toBe(5);
-    tree.lookForChange(-1);
-    expect(tree.place).toBe(1);
+    tree.goToChange(1);
+    expect(tree.position).toBe(5);
+    tree.goToChange(-1);
+    expect(tree.position).toBe(1);
   });
 
   it('looks at the end of another branch when it is shown', () => {
-    tree.look(other, 1);
-    tree.show(second);
+    tree.select(other, 1);
+    tree.showBranch(second);
     expect([tree.path, tree.cursor]).toEqual([[first, second], { turn: second, step: undefined }]);
   });
 
@@ -68,7 +68,7 @@ describe('a tree of turns', () => {
     const more = new Tree();
     const kept = more.add(ended(undefined, []));
     const dropped = more.add(ended(kept, []));
-    more.drop([dropped]);
+    more.removeTurns([dropped]);
     expect([more.turns, more.head]).toEqual([[kept], undefined]);
   });
 });
@@ -97,9 +97,9 @@ describe('the branches that were shown', () => {
   });
 
   it('begin anew behind the one from which another is chosen', () => {
-    tree.show(undefined);
+    tree.showBranch(undefined);
     tree.move(-1);
-    tree.show(second);
+    tree.showBranch(second);
     expect(tree.canMove(1)).toBe(false);
     tree.move(-1);
     expect(tree.path.at(1)).toBe(other);
@@ -109,12 +109,12 @@ describe('the branches that were shown', () => {
     const more = new Tree();
     const kept = more.add(ended(undefined, []));
     const edited = more.add(ended(undefined, [], 'pack edited'));
-    more.drop([edited]);
+    more.removeTurns([edited]);
     const again = more.add(ended(undefined, [], 'pack edited'));
-    more.show(kept);
-    more.drop([again]);
+    more.showBranch(kept);
+    more.removeTurns([again]);
     expect([more.head, more.canMove(-1), more.canMove(1)]).toEqual([kept, false, false]);
-    more.show(undefined);
+    more.showBranch(undefined);
     more.clear();
     expect([more.canMove(-1), more.canMove(1)]).toEqual([false, false]);
   });

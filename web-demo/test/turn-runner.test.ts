@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drive, type Fulfil, type TurnEngine, type Watch } from '../src/drive';
+import { runTurn, type EffectHandler, type TurnEngine, type TurnObserver } from '../src/turn-runner';
 import type { Completion } from '../src/types';
 
 const outcome = '{"conversation_id":"c","intent":"LOAN","state":"DONE","payload":null,"context":{},"fault":null,"writes":[]}';
@@ -27,17 +27,17 @@ class Prepared implements TurnEngine {
   }
 }
 
-class Heard implements Watch {
+class Heard implements TurnObserver {
   readonly log: string[] = [];
-  notices: Watch['notices'] = (list) => void this.log.push(...list.map((it) => `notice ${it.seq}`));
-  effect: Watch['effect'] = (it) => void this.log.push(`effect ${it.id}`);
-  answer: Watch['answer'] = (it) => void this.log.push(`answer ${it.effect.id}`);
-  again: Watch['again'] = () => void this.log.push('again');
+  notices: TurnObserver['notices'] = (list) => void this.log.push(...list.map((it) => `notice ${it.seq}`));
+  effect: TurnObserver['effect'] = (it) => void this.log.push(`effect ${it.id}`);
+  answer: TurnObserver['answer'] = (it) => void this.log.push(`answer ${it.effect.id}`);
+  restart: TurnObserver['restart'] = () => void this.log.push('restart');
 }
 
-const answered: Fulfil = async (effect) => {
+const answered: EffectHandler = async (effect) => {
   const completion = `{"id":${effect.id},"at":5,"outcome":{"ok":{"kind":"llm","text":"a","cost":1.0}}}`;
-  return { completion, answered: { effect, completion: JSON.parse(completion) as Completion, delayMs: 0, origin: 'script' } };
+  return { completion, exchange: { effect, completion: JSON.parse(completion) as Completion, delayMs: 0, origin: 'script' } };
 };
 
 describe('drive', () => {
@@ -48,17 +48,17 @@ describe('drive', () => {
       slice([], [notice(2)], outcome),
     ]);
     const heard = new Heard();
-    const driven = await drive(engine, '{"message":"hi"}', heard, answered);
+    const driven = await runTurn(engine, '{"message":"hi"}', heard, answered);
     expect(heard.log).toEqual(['notice 0', 'effect 1', 'effect 2', 'answer 1', 'notice 1', 'answer 2', 'notice 2']);
     expect(driven.outcome.intent).toBe('LOAN');
     expect(driven.notices.map((it) => it.seq)).toEqual([0, 1, 2]);
-    expect(driven.answered.map((it) => [it.effect.key, it.seq])).toEqual([['k1', 1], ['k2', 1]]);
+    expect(driven.exchanges.map((it) => [it.effect.key, it.seq])).toEqual([['k1', 1], ['k2', 1]]);
   });
 
   it('hands texts back exactly as the engine spelled them', async () => {
     const engine = new Prepared([slice([effect(1)], []), slice([], [], outcome)]);
     const texts: string[] = [];
-    await drive(engine, '{"message":"hi","rate":1.0}', new Heard(), (it, text, place) => {
+    await runTurn(engine, '{"message":"hi","rate":1.0}', new Heard(), (it, text, place) => {
       texts.push(`${place} ${text}`);
       return answered(it, text, place);
     });
@@ -71,9 +71,9 @@ describe('drive', () => {
 
   it('gives a turn up when no answer comes', async () => {
     const engine = new Prepared([slice([effect(1)], [notice(0)]), slice([], [notice(1)], outcome)]);
-    const driven = await drive(engine, '{}', new Heard(), async () => ({ abandon: 77 }));
+    const driven = await runTurn(engine, '{}', new Heard(), async () => ({ cancelAt: 77 }));
     expect(engine.told[1]).toBe('abandon timeout 77');
-    expect(driven.answered).toEqual([]);
+    expect(driven.exchanges).toEqual([]);
     expect(driven.notices.map((it) => it.seq)).toEqual([0, 1]);
   });
 
@@ -82,17 +82,17 @@ describe('drive', () => {
     const engine = new Prepared([whole, whole, slice([], [notice(1)], outcome)]);
     const heard = new Heard();
     let first = true;
-    const driven = await drive(engine, '{}', heard, async (it, text, place) => {
+    const driven = await runTurn(engine, '{}', heard, async (it, text, place) => {
       if (!first) return answered(it, text, place);
       first = false;
       return { crash: true };
     });
     expect(engine.told[1]).toBe('restore {"entries":[]}');
-    expect(heard.log).toEqual(['notice 0', 'effect 1', 'again', 'notice 0', 'effect 1', 'answer 1', 'notice 1']);
+    expect(heard.log).toEqual(['notice 0', 'effect 1', 'restart', 'notice 0', 'effect 1', 'answer 1', 'notice 1']);
     expect(driven.notices.map((it) => it.seq)).toEqual([0, 1]);
   });
 
   it('stops when a turn neither ends nor asks', async () => {
-    await expect(drive(new Prepared([slice([], [])]), '{}', new Heard(), answered)).rejects.toThrow('neither ended nor asked');
+    await expect(runTurn(new Prepared([slice([], [])]), '{}', new Heard(), answered)).rejects.toThrow('neither ended nor requested');
   });
 });

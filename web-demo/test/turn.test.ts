@@ -16,8 +16,8 @@ describe('what a model writes', () => {
       { effect: 2, text: 'e' },
     ];
     const shown = tokens.map((token) => {
-      turn.follow({ id: 1, type: 'token', token });
-      return turn.writing;
+      turn.applyProgress({ id: 1, type: 'token', token });
+      return turn.partialText;
     });
     expect(shown).toEqual(['a', 'ab', '', 'c', 'd', 'de']);
   });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { spentText } from '../src/spent';
-import type { Told } from '../src/timeline/items';
+import { usageText } from '../src/usage';
+import type { TimelineTurn } from '../src/timeline/items';
 import { llm, Script, tool } from './timeline/turn';
 
 const usage = { input_tokens: 300, output_tokens: 40 };
 const played = (script: Script) => script.ends(1);
-const costs = (turn: Told, newCalls = 0, reason = '') => spentText({ ...turn, newCalls, reason });
+const costs = (turn: TimelineTurn, newCallCount = 0, reason = '') => usageText({ ...turn, newCallCount, reason });
 
 describe('what a turn cost', () => {
   const turn = played(
@@ -15,7 +15,7 @@ describe('what a turn cost', () => {
   it('adds up calls, tokens and both clocks', () => {
     expect(costs(turn, 1)).toEqual({
       line: '2 model calls (1 new), 680 tokens, took 1.5 s, ran in 1 ms',
-      long: 'The engine asked for 3 effects, 2 of a model (1 anew). 600 tokens were read and 80 written. 1.5 s passed by the clock of the conversation. It ran here in 1 ms of real time.',
+      long: 'The engine requested 3 effects, including 2 model calls (1 new). 600 input and 80 output tokens. 1.5 s on the conversation’s clock. 1 ms of real time.',
     });
   });
 
@@ -29,6 +29,6 @@ describe('what a turn cost', () => {
     expect(costs(played(new Script())).line).toBe('ran in 1 ms');
     expect(costs(played(new Script().asks(llm('a'), 'timeout')), 1).line).toBe('1 new model call, ran in 1 ms');
     expect(costs(played(new Script().asks(tool('t'), {}))).line).toBe('1 effect, ran in 1 ms');
-    expect(costs({ ...turn, answered: [], record: undefined })).toEqual({ line: '', long: '' });
+    expect(costs({ ...turn, exchanges: [], record: undefined })).toEqual({ line: '', long: '' });
   });
 });

@@ -1,4 +1,4 @@
-/** As much of JSON Schema as it takes to write an answer that fits. */
+/** The part of JSON Schema that is needed to build a valid answer. */
 import type { Json, JsonObject } from '../types';
 
 /** A property of an object's schema. */
@@ -8,11 +8,11 @@ export interface Property {
   required: boolean;
 }
 
-/** Reads an object; also one that stands there as JSON text. */
-export function objectOf(value: Json | undefined): JsonObject {
+/** Returns a value as an object, also from JSON text; empty otherwise. */
+export function asObject(value: Json | undefined): JsonObject {
   if (typeof value === 'string' && value.trim().startsWith('{')) {
     try {
-      return objectOf(JSON.parse(value) as Json);
+      return asObject(JSON.parse(value) as Json);
     } catch {
       return {};
     }
@@ -21,49 +21,49 @@ export function objectOf(value: Json | undefined): JsonObject {
 }
 
 /** Lists the properties of an object's schema. */
-export function properties(schema: JsonObject): Property[] {
+export function propertiesOf(schema: JsonObject): Property[] {
   const required = Array.isArray(schema['required']) ? schema['required'] : [];
-  return Object.entries(objectOf(schema['properties'])).map(([name, it]) => ({ name, schema: objectOf(it), required: required.includes(name) }));
+  return Object.entries(asObject(schema['properties'])).map(([name, it]) => ({ name, schema: asObject(it), required: required.includes(name) }));
 }
 
-/** The types that a value may have; none for any. */
-export function types(schema: JsonObject): string[] {
+/** The allowed types; empty for any. */
+export function typesOf(schema: JsonObject): string[] {
   const type = schema['type'];
   if (Array.isArray(type)) return type.filter((it) => typeof it === 'string');
   if (typeof type === 'string') return [type];
   return schema['properties'] === undefined ? [] : ['object'];
 }
 
-/** The values that may be chosen; none when there is no choice. */
-export function choices(schema: JsonObject): Json[] {
+/** The allowed values; empty for any. */
+export function choicesOf(schema: JsonObject): Json[] {
   if (schema['const'] !== undefined) return [schema['const']];
   return Array.isArray(schema['enum']) ? schema['enum'] : [];
 }
 
-/** Tells whether a value has a type and is among the choices; what is within it is not looked at. */
-export function fits(value: Json, schema: JsonObject): boolean {
-  const chosen = choices(schema);
+/** Whether a value has an allowed type and is an allowed value. Members are not checked. */
+export function matchesSchema(value: Json, schema: JsonObject): boolean {
+  const chosen = choicesOf(schema);
   if (chosen.length > 0 && !chosen.some((it) => JSON.stringify(it) === JSON.stringify(value))) return false;
-  const allowed = types(schema);
-  return allowed.length === 0 || allowed.some((it) => isOf(value, it));
+  const allowed = typesOf(schema);
+  return allowed.length === 0 || allowed.some((it) => hasType(value, it));
 }
 
-/** Builds a value that fits a schema; `known` gives the values that are known by name. */
-export function built(schema: JsonObject, known: (name: string, schema: JsonObject) => Json | undefined, name = ''): Json {
+/** Builds a value that matches a schema; `known` returns known values by name. */
+export function buildValue(schema: JsonObject, known: (name: string, schema: JsonObject) => Json | undefined, name = ''): Json {
   const value = known(name, schema) ?? schema['default'];
-  if (value !== undefined && fits(value, schema)) return value;
-  const [choice] = choices(schema);
+  if (value !== undefined && matchesSchema(value, schema)) return value;
+  const [choice] = choicesOf(schema);
   if (choice !== undefined) return choice;
-  const [type] = types(schema);
+  const [type] = typesOf(schema);
   switch (type) {
     case 'object': {
-      const all = properties(schema);
-      const wanted = all.some((it) => it.required) ? all.filter((it) => it.required) : all;
-      return Object.fromEntries(wanted.map((it) => [it.name, built(it.schema, known, it.name)]));
+      const all = propertiesOf(schema);
+      const included = all.some((it) => it.required) ? all.filter((it) => it.required) : all;
+      return Object.fromEntries(included.map((it) => [it.name, buildValue(it.schema, known, it.name)]));
     }
     case 'array': {
       const least = Math.min(Number(schema['minItems'] ?? 0), 20);
-      return Array.from({ length: least }, () => built(objectOf(schema['items']), known));
+      return Array.from({ length: least }, () => buildValue(asObject(schema['items']), known));
     }
     case 'integer':
     case 'number':
@@ -77,7 +77,7 @@ export function built(schema: JsonObject, known: (name: string, schema: JsonObje
   }
 }
 
-function isOf(value: Json, type: string): boolean {
+function hasType(value: Json, type: string): boolean {
   if (type === 'integer') return Number.isInteger(value);
   if (type === 'null') return value === null;
   if (type === 'array') return Array.isArray(value);

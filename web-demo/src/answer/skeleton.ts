@@ -1,9 +1,9 @@
-/** Answers that people write by hand: what to begin with, and what is wrong with them. */
-import { JsonFault, position, spans } from '../json-text';
+/** Manual answers: their initial text and their validation. */
+import { JsonSyntaxError, position, parseSpans } from '../json-text';
 import type { Json, JsonObject } from '../types';
-import { built, choices, fits, objectOf, properties, types } from './schema';
+import { buildValue, choicesOf, matchesSchema, asObject, propertiesOf, typesOf } from './schema';
 
-/** The request of an effect `llm`, as far as an answer depends on it. */
+/** The parts of an `llm` request that an answer depends on. */
 export interface LlmRequestJson {
   purpose: string;
   mode: 'text' | 'json' | 'json_strict';
@@ -15,8 +15,8 @@ export interface LlmRequestJson {
   user_text: string;
 }
 
-/** What the model is asked for where the request has no schema. */
-const INTENT = {
+/** The initial answer where the request has no schema. */
+const INTENT_SKELETON = {
   intent: null,
   state: null,
   confidence: 0.9,
@@ -26,63 +26,63 @@ const INTENT = {
   followups: [],
 };
 
-/** Writes the text that a hand-written answer begins with: it is valid as it stands. */
+/** Returns the initial text of a manual answer, which is valid as it is. */
 export function skeleton(request: LlmRequestJson): string {
   if (request.mode === 'text') return '';
-  if (request.purpose === 'intent_agent') return pretty(INTENT);
-  const schema = objectOf(request.schema);
-  // Nothing says less than null, so that an answer that is sent as it stands changes nothing.
-  if (request.purpose === 'schema_extraction') return pretty(Object.fromEntries(properties(schema).map((it) => [it.name, null])));
-  const object = types(schema).length > 0 || choices(schema).length > 0 ? schema : { ...schema, type: 'object' };
-  return pretty(built(object, () => undefined));
+  if (request.purpose === 'intent_agent') return formatJson(INTENT_SKELETON);
+  const schema = asObject(request.schema);
+  // Nulls, so that sending the initial text changes nothing.
+  if (request.purpose === 'schema_extraction') return formatJson(Object.fromEntries(propertiesOf(schema).map((it) => [it.name, null])));
+  const object = typesOf(schema).length > 0 || choicesOf(schema).length > 0 ? schema : { ...schema, type: 'object' };
+  return formatJson(buildValue(object, () => undefined));
 }
 
-/** Says what is wrong with an answer; empty when nothing is. */
-export function problem(request: LlmRequestJson, text: string): string {
+/** Validates an answer; returns the problem, or an empty text. */
+export function findProblem(request: LlmRequestJson, text: string): string {
   if (request.mode === 'text') return '';
-  const json = unfenced(text);
+  const json = stripFence(text);
   try {
-    spans(json);
+    parseSpans(json);
   } catch (error) {
-    if (!(error instanceof JsonFault)) throw error;
+    if (!(error instanceof JsonSyntaxError)) throw error;
     const { line, column } = position(json, error.offset);
     return `line ${line}, column ${column}: ${error.message}`;
   }
   const value = JSON.parse(json) as Json;
-  if (request.purpose === 'intent_agent') return fits(value, { type: 'object' }) ? '' : 'write a JSON object: {…}';
-  return lack(value, objectOf(request.schema), '', request.purpose === 'schema_extraction');
+  if (request.purpose === 'intent_agent') return matchesSchema(value, { type: 'object' }) ? '' : 'write a JSON object: {…}';
+  return findMismatch(value, asObject(request.schema), '', request.purpose === 'schema_extraction');
 }
 
-/** Looks at an object and at the objects within it. */
-function lack(value: Json, schema: JsonObject, path: string, partial: boolean): string {
+/** Compares a value and its members with a schema; returns the first mismatch. */
+function findMismatch(value: Json, schema: JsonObject, path: string, partial: boolean): string {
   if (partial && value === null && path !== '') return '';
   const name = path === '' ? 'the answer' : `'${path}'`;
-  if (!fits(value, schema)) {
-    const chosen = choices(schema);
-    if (chosen.length > 0) return `${name} is none of ${chosen.map((it) => JSON.stringify(it)).join(', ')}`;
-    return `${name} is no ${types(schema).join(' or ')}`;
+  if (!matchesSchema(value, schema)) {
+    const chosen = choicesOf(schema);
+    if (chosen.length > 0) return `${name} must be one of ${chosen.map((it) => JSON.stringify(it)).join(', ')}`;
+    return `${name} must be of type ${typesOf(schema).join(' or ')}`;
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return '';
-  const all = properties(schema);
+  const all = propertiesOf(schema);
   const within = (member: string) => (path === '' ? member : `${path}.${member}`);
   const missing = partial ? undefined : all.find((it) => it.required && !Object.hasOwn(value, it.name));
   if (missing) return `'${within(missing.name)}' is missing`;
   const known = all.map((it) => it.name);
   const surplus = schema['additionalProperties'] === false ? Object.keys(value).find((it) => !known.includes(it)) : undefined;
-  if (surplus !== undefined) return `'${within(surplus)}' is not asked for: use ${known.join(', ')}`;
+  if (surplus !== undefined) return `unexpected member '${within(surplus)}': use ${known.join(', ')}`;
   for (const it of all) {
     const member = Object.hasOwn(value, it.name) ? value[it.name] : undefined;
-    const fault = member === undefined ? '' : lack(member, it.schema, within(it.name), partial);
+    const fault = member === undefined ? '' : findMismatch(member, it.schema, within(it.name), partial);
     if (fault) return fault;
   }
   return '';
 }
 
-/** Models like to put a fence around JSON; the engine takes it off. */
-function unfenced(text: string): string {
+/** Removes a Markdown code fence around JSON, as the engine does. */
+function stripFence(text: string): string {
   return /^\s*```(?:json)?([^]*)```\s*$/i.exec(text)?.[1] ?? text;
 }
 
-function pretty(value: Json): string {
+function formatJson(value: Json): string {
   return JSON.stringify(value, null, 2);
 }

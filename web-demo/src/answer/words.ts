@@ -1,24 +1,24 @@
-/** Words, as far as they tell what a text is about. */
+/** Words of a text and their stems. */
 
-const EMPTY = new Set(
+const STOP_WORDS = new Set(
   ('a an and any are as at be been but by can could did do does for from had has have he her his how i if in into is it its let like me my no not of on one ' +
     'or our out please she should so some tell than that the their them then there they this to too up us want wants was we were what when where which who ' +
     'will with would yes you your customer user says wish need needs about').split(' '),
 );
 
-/** Lists the words of a text that mean something, each without its ending. */
+/** Lists the stems of a text's content words. */
 export function contentWords(text: string): string[] {
-  return (text.match(/[\p{L}\p{N}]+/gu) ?? []).map((it) => it.toLowerCase()).filter((it) => it.length > 1 && !EMPTY.has(it)).map(stem);
+  return (text.match(/[\p{L}\p{N}]+/gu) ?? []).map((it) => it.toLowerCase()).filter((it) => it.length > 1 && !STOP_WORDS.has(it)).map(stem);
 }
 
-/** Takes off the endings that English words have. */
+/** Strips English word endings. */
 export function stem(word: string): string {
   if (word.length < 5) return word.replace(/(?<=\w\w)s$/, '');
   return word.replace(/(?:ing|ed|ies|es|s|e|y)$/, '');
 }
 
-/** Says a code or the name of a value in words: `customerNumber` is customer number. */
-export function spoken(name: string): string {
+/** Converts an identifier to words: `customerNumber` becomes 'customer number'. */
+export function toWords(name: string): string {
   return name
     .replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2')
     .split(/[\s_.-]+/)
@@ -27,7 +27,7 @@ export function spoken(name: string): string {
     .toLowerCase();
 }
 
-/** Puts a list into a sentence. */
-export function listed(items: string[], last = 'and'): string {
+/** Joins items for a sentence. */
+export function joinList(items: string[], last = 'and'): string {
   return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} ${last} ${items.at(-1)}`;
 }

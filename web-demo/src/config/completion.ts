@@ -1,36 +1,36 @@
-/** What can be written at a place of a pack: tables, columns, and values that are written elsewhere in the same column. */
-import type { Table } from '../pack/rows';
+/** Completions for the text of a pack: tables, columns, and values used elsewhere in the same column. */
+import type { PackTable } from '../pack/rows';
 
-/** The tables with their columns, and the values seen in each. */
+/** Tables with their columns and the values seen in each column. */
 export type Vocabulary = Map<string, Map<string, Set<string>>>;
 
-/** What is offered, and the stretch of the text that it takes the place of. */
-export interface Offer {
+/** Completions and the range of the text that they replace. */
+export interface CompletionList {
   from: number;
   to: number;
   options: { label: string; apply: string; detail?: string }[];
 }
 
-/** A value that one chooses from a list rather than writes: a code or a name. */
-const CHOSEN = /^\w[\w.-]{0,39}$/;
-/** What other packs call their own things is of no use in this one. */
-const OWN = /(_code|_state|_key|_id|^task|^id|^name|^title)$/;
+/** A value worth completing: a code or a name. */
+const CODE_PATTERN = /^\w[\w.-]{0,39}$/;
+/** Columns whose values mean something only within their own pack. */
+const PACK_SPECIFIC = /(_code|_state|_key|_id|^task|^id|^name|^title)$/;
 
-/** Gathers tables, columns and values: all of the pack's own, and of other packs the columns and whatever is chosen from a fixed set. */
-export function vocabulary(own: Table[], others: Table[][] = []): Vocabulary {
+/** Collects tables, columns and values: everything of the pack itself, and the columns and enum-like values of other packs. */
+export function buildVocabulary(own: PackTable[], others: PackTable[][] = []): Vocabulary {
   const out: Vocabulary = new Map();
-  own.forEach((table) => gather(out, table, () => true));
-  others.flat().forEach((table) => gather(out, table, (column, value) => !OWN.test(column) && /^[A-Z][A-Z0-9_]*$/.test(value)));
+  own.forEach((table) => collectValues(out, table, () => true));
+  others.flat().forEach((table) => collectValues(out, table, (column, value) => !PACK_SPECIFIC.test(column) && /^[A-Z][A-Z0-9_]*$/.test(value)));
   shareCodes(out, own);
   return out;
 }
 
-/** Offers what fits at an offset of the text, which need not be whole JSON yet. */
-export function complete(text: string, offset: number, known: Vocabulary): Offer | undefined {
-  const place = placeAt(text, offset);
+/** Completes the text at an offset; the text may be incomplete JSON. */
+export function complete(text: string, offset: number, known: Vocabulary): CompletionList | undefined {
+  const place = findContext(text, offset);
   if (!place) return undefined;
   const { from, to, colonFollows } = place;
-  const offer = (labels: Iterable<string>, detail: string, name: boolean): Offer => ({
+  const offer = (labels: Iterable<string>, detail: string, name: boolean): CompletionList => ({
     from,
     to,
     options: [...labels].map((label) => ({ label: JSON.stringify(label), apply: JSON.stringify(label) + (name && !colonFollows ? ': ' : ''), detail })),
@@ -38,27 +38,27 @@ export function complete(text: string, offset: number, known: Vocabulary): Offer
   const [top, table, row, column, ...deeper] = place.path;
   if (top !== 'tables' || typeof table !== 'string' || deeper.length > 0) {
     const atTables = top === 'tables' && place.path.length === 1 && place.role === 'name';
-    return atTables ? offer(without(known.keys(), place.names), 'table', true) : undefined;
+    return atTables ? offer(exclude(known.keys(), place.names), 'table', true) : undefined;
   }
   if (typeof row !== 'number') return undefined;
   const columns = known.get(table);
   if (!columns) return undefined;
-  if (place.role === 'name') return column === undefined ? offer(without(columns.keys(), place.names), 'column', true) : undefined;
+  if (place.role === 'name') return column === undefined ? offer(exclude(columns.keys(), place.names), 'column', true) : undefined;
   return typeof column === 'string' ? offer(columns.get(column) ?? [], column, false) : undefined;
 }
 
-/** A place in a text that may be unfinished. */
-interface At {
+/** The context of an offset in possibly incomplete JSON. */
+interface CursorContext {
   path: (string | number)[];
   role: 'name' | 'value';
   from: number;
   to: number;
-  /** The names that stand in the same object before it. */
+  /** Member names already used in the same object. */
   names: string[];
   colonFollows: boolean;
 }
 
-interface Frame {
+interface JsonFrame {
   list: boolean;
   key: string | undefined;
   index: number;
@@ -66,23 +66,23 @@ interface Frame {
   afterColon: boolean;
 }
 
-function placeAt(text: string, offset: number): At | undefined {
-  const frames: Frame[] = [];
+function findContext(text: string, offset: number): CursorContext | undefined {
+  const frames: JsonFrame[] = [];
   let from = offset;
   let to = offset;
   for (let at = 0; at < offset; ) {
     const character = text[at];
     const frame = frames.at(-1);
     if (character === '"') {
-      const { end, closed } = stringEnd(text, at);
+      const { end, closed } = findStringEnd(text, at);
       if (end > offset || (end === offset && !closed)) {
         from = at;
-        // What follows an open string on its line was not meant to be in it.
+        // The rest of the line after an unterminated string is not part of it.
         to = closed ? end : offset;
         break;
       }
       if (frame && !frame.list && !frame.afterColon) {
-        frame.key = unquoted(text.slice(at, end));
+        frame.key = unquote(text.slice(at, end));
         frame.names.push(frame.key);
       }
       at = end;
@@ -102,8 +102,8 @@ function placeAt(text: string, offset: number): At | undefined {
   return { path, role, from, to, names: here.names, colonFollows: /^\s*:/.test(text.slice(to)) };
 }
 
-/** Where the string that begins here ends; one without a closing quote ends with its line. */
-function stringEnd(text: string, start: number): { end: number; closed: boolean } {
+/** Finds the end of the string that starts here; an unterminated one ends with its line. */
+function findStringEnd(text: string, start: number): { end: number; closed: boolean } {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') at++;
     else if (text[at] === '"') return { end: at + 1, closed: true };
@@ -112,7 +112,7 @@ function stringEnd(text: string, start: number): { end: number; closed: boolean 
   return { end: text.length, closed: false };
 }
 
-function unquoted(json: string): string {
+function unquote(json: string): string {
   try {
     return JSON.parse(json) as string;
   } catch {
@@ -120,11 +120,11 @@ function unquoted(json: string): string {
   }
 }
 
-function without(all: Iterable<string>, taken: string[]): string[] {
+function exclude(all: Iterable<string>, taken: string[]): string[] {
   return [...all].filter((it) => !taken.includes(it));
 }
 
-function gather(out: Vocabulary, table: Table, takes: (column: string, value: string) => boolean): void {
+function collectValues(out: Vocabulary, table: PackTable, accepts: (column: string, value: string) => boolean): void {
   const columns = out.get(table.name) ?? new Map<string, Set<string>>();
   out.set(table.name, columns);
   for (const column of table.columns) {
@@ -133,14 +133,14 @@ function gather(out: Vocabulary, table: Table, takes: (column: string, value: st
     for (const row of table.rows) {
       const json = row.cells[column]?.text;
       if (!json?.startsWith('"')) continue;
-      const value = unquoted(json);
-      if (CHOSEN.test(value) && takes(column, value)) values.add(value);
+      const value = unquote(json);
+      if (CODE_PATTERN.test(value) && accepts(column, value)) values.add(value);
     }
   }
 }
 
-/** An intent or a state that any table names can be named in every table. */
-function shareCodes(out: Vocabulary, own: Table[]): void {
+/** Intents, states and tools named in one table are offered in every table. */
+function shareCodes(out: Vocabulary, own: PackTable[]): void {
   const names = new Set(own.map((it) => it.name));
   const kinds: [RegExp, string[]][] = [
     [/^intent_code$/, ['intent_code']],

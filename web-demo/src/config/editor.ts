@@ -1,4 +1,4 @@
-/** The text editor of a pack, which is loaded only when somebody looks at the text. */
+/** The CodeMirror editor of a pack's text; loaded when the text is first shown. */
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionContext } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { json } from '@codemirror/lang-json';
@@ -8,57 +8,57 @@ import { highlightSelectionMatches, openSearchPanel, search, searchKeymap } from
 import { Annotation, EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, tooltips } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import { tablesOf, type Table } from '../pack/rows';
-import { complete, vocabulary, type Vocabulary } from './completion';
+import { listTables, type PackTable } from '../pack/rows';
+import { complete, buildVocabulary, type Vocabulary } from './completion';
 import type { Finding } from './findings';
-import { replacing } from './replacing';
+import { replaceSelection } from './replace-selection';
 
-/** What the page does with the editor. */
+/** The page's interface to the editor. */
 export interface TextEditor {
-  /** Shows another text; the cursor stays where it can. */
-  show(text: string): void;
-  /** Marks what is wrong with the text that is shown. */
-  mark(findings: Finding[]): void;
-  /** Goes to a stretch of the text. */
+  /** Replaces the text and keeps the cursor where possible. */
+  setText(text: string): void;
+  /** Marks findings in the text. */
+  setFindings(findings: Finding[]): void;
+  /** Selects a range and scrolls to it. */
   reveal(start: number, end: number): void;
-  /** Opens the field that searches the text. */
-  find(): void;
+  /** Opens the search panel. */
+  openSearch(): void;
   focus(): void;
   destroy(): void;
 }
 
-/** What the editor asks and tells. */
-export interface Hooks {
+/** Callbacks and settings of an editor. */
+export interface EditorHooks {
   label: string;
-  changed(text: string): void;
-  apply(): void;
-  /** Other packs, whose columns are offered as well. */
-  samples(): Promise<string[]>;
-  /** Tells whether the text has the focus. */
-  focused(has: boolean): void;
+  onChange(text: string): void;
+  onApply(): void;
+  /** Loads other packs, whose columns are completed as well. */
+  loadSamples(): Promise<string[]>;
+  /** Called when the text gains or loses focus. */
+  onFocusChange(has: boolean): void;
 }
 
 const FROM_PAGE = Annotation.define<boolean>();
 
 /**
- * Opens an editor in an element.
+ * Creates an editor in an element.
  *
- * It lives in a shadow tree, where the editor's own styles are adopted instead of written into the page, which the page's policy forbids.
+ * It lives in a shadow tree: there the editor adopts its styles, while the page's content policy forbids style elements.
  */
-export function openEditor(host: HTMLElement, text: string, hooks: Hooks): TextEditor {
+export function createEditor(host: HTMLElement, text: string, hooks: EditorHooks): TextEditor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
   const parent = document.createElement('div');
   root.replaceChildren(parent);
-  const view = new EditorView({ root, parent, state: EditorState.create({ doc: text, extensions: extensions(hooks) }) });
+  const view = new EditorView({ root, parent, state: EditorState.create({ doc: text, extensions: createExtensions(hooks) }) });
   return {
-    show(next) {
+    setText(next) {
       const old = view.state.doc.toString();
       if (old === next) return;
-      view.dispatch({ changes: difference(old, next), annotations: FROM_PAGE.of(true) });
+      view.dispatch({ changes: findChange(old, next), annotations: FROM_PAGE.of(true) });
     },
-    mark(findings) {
+    setFindings(findings) {
       const length = view.state.doc.length;
-      view.dispatch(setDiagnostics(view.state, findings.filter((it) => it.end <= length).map(diagnostic)));
+      view.dispatch(setDiagnostics(view.state, findings.filter((it) => it.end <= length).map(toDiagnostic)));
     },
     reveal(start, end) {
       const length = view.state.doc.length;
@@ -66,14 +66,14 @@ export function openEditor(host: HTMLElement, text: string, hooks: Hooks): TextE
       view.dispatch({ selection, effects: EditorView.scrollIntoView(selection.anchor, { y: 'center' }) });
       view.focus();
     },
-    find: () => void openSearchPanel(view),
+    openSearch: () => void openSearchPanel(view),
     focus: () => view.focus(),
     destroy: () => view.destroy(),
   };
 }
 
-function extensions(hooks: Hooks): Extension[] {
-  const words = wordsOf(hooks);
+function createExtensions(hooks: EditorHooks): Extension[] {
+  const loadVocabulary = vocabularyLoader(hooks);
   return [
     lineNumbers(),
     lintGutter(),
@@ -90,32 +90,32 @@ function extensions(hooks: Hooks): Extension[] {
     highlightSelectionMatches(),
     search({ top: true }),
     tooltips({ position: 'fixed' }),
-    replacing,
+    replaceSelection,
     json(),
     syntaxHighlighting(COLOURS),
     THEME,
-    autocompletion({ override: [(context) => completions(context, words)], icons: false }),
+    autocompletion({ override: [(context) => completeAt(context, loadVocabulary)], icons: false }),
     EditorView.contentAttributes.of({ 'aria-label': hooks.label, tabindex: '0', spellcheck: 'false', autocapitalize: 'off' }),
     EditorView.updateListener.of((update) => {
-      if (update.focusChanged) hooks.focused(update.view.hasFocus);
-      if (update.docChanged && !update.transactions.some((it) => it.annotation(FROM_PAGE))) hooks.changed(update.state.doc.toString());
+      if (update.focusChanged) hooks.onFocusChange(update.view.hasFocus);
+      if (update.docChanged && !update.transactions.some((it) => it.annotation(FROM_PAGE))) hooks.onChange(update.state.doc.toString());
     }),
     keymap.of([
-      { key: 'Mod-Enter', run: () => (hooks.apply(), true) },
+      { key: 'Mod-Enter', run: () => (hooks.onApply(), true) },
       ...closeBracketsKeymap,
       ...completionKeymap,
       ...searchKeymap,
       ...historyKeymap,
       ...foldKeymap,
       ...lintKeymap,
-      ...TAB_INDENTS,
+      ...TAB_KEYS,
       ...defaultKeymap,
     ]),
   ];
 }
 
-/** Tab leaves the editor after Escape, which the editor itself sees to; before it, it writes two blanks. */
-const TAB_INDENTS = [
+/** Tab inserts two spaces; after Escape it leaves the editor, which CodeMirror handles. */
+const TAB_KEYS = [
   {
     key: 'Tab',
     run: (view: EditorView) => {
@@ -126,31 +126,31 @@ const TAB_INDENTS = [
   },
 ];
 
-/** Gives the words of a text; while it is no JSON, those of the last one that was. */
-function wordsOf(hooks: Hooks): (text: string) => Promise<Vocabulary> {
-  let samples: Promise<Table[][]> | undefined;
+/** Returns a loader of a text's vocabulary; while the text is invalid JSON it returns the last valid one. */
+function vocabularyLoader(hooks: EditorHooks): (text: string) => Promise<Vocabulary> {
+  let samples: Promise<PackTable[][]> | undefined;
   let known: Vocabulary | undefined;
   return async (text) => {
-    // Without the samples there are fewer words, and nothing else is lost.
-    samples ??= hooks.samples().then((all) => all.map(tablesOf)).catch(() => []);
+    // Completion works without the samples, with fewer values.
+    samples ??= hooks.loadSamples().then((all) => all.map(listTables)).catch(() => []);
     const others = await samples;
     try {
-      known = vocabulary(tablesOf(text), others);
+      known = buildVocabulary(listTables(text), others);
     } catch {
-      // A text that is being typed is no JSON most of the time.
+      // The text is usually invalid JSON while it is being typed.
     }
-    return (known ??= vocabulary([], others));
+    return (known ??= buildVocabulary([], others));
   };
 }
 
-async function completions(context: CompletionContext, words: (text: string) => Promise<Vocabulary>) {
+async function completeAt(context: CompletionContext, loadVocabulary: (text: string) => Promise<Vocabulary>) {
   const text = context.state.doc.toString();
-  const found = complete(text, context.pos, await words(text));
+  const found = complete(text, context.pos, await loadVocabulary(text));
   if (context.aborted || !found || (found.from === context.pos && !context.explicit)) return null;
   return { from: found.from, to: found.to, options: found.options.map((it) => ({ ...it, type: 'property' })), validFor: /^"?[\w.]*$/ };
 }
 
-function diagnostic(finding: Finding): Diagnostic {
+function toDiagnostic(finding: Finding): Diagnostic {
   const { start: from, end: to, severity, rule } = finding;
   return {
     from,
@@ -171,8 +171,8 @@ function diagnostic(finding: Finding): Diagnostic {
   };
 }
 
-/** The one stretch in which two texts differ, so that a cursor elsewhere stays where it is. */
-function difference(old: string, next: string): { from: number; to: number; insert: string } {
+/** The smallest range that differs between two texts, so that a cursor elsewhere does not move. */
+function findChange(old: string, next: string): { from: number; to: number; insert: string } {
   let from = 0;
   while (from < old.length && from < next.length && old[from] === next[from]) from++;
   let tail = 0;

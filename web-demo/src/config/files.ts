@@ -1,4 +1,4 @@
-/** The smallest pack: a person has somewhere to begin. */
+/** A minimal pack to start from. */
 export const NEW_PACK = `{
   "name": "new pack",
   "tables": {
@@ -18,27 +18,27 @@ export const NEW_PACK = `{
 }
 `;
 
-/** More than any pack needs; the page keeps the whole text. */
-const LARGEST = 16 << 20;
+/** The maximum size of an imported file, in bytes; the page keeps the whole text in memory. */
+const MAX_FILE_BYTES = 16 << 20;
 
-/** Whether a file may be a pack, or anything else that is brought in as text. */
-export function isImport(file: string): boolean {
+/** Whether a file is imported as text, such as a pack or SQL. */
+export function isImportable(file: string): boolean {
   return /\.(json|sql)$/i.test(file);
 }
 
-/** Says why a file is not opened; nothing when it is. */
-export function tooLarge(file: string, size: number): string {
-  return size > LARGEST ? `'${file}' has more than ${LARGEST} bytes: open a smaller one` : '';
+/** Why a file is too large; empty when it is not. */
+export function sizeProblem(file: string, size: number): string {
+  return size > MAX_FILE_BYTES ? `'${file}' exceeds 16 MiB; open a smaller file` : '';
 }
 
-/** Names the file of a pack by the pack's name, or `pack.json` where it has none. */
-export function fileName(text: string): string {
+/** The file name of a pack: its name, or `pack.json`. */
+export function packFileName(text: string): string {
   try {
     const { name } = JSON.parse(text) as { name?: unknown };
     const plain = typeof name === 'string' ? name.trim().replace(/[^\p{L}\p{N}_-]+/gu, '_').replace(/^_+|_+$/g, '') : '';
     return `${plain || 'pack'}.json`;
   } catch {
-    // A text that is no JSON is kept all the same.
+    // An invalid text can be downloaded as well.
     return 'pack.json';
   }
 }

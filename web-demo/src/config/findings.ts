@@ -1,7 +1,7 @@
 import type { EngineError } from '../client';
-import type { PlacedIssue, SyntaxFault } from '../simulator.svelte';
+import type { LocatedIssue, SyntaxIssue } from '../simulator.svelte';
 
-/** Something that is wrong with the pack, at its place in the text. */
+/** An issue of the pack at its range in the text. */
 export interface Finding {
   start: number;
   end: number;
@@ -12,57 +12,57 @@ export interface Finding {
   rule: string;
 }
 
-/** Puts what is wrong into the places where it is marked: a text that is no JSON has one place, and issues without one none. */
-export function findings(text: string, issues: PlacedIssue[], syntax: SyntaxFault | undefined): Finding[] {
+/** Converts issues to text ranges: invalid JSON has one finding, issues without a location have none. */
+export function toFindings(text: string, issues: LocatedIssue[], syntax: SyntaxIssue | undefined): Finding[] {
   if (syntax) {
     const { offset, line, message: reason } = syntax;
-    // At the end of the text nothing is left to mark but what stands before it.
+    // At the end of the text, mark its last character.
     const start = offset < text.length ? offset : Math.max(0, text.trimEnd().length - 1);
     return [{ start, end: Math.min(start + 1, text.length), line, severity: 'error', reason, hint: '', rule: 'not JSON' }];
   }
-  return issues.flatMap(({ place, severity, reason, hint, rule }) => {
-    if (!place || place.end > text.length) return [];
-    // An issue about a whole row or table is marked where that begins: a page full of waves tells nobody anything.
-    const firstLine = text.indexOf('\n', place.start);
-    const end = firstLine < 0 || firstLine > place.end ? place.end : firstLine;
-    return [{ start: place.start, end, line: place.line, severity, reason, hint, rule }];
+  return issues.flatMap(({ range, severity, reason, hint, rule }) => {
+    if (!range || range.end > text.length) return [];
+    // An issue about a whole row or table is marked on its first line only.
+    const firstLine = text.indexOf('\n', range.start);
+    const end = firstLine < 0 || firstLine > range.end ? range.end : firstLine;
+    return [{ start: range.start, end, line: range.line, severity, reason, hint, rule }];
   });
 }
 
-/** How many errors and warnings there are. */
-export function counts(issues: { severity: 'error' | 'warning' }[]): { errors: number; warnings: number } {
+/** Counts errors and warnings. */
+export function countIssues(issues: { severity: 'error' | 'warning' }[]): { errors: number; warnings: number } {
   const errors = issues.filter((it) => it.severity === 'error').length;
   return { errors, warnings: issues.length - errors };
 }
 
-/** Says the numbers in words. */
-export function countsInWords({ errors, warnings }: { errors: number; warnings: number }): string {
-  const words = [
+/** Formats the counts, such as `1 error, 2 warnings`. */
+export function issueCountText({ errors, warnings }: { errors: number; warnings: number }): string {
+  const counted = [
     [errors, 'error'],
     [warnings, 'warning'],
   ] as const;
-  const some = words.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}${number === 1 ? '' : 's'}`);
-  return some.join(', ') || 'No issues';
+  const parts = counted.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}${number === 1 ? '' : 's'}`);
+  return parts.join(', ') || 'No issues';
 }
 
-/** Says in one sentence what a screen reader tells when the findings go from none to some or back to none; nothing otherwise. */
-export function announcement(before: number, now: number, syntax: SyntaxFault | undefined, failure: EngineError | undefined): string {
-  if (syntax) return `The pack is not JSON: line ${syntax.line}, ${syntax.message}`;
-  if (failure) return `The engine refused the pack: ${failure.message}`;
+/** What a screen reader announces when issues appear or disappear; empty otherwise. */
+export function issueAnnouncement(before: number, now: number, syntax: SyntaxIssue | undefined, failure: EngineError | undefined): string {
+  if (syntax) return `Invalid JSON on line ${syntax.line}: ${syntax.message}`;
+  if (failure) return `Pack rejected: ${failure.message}`;
   if (before === 0 && now > 0) return `The pack has ${now} issue${now === 1 ? '' : 's'}`;
-  return before > 0 && now === 0 ? 'The pack has no issues any more' : '';
+  return before > 0 && now === 0 ? 'All issues resolved' : '';
 }
 
-/** The row, and where it says so the column, that an issue is about. */
-export interface RowPlace {
+/** The table, row and column of an issue. */
+export interface RowPath {
   table: string;
-  /** The id of the row, or its place where rows have no ids. */
+  /** The id of the row, or its index where rows have no ids. */
   row: string | undefined;
   column: string | undefined;
 }
 
-/** Reads the path of an issue, such as `ce_rule[3].match_pattern`. */
-export function rowPlace(path: string): RowPlace | undefined {
+/** Parses the path of an issue, such as `ce_rule[3].match_pattern`. */
+export function parseRowPath(path: string): RowPath | undefined {
   const found = /^(?:tables\.)?([A-Za-z_]\w*)(?:\[([^\]]*)\](?:\.([^.[\]]+))?)?/.exec(path);
   return found?.[1] ? { table: found[1], row: found[2], column: found[3] } : undefined;
 }

@@ -1,72 +1,72 @@
-/** Where the keyboard goes in a grid of rows and columns, and what the rows of a table are called. */
-import type { Row, Table } from '../pack/rows';
-import { idColumn } from './ids';
+/** Keyboard navigation in a grid, and ids of table rows. */
+import type { PackRow, PackTable } from '../pack/rows';
+import { idColumn } from './id-column';
 import { idText } from './value';
 
-/** A cell, counted from zero; the rows stand below the header. */
-export interface At {
+/** A cell by zero-based row and column; the header is not a row. */
+export interface CellPosition {
   row: number;
   column: number;
 }
 
-/** What a grid needs to know of a key. */
-export interface Key {
+/** The part of a keyboard event that a grid reads. */
+export interface KeyPress {
   key: string;
   ctrlKey: boolean;
   metaKey: boolean;
 }
 
-const PAGE = 10;
+const PAGE_ROWS = 10;
 
-/** Gives the cell that a key leads to; nothing for keys that move nothing. */
-export function moved(from: At, { key, ctrlKey, metaKey }: Key, rows: number, columns: number): At | undefined {
-  const far = ctrlKey || metaKey;
-  const to = (row: number, column: number): At => ({
+/** Returns the cell that a key moves to; `undefined` for other keys. */
+export function moveCell(from: CellPosition, { key, ctrlKey, metaKey }: KeyPress, rows: number, columns: number): CellPosition | undefined {
+  const toEdge = ctrlKey || metaKey;
+  const to = (row: number, column: number): CellPosition => ({
     row: Math.max(0, Math.min(row, rows - 1)),
     column: Math.max(0, Math.min(column, columns - 1)),
   });
   const { row, column } = from;
   switch (key) {
     case 'ArrowUp':
-      return to(far ? 0 : row - 1, column);
+      return to(toEdge ? 0 : row - 1, column);
     case 'ArrowDown':
-      return to(far ? rows : row + 1, column);
+      return to(toEdge ? rows : row + 1, column);
     case 'ArrowLeft':
-      return to(row, far ? 0 : column - 1);
+      return to(row, toEdge ? 0 : column - 1);
     case 'ArrowRight':
-      return to(row, far ? columns : column + 1);
+      return to(row, toEdge ? columns : column + 1);
     case 'Home':
-      return to(far ? 0 : row, 0);
+      return to(toEdge ? 0 : row, 0);
     case 'End':
-      return to(far ? rows : row, columns);
+      return to(toEdge ? rows : row, columns);
     case 'PageUp':
-      return to(row - PAGE, column);
+      return to(row - PAGE_ROWS, column);
     case 'PageDown':
-      return to(row + PAGE, column);
+      return to(row + PAGE_ROWS, column);
     default:
       return undefined;
   }
 }
 
-/** The columns in the order in which they are read: what names the row comes first, and nothing stands there where nothing does. */
-export function ordered(table: string, columns: string[]): string[] {
+/** Orders columns with the id column first; an empty name takes its place where there is none. */
+export function orderColumns(table: string, columns: string[]): string[] {
   const first = idColumn(table, columns) ?? '';
   return [first, ...columns.filter((it) => it !== first)];
 }
 
-/** What a row is called, in its table. */
-export function idOf(table: Table, row: Row | undefined): string {
+/** The id of a row; empty where the table has no id column. */
+export function rowId(table: PackTable, row: PackRow | undefined): string {
   const column = idColumn(table.name, table.columns);
   return column ? idText(row?.cells[column]?.text) : '';
 }
 
-/** Where the row with this id stands; -1 for none. */
-export function rowWith(table: Table, id: string): number {
-  return table.rows.findIndex((it) => idOf(table, it) === id);
+/** Returns the index of the row with an id; -1 for none. */
+export function findRow(table: PackTable, id: string): number {
+  return table.rows.findIndex((it) => rowId(table, it) === id);
 }
 
-/** An id that no row has yet: the next number, or the name with a number behind it. */
-export function freshId(table: Table, like: string | undefined): string | undefined {
+/** An unused id: the next number, or the code with a numeric suffix. */
+export function nextId(table: PackTable, like: string | undefined): string | undefined {
   const column = idColumn(table.name, table.columns);
   if (!column) return undefined;
   const taken = new Set(table.rows.map((it) => idText(it.cells[column]?.text)));
@@ -78,23 +78,23 @@ export function freshId(table: Table, like: string | undefined): string | undefi
   return JSON.stringify(like === undefined && !taken.has(stem) ? stem : `${stem}_${number}`);
 }
 
-/** A row like another one, with an id of its own, as JSON. */
-export function copyOf(table: Table, row: Row): string {
+/** A copy of a row with a new id, as JSON. */
+export function duplicateRow(table: PackTable, row: PackRow): string {
   const column = idColumn(table.name, table.columns);
-  const fresh = freshId(table, idOf(table, row));
-  const cells = Object.entries(row.cells).map(([name, cell]) => [name, name === column && fresh ? fresh : cell.text] as const);
-  return json(cells);
+  const id = nextId(table, rowId(table, row));
+  const cells = Object.entries(row.cells).map(([name, cell]) => [name, name === column && id ? id : cell.text] as const);
+  return toJson(cells);
 }
 
-/** A new row with nothing but an id and what all the rows there have in common, as JSON. */
-export function newRow(table: Table): string {
+/** A new row with an id and scope columns, as JSON. */
+export function createRow(table: PackTable): string {
   const column = idColumn(table.name, table.columns);
-  const fresh = freshId(table, undefined);
+  const id = nextId(table, undefined);
   const scope = ['intent_code', 'state_code'].filter((it) => it !== column && table.columns.includes(it));
-  const cells = [...(column && fresh ? [[column, fresh] as const] : []), ...scope.map((it) => [it, '"ANY"'] as const)];
-  return json(cells);
+  const cells = [...(column && id ? [[column, id] as const] : []), ...scope.map((it) => [it, '"ANY"'] as const)];
+  return toJson(cells);
 }
 
-function json(cells: readonly (readonly [string, string])[]): string {
+function toJson(cells: readonly (readonly [string, string])[]): string {
   return `{${cells.map(([name, text]) => `${JSON.stringify(name)}: ${text}`).join(', ')}}`;
 }

@@ -1,7 +1,7 @@
 import type { Issue } from '../types';
 
-/** An issue as an engine writes it: of rows, or of a flow document. */
-export interface Raw {
+/** An issue as the engine reports it, for rows or for a flow document. */
+export interface EngineIssue {
   severity: 'error' | 'warning' | 'info';
   path: string;
   reason?: string;
@@ -14,8 +14,8 @@ export interface Raw {
   node?: string | null;
 }
 
-/** Reads an issue; a hint of a document is shown among the warnings. */
-export function issueOf({ severity, path, reason, hint, rule, code, message, fix, graph, node }: Raw): Issue {
+/** Parses an issue; infos of a flow document become warnings. */
+export function parseIssue({ severity, path, reason, hint, rule, code, message, fix, graph, node }: EngineIssue): Issue {
   return {
     severity: severity === 'error' ? 'error' : 'warning',
     path,

@@ -1,33 +1,33 @@
 import type { Simulator } from '../simulator.svelte';
 import { ExtensionState } from './extension.svelte';
-import { isImport, tooLarge } from './files';
+import { isImportable, sizeProblem } from './files';
 
-/** The files that a person gives to the page. */
+/** Handles files dropped onto the page or chosen by the user. */
 export class PackFiles {
   readonly extension: ExtensionState;
-  /** Whether a file is held over the page. */
+  /** Whether a file is being dragged over the page. */
   dragging = $state(false);
-  /** Why the last file was not taken. */
-  refused = $state('');
-  /** What became of the last file. */
-  said = $state('');
+  /** Why the last file was rejected. */
+  problem = $state('');
+  /** The result of importing the last file. */
+  status = $state('');
 
   constructor(private readonly simulator: Simulator) {
     this.extension = new ExtensionState(simulator);
   }
 
-  /** Takes a module up into the pack; everything else is brought in like any file. */
-  async take(file: File): Promise<void> {
-    this.said = this.refused = '';
-    if (!isImport(file.name)) return this.extension.take(file);
-    this.refused = tooLarge(file.name, file.size);
-    if (this.refused) return;
+  /** Adds a `.wasm` module to the pack, or imports any other file. */
+  async openFile(file: File): Promise<void> {
+    this.status = this.problem = '';
+    if (!isImportable(file.name)) return this.extension.addFile(file);
+    this.problem = sizeProblem(file.name, file.size);
+    if (this.problem) return;
     try {
       const { importText } = await import('../session/import');
       const done = await importText(this.simulator, await file.text(), file.name);
-      this.said = [done.verdict, ...done.left].join(' ');
+      this.status = [done.verdict, ...done.notes].join(' ');
     } catch (error) {
-      this.refused = (error as Error).message;
+      this.problem = (error as Error).message;
     }
   }
 }

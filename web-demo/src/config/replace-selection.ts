@@ -1,15 +1,15 @@
 import { EditorView } from '@codemirror/view';
 
 /**
- * Replaces what is selected by what is typed.
+ * Replaces the selection with typed text.
  *
- * A browser that does this itself gives the new text the colours of the old one, as inline styles, of which the page's policy complains.
+ * When the browser does this itself, it copies the colours as inline styles, which violates the page's content policy.
  */
-export const replacing = EditorView.domEventHandlers({
+export const replaceSelection = EditorView.domEventHandlers({
   beforeinput(event, view) {
     const insert = event.data;
     if (event.inputType !== 'insertText' || insert === null || view.composing) return false;
-    const { from, to } = selected(view);
+    const { from, to } = currentSelection(view);
     if (from === to) return false;
     event.preventDefault();
     const plain = () => view.state.update({ changes: { from, to, insert }, selection: { anchor: from + insert.length }, userEvent: 'input.type', scrollIntoView: true });
@@ -19,11 +19,11 @@ export const replacing = EditorView.domEventHandlers({
 });
 
 /**
- * What is selected at this moment, which the editor may not have heard of yet.
+ * The current selection, which the editor may not have received yet.
  *
- * Of a long text only a part is in the page: whoever selects all of that part means the whole.
+ * Only the visible part of a long text is in the DOM: selecting all of it selects the whole text.
  */
-function selected(view: EditorView): { from: number; to: number } {
+function currentSelection(view: EditorView): { from: number; to: number } {
   const { main } = view.state.selection;
   const { viewport, contentDOM } = view;
   const range = (view.root as { getSelection?: () => Selection | null }).getSelection?.();

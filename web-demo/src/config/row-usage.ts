@@ -1,63 +1,63 @@
-/** Which rows of the configuration a turn looked at, and what became of each. */
-import type { Considered, Json, JsonObject, Notice, Why } from '../types';
+/** Which configuration rows a turn considered, and the verdict on each. */
+import type { Candidate, Json, JsonObject, Notice, Explanation } from '../types';
 
-/** What is read of a turn. */
-export interface Told {
-  whys: Why[];
+/** The part of a turn that is read here. */
+export interface TurnTrace {
+  explanations: Explanation[];
   notices: Notice[];
 }
 
-/** What one decision says of a row. */
-export interface Said {
+/** The verdict of one decision on a row. */
+export interface RowVerdict {
   step: string;
   topic: string;
   decision: string;
-  verdict: Considered['verdict'];
+  verdict: Candidate['verdict'];
   reason: string;
   score: number | undefined;
   facts: JsonObject | undefined;
 }
 
-/** The verdicts by which a row took part in a turn. */
-const TAKES_PART: Considered['verdict'][] = ['won', 'matched'];
+/** Verdicts with which a row counts as used. */
+const USED_VERDICTS: Candidate['verdict'][] = ['won', 'matched'];
 
-/** Names a row in a map. */
+/** The key of a row in a map. */
 export function rowKey(table: string, id: Json): string {
   return `${table} ${String(id)}`;
 }
 
-/** The rows that took part in a turn; where the engine gives no reasons, those that the audit names. */
-export function touched({ whys, notices }: Pick<Told, 'whys' | 'notices'>): Set<string> {
-  const rows = whys.flatMap((it) => it.rows ?? []).filter((it) => TAKES_PART.includes(it.verdict));
-  return new Set([...rows.map((it) => rowKey(it.table, it.id)), ...notices.flatMap(audited)]);
+/** The rows that a turn used, from explanations and audit records. */
+export function usedRows({ explanations, notices }: Pick<TurnTrace, 'explanations' | 'notices'>): Set<string> {
+  const rows = explanations.flatMap((it) => it.rows ?? []).filter((it) => USED_VERDICTS.includes(it.verdict));
+  return new Set([...rows.map((it) => rowKey(it.table, it.id)), ...notices.flatMap(auditedRows)]);
 }
 
-/** In how many of the turns each row took part. */
-export function hits(turns: Pick<Told, 'whys' | 'notices'>[]): Map<string, number> {
+/** Counts the turns that used each row. */
+export function countUses(turns: Pick<TurnTrace, 'explanations' | 'notices'>[]): Map<string, number> {
   const out = new Map<string, number>();
-  for (const key of turns.flatMap((it) => [...touched(it)])) out.set(key, (out.get(key) ?? 0) + 1);
+  for (const key of turns.flatMap((it) => [...usedRows(it)])) out.set(key, (out.get(key) ?? 0) + 1);
   return out;
 }
 
-/** All that a turn says of a row, in order. */
-export function saidOf({ whys, notices }: Pick<Told, 'whys' | 'notices'>, table: string, id: string): Said[] {
-  const out = whys.flatMap((why) =>
+/** All verdicts of a turn on a row, in order. */
+export function rowVerdicts({ explanations, notices }: Pick<TurnTrace, 'explanations' | 'notices'>, table: string, id: string): RowVerdict[] {
+  const out = explanations.flatMap((why) =>
     (why.rows ?? [])
       .filter((it) => it.table === table && String(it.id) === id)
       .map(({ verdict, reason = '', score, facts }) => ({ step: why.step, topic: why.topic, decision: why.verdict ?? '', verdict, reason, score, facts })),
   );
-  return out.length > 0 || table !== 'ce_rule' ? out : notices.flatMap((it) => auditedRule(it, id));
+  return out.length > 0 || table !== 'ce_rule' ? out : notices.flatMap((it) => auditedRuleVerdict(it, id));
 }
 
-/** Why a turn may never have looked at a row, as far as the row itself shows it. */
-export function unseenBecause(row: JsonObject, table: string): string {
-  if (row['enabled'] === false || row['enabled'] === 0) return 'it is not enabled.';
-  return `no decision of this turn asked for a row of ${table}, or it is for another intent or state, or an earlier one was enough.`;
+/** Why a turn may not have considered a row, as far as the row itself shows. */
+export function unusedReason(row: JsonObject, table: string): string {
+  if (row['enabled'] === false || row['enabled'] === 0) return 'it is disabled.';
+  return `this turn used no row of ${table}, the row is for another intent or state, or an earlier row won.`;
 }
 
-function audited(notice: Notice): string[] {
+function auditedRows(notice: Notice): string[] {
   if (notice.kind !== 'audit') return [];
-  const payload = objectOf(notice.payload);
+  const payload = asObject(notice.payload);
   const id = (key: string) => (payload[key] === undefined || payload[key] === null ? undefined : payload[key]);
   switch (notice.stage.split(' ', 1)[0]) {
     case 'RULE_MATCH':
@@ -67,23 +67,23 @@ function audited(notice: Notice): string[] {
     case 'RESOLVE_RESPONSE_SELECTED':
       return id('responseId') === undefined ? [] : [rowKey('ce_response', id('responseId') ?? null)];
     case 'INTENT_CLASSIFICATION_MATCHED':
-      return Object.keys(objectOf(payload['matchedByRule'])).map((it) => rowKey('ce_intent_classifier', it));
+      return Object.keys(asObject(payload['matchedByRule'])).map((it) => rowKey('ce_intent_classifier', it));
     default:
       return [];
   }
 }
 
-function auditedRule(notice: Notice, id: string): Said[] {
+function auditedRuleVerdict(notice: Notice, id: string): RowVerdict[] {
   if (notice.kind !== 'audit') return [];
   const verdict = { RULE_MATCH: 'matched', RULE_NO_MATCH: 'not_matched' } as const;
   const stage = notice.stage.split(' ', 1)[0] ?? '';
-  const payload = objectOf(notice.payload);
+  const payload = asObject(notice.payload);
   if (!(stage in verdict) || String(payload['ruleId']) !== id) return [];
   const reason = payload['reason'] === 'TYPE_CONDITION_NOT_MET' ? 'its condition was not met' : '';
-  const decision = typeof payload['rulePhase'] === 'string' ? `Rules of the phase ${payload['rulePhase']}` : 'Rules';
+  const decision = typeof payload['rulePhase'] === 'string' ? `Rules in phase ${payload['rulePhase']}` : 'Rules';
   return [{ step: 'RulesStep', topic: 'rules', decision, verdict: verdict[stage as keyof typeof verdict], reason, score: undefined, facts: undefined }];
 }
 
-function objectOf(value: Json | undefined): JsonObject {
+function asObject(value: Json | undefined): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }

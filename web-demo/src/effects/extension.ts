@@ -1,16 +1,16 @@
 import { elementTexts, memberText } from '../json-text';
 import type { Effect } from '../types';
-import type { GuestError } from './guest';
-import type { Answered, Asked } from './guest-worker';
+import type { GuestFailure } from './guest';
+import type { GuestReply, GuestRequest } from './guest-worker';
 
-/** What calling an extension needs of the engine. */
+/** The engine methods that extension calls need. */
 export interface ExtensionEngine {
   module(sha256: string): Uint8Array | undefined;
-  extended(effect: string, said: Uint8Array | undefined, failure: string, at?: number): string;
+  extended(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
 }
 
-/** A request for a call, as the core writes it. */
-interface Request {
+/** An extension request of the core. */
+interface ExtensionRequest {
   extension: string;
   module: string;
   memory_bytes: number;
@@ -18,95 +18,95 @@ interface Request {
 }
 
 /**
- * Runs extensions in a worker of their own.
+ * Runs extensions in their own worker.
  *
- * One that runs away is stopped by ending that worker, which nothing else can do; the engine's worker goes on.
+ * A runaway extension can only be stopped by terminating its worker; the engine's worker is not affected.
  */
-export class Extensions {
-  /** Settles when modules can be called, so that the page needs nothing from its server later. */
+export class ExtensionRunner {
+  /** Resolves when the worker is loaded, so that the page needs nothing more from its server. */
   readonly ready: Promise<void>;
   private worker: Worker;
-  private here: Promise<void>;
+  private loaded: Promise<void>;
   private prepared = new Set<string>();
 
   constructor() {
-    [this.worker, this.here] = open();
-    this.ready = this.here.catch(() => {});
+    [this.worker, this.loaded] = startWorker();
+    this.ready = this.loaded.catch(() => {});
   }
 
-  /** Answers an effect in the engine's form; nothing when it is no call of an extension. */
+  /** Answers an effect in the engine's form; undefined if it is not an extension call. */
   answer(engine: ExtensionEngine, effect: Effect, text: string, now?: () => number): Promise<string> | undefined {
-    return effect.request.kind === 'extension' ? this.extend(engine, effect, text, now) : undefined;
+    return effect.request.kind === 'extension' ? this.callExtension(engine, effect, text, now) : undefined;
   }
 
-  /** Says why bytes are no module that can be called; nothing when they are one. */
+  /** Checks that bytes are a callable module; returns the problem, or an empty text. */
   async check(extension: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-    await this.here;
-    const checked = await this.ask({ type: 'prepare', key: 'checked', extension, memoryBytes: 2 ** 32, bytes });
+    await this.loaded;
+    const checked = await this.request({ type: 'prepare', key: 'checked', extension, memoryBytes: 2 ** 32, bytes });
     return checked.type === 'failed' ? checked.error.message : '';
   }
 
-  private async extend(engine: ExtensionEngine, effect: Effect, text: string, now?: () => number): Promise<string> {
-    const request = effect.request as unknown as Request;
+  private async callExtension(engine: ExtensionEngine, effect: Effect, text: string, now?: () => number): Promise<string> {
+    const request = effect.request as unknown as ExtensionRequest;
     const messages = elementTexts(memberText(text, 'request') ?? '{}', 'messages');
-    const answered = await this.call(engine, request, messages);
-    const said = answered.type === 'said' ? answered.said : undefined;
-    const failure = answered.type === 'failed' ? JSON.stringify({ error: answered.error }) : '';
-    return now ? engine.extended(text, said, failure, now()) : engine.extended(text, said, failure);
+    const reply = await this.runCall(engine, request, messages);
+    const output = reply.type === 'output' ? reply.output : undefined;
+    const failure = reply.type === 'failed' ? JSON.stringify({ error: reply.error }) : '';
+    return now ? engine.extended(text, output, failure, now()) : engine.extended(text, output, failure);
   }
 
-  private async call(engine: ExtensionEngine, request: Request, messages: string[]): Promise<Answered> {
+  private async runCall(engine: ExtensionEngine, request: ExtensionRequest, messages: string[]): Promise<GuestReply> {
     const { extension, module, memory_bytes: memoryBytes, timeout_ms: limit } = request;
-    const failed = (kind: string, reason: string): Answered => {
-      const error: GuestError = { kind, message: `the extension '${extension}' ${reason}` };
+    const failure = (kind: string, reason: string): GuestReply => {
+      const error: GuestFailure = { kind, message: `the extension '${extension}' ${reason}` };
       return { type: 'failed', error };
     };
-    const reason = await this.here.then(() => '', (it: Error) => it.message);
-    if (reason) return failed('unsupported', `cannot run here: ${reason}`);
+    const reason = await this.loaded.then(() => '', (it: Error) => it.message);
+    if (reason) return failure('unsupported', `cannot run here: ${reason}`);
     const key = `${module}/${memoryBytes}`;
     if (!this.prepared.has(key)) {
       const bytes = engine.module(module) as Uint8Array<ArrayBuffer> | undefined;
-      if (!bytes) return failed('not_found', `has no module ${module}: import it again`);
-      const prepared = await this.ask({ type: 'prepare', key, extension, memoryBytes, bytes });
+      if (!bytes) return failure('not_found', `has no module ${module}: import it again`);
+      const prepared = await this.request({ type: 'prepare', key, extension, memoryBytes, bytes });
       if (prepared.type !== 'prepared') return prepared;
       this.prepared.add(key);
     }
     const call = { extension, messages, memoryBytes };
-    return this.ask({ type: 'call', key, call }, { limit, late: failed('timeout', `took longer than ${limit} ms`) });
+    return this.request({ type: 'call', key, call }, { limit, timeoutReply: failure('timeout', `took longer than ${limit} ms`) });
   }
 
-  /** The engine asks for one call at a time, so the next answer is that to this question. */
-  private ask(asked: Asked, time?: { limit: number; late: Answered }): Promise<Answered> {
+  /** Sends a request. The engine makes one call at a time, so the next message is its reply. */
+  private request(request: GuestRequest, timeout?: { limit: number; timeoutReply: GuestReply }): Promise<GuestReply> {
     return new Promise((resolve) => {
-      const timer = time && setTimeout(() => this.replace(resolve, time.late), time.limit);
-      this.worker.onmessage = (event: MessageEvent<Answered>) => {
+      const timer = timeout && setTimeout(() => this.restartWorker(resolve, timeout.timeoutReply), timeout.limit);
+      this.worker.onmessage = (event: MessageEvent<GuestReply>) => {
         clearTimeout(timer);
         resolve(event.data);
       };
       this.worker.onerror = (event) => {
         event.preventDefault();
         clearTimeout(timer);
-        this.replace(resolve, { type: 'failed', error: { kind: 'interrupted', message: event.message } });
+        this.restartWorker(resolve, { type: 'failed', error: { kind: 'interrupted', message: event.message } });
       };
-      this.worker.postMessage(asked);
+      this.worker.postMessage(request);
     });
   }
 
-  private replace(resolve: (answered: Answered) => void, answered: Answered): void {
+  private restartWorker(resolve: (reply: GuestReply) => void, reply: GuestReply): void {
     this.worker.terminate();
     this.prepared.clear();
-    [this.worker, this.here] = open();
-    resolve(answered);
+    [this.worker, this.loaded] = startWorker();
+    resolve(reply);
   }
 }
 
-function open(): [Worker, Promise<void>] {
+function startWorker(): [Worker, Promise<void>] {
   const worker = new Worker(new URL('./guest-worker.ts', import.meta.url), { type: 'module' });
-  const here = new Promise<void>((resolve, reject) => {
+  const loaded = new Promise<void>((resolve, reject) => {
     worker.onmessage = () => resolve();
-    worker.onerror = (event) => reject(new Error(event.message || 'what runs extensions could not be loaded'));
+    worker.onerror = (event) => reject(new Error(event.message || 'the extension worker could not be loaded'));
   });
-  // Whoever calls an extension hears of it.
-  here.catch(() => {});
-  return [worker, here];
+  // The failure is reported by the next call.
+  loaded.catch(() => {});
+  return [worker, loaded];
 }

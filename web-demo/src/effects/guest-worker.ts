@@ -1,33 +1,33 @@
-import { compile, GuestFault, talk, type Call, type Compiled, type GuestError } from './guest';
+import { compileModule, GuestError, callModule, type GuestCall, type CompiledModule, type GuestFailure } from './guest';
 
-/** What the engine's worker asks of the guests' worker: to prepare a module, or to call a prepared one. */
-export type Asked =
+/** Requests of the engine's worker: prepare a module, or call a prepared one. */
+export type GuestRequest =
   | { type: 'prepare'; key: string; extension: string; memoryBytes: number; bytes: Uint8Array<ArrayBuffer> }
-  | { type: 'call'; key: string; call: Call };
+  | { type: 'call'; key: string; call: GuestCall };
 
-/** What it answers: once that it is there, and to each question what came of it. */
-export type Answered = { type: 'here' } | { type: 'prepared' } | { type: 'said'; said: Uint8Array } | { type: 'failed'; error: GuestError };
+/** Replies: `ready` once after loading, then one per request. */
+export type GuestReply = { type: 'ready' } | { type: 'prepared' } | { type: 'output'; output: Uint8Array } | { type: 'failed'; error: GuestFailure };
 
-const modules = new Map<string, Compiled>();
+const modules = new Map<string, CompiledModule>();
 
-self.onmessage = ({ data }: MessageEvent<Asked>) => {
+self.onmessage = ({ data }: MessageEvent<GuestRequest>) => {
   try {
-    self.postMessage(answer(data));
+    self.postMessage(handleRequest(data));
   } catch (error) {
     const extension = data.type === 'call' ? data.call.extension : data.extension;
-    const fault = error instanceof GuestFault ? error : new GuestFault('interrupted', `stopped: ${String(error)}`);
-    self.postMessage({ type: 'failed', error: fault.of(extension) } satisfies Answered);
+    const fault = error instanceof GuestError ? error : new GuestError('interrupted', `stopped: ${String(error)}`);
+    self.postMessage({ type: 'failed', error: fault.toFailure(extension) } satisfies GuestReply);
   }
 };
 
-self.postMessage({ type: 'here' } satisfies Answered);
+self.postMessage({ type: 'ready' } satisfies GuestReply);
 
-function answer(asked: Asked): Answered {
-  if (asked.type === 'prepare') {
-    modules.set(asked.key, compile(asked.bytes, asked.memoryBytes));
+function handleRequest(request: GuestRequest): GuestReply {
+  if (request.type === 'prepare') {
+    modules.set(request.key, compileModule(request.bytes, request.memoryBytes));
     return { type: 'prepared' };
   }
-  const module = modules.get(asked.key);
-  if (!module) throw new GuestFault('interrupted', 'was not prepared');
-  return { type: 'said', said: talk(module, asked.call) };
+  const module = modules.get(request.key);
+  if (!module) throw new GuestError('interrupted', 'was not prepared');
+  return { type: 'output', output: callModule(module, request.call) };
 }

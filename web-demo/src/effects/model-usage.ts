@@ -1,23 +1,23 @@
-import type { Answered } from '../session/saved';
-import { tokensOf } from '../tokens';
+import type { AnsweredEffect } from '../session/turn-data';
+import { tokenUsage } from '../token-usage';
 
-/** What calls of models have come to. */
-export interface Spent {
+/** Usage of live model calls. */
+export interface ModelUsage {
   calls: number;
-  /** Of those calls whose provider told. */
+  /** Of calls whose provider reported usage. */
   inputTokens: number;
   outputTokens: number;
 }
 
-/** Adds an answer, when it came from a model outside of the page; a call that failed is one as well. */
-export function spend(spent: Spent, { effect, origin, completion }: Pick<Answered, 'effect' | 'origin' | 'completion'>): Spent {
-  if (origin !== 'live' || effect.request.kind !== 'llm') return spent;
-  const { input, output } = tokensOf(completion);
-  return { calls: spent.calls + 1, inputTokens: spent.inputTokens + input, outputTokens: spent.outputTokens + output };
+/** Adds the answer of a live model call; failed calls count as well. */
+export function addUsage(usage: ModelUsage, { effect, origin, completion }: Pick<AnsweredEffect, 'effect' | 'origin' | 'completion'>): ModelUsage {
+  if (origin !== 'live' || effect.request.kind !== 'llm') return usage;
+  const { input, output } = tokenUsage(completion);
+  return { calls: usage.calls + 1, inputTokens: usage.inputTokens + input, outputTokens: usage.outputTokens + output };
 }
 
-/** Says what has been spent. */
-export function spentText({ calls, inputTokens, outputTokens }: Spent, limit: number): string {
+/** Formats the usage. */
+export function usageText({ calls, inputTokens, outputTokens }: ModelUsage, limit: number): string {
   const tokens = inputTokens + outputTokens > 0 ? `, ${inputTokens} + ${outputTokens} tokens` : '';
   return `${calls} of ${limit} calls${tokens}`;
 }

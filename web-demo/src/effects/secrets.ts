@@ -1,89 +1,89 @@
-import { base64 } from '../base64';
-import { unescaped, viewOf } from './unescaped';
+import { encodeBase64 } from '../base64';
+import { unescapeJson, mapText } from './unescape';
 
-/** A text that must not be seen, by its name. */
+/** A named secret. */
 export interface Secret {
   name: string;
   value: string;
 }
 
-/** How often a text may be escaped anew, as JSON within JSON is. */
-const NESTED = 4;
+/** Maximum levels of nested escaping, such as JSON within JSON. */
+const MAX_NESTING = 4;
 
-/** Characters below which a part of an encoded value may be anything. */
-const DISTINCT = 8;
+/** Shorter Base64 fragments are too ambiguous to redact. */
+const MIN_FRAGMENT_LENGTH = 8;
 
-/** Strikes secrets out of what comes back from a service. */
-export class Secrets {
-  private readonly marks = new Map<string, string>();
-  /** The longest first, so that none is taken for a shorter one that it begins with. */
-  private readonly spellings: string[];
-  private readonly finder: RegExp | undefined;
+/** Redacts secrets in responses. */
+export class SecretRedactor {
+  private readonly placeholders = new Map<string, string>();
+  /** Longest first, so that a prefix is not matched instead. */
+  private readonly encodings: string[];
+  private readonly pattern: RegExp | undefined;
 
   constructor(secrets: Secret[]) {
     for (const { name, value } of secrets) {
-      for (const spelling of value ? spellings(value) : []) this.marks.set(spelling, `[secret:${name}]`);
+      for (const spelling of value ? encodings(value) : []) this.placeholders.set(spelling, `[secret:${name}]`);
     }
-    this.spellings = [...this.marks.keys()].sort((one, other) => other.length - one.length);
-    const patterns = this.spellings.map((it) => it.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
-    this.finder = patterns.length > 0 ? new RegExp(patterns.join('|'), 'g') : undefined;
+    this.encodings = [...this.placeholders.keys()].sort((one, other) => other.length - one.length);
+    const patterns = this.encodings.map((it) => it.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+    this.pattern = patterns.length > 0 ? new RegExp(patterns.join('|'), 'g') : undefined;
   }
 
-  /** Replaces every secret in a text by its name. */
-  scrub(text: string): string {
-    if (!this.finder) return text;
-    let scrubbed = text.replace(this.finder, (it) => this.marks.get(it) ?? '');
-    if (!scrubbed.includes('\\')) return scrubbed;
-    // Writers of JSON escape what they like: what is read later must not be a secret either, nor JSON within JSON.
-    let view = viewOf(scrubbed);
-    for (let level = 0; level < NESTED; level++) {
-      const next = unescaped(view);
+  /** Replaces every secret in a text with `[secret:NAME]`. */
+  redact(text: string): string {
+    if (!this.pattern) return text;
+    let redacted = text.replace(this.pattern, (it) => this.placeholders.get(it) ?? '');
+    if (!redacted.includes('\\')) return redacted;
+    // JSON can escape any character, also in nested JSON: secrets must not reappear when it is decoded.
+    let view = mapText(redacted);
+    for (let level = 0; level < MAX_NESTING; level++) {
+      const next = unescapeJson(view);
       if (!next) break;
       view = next;
-      const found = [...view.text.matchAll(this.finder)].reverse();
+      const found = [...view.text.matchAll(this.pattern)].reverse();
       for (const it of found) {
         const [from, to] = [view.origins[it.index] ?? 0, view.origins[it.index + it[0].length] ?? 0];
-        scrubbed = scrubbed.slice(0, from) + (this.marks.get(it[0]) ?? '') + scrubbed.slice(to);
+        redacted = redacted.slice(0, from) + (this.placeholders.get(it[0]) ?? '') + redacted.slice(to);
       }
-      if (found.length > 0) view = viewOf(scrubbed);
+      if (found.length > 0) view = mapText(redacted);
     }
-    return scrubbed;
+    return redacted;
   }
 
-  /** Says how much of a text that goes on can be scrubbed by itself: no secret reaches from there into what is still to come. */
-  settled(text: string): number {
-    if (!this.finder) return text.length;
-    // Only what a secret may begin with is held back: readers are not to wait for a text that cannot be one.
-    let end = Math.max(0, text.length - (this.spellings[0]?.length ?? 0));
-    while (end < text.length && !this.begins(text.slice(end))) end++;
-    // A secret that has come in whole stays in one piece.
-    const whole = [...text.matchAll(this.finder)].find((it) => it.index < end && it.index + it[0].length > end);
+  /** Returns the length of the prefix that can be redacted on its own: no secret continues beyond it. */
+  safeLength(text: string): number {
+    if (!this.pattern) return text.length;
+    // Only a possible start of a secret is held back.
+    let end = Math.max(0, text.length - (this.encodings[0]?.length ?? 0));
+    while (end < text.length && !this.mayBegin(text.slice(end))) end++;
+    // A complete secret must not be split.
+    const whole = [...text.matchAll(this.pattern)].find((it) => it.index < end && it.index + it[0].length > end);
     return whole?.index ?? end;
   }
 
-  private begins(rest: string): boolean {
-    return this.spellings.some((it) => it.length > rest.length && it.startsWith(rest));
+  private mayBegin(rest: string): boolean {
+    return this.encodings.some((it) => it.length > rest.length && it.startsWith(rest));
   }
 }
 
-/** The ways in which a service may give a value back. */
-function spellings(value: string): string[] {
+/** Lists the encodings in which a service may return a value. */
+function encodings(value: string): string[] {
   const json = JSON.stringify(value).slice(1, -1);
   const percent = encodeURIComponent(value.toWellFormed());
-  const strict = percent.replace(/[!'()*]/g, escaped);
+  const strict = percent.replace(/[!'()*]/g, percentEncode);
   const bytes = new TextEncoder().encode(value);
   const page = value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-  const encoded = base64(bytes);
-  // In the middle of something longer that is encoded, such as a whole header.
-  const parts = [encoded.replace(/=+$/, ''), ...[0, 1, 2].flatMap((before) => within(bytes, before))];
+  const encoded = encodeBase64(bytes);
+  // Within a longer encoded text, such as a whole header.
+  const parts = [encoded.replace(/=+$/, ''), ...[0, 1, 2].flatMap((before) => base64Fragments(bytes, before))];
   return [
     value,
     json,
-    // What some writers escape so that their JSON can stand in a page.
+    // Escapes for JSON embedded in HTML.
     json.replaceAll('/', '\\/'),
     json.replaceAll('&', '\\u0026').replaceAll('<', '\\u003c').replaceAll('>', '\\u003e'),
-    ...[percent, strict, strict.replace(/[-._~]/g, escaped)].flatMap((it) => [it, it.replace(/%../g, (code) => code.toLowerCase())]),
-    // Forms write a space as a plus.
+    ...[percent, strict, strict.replace(/[-._~]/g, percentEncode)].flatMap((it) => [it, it.replace(/%../g, (code) => code.toLowerCase())]),
+    // Forms encode a space as '+'.
     strict.replaceAll('%20', '+'),
     page,
     ...['&#39;', '&#x27;', '&#039;'].map((quote) => page.replaceAll("'", quote)),
@@ -92,14 +92,14 @@ function spellings(value: string): string[] {
   ];
 }
 
-/** What of a value stays the same in Base64 wherever it stands, with so many bytes before it in its group of three. */
-function within(value: Uint8Array, before: number): string[] {
+/** Returns the Base64 characters that depend on the value alone, with `before` bytes preceding it in its group of three. */
+function base64Fragments(value: Uint8Array, before: number): string[] {
   const bytes = new Uint8Array(before + value.length);
   bytes.set(value, before);
-  const kept = base64(bytes).slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6));
-  return kept.length >= DISTINCT ? [kept] : [];
+  const fragment = encodeBase64(bytes).slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6));
+  return fragment.length >= MIN_FRAGMENT_LENGTH ? [fragment] : [];
 }
 
-function escaped(character: string): string {
+function percentEncode(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }

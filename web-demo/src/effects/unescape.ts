@@ -1,24 +1,24 @@
-/** A text without its escapes, and where each of its characters comes from. */
-export interface View {
+/** A text with the original offset of each character. */
+export interface MappedText {
   text: string;
   origins: number[];
 }
 
-export function viewOf(text: string): View {
+export function mapText(text: string): MappedText {
   return { text, origins: Array.from({ length: text.length + 1 }, (_, at) => at) };
 }
 
-const PLAIN = new Map([
+const ESCAPES = new Map([
   ['n', '\n'],
   ['r', '\r'],
   ['t', '\t'],
   ...['"', '\\', '/', "'"].map((it): [string, string] => [it, it]),
 ]);
 
-/** Takes the escapes of JSON off once; gives nothing when there are none. */
-export function unescaped({ text, origins }: View): View | undefined {
+/** Decodes one level of JSON escapes; undefined if there are none. */
+export function unescapeJson({ text, origins }: MappedText): MappedText | undefined {
   if (!text.includes('\\')) return undefined;
-  const view: View = { text: '', origins: [] };
+  const view: MappedText = { text: '', origins: [] };
   const escapes = /\\(?:u([0-9a-fA-F]{4})|([nrt"\\/']))/g;
   let at = 0;
   const copy = (end: number) => {
@@ -27,7 +27,7 @@ export function unescaped({ text, origins }: View): View | undefined {
   };
   for (const it of text.matchAll(escapes)) {
     copy(it.index);
-    view.text += it[1] ? String.fromCharCode(parseInt(it[1], 16)) : (PLAIN.get(it[2] ?? '') ?? '');
+    view.text += it[1] ? String.fromCharCode(parseInt(it[1], 16)) : (ESCAPES.get(it[2] ?? '') ?? '');
     view.origins.push(origins[at] ?? 0);
     at += it[0].length;
   }

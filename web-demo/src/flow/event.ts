@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../types';
 
-/** What happens to a session of a flow. */
+/** An event sent to a flow session. */
 export type FlowEvent =
   | { type: 'session.start'; params?: JsonObject; locale?: string; channel?: string; user?: JsonObject }
   | { type: 'user.message'; text: string }
@@ -9,11 +9,11 @@ export type FlowEvent =
   | { type: 'approval.decision'; call_id: string; approved: boolean; edited_args?: JsonObject; reason?: string }
   | { type: 'session.end'; reason?: string };
 
-/** The beginning of a session. */
-export const START: FlowEvent = { type: 'session.start' };
+/** Starts a session. */
+export const START_EVENT: FlowEvent = { type: 'session.start' };
 
-/** Says in a few words what happens; of a message, what it says. */
-export function eventWords(event: FlowEvent): string {
+/** Describes an event; for a message, its text. The result is part of the stored input of a turn. */
+export function eventText(event: FlowEvent): string {
   switch (event.type) {
     case 'session.start':
       return 'Session started';
@@ -32,12 +32,12 @@ export function eventWords(event: FlowEvent): string {
   }
 }
 
-/** Reads an event as it was sent; nothing where there is none. */
-export function eventOf(text: string | undefined): FlowEvent | undefined {
+/** Parses a stored event. */
+export function parseEvent(text: string | undefined): FlowEvent | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as FlowEvent);
 }
 
-/** Whether it is something that a person says or presses, rather than what happens around them. */
-export function isSpoken(event: FlowEvent | undefined): boolean {
+/** Whether an event is a message or a button press of the user. */
+export function isUserEvent(event: FlowEvent | undefined): boolean {
   return event === undefined || event.type === 'user.message' || event.type === 'user.button';
 }

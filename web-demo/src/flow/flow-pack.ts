@@ -1,9 +1,9 @@
 /**
- * Whether a pack plays a flow document, told as the engine tells it: it has one, and no tables.
+ * Whether a pack runs a flow document: it has one and no tables, as in the engine.
  *
- * Most packs have none, which shows without reading them.
+ * Packs without a flow document are recognised without parsing them.
  */
-export function playsFlow(pack: string): boolean {
+export function isFlowPack(pack: string): boolean {
   if (!pack.includes('conversation_flow')) return false;
   try {
     const { documents, tables } = JSON.parse(pack) as { documents?: unknown; tables?: unknown };
@@ -14,8 +14,8 @@ export function playsFlow(pack: string): boolean {
   }
 }
 
-/** The id of the assistant whose document a pack plays. */
-export function assistantOf(pack: string): string {
+/** The assistant id of a pack's flow document. */
+export function assistantId(pack: string): string {
   const { documents = [] } = JSON.parse(pack) as { documents?: { doc?: unknown; id?: unknown }[] };
   return String(documents.find((it) => it.doc === 'conversation_flow')?.id ?? 'assistant');
 }

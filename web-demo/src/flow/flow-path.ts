@@ -1,22 +1,22 @@
-/** What a turn did in the graphs, and where the session stands. */
+/** The path of a turn through the graphs, and the position of its session. */
 import type { JsonObject, Notice, TurnRecord } from '../types';
-import { sessionOf, stackOf, type Frame } from './session';
+import { readFlowSession, readStack, type StackFrame } from './session';
 
-/** What a turn went through, by `graph/node`; edges as `graph/node target`. */
-export interface Walked {
+/** Nodes and edges of a turn: nodes as `graph/node`, edges as `graph/node target`. */
+export interface FlowPath {
   nodes: Set<string>;
   edges: Set<string>;
-  /** The port by which each node was left. */
+  /** The port through which each node was left. */
   ports: Map<string, string>;
 }
 
-/** Reads from what was told of a turn which nodes and edges it went through. */
-export function walked(turn: { notices: Notice[]; record: Pick<TurnRecord, 'outcome'> | undefined } | undefined): Walked {
-  const out: Walked = { nodes: new Set(), edges: new Set(), ports: new Map() };
+/** Reads the path of a turn from its notices. */
+export function tracePath(turn: { notices: Notice[]; record: Pick<TurnRecord, 'outcome'> | undefined } | undefined): FlowPath {
+  const out: FlowPath = { nodes: new Set(), edges: new Set(), ports: new Map() };
   for (const notice of turn?.notices ?? []) {
     if (notice.kind !== 'audit' || (notice.stage !== 'node.enter' && notice.stage !== 'edge')) continue;
     const { graph, node, target } = notice.payload as JsonObject;
-    // What had waited is not entered again; it is left, though.
+    // A node that was waiting is left without being entered again.
     out.nodes.add(`${String(graph)}/${String(node)}`);
     if (notice.stage === 'edge') out.edges.add(`${String(graph)}/${String(node)} ${String(target)}`);
   }
@@ -24,34 +24,34 @@ export function walked(turn: { notices: Notice[]; record: Pick<TurnRecord, 'outc
   return out;
 }
 
-/** A turn as far as it is read where its session stands. */
-interface Standing {
+/** The part of a turn that gives the position of its session. */
+interface FlowTurn {
   notices: Notice[];
   record: Pick<TurnRecord, 'outcome' | 'steps'> | undefined;
-  parent: { ended: { record: Pick<TurnRecord, 'outcome' | 'steps'> | undefined } | undefined } | undefined;
+  parent: { lastFinished: { record: Pick<TurnRecord, 'outcome' | 'steps'> | undefined } | undefined } | undefined;
 }
 
-/** The frames of a turn at one of its steps or at its end; of one that still runs, those before it and the node that it has come to. */
-export function framesOf(turn: Standing | undefined, step: number | undefined): Frame[] {
+/** The call stack at a step or at the end of a turn; for a running turn, the stack before it with the node it has reached. */
+export function currentFrames(turn: FlowTurn | undefined, step: number | undefined): StackFrame[] {
   if (!turn) return [];
-  if (turn.record) return framesAt(turn.record, step);
-  const before = framesAt(turn.parent?.ended?.record, undefined);
+  if (turn.record) return framesAtStep(turn.record, step);
+  const before = framesAtStep(turn.parent?.lastFinished?.record, undefined);
   const entered = turn.notices.findLast((it) => it.kind === 'audit' && it.stage === 'node.enter');
   if (entered?.kind !== 'audit') return before;
   const { graph, node } = entered.payload as JsonObject;
-  return inside(before, String(graph), String(node));
+  return enterNode(before, String(graph), String(node));
 }
 
-/** The frames at the place where everybody looks: those of the turn's end, or the node of one of its steps. */
-export function framesAt(record: Pick<TurnRecord, 'outcome' | 'steps'> | undefined, step: number | undefined): Frame[] {
-  const stack = stackOf(sessionOf(record));
+/** The call stack at a step of a turn, or at its end. */
+export function framesAtStep(record: Pick<TurnRecord, 'outcome' | 'steps'> | undefined, step: number | undefined): StackFrame[] {
+  const stack = readStack(readFlowSession(record));
   const [graph, node] = (step === undefined ? '' : (record?.steps[step]?.step ?? '')).split('/');
   if (!graph || !node) return stack;
-  return inside(stack, graph, node);
+  return enterNode(stack, graph, node);
 }
 
-/** The graphs that called a graph are known as long as they are open. */
-function inside(stack: Frame[], graph: string, node: string): Frame[] {
+/** Keeps the callers of a graph, as long as they are on the stack. */
+function enterNode(stack: StackFrame[], graph: string, node: string): StackFrame[] {
   const at = stack.findIndex((it) => it.graph === graph);
   return [...(at < 0 ? stack.slice(0, 1) : stack.slice(0, at)), { graph, node, kind: 'subflow' }];
 }

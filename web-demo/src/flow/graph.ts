@@ -1,4 +1,4 @@
-/** The graphs of a flow document as they are drawn: read leniently, because what is being edited is wrong most of the time. */
+/** Reads the graphs of a flow document for drawing; lenient, because a document is often invalid while it is edited. */
 
 /** A node of a graph. */
 export interface FlowNode {
@@ -7,7 +7,7 @@ export interface FlowNode {
   type: string;
   disabled: boolean;
   position: { x: number; y: number } | undefined;
-  /** Its place among the nodes of its graph. */
+  /** Its index among the nodes of its graph. */
   index: number;
 }
 
@@ -17,7 +17,7 @@ export interface FlowEdge {
   source: string;
   port: string;
   target: string;
-  /** What is written on it: its label, its condition, or its port. */
+  /** Its label, condition or port. */
   label: string;
 }
 
@@ -29,17 +29,17 @@ export interface FlowGraph {
   entry: string;
   nodes: FlowNode[];
   edges: FlowEdge[];
-  /** Its place among the graphs of the document. */
+  /** Its index among the graphs of the document. */
   index: number;
 }
 
-/** A document with its place in the pack. */
+/** A flow document with its index in the pack. */
 export interface FlowDocument {
   index: number;
   name: string;
-  /** The root first, then the graphs of intents, then those that are called. */
+  /** The root graph first, then intent graphs, then subflows. */
   graphs: FlowGraph[];
-  /** Variables whose values are not shown, as dotted paths. */
+  /** Dotted paths of variables whose values are hidden. */
   redacted: string[];
 }
 
@@ -47,64 +47,64 @@ type Members = Record<string, unknown>;
 
 const KINDS = ['root', 'intent', 'subflow'];
 
-/** Reads the flow document of a pack; nothing where there is none. */
-export function documentOf(pack: string): FlowDocument | undefined {
+/** Parses the flow document of a pack; `undefined` where there is none. */
+export function parseDocument(pack: string): FlowDocument | undefined {
   let documents: unknown;
   try {
     documents = (JSON.parse(pack) as Members)['documents'];
   } catch {
     return undefined;
   }
-  const all = list(documents);
+  const all = asList(documents);
   const index = all.findIndex((it) => it['doc'] === 'conversation_flow');
   const document = all[index];
   if (!document) return undefined;
-  const names = new Map(list(document['intents']).map((it) => [text(it['graph']), text(it['name'])]));
-  const graphs = list(document['graphs']).map((it, at) => graphOf(it, at, names));
+  const names = new Map(asList(document['intents']).map((it) => [asText(it['graph']), asText(it['name'])]));
+  const graphs = asList(document['graphs']).map((it, at) => parseGraph(it, at, names));
   const rank = (it: FlowGraph) => (KINDS.indexOf(it.kind) + KINDS.length + 1) % (KINDS.length + 1);
-  return { index, name: text(document['name']), graphs: graphs.toSorted((a, b) => rank(a) - rank(b) || a.index - b.index), redacted: redactedOf(document) };
+  return { index, name: asText(document['name']), graphs: graphs.toSorted((a, b) => rank(a) - rank(b) || a.index - b.index), redacted: redactedPaths(document) };
 }
 
-function graphOf(graph: Members, index: number, intents: Map<string, string>): FlowGraph {
-  const id = text(graph['id']);
-  const kind = text(graph['kind']);
-  const nodes = list(graph['nodes']).map((it, at) => nodeOf(it, at));
-  const edges = list(graph['edges']).map(edgeOf);
-  return { id, kind, name: text(graph['name']) || intents.get(id) || id, entry: text(graph['entry']), nodes, edges, index };
+function parseGraph(graph: Members, index: number, intents: Map<string, string>): FlowGraph {
+  const id = asText(graph['id']);
+  const kind = asText(graph['kind']);
+  const nodes = asList(graph['nodes']).map((it, at) => parseNode(it, at));
+  const edges = asList(graph['edges']).map(parseEdge);
+  return { id, kind, name: asText(graph['name']) || intents.get(id) || id, entry: asText(graph['entry']), nodes, edges, index };
 }
 
-function nodeOf(node: Members, index: number): FlowNode {
-  const { x, y } = members(node['position']);
+function parseNode(node: Members, index: number): FlowNode {
+  const { x, y } = asMembers(node['position']);
   const position = typeof x === 'number' && typeof y === 'number' ? { x, y } : undefined;
-  const id = text(node['id']) || `#${index}`;
-  return { id, name: text(node['name']) || id, type: text(node['type']), disabled: node['disabled'] === true, position, index };
+  const id = asText(node['id']) || `#${index}`;
+  return { id, name: asText(node['name']) || id, type: asText(node['type']), disabled: node['disabled'] === true, position, index };
 }
 
-function edgeOf(edge: Members, index: number): FlowEdge {
-  const port = text(edge['source_port']) || text(edge['sourceHandle']) || 'out';
-  const condition = text(members(edge['condition'])['expr']);
-  const label = text(edge['label']) || (condition === '' ? (port === 'out' ? '' : port) : condition);
-  return { id: text(edge['id']) || `#${index}`, source: text(edge['source']), port, target: text(edge['target']), label };
+function parseEdge(edge: Members, index: number): FlowEdge {
+  const port = asText(edge['source_port']) || asText(edge['sourceHandle']) || 'out';
+  const condition = asText(asMembers(edge['condition'])['expr']);
+  const label = asText(edge['label']) || (condition === '' ? (port === 'out' ? '' : port) : condition);
+  return { id: asText(edge['id']) || `#${index}`, source: asText(edge['source']), port, target: asText(edge['target']), label };
 }
 
-function redactedOf(document: Members): string[] {
-  const secret = new Set(list(document['entities']).flatMap((it) => (it['redact'] === true ? [text(it['id'])] : [])));
-  const declared = list(document['variables']).flatMap((it) => (it['redact'] === true ? [text(it['name'])] : []));
-  const captured = list(document['graphs'])
-    .flatMap((it) => list(it['nodes']))
-    .map((it) => members(it['data']))
-    .flatMap((it) => (it['redact'] === true || secret.has(text(it['entity'])) ? [text(it['variable'])] : []));
+function redactedPaths(document: Members): string[] {
+  const secret = new Set(asList(document['entities']).flatMap((it) => (it['redact'] === true ? [asText(it['id'])] : [])));
+  const declared = asList(document['variables']).flatMap((it) => (it['redact'] === true ? [asText(it['name'])] : []));
+  const captured = asList(document['graphs'])
+    .flatMap((it) => asList(it['nodes']))
+    .map((it) => asMembers(it['data']))
+    .flatMap((it) => (it['redact'] === true || secret.has(asText(it['entity'])) ? [asText(it['variable'])] : []));
   return [...new Set([...declared, ...captured])].filter(Boolean);
 }
 
-function list(value: unknown): Members[] {
-  return Array.isArray(value) ? value.map(members) : [];
+function asList(value: unknown): Members[] {
+  return Array.isArray(value) ? value.map(asMembers) : [];
 }
 
-function members(value: unknown): Members {
+function asMembers(value: unknown): Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
 }
 
-function text(value: unknown): string {
+function asText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,11 +1,11 @@
 import type { Finding } from '../config/findings';
-import { JsonFault, position, spans } from '../json-text';
-import { pointed } from '../locate';
-import type { PlacedIssue } from '../simulator.svelte';
+import { JsonSyntaxError, position, parseSpans } from '../json-text';
+import { followPointer } from '../locate';
+import type { LocatedIssue } from '../simulator.svelte';
 import type { FlowDocument } from './graph';
 
-/** The node that an issue of a document is about. */
-export function nodeOf({ graph, node, path }: PlacedIssue, document: FlowDocument): { graph: string; node: string } | undefined {
+/** Finds the node of an issue. */
+export function findIssueNode({ graph, node, path }: LocatedIssue, document: FlowDocument): { graph: string; node: string } | undefined {
   if (graph && node) return { graph, node };
   const [, at, index] = /^\/graphs\/(\d+)\/nodes\/(\d+)(?:\/|$)/.exec(path) ?? [];
   const found = document.graphs.find((it) => it.index === Number(at));
@@ -13,11 +13,11 @@ export function nodeOf({ graph, node, path }: PlacedIssue, document: FlowDocumen
   return at !== undefined && found && id !== undefined ? { graph: found.id, node: id } : undefined;
 }
 
-/** How many issues the nodes of a graph have. */
-export function countsOf(issues: PlacedIssue[], document: FlowDocument, graph: string): Map<string, { errors: number; warnings: number }> {
+/** Counts errors and warnings by node of a graph. */
+export function countNodeIssues(issues: LocatedIssue[], document: FlowDocument, graph: string): Map<string, { errors: number; warnings: number }> {
   const out = new Map<string, { errors: number; warnings: number }>();
   for (const issue of issues) {
-    const at = nodeOf(issue, document);
+    const at = findIssueNode(issue, document);
     if (at?.graph !== graph) continue;
     const sum = out.get(at.node) ?? { errors: 0, warnings: 0 };
     out.set(at.node, sum);
@@ -27,26 +27,26 @@ export function countsOf(issues: PlacedIssue[], document: FlowDocument, graph: s
 }
 
 /** The issues of one node. */
-export function issuesOfNode(issues: PlacedIssue[], document: FlowDocument, graph: string, node: string): PlacedIssue[] {
+export function nodeIssues(issues: LocatedIssue[], document: FlowDocument, graph: string, node: string): LocatedIssue[] {
   return issues.filter((it) => {
-    const at = nodeOf(it, document);
+    const at = findIssueNode(it, document);
     return at?.graph === graph && at.node === node;
   });
 }
 
-/** Puts the issues of a node to their places in the text of its data; a text that is no JSON has one place. */
-export function inData(data: string, issues: PlacedIssue[]): Finding[] {
-  let root: ReturnType<typeof spans>;
+/** Locates the issues of a node in the text of its data; invalid JSON has one finding. */
+export function locateInData(data: string, issues: LocatedIssue[]): Finding[] {
+  let root: ReturnType<typeof parseSpans>;
   try {
-    root = spans(data);
+    root = parseSpans(data);
   } catch (fault) {
-    if (!(fault instanceof JsonFault)) throw fault;
+    if (!(fault instanceof JsonSyntaxError)) throw fault;
     const start = Math.max(0, Math.min(fault.offset, data.trimEnd().length - 1));
     return [{ start, end: start + 1, line: position(data, start).line, severity: 'error', reason: fault.message, hint: '', rule: 'not JSON' }];
   }
   return issues.map(({ path, severity, reason, hint, rule }) => {
     const inside = /^\/graphs\/\d+\/nodes\/\d+\/data(\/.*)?$/.exec(path);
-    const span = inside ? pointed(root, inside[1] ?? '') : root;
+    const span = inside ? followPointer(root, inside[1] ?? '') : root;
     const line = data.indexOf('\n', span.start);
     return { start: span.start, end: line < 0 ? span.end : Math.min(span.end, line), line: position(data, span.start).line, severity, reason, hint, rule };
   });

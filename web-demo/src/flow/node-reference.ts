@@ -1,7 +1,7 @@
 import type { Notice } from '../types';
 
-/** The node that something told of a walk is about; nothing of what else is told. */
-export function nodeNamed(notice: Notice): { graph: string; id: string } | undefined {
+/** Finds the node of a flow notice; `undefined` for other notices. */
+export function findNoticeNode(notice: Notice): { graph: string; id: string } | undefined {
   if (notice.kind !== 'audit' || !/^[a-z]/.test(notice.stage)) return undefined;
   const { payload } = notice;
   if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return undefined;
@@ -9,8 +9,8 @@ export function nodeNamed(notice: Notice): { graph: string; id: string } | undef
   return typeof graph === 'string' && typeof node === 'string' ? { graph, id: node } : undefined;
 }
 
-/** The node that a step of a flow is called by, `graph/node`. */
-export function nodeOfStep(step: string): { graph: string; id: string } | undefined {
+/** Parses a flow step name of the form `graph/node`. */
+export function parseStepNode(step: string): { graph: string; id: string } | undefined {
   const [graph, id] = step.split('/');
   return graph && id ? { graph, id } : undefined;
 }

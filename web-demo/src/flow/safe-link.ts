@@ -1,4 +1,4 @@
-/** An address of a document that a person may follow; nothing for what would run or read something. */
-export function linkTo(url: string | undefined): string | undefined {
+/** Returns an HTTP or HTTPS URL; `undefined` for other schemes, which could run code or read files. */
+export function safeLink(url: string | undefined): string | undefined {
   return url !== undefined && /^https?:\/\//i.test(url.trim()) ? url.trim() : undefined;
 }

@@ -1,7 +1,7 @@
-/** What is read of a flow session: what a turn answers, and what it leaves behind. */
+/** Types of flow sessions and answers, and how they are read from turns. */
 import type { Json, JsonObject, Notice, Outcome, TurnRecord } from '../types';
 
-/** A button, and an option that is waited for. */
+/** A button, or an option of an expected answer. */
 export interface Button {
   id: string;
   label: string;
@@ -9,7 +9,7 @@ export interface Button {
   url?: string;
 }
 
-/** A card with what can be pressed on it. */
+/** A card with buttons. */
 export interface Card {
   title: string;
   subtitle?: string;
@@ -17,7 +17,7 @@ export interface Card {
   buttons?: Button[];
 }
 
-/** A part of a message. */
+/** A block of a message. */
 export type Block =
   | { kind: 'text'; text: string }
   | { kind: 'buttons'; text?: string; buttons: Button[] }
@@ -27,7 +27,7 @@ export type Block =
   | { kind: 'media'; media: string; url: string; alt?: string }
   | { kind: 'custom'; schema: string; payload: Json };
 
-/** A message of the bot, or of a person who has taken over. */
+/** A message of the bot or of a human agent. */
 export interface Message {
   id: string;
   node?: string | null;
@@ -48,8 +48,8 @@ export interface Awaiting {
   call?: JsonObject;
 }
 
-/** A node that was entered, and the port by which it was left. */
-export interface Entered {
+/** A node that was entered, and the port through which it was left. */
+export interface VisitedNode {
   id: string;
   name: string;
   type: string;
@@ -58,73 +58,73 @@ export interface Entered {
   port: string | null;
 }
 
-/** What a turn of a session answers. */
-export interface Answer {
+/** The answer of a flow turn. */
+export interface FlowAnswer {
   turn: number;
   status: 'awaiting_input' | 'handed_off' | 'completed' | 'failed';
   messages: Message[];
   awaiting: Awaiting | null;
   debug: {
     matched_intent: { intent_id: string | null; source: string; confidence: number } | null;
-    nodes: Entered[];
+    nodes: VisitedNode[];
     variables_changed: string[];
     warnings: string[];
     stop_reason: string | null;
   };
 }
 
-/** A graph that is being walked. */
-export interface Frame {
+/** A frame of the call stack. */
+export interface StackFrame {
   graph: string;
   node: string;
   kind: 'root' | 'intent' | 'subflow' | 'event';
   intent_id?: string;
 }
 
-/** A session between two turns. */
-export interface Session extends JsonObject {
+/** A flow session between two turns. */
+export interface FlowSession extends JsonObject {
   status: string;
   turn: number;
   vars: JsonObject;
 }
 
-/** Timers run until the next event. */
+/** A timer, which runs until the next event. */
 export interface Timer {
   id: string;
   due: string;
   purpose: string;
 }
 
-/** The session as a turn leaves it; nothing of turns that failed and of other programs. */
-export function sessionOf(record: Pick<TurnRecord, 'outcome'> | undefined): Session | undefined {
+/** The session after a turn; `undefined` for failed turns and table configurations. */
+export function readFlowSession(record: Pick<TurnRecord, 'outcome'> | undefined): FlowSession | undefined {
   const written = record?.outcome.writes.find((it) => (it as JsonObject | null)?.['table'] === 'flow');
-  return (written as { state?: Session } | undefined)?.state;
+  return (written as { state?: FlowSession } | undefined)?.state;
 }
 
-/** The frames of a session, the root first. */
-export function stackOf(session: JsonObject | undefined): Frame[] {
+/** The call stack of a session, root first. */
+export function readStack(session: JsonObject | undefined): StackFrame[] {
   const stack = session?.['stack'];
-  return Array.isArray(stack) ? (stack as unknown as Frame[]) : [];
+  return Array.isArray(stack) ? (stack as unknown as StackFrame[]) : [];
 }
 
-/** The timers that run in a session. */
-export function timersOf(session: JsonObject | undefined): Timer[] {
+/** The active timers of a session. */
+export function readTimers(session: JsonObject | undefined): Timer[] {
   const timers = session?.['timers'];
   return Array.isArray(timers) ? (timers as unknown as Timer[]) : [];
 }
 
-/** What a turn of a flow answered; nothing of other turns. */
-export function answerOf(outcome: Outcome | undefined): Answer | undefined {
+/** The answer of a flow turn; `undefined` for other turns. */
+export function flowAnswer(outcome: Outcome | undefined): FlowAnswer | undefined {
   return outcome?.flow;
 }
 
-/** The messages of a turn, those included that were said while it still runs. */
-export function messagesOf(turn: { notices: Notice[]; record: Pick<TurnRecord, 'outcome'> | undefined }): Message[] {
+/** The messages of a turn, including those of a turn that is still running. */
+export function turnMessages(turn: { notices: Notice[]; record: Pick<TurnRecord, 'outcome'> | undefined }): Message[] {
   return turn.record?.outcome.flow?.messages ?? turn.notices.flatMap((it) => (it.kind === 'message' ? [it.message] : []));
 }
 
-/** What can be pressed in a message. */
-export function buttonsOf(message: Message): Button[] {
+/** The buttons of a message. */
+export function messageButtons(message: Message): Button[] {
   return message.blocks.flatMap((it) => {
     if (it.kind === 'buttons') return it.buttons;
     if (it.kind === 'card') return it.buttons ?? [];
@@ -132,7 +132,7 @@ export function buttonsOf(message: Message): Button[] {
   });
 }
 
-/** Whether a session has come to its end, so that nothing can be said any more. */
-export function isOver(outcome: Outcome | undefined): boolean {
+/** Whether a session has ended and accepts no more input. */
+export function hasSessionEnded(outcome: Outcome | undefined): boolean {
   return ['completed', 'failed'].includes(outcome?.flow?.status ?? '');
 }

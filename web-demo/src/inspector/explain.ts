@@ -1,19 +1,19 @@
-import { touched } from '../config/touched';
-import { tone } from '../grouping';
-import { stepName } from '../timeline/step-name';
-import { decided, telling } from '../timeline/told';
-import { stepAt, stepOf } from './step-of';
-import type { AuditNotice, Considered, Json, JsonObject, Notice, StepInfo, Why } from '../types';
+import { usedRows } from '../config/row-usage';
+import { stageTone } from '../stage-tone';
+import { formatStepName } from '../timeline/step-name';
+import { describeNotice, isInStory } from '../timeline/notices';
+import { findStepAt, findStep } from './find-step';
+import type { AuditNotice, Candidate, Json, JsonObject, Notice, StepInfo, Explanation } from '../types';
 
 /** The decisions of one step. */
-export interface Explained {
+export interface StepExplanation {
   key: string;
   step: string;
-  entries: Entry[];
+  entries: DecisionEntry[];
 }
 
 /** One decision with what was considered for it. */
-export interface Entry {
+export interface DecisionEntry {
   /** What was decided; empty where the step says it. */
   topic: string;
   /** One sentence. */
@@ -22,22 +22,22 @@ export interface Entry {
   gates: boolean;
   about: [path: string, value: string][];
   /** What won or matched. */
-  first: Considered[];
+  winners: Candidate[];
   /** What came near. */
-  near: Considered[];
+  nearMisses: Candidate[];
   /** What was not looked at closely. */
-  aside: Considered[];
+  skipped: Candidate[];
 }
 
 /** A turn as far as its reasons are read from it. */
-export interface Reasoned {
+export interface ExplainableTurn {
   steps: StepInfo[];
   notices: Notice[];
-  whys: Why[];
+  explanations: Explanation[];
 }
 
 /** The word for each verdict. */
-export const VERDICTS: Record<Considered['verdict'], string> = {
+export const VERDICT_TEXTS: Record<Candidate['verdict'], string> = {
   won: 'won',
   matched: 'matched',
   lost: 'lost',
@@ -47,7 +47,7 @@ export const VERDICTS: Record<Considered['verdict'], string> = {
   not_reached: 'not reached',
 };
 
-const TOPICS: Record<string, string> = {
+const TOPIC_TITLES: Record<string, string> = {
   policy: 'Policy',
   dialogue_act: 'Dialogue act',
   classifier: 'Classifier',
@@ -64,19 +64,19 @@ const TOPICS: Record<string, string> = {
 };
 
 /** Says in a word what became of a row. */
-export function verdictOf({ verdict }: Considered, gates: boolean): string {
+export function verdictText({ verdict }: Candidate, gates: boolean): string {
   if (gates && verdict === 'not_matched') return 'lets through';
   if (gates && verdict === 'matched') return 'in the way';
-  return VERDICTS[verdict];
+  return VERDICT_TEXTS[verdict];
 }
 
 /** Explains a step, or all of a turn; what the engine gives no reasons for is told by its decisions. */
-export function explain(turn: Reasoned, step: number | undefined): Explained[] {
-  const out = new Map<number, Explained>();
-  const entries = turn.whys.length > 0 ? turn.whys.map((it) => [stepOf(turn.steps, it), entryOf(it)] as const) : told(turn);
+export function explain(turn: ExplainableTurn, step: number | undefined): StepExplanation[] {
+  const out = new Map<number, StepExplanation>();
+  const entries = turn.explanations.length > 0 ? turn.explanations.map((it) => [findStep(turn.steps, it), toEntry(it)] as const) : explainFromNotices(turn);
   for (const [index, entry] of entries) {
     if (step !== undefined && index !== step) continue;
-    const name = stepName(turn.steps[index]?.step ?? '') || 'Around the steps';
+    const name = formatStepName(turn.steps[index]?.step ?? '') || 'Around the steps';
     if (entry.topic === name && entry.verdict !== '') entry.topic = '';
     const known = out.get(index);
     if (known) known.entries.push(entry);
@@ -86,27 +86,27 @@ export function explain(turn: Reasoned, step: number | undefined): Explained[] {
 }
 
 /** Writes facts as pairs of path and value. */
-export function facts(of: JsonObject | undefined): [path: string, value: string][] {
-  return Object.entries(of ?? {}).map(([path, value]) => [path, typeof value === 'string' ? value : JSON.stringify(value)]);
+export function toFactPairs(values: JsonObject | undefined): [path: string, value: string][] {
+  return Object.entries(values ?? {}).map(([path, value]) => [path, typeof value === 'string' ? value : JSON.stringify(value)]);
 }
 
-function entryOf({ topic, about, verdict = '', rows = [] }: Why): Entry {
-  const of = (...verdicts: Considered['verdict'][]) => rows.filter((it) => verdicts.includes(it.verdict));
-  const near = of('lost', 'failed', 'not_matched');
+function toEntry({ topic, about, verdict = '', rows = [] }: Explanation): DecisionEntry {
+  const withVerdict = (...verdicts: Candidate['verdict'][]) => rows.filter((it) => verdicts.includes(it.verdict));
+  const near = withVerdict('lost', 'failed', 'not_matched');
   return {
-    topic: TOPICS[topic] ?? topic,
+    topic: TOPIC_TITLES[topic] ?? topic,
     verdict: verdict.charAt(0).toUpperCase() + verdict.slice(1),
     gates: topic === 'planner',
     // What is null says nothing of why.
-    about: facts(about).filter(([, value]) => value !== 'null'),
-    first: [...of('won'), ...of('matched')],
+    about: toFactPairs(about).filter(([, value]) => value !== 'null'),
+    winners: [...withVerdict('won'), ...withVerdict('matched')],
     // The nearest loser first.
-    near: near.sort((a, b) => (b.score ?? -Infinity) - (a.score ?? -Infinity) || 0),
-    aside: of('out_of_scope', 'not_reached'),
+    nearMisses: near.sort((a, b) => (b.score ?? -Infinity) - (a.score ?? -Infinity) || 0),
+    skipped: withVerdict('out_of_scope', 'not_reached'),
   };
 }
 
-const ROWS: [stage: RegExp, table: string, id: string, verdict: Considered['verdict']][] = [
+const ROW_STAGES: [stage: RegExp, table: string, id: string, verdict: Candidate['verdict']][] = [
   [/^RULE_MATCH/, 'ce_rule', 'ruleId', 'matched'],
   [/^RULE_NO_MATCH/, 'ce_rule', 'ruleId', 'not_matched'],
   [/^SET_/, 'ce_rule', 'ruleId', 'won'],
@@ -116,46 +116,46 @@ const ROWS: [stage: RegExp, table: string, id: string, verdict: Considered['verd
   [/^SCHEMA_EXTRACTION_START/, 'ce_output_schema', 'schemaId', 'won'],
 ];
 /** Members that say nothing about why. */
-const NOISE = /^(ruleId|responseId|policyId|templateId|context|contextJson|session.*|inputParams|ruleExecution.*|rule(Agent|Tool).*|userText|text|output|json|rendered_template|promptVars|.*prompt.*|reason)$/i;
+const OMITTED_MEMBERS = /^(ruleId|responseId|policyId|templateId|context|contextJson|session.*|inputParams|ruleExecution.*|rule(Agent|Tool).*|userText|text|output|json|rendered_template|promptVars|.*prompt.*|reason)$/i;
 
-function told({ steps, notices }: Reasoned): [number, Entry][] {
-  const out: [number, Entry][] = [];
+function explainFromNotices({ steps, notices }: ExplainableTurn): [number, DecisionEntry][] {
+  const out: [number, DecisionEntry][] = [];
   for (const notice of notices) {
-    if (notice.kind !== 'audit' || !reasons(notice)) continue;
-    const payload = members(notice.payload);
-    const { name, detail } = decided(notice);
-    const row = rowOf(notice, payload);
-    const about = facts(payload).filter(([key, value]) => !NOISE.test(key) && value !== 'null' && value !== '' && value.length <= 80);
-    const entry: Entry = { topic: name, verdict: detail, gates: false, about: row ? [] : about, first: [], near: [], aside: [] };
-    if (row) (row.verdict === 'not_matched' ? entry.near : entry.first).push({ ...row, facts: Object.fromEntries(about) });
-    out.push([stepAt(steps, notice.seq), entry]);
+    if (notice.kind !== 'audit' || !isReason(notice)) continue;
+    const payload = asObject(notice.payload);
+    const { name, detail } = describeNotice(notice);
+    const row = parseRow(notice, payload);
+    const about = toFactPairs(payload).filter(([key, value]) => !OMITTED_MEMBERS.test(key) && value !== 'null' && value !== '' && value.length <= 80);
+    const entry: DecisionEntry = { topic: name, verdict: detail, gates: false, about: row ? [] : about, winners: [], nearMisses: [], skipped: [] };
+    if (row) (row.verdict === 'not_matched' ? entry.nearMisses : entry.winners).push({ ...row, facts: Object.fromEntries(about) });
+    out.push([findStepAt(steps, notice.seq), entry]);
   }
   return out;
 }
 
-function reasons(notice: AuditNotice): boolean {
+function isReason(notice: AuditNotice): boolean {
   if (/_LLM_INPUT|_LLM_OUTPUT|PROMPT_RENDERING|^STEP_|^ASSISTANT_OUTPUT|^MEMORY/.test(notice.stage)) return false;
-  return telling(notice) || tone(notice.stage) === 'idle' || /DECIDED|RESOLVED|SELECTED|STATUS|ALLOW/.test(notice.stage);
+  return isInStory(notice) || stageTone(notice.stage) === 'idle' || /DECIDED|RESOLVED|SELECTED|STATUS|ALLOW/.test(notice.stage);
 }
 
 /** Finds the row of the configuration that something said names, and whether it was decisive. */
-export function rowNamed(notice: Notice): Pick<Considered, 'table' | 'id' | 'verdict'> | undefined {
+export function findNoticeRow(notice: Notice): Pick<Candidate, 'table' | 'id' | 'verdict'> | undefined {
   if (notice.kind !== 'audit') return undefined;
-  const row = rowOf(notice, members(notice.payload));
+  const row = parseRow(notice, asObject(notice.payload));
   if (row) return row;
-  const [key] = touched({ whys: [], notices: [notice] });
+  const [key] = usedRows({ explanations: [], notices: [notice] });
   const at = key?.indexOf(' ') ?? -1;
   return key === undefined || at < 0 ? undefined : { table: key.slice(0, at), id: key.slice(at + 1), verdict: 'matched' };
 }
 
-function rowOf({ stage }: AuditNotice, payload: JsonObject): Considered | undefined {
-  const found = ROWS.find(([pattern, , id]) => pattern.test(stage) && payload[id] !== undefined && payload[id] !== null);
+function parseRow({ stage }: AuditNotice, payload: JsonObject): Candidate | undefined {
+  const found = ROW_STAGES.find(([pattern, , id]) => pattern.test(stage) && payload[id] !== undefined && payload[id] !== null);
   if (!found) return undefined;
   const [, table, id, verdict] = found;
   const reason = payload['reason'];
   return { table, id: payload[id] ?? null, verdict, ...(typeof reason === 'string' ? { reason } : {}) };
 }
 
-function members(payload: Json): JsonObject {
+function asObject(payload: Json): JsonObject {
   return typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {};
 }

@@ -1,11 +1,11 @@
 import { memberText } from '../json-text';
-import { sessionOf } from '../flow/session';
+import { readFlowSession } from '../flow/session';
 import type { JsonObject, TurnRecord } from '../types';
-import type { Around } from './sessions';
+import type { SessionPair } from './sessions';
 
 /** The session of a flow before and after a turn: what it was begun with, and what it leaves. */
-export function aroundTurn(record: Pick<TurnRecord, 'journal' | 'outcome'>): Around {
+export function sessionsAroundTurn(record: Pick<TurnRecord, 'journal' | 'outcome'>): SessionPair {
   const input = memberText(record.journal, 'input') ?? '{}';
   const before = memberText(memberText(input, 'session') ?? '{}', 'flow');
-  return { before: before === undefined ? {} : ((JSON.parse(before) as JsonObject | null) ?? {}), after: sessionOf(record) };
+  return { before: before === undefined ? {} : ((JSON.parse(before) as JsonObject | null) ?? {}), after: readFlowSession(record) };
 }

@@ -12,10 +12,10 @@ export function valueAt(from: JsonObject, path: string): Json | undefined {
 }
 
 /** Lists the paths of all leaves, for choosing one. */
-export function pathsOf(from: JsonObject, prefix = ''): string[] {
+export function listPaths(from: JsonObject, prefix = ''): string[] {
   return Object.entries(from).flatMap(([key, value]) => {
     const path = prefix === '' ? key : `${prefix}.${key}`;
     const inside = typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
-    return inside ? pathsOf(value, path) : [path];
+    return inside ? listPaths(value, path) : [path];
   });
 }

@@ -1,59 +1,59 @@
-import { redacted } from '../flow/redact';
+import { redactSession } from '../flow/redaction';
 import type { JsonObject, TurnRecord } from '../types';
-import { aroundTurn } from './flow-session';
+import { sessionsAroundTurn } from './flow-session';
 
 /** The session before and after a step; `after` is missing when the step did not finish. */
-export interface Around {
+export interface SessionPair {
   before: JsonObject;
   after: JsonObject | undefined;
 }
 
 /** Asks the engine for the session around a step of a turn, as JSON texts. */
-export type StepOf = (turn: number, index: number) => Promise<{ before: string; after: string | null }>;
+export type LoadSessions = (turn: number, index: number) => Promise<{ before: string; after: string | null }>;
 
 /** How many steps are kept: enough for the writers of a turn and a watch list beside it. */
-const KEPT = 80;
+const MAX_CACHED = 80;
 
 /** Sessions of steps, asked for when somebody looks; the latest ones are kept. */
-export class Sessions {
-  private readonly kept = new Map<string, Promise<Around>>();
+export class SessionCache {
+  private readonly cached = new Map<string, Promise<SessionPair>>();
 
-  /** @param secret the variables of flows whose values are not shown */
+  /** @param redactedPaths the variables of flows whose values are not shown */
   constructor(
-    private readonly ask: StepOf,
-    private readonly secret: () => string[] = () => [],
+    private readonly load: LoadSessions,
+    private readonly redactedPaths: () => string[] = () => [],
   ) {}
 
   /** Gives the session around a step of a turn by its number in the worker. */
-  of(turn: number, index: number): Promise<Around> {
+  aroundStep(turn: number, index: number): Promise<SessionPair> {
     const key = `${turn}/${index}`;
-    const known = this.kept.get(key);
-    const found = known ?? this.ask(turn, index).then(({ before, after }) => this.shown({ before: JSON.parse(before) as JsonObject, after: after === null ? undefined : (JSON.parse(after) as JsonObject) }));
+    const known = this.cached.get(key);
+    const found = known ?? this.load(turn, index).then(({ before, after }) => this.redact({ before: JSON.parse(before) as JsonObject, after: after === null ? undefined : (JSON.parse(after) as JsonObject) }));
     // What was looked at last is kept longest.
-    this.kept.delete(key);
-    this.kept.set(key, found);
-    if (!known) found.catch(() => this.kept.delete(key));
-    for (const old of this.kept.keys()) {
-      if (this.kept.size <= KEPT) break;
-      this.kept.delete(old);
+    this.cached.delete(key);
+    this.cached.set(key, found);
+    if (!known) found.catch(() => this.cached.delete(key));
+    for (const old of this.cached.keys()) {
+      if (this.cached.size <= MAX_CACHED) break;
+      this.cached.delete(old);
     }
     return found;
   }
 
   /** Gives the session around a step, or around a whole turn. */
-  async around(record: TurnRecord, step: number | undefined): Promise<Around | undefined> {
-    if (step !== undefined) return this.of(record.turn, step);
+  async around(record: TurnRecord, step: number | undefined): Promise<SessionPair | undefined> {
+    if (step !== undefined) return this.aroundStep(record.turn, step);
     // A turn of a flow begins before its first node and may enter none.
-    if (record.outcome.flow) return this.shown(aroundTurn(record));
+    if (record.outcome.flow) return this.redact(sessionsAroundTurn(record));
     const last = record.steps.findLastIndex((it) => it.finished);
     if (record.steps.length === 0) return undefined;
-    const { before } = await this.of(record.turn, 0);
-    return { before, after: last < 0 ? undefined : (await this.of(record.turn, last)).after };
+    const { before } = await this.aroundStep(record.turn, 0);
+    return { before, after: last < 0 ? undefined : (await this.aroundStep(record.turn, last)).after };
   }
 
-  private shown({ before, after }: Around): Around {
-    const names = this.secret();
-    return { before: redacted(before, names), after: after && redacted(after, names) };
+  private redact({ before, after }: SessionPair): SessionPair {
+    const names = this.redactedPaths();
+    return { before: redactSession(before, names), after: after && redactSession(after, names) };
   }
 
   /** Gives the session at the end of a step, or of a whole turn. */

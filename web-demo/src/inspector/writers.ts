@@ -1,49 +1,49 @@
-import { rows, type Row } from '../diff';
-import { withoutCopy } from '../standing';
-import { stepName } from '../timeline/step-name';
+import { diffRows, type DiffRow } from '../diff';
+import { withoutContextCopy } from '../session-summary';
+import { formatStepName } from '../timeline/step-name';
 import type { Json, Notice, TurnRecord } from '../types';
-import type { Sessions } from './sessions';
+import type { SessionCache } from './sessions';
 
 /** Says for each path of the session who wrote it last in a turn. */
 export type Writers = ReadonlyMap<string, string>;
 
 /** Finds out who wrote what, by the steps that changed the session and by the rules that ran in them. */
-export async function writersOf(record: TurnRecord, step: number | undefined, sessions: Sessions): Promise<Writers> {
+export async function findWriters(record: TurnRecord, step: number | undefined, sessions: SessionCache): Promise<Writers> {
   const indexes = step === undefined ? record.steps.flatMap((it, index) => (it.changed ? [index] : [])) : [step];
   const out = new Map<string, string>();
   for (const index of indexes) {
-    const { before, after } = await sessions.of(record.turn, index);
+    const { before, after } = await sessions.aroundStep(record.turn, index);
     const info = record.steps[index];
     if (!after || !info) continue;
     const until = record.steps[index + 1]?.seq ?? Infinity;
     const notices = record.notices.filter((it) => it.seq >= info.seq && it.seq < until);
-    for (const row of changed(rows(withoutCopy(before), withoutCopy(after)))) {
-      const rule = ruleOf(row.path, notices);
-      out.set(row.path, rule ? `rule ${rule}` : stepName(info.step));
+    for (const row of changedRows(diffRows(withoutContextCopy(before), withoutContextCopy(after)))) {
+      const rule = findRule(row.path, notices);
+      out.set(row.path, rule ? `rule ${rule}` : formatStepName(info.step));
     }
   }
   return out;
 }
 
 /** Names the rule that wrote a path, where the step's decisions tell. */
-export function ruleOf(path: string, notices: Notice[]): string | undefined {
+export function findRule(path: string, notices: Notice[]): string | undefined {
   const wrote = notices.findLast((it) => {
     if (it.kind !== 'audit') return false;
     if (it.stage === 'SET_STATE') return path === 'state';
     if (it.stage === 'SET_INTENT') return path === 'intent';
     if (it.stage === 'SET_DIALOGUE_ACT') return /dialogue_?act/i.test(path);
-    const key = member(it, 'key');
+    const key = payloadMember(it, 'key');
     return (it.stage === 'SET_JSON' || it.stage.startsWith('GET_')) && typeof key === 'string' && path.split(/[.[\]]/).includes(key);
   });
-  const id = wrote && member(wrote, 'ruleId');
+  const id = wrote && payloadMember(wrote, 'ruleId');
   return typeof id === 'number' || typeof id === 'string' ? String(id) : undefined;
 }
 
-function changed(all: Row[]): Row[] {
+function changedRows(all: DiffRow[]): DiffRow[] {
   return all.filter((it) => !it.opens && it.change !== 'same');
 }
 
-function member(notice: Notice, key: string): Json | undefined {
+function payloadMember(notice: Notice, key: string): Json | undefined {
   const payload = notice.kind === 'audit' ? notice.payload : null;
   return typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload[key] : undefined;
 }

@@ -1,132 +1,132 @@
 /**
- * Changes rows in the text of a pack, and leaves all other text as its author wrote it.
+ * Edits rows in the text of a pack and leaves all other text unchanged.
  *
- * Every change gives a new text; a text that is not JSON throws a `JsonFault`.
+ * Every function returns a new text; text that is not JSON throws a `JsonSyntaxError`.
  */
-import { spans, type Span } from '../json-text';
-import { colon, filled, gap, inline, objectText, put, styleOf, without, type Style } from './layout';
+import { parseSpans, type Span } from '../json-text';
+import { colonStyle, insertFirst, commaGap, inlineStyle, objectText, replaceRange, readStyle, removePart, type ObjectStyle } from './layout';
 
-/** A value of a row, as it is written. */
-export interface Cell {
+/** A value of a row as written, with its position. */
+export interface PackCell {
   start: number;
   end: number;
   text: string;
 }
 
-/** A row with its place. */
-export interface Row {
+/** A row with its position. */
+export interface PackRow {
   start: number;
   end: number;
-  cells: Record<string, Cell>;
+  cells: Record<string, PackCell>;
 }
 
-/** A table with the columns that its rows use, in the order in which they first appear. */
-export interface Table {
+/** A table with the columns of its rows, in order of appearance. */
+export interface PackTable {
   name: string;
   columns: string[];
-  rows: Row[];
+  rows: PackRow[];
 }
 
 /** Lists the tables of a pack. */
-export function tablesOf(text: string): Table[] {
-  const tables = spans(text).members?.get('tables')?.members ?? new Map<string, Span>();
+export function listTables(text: string): PackTable[] {
+  const tables = parseSpans(text).members?.get('tables')?.members ?? new Map<string, Span>();
   return [...tables].map(([name, list]) => {
-    const rows = (list.elements ?? []).map((it) => ({ start: it.start, end: it.end, cells: cells(text, it) }));
+    const rows = (list.elements ?? []).map((it) => ({ start: it.start, end: it.end, cells: readCells(text, it) }));
     return { name, columns: [...new Set(rows.flatMap((it) => Object.keys(it.cells)))], rows };
   });
 }
 
-/** Writes a value, given as JSON, into a row; without a value the column leaves the row. */
+/** Sets a value of a row, given as JSON; undefined removes the column. */
 export function setCell(text: string, table: string, row: number, column: string, json: string | undefined): string {
-  if (json !== undefined) spans(json);
-  const list = listOf(text, table);
-  const object = rowOf(list, table, row);
-  if (!object.members) throw new Error(`row ${row + 1} of '${table}' is no object: write it as {…} first`);
+  if (json !== undefined) parseSpans(json);
+  const list = tableList(text, table);
+  const object = rowSpan(list, table, row);
+  if (!object.members) throw new Error(`row ${row + 1} of '${table}' is not an object; write it as {…} first`);
   const old = object.members.get(column);
   if (json === undefined) {
     if (!old) return text;
     const members = [...object.members.values()].map((it) => ({ start: it.key?.start ?? it.start, end: it.end }));
-    const rest = without(text, object, members, [...object.members.keys()].indexOf(column));
-    // A name that stands twice would leave its first value behind.
+    const rest = removePart(text, object, members, [...object.members.keys()].indexOf(column));
+    // A duplicate name would leave its other value.
     return setCell(rest, table, row, column, undefined);
   }
-  if (old) return put(text, old.start, old.end, json);
-  return addMember(text, object, column, json, styleIn(text, list) ?? inline(text));
+  if (old) return replaceRange(text, old.start, old.end, json);
+  return addMember(text, object, column, json, lastRowStyle(text, list) ?? inlineStyle(text));
 }
 
-/** Adds a row, given as JSON, to the end of a table, which is made when there is none; it is laid out like the row before it. */
+/** Appends a row, given as JSON, to a table, which is created if missing. The row is formatted like the previous one. */
 export function addRow(text: string, table: string, json: string): string {
-  const row = spans(json);
-  if (!row.members) throw new Error(`a row of '${table}' is a JSON object: write it as {…}`);
-  if (!tables(text)?.members?.has(table)) return addRow(addTable(text, table), table, json);
-  const list = listOf(text, table);
+  const row = parseSpans(json);
+  if (!row.members) throw new Error(`a row of '${table}' must be a JSON object: write it as {…}`);
+  if (!tablesSpan(text)?.members?.has(table)) return addRow(addTable(text, table), table, json);
+  const list = tableList(text, table);
   const members = [...row.members].map(([key, it]): [string, string] => [key, json.slice(it.start, it.end)]);
-  const style = styleIn(text, list) ?? [...(tables(text)?.members?.values() ?? [])].map((it) => styleIn(text, it)).find(Boolean);
-  return addItem(text, list, objectText(members, style ?? inline(text)));
+  const style = lastRowStyle(text, list) ?? [...(tablesSpan(text)?.members?.values() ?? [])].map((it) => lastRowStyle(text, it)).find(Boolean);
+  return addItem(text, list, objectText(members, style ?? inlineStyle(text)));
 }
 
-/** Takes a row out of its table. */
+/** Removes a row from its table. */
 export function removeRow(text: string, table: string, row: number): string {
-  const list = listOf(text, table);
-  rowOf(list, table, row);
-  return without(text, list, list.elements ?? [], row);
+  const list = tableList(text, table);
+  rowSpan(list, table, row);
+  return removePart(text, list, list.elements ?? [], row);
 }
 
-/** Adds an empty table, unless there is one of this name. */
+/** Adds an empty table, unless it exists. */
 export function addTable(text: string, table: string): string {
-  const root = spans(text);
+  const root = parseSpans(text);
   const all = root.members?.get('tables');
   if (!all) {
-    if (!root.members) throw new Error('a pack is a JSON object: write it as {…}');
+    if (!root.members) throw new Error('a pack must be a JSON object: write it as {…}');
     return addTable(addMember(text, root, 'tables', '{}'), table);
   }
-  if (!all.members) throw new Error("'tables' is no object: write it as {…}");
+  if (!all.members) throw new Error("'tables' must be an object: write it as {…}");
   return all.members.has(table) ? text : addMember(text, all, table, '[]');
 }
 
-function cells(text: string, row: Span): Record<string, Cell> {
+function readCells(text: string, row: Span): Record<string, PackCell> {
   const members = [...(row.members ?? [])];
   return Object.fromEntries(members.map(([key, { start, end }]) => [key, { start, end, text: text.slice(start, end) }]));
 }
 
-function tables(text: string): Span | undefined {
-  return spans(text).members?.get('tables');
+function tablesSpan(text: string): Span | undefined {
+  return parseSpans(text).members?.get('tables');
 }
 
-function listOf(text: string, table: string): Span {
-  const list = tables(text)?.members?.get(table);
-  if (!list) throw new Error(`there is no table '${table}': add it first`);
-  if (!list.elements) throw new Error(`'${table}' is no list of rows: write it as […]`);
+function tableList(text: string, table: string): Span {
+  const list = tablesSpan(text)?.members?.get(table);
+  if (!list) throw new Error(`unknown table '${table}': add it first`);
+  if (!list.elements) throw new Error(`'${table}' must be a list of rows: write it as […]`);
   return list;
 }
 
-function rowOf(list: Span, table: string, row: number): Span {
+function rowSpan(list: Span, table: string, row: number): Span {
   const found = list.elements?.[row];
   if (!found) throw new Error(`'${table}' has no row ${row + 1}`);
   return found;
 }
 
-/** How the last row of a list that has values is laid out. */
-function styleIn(text: string, list: Span): Style | undefined {
+/** Returns the style of the last row that has values. */
+function lastRowStyle(text: string, list: Span): ObjectStyle | undefined {
   const row = list.elements?.findLast((it) => it.members?.size);
-  return row && styleOf(text, row);
+  return row && readStyle(text, row);
 }
 
-/** Adds a member to an object, laid out like those before it. */
-export function addMember(text: string, object: Span, key: string, json: string, whenEmpty?: Style): string {
+/** Adds a member to an object, formatted like the previous ones. */
+export function addMember(text: string, object: Span, key: string, json: string, whenEmpty?: ObjectStyle): string {
   if (!object.members?.size) {
-    if (whenEmpty) return put(text, object.start, object.end, objectText([[key, json]], whenEmpty));
-    return filled(text, object, JSON.stringify(key) + colon(text) + json);
+    if (whenEmpty) return replaceRange(text, object.start, object.end, objectText([[key, json]], whenEmpty));
+    return insertFirst(text, object, JSON.stringify(key) + colonStyle(text) + json);
   }
-  const style = styleOf(text, object);
+  const style = readStyle(text, object);
   const end = Math.max(...[...object.members.values()].map((it) => it.end));
-  return put(text, end, end, style.comma + JSON.stringify(key) + style.colon + json);
+  return replaceRange(text, end, end, style.comma + JSON.stringify(key) + style.colon + json);
 }
 
 function addItem(text: string, list: Span, item: string): string {
   const [before, last] = list.elements?.slice(-2) ?? [];
-  if (!before) return filled(text, list, item);
+  if (!before) return insertFirst(text, list, item);
   const end = (last ?? before).end;
-  const comma = last ? text.slice(before.end, last.start) : `,${text.slice(list.start + 1, before.start) || gap(colon(text))}`;
-  return put(text, end, end, comma + item);
+  const comma = last ? text.slice(before.end, last.start) : `,${text.slice(list.start + 1, before.start) || commaGap(colonStyle(text))}`;
+  return replaceRange(text, end, end, comma + item);
 }

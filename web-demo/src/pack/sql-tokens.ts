@@ -1,15 +1,15 @@
-/** SQL taken apart into words, as far as dumps of PostgreSQL, SQLite and Oracle differ. */
+/** Tokenizes the SQL of PostgreSQL, SQLite and Oracle dumps. */
 
-/** A word of a statement. */
-export interface Word {
+/** A token of a statement. */
+export interface SqlToken {
   kind: 'text' | 'name' | 'word' | 'number' | 'sign';
-  /** The text without its quotes; a word in lower case; a number and a sign as they are written. */
+  /** The text without quotes; words in lower case; numbers and signs as written. */
   text: string;
   start: number;
 }
 
-/** What may stand there, in the order in which it is tried; commands of a shell begin with a backslash. What is not closed goes to the end: nothing after it can be trusted. */
-const FORMS: [kind: Word['kind'] | 'blank' | 'escaped' | 'dollar', pattern: RegExp][] = [
+/** Token patterns, in matching order; psql commands begin with a backslash. Unterminated tokens extend to the end of the text. */
+const TOKEN_PATTERNS: [kind: SqlToken['kind'] | 'blank' | 'escaped' | 'dollar', pattern: RegExp][] = [
   ['blank', /\s+|--[^\n]*|\\[^\n]*|\/\*(?:[^]*?\*\/|[^]*)/y],
   ['escaped', /[eE]'[^'\\]*(?:(?:\\[^]|'')[^'\\]*)*'/y],
   ['dollar', /[nN]?[qQ]'(?:\[[^]*?\]|\{[^]*?\}|\([^]*?\)|<[^]*?>)'|\$(\w*)\$(?:[^]*?\$\1\$|[^]*)/y],
@@ -21,54 +21,54 @@ const FORMS: [kind: Word['kind'] | 'blank' | 'escaped' | 'dollar', pattern: RegE
 ];
 
 /** Splits a text into statements. */
-export function* statements(text: string): Generator<Word[]> {
-  let words: Word[] = [];
+export function* splitStatements(text: string): Generator<SqlToken[]> {
+  let tokens: SqlToken[] = [];
   for (let at = 0; at < text.length; ) {
-    const { word, end } = next(text, at);
+    const { word, end } = readToken(text, at);
     at = end;
     if (!word) continue;
     if (word.kind === 'sign' && word.text === ';') {
-      yield words;
-      // Rows follow, and none of them is SQL.
-      if (isCopy(words)) at = after(text, '\n\\.', at);
-      words = [];
-    } else words.push(word);
+      yield tokens;
+      // COPY data follows, which is not SQL.
+      if (isCopy(tokens)) at = skipPast(text, '\n\\.', at);
+      tokens = [];
+    } else tokens.push(word);
   }
-  yield words;
+  yield tokens;
 }
 
-/** Tells whether rows follow that are no SQL. */
-export function isCopy(words: Word[]): boolean {
-  return words[0]?.text === 'copy' && words.some((it) => it.text === 'stdin');
+/** Whether the statement is a COPY that is followed by data. */
+export function isCopy(tokens: SqlToken[]): boolean {
+  return tokens[0]?.text === 'copy' && tokens.some((it) => it.text === 'stdin');
 }
 
-function after(text: string, mark: string, from: number): number {
+function skipPast(text: string, mark: string, from: number): number {
   const at = text.indexOf(mark, from);
   return at < 0 ? text.length : at + mark.length;
 }
 
-function next(text: string, start: number): { word?: Word; end: number } {
-  for (const [kind, pattern] of FORMS) {
+function readToken(text: string, start: number): { word?: SqlToken; end: number } {
+  for (const [kind, pattern] of TOKEN_PATTERNS) {
     pattern.lastIndex = start;
     const [found] = pattern.exec(text) ?? [];
     if (found === undefined) continue;
     const end = start + found.length;
     if (kind === 'blank') return { end };
-    if (kind === 'escaped') return { word: { kind: 'text', text: unescaped(found.slice(2, -1)), start }, end };
-    if (kind === 'dollar') return { word: { kind: 'text', text: bare(found), start }, end };
-    return { word: { kind, text: plain(kind, found), start }, end };
+    if (kind === 'escaped') return { word: { kind: 'text', text: unescapeText(found.slice(2, -1)), start }, end };
+    if (kind === 'dollar') return { word: { kind: 'text', text: dollarText(found), start }, end };
+    return { word: { kind, text: tokenText(kind, found), start }, end };
   }
   return { end: start + 1 };
 }
 
-function plain(kind: Word['kind'], found: string): string {
+function tokenText(kind: SqlToken['kind'], found: string): string {
   if (kind === 'text') return found.slice(found.indexOf("'") + 1, -1).replaceAll("''", "'");
   if (kind === 'name') return found.slice(1, -1).replaceAll('""', '"');
   return kind === 'word' ? found.toLowerCase() : found;
 }
 
-/** The text within dollars, or within the brackets that stand within the quotes. */
-function bare(found: string): string {
+/** Returns the content of dollar quotes or of Oracle's `q'[…]'` quotes. */
+function dollarText(found: string): string {
   if (!found.startsWith('$')) return found.slice(found.indexOf("'") + 2, -2);
   const mark = found.indexOf('$', 1) + 1;
   return found.slice(mark, Math.max(mark, found.length - mark));
@@ -76,7 +76,7 @@ function bare(found: string): string {
 
 const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
 
-function unescaped(text: string): string {
+function unescapeText(text: string): string {
   return text.replace(/''|\\(?:u([\da-fA-F]{4})|U([\da-fA-F]{8})|x([\da-fA-F]{1,2})|([0-7]{1,3})|([^]))/g, (whole, u?: string, long?: string, x?: string, octal?: string, one = '') => {
     if (whole === "''") return "'";
     const code = octal ? parseInt(octal, 8) : parseInt(u ?? long ?? x ?? '', 16);

@@ -1,16 +1,16 @@
-import { skeleton as skeletonOf, stub, type LlmRequestJson, type Tables } from '../answer/stub';
+import { skeleton as skeletonOf, answerRequest, type LlmRequestJson, type Tables } from '../answer/auto-model';
 import type { Effect } from '../types';
 
-let lately: { pack: string; tables: Tables } | undefined;
+let latestPack: { pack: string; tables: Tables } | undefined;
 
-/** What the automatic model says; nothing when the effect is no call of a model. */
-export function auto(effect: Effect, pack: string): string | null {
+/** Returns the reply of the automatic model; null for other effects. */
+export function autoReply(effect: Effect, pack: string): string | null {
   if (effect.request.kind !== 'llm') return null;
-  if (lately?.pack !== pack) lately = { pack, tables: (JSON.parse(pack) as { tables?: Tables }).tables ?? {} };
-  return stub(effect.request as unknown as LlmRequestJson, lately.tables).text;
+  if (latestPack?.pack !== pack) latestPack = { pack, tables: (JSON.parse(pack) as { tables?: Tables }).tables ?? {} };
+  return answerRequest(effect.request as unknown as LlmRequestJson, latestPack.tables).text;
 }
 
-/** A text to begin with that fits what is asked for. */
+/** Returns an initial text for a manual answer. */
 export function skeleton(effect: Effect): string {
   return effect.request.kind === 'llm' ? skeletonOf(effect.request as unknown as LlmRequestJson) : '{}';
 }

@@ -1,227 +1,227 @@
-import type { Fulfil, Fulfilled, Watch } from '../drive';
-import type { Extensions } from '../fulfil/extension';
-import type { Live } from '../fulfil/live';
-import { title } from '../exchange';
+import type { EffectHandler, EffectResult, TurnObserver } from '../turn-runner';
+import type { ExtensionRunner } from '../effects/extension';
+import type { LiveEffects } from '../effects/live';
+import { effectTitle } from '../exchange';
 import { memberText } from '../json-text';
-import type { Ask, Decision, FaultRule, Recorded, Run } from '../protocol';
-import type { Origin } from '../session/saved';
+import type { Ask, Decision, FaultRule, RecordedAnswer, Run } from '../protocol';
+import type { Origin } from '../session/turn-data';
 import type { Completion, Effect, Json } from '../types';
-import { askedFor } from '../session/talk-answer';
-import { outcomeOf } from './by-hand';
-import { struck, type Fault } from './fault';
-import { named } from './name';
+import { effectTarget } from '../session/talk-answer';
+import { outcomeFromText } from './manual-outcome';
+import { applyFault, type Fault } from './fault';
+import { effectName } from './effect-name';
 
-/** What answering needs of the engine. */
-export interface AnswerEngine {
+/** The engine methods that the effect handler needs. */
+export interface EffectEngine {
   scripted(effect: number): boolean;
   answer(effect: number, at?: number): string;
   module(sha256: string): Uint8Array | undefined;
-  extended(effect: string, said: Uint8Array | undefined, failure: string, at?: number): string;
+  extended(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
   now(): number;
 }
 
-/** What answers a turn: its configuration, the world, and people. */
-export interface Around {
-  engine: AnswerEngine;
+/** The engine, services and people that answer the effects of a turn. */
+export interface RunOptions {
+  engine: EffectEngine;
   /** The text of the pack, for the automatic model. */
   pack: string;
-  extensions: Extensions;
-  /** What answers from outside; loaded when somebody wants it. */
-  live(): Promise<Pick<Live, 'answer'>>;
-  watch: Watch;
-  /** Sets the keys of calls that really leave apart from those of other sessions and branches, whose clock and seeds are the same. */
+  extensions: ExtensionRunner;
+  /** Live effects; loaded on first use. */
+  live(): Promise<Pick<LiveEffects, 'answer'>>;
+  observer: TurnObserver;
+  /** Prefix of idempotency keys of live calls: sessions and branches share clocks and seeds. */
   salt: string;
-  /** Asks a person; ends the turn when nobody answers any more. */
+  /** Asks a person; `stop` ends the turn. */
   ask(ask: Ask): Promise<Decision | 'stop'>;
 }
 
-/** The automatic model, which many a conversation never needs. */
-const stub = () => import('./auto');
+/** Loads the automatic model, which many conversations do not need. */
+const loadAutoModel = () => import('./auto-reply');
 
-/** An answer as text, with what it took. */
-interface Given {
+/** An answer as text, with its origin and duration. */
+interface ResolvedAnswer {
   outcome: string;
   origin: Origin;
   delayMs: number;
 }
 
-const TURN_MS = 120_000;
-const INTERRUPTED = '{"error":{"kind":"interrupted","message":"the process ended before the answer was known"}}';
+const TURN_TIMEOUT_MS = 120_000;
+const INTERRUPTED_OUTCOME = '{"error":{"kind":"interrupted","message":"the process ended before the answer was known"}}';
 
-/** Answers the effects of one turn: what was recorded, else faults, the script, the automatic model, a person or a live model. */
-export function answers(run: Run, around: Around): Fulfil {
-  const seen = new Map<string, number>();
+/** Creates the handler for the effects of one turn: recorded answers, faults, the script, the automatic model, a person or a live model. */
+export function createEffectHandler(run: Run, options: RunOptions): EffectHandler {
+  const counts = new Map<string, number>();
   const crashed = new Set<number>();
   let liveLeft = run.liveLeft ?? Infinity;
-  const left = ranked(run.again?.recorded ?? []).slice(0, run.again?.until);
-  const asks = new Map<string, number>();
+  const unused = rankRecorded(run.repeat?.recorded ?? []).slice(0, run.repeat?.until);
+  const requestCounts = new Map<string, number>();
 
-  return async (effect, text, place): Promise<Fulfilled> => {
-    const { engine } = around;
+  return async (effect, text, place): Promise<EffectResult> => {
+    const { engine } = options;
     const request = memberText(text, 'request') ?? '';
-    const fault = faultOf(run, effect, place, seen, crashed);
-    if (crashed.has(place) && !harmless(effect)) return fulfilled(effect, request, { outcome: INTERRUPTED, origin: 'fault', delayMs: 0 });
-    const edit = run.again?.edits.find((it) => it.place === place)?.decision;
-    const normal = () => given(effect, text, request, place, edit && !('fault' in edit) ? edit : undefined);
-    if (!fault) return fulfilled(effect, request, await normal());
+    const fault = matchFault(run, effect, place, counts, crashed);
+    if (crashed.has(place) && !isRepeatable(effect)) return toResult(effect, request, { outcome: INTERRUPTED_OUTCOME, origin: 'fault', delayMs: 0 });
+    const edit = run.repeat?.edits.find((it) => it.place === place)?.decision;
+    const resolve = () => resolveAnswer(effect, text, request, place, edit && !('fault' in edit) ? edit : undefined);
+    if (!fault) return toResult(effect, request, await resolve());
     if (fault.name === 'crash') {
-      // Nobody has answered: that is for the process that takes over.
+      // The process that takes over answers the effect.
       crashed.add(place);
       return { crash: true };
     }
-    const usual = await wouldBe(effect, request, place);
-    const found = struck(fault, effect, () => usual.outcome);
-    if ('outcome' in found) return fulfilled(effect, request, { outcome: found.outcome, origin: 'fault', delayMs: usual.delayMs });
-    if ('late' in found) return fulfilled(effect, request, { ...usual, origin: 'fault', delayMs: usual.delayMs + found.late });
-    return { abandon: engine.now() + TURN_MS };
+    const normal = await answerWithoutFault(effect, request, place);
+    const applied = applyFault(fault, effect, () => normal.outcome);
+    if ('outcome' in applied) return toResult(effect, request, { outcome: applied.outcome, origin: 'fault', delayMs: normal.delayMs });
+    if ('delayMs' in applied) return toResult(effect, request, { ...normal, origin: 'fault', delayMs: normal.delayMs + applied.delayMs });
+    return { cancelAt: engine.now() + TURN_TIMEOUT_MS };
   };
 
-  /** What would come without a fault, as far as it is known without asking anybody. A script that answers is used up by it. */
-  async function wouldBe(effect: Effect, request: string, place: number): Promise<Given> {
-    const recorded = before(request, effect, place);
-    if (recorded && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'fault', delayMs: recorded.took };
-    if (around.engine.scripted(effect.id)) return fromEngine(around.engine.answer(effect.id), 'fault');
-    return { outcome: said((await stub()).auto(effect, around.pack) ?? '{}'), origin: 'fault', delayMs: 0 };
+  /** Returns the answer without the fault, as far as known without a person or a live call. It consumes the script's answer. */
+  async function answerWithoutFault(effect: Effect, request: string, place: number): Promise<ResolvedAnswer> {
+    const recorded = takeRecorded(request, effect, place);
+    if (recorded && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'fault', delayMs: recorded.delayMs };
+    if (options.engine.scripted(effect.id)) return fromEngineAnswer(options.engine.answer(effect.id), 'fault');
+    return { outcome: scriptedReply((await loadAutoModel()).autoReply(effect, options.pack) ?? '{}'), origin: 'fault', delayMs: 0 };
   }
 
-  /** The recorded answer to the same request, or else to the one that was as often asked for the same; each is used once. */
-  function before(request: string, effect: Effect, place: number) {
-    const [name, wanted] = [named(effect), askedFor(effect)];
-    const nth = (asks.get(name) ?? 0) + 1;
-    asks.set(name, nth);
-    const equal = left.find((it) => (it.asks !== undefined ? it.asks === wanted : it.request === null ? it.index === place : it.request === request));
-    const near = equal ?? left.find((it) => it.name === name && it.nth === nth);
-    if (!near) return undefined;
-    left.splice(left.indexOf(near), 1);
-    const outcome = near.asks === undefined || near.outcome.startsWith('{"error":') ? near.outcome : outcomeOf(effect, near.outcome);
-    return { ...near, outcome, request: near.request ?? request, equal: near === equal };
+  /** Takes the recorded answer to the same request, or else to the nth request of the same name. Each is used once. */
+  function takeRecorded(request: string, effect: Effect, place: number) {
+    const [name, target] = [effectName(effect), effectTarget(effect)];
+    const nth = (requestCounts.get(name) ?? 0) + 1;
+    requestCounts.set(name, nth);
+    const equal = unused.find((it) => (it.target !== undefined ? it.target === target : it.request === null ? it.index === place : it.request === request));
+    const match = equal ?? unused.find((it) => it.name === name && it.nth === nth);
+    if (!match) return undefined;
+    unused.splice(unused.indexOf(match), 1);
+    const outcome = match.target === undefined || match.outcome.startsWith('{"error":') ? match.outcome : outcomeFromText(effect, match.outcome);
+    return { ...match, outcome, request: match.request ?? request, equal: match === equal };
   }
 
-  function fulfilled(effect: Effect, request: string, { outcome, origin, delayMs }: Given): Fulfilled {
-    const at = around.engine.now() + delayMs;
+  function toResult(effect: Effect, request: string, { outcome, origin, delayMs }: ResolvedAnswer): EffectResult {
+    const at = options.engine.now() + delayMs;
     const completion = `{"id":${effect.id},"at":${at},"outcome":${outcome}}`;
     const raw = { request, outcome };
-    const answered = { effect, completion: JSON.parse(completion) as Completion, delayMs, origin, raw };
-    return { completion, answered };
+    const exchange = { effect, completion: JSON.parse(completion) as Completion, delayMs, origin, raw };
+    return { completion, exchange };
   }
 
-  async function given(effect: Effect, text: string, request: string, place: number, decision: Decision | undefined): Promise<Given> {
-    const { engine, extensions } = around;
-    const own = extensions.answer(engine, effect, text);
-    if (own) return fromEngine(await own, 'script');
-    const recorded = before(request, effect, place);
-    if (decision) return decided(decision, effect, recorded?.outcome);
-    if (effect.request.kind === 'sleep') return fromEngine(engine.answer(effect.id), 'script');
+  async function resolveAnswer(effect: Effect, text: string, request: string, place: number, decision: Decision | undefined): Promise<ResolvedAnswer> {
+    const { engine, extensions } = options;
+    const extensionAnswer = extensions.answer(engine, effect, text);
+    if (extensionAnswer) return fromEngineAnswer(await extensionAnswer, 'script');
+    const recorded = takeRecorded(request, effect, place);
+    if (decision) return applyDecision(decision, effect, recorded?.outcome);
+    if (effect.request.kind === 'sleep') return fromEngineAnswer(engine.answer(effect.id), 'script');
     const isModel = effect.request.kind === 'llm' || effect.request.kind === 'embed';
     const source = isModel ? run.sources.models : run.sources.others;
     const scripted = (source === 'script' || (source === 'live' && !isModel)) && engine.scripted(effect.id);
-    // A script counts its answers and may have been changed, so it gives its own again.
-    if (recorded?.equal && !(scripted && recorded.origin === 'script')) return { outcome: recorded.outcome, origin: 'reused', delayMs: recorded.took };
-    if (source === 'pack') return fromEngine(engine.answer(effect.id), 'script');
+    // A script counts its answers and may have been edited, so it answers again itself.
+    if (recorded?.equal && !(scripted && recorded.origin === 'script')) return { outcome: recorded.outcome, origin: 'reused', delayMs: recorded.delayMs };
+    if (source === 'pack') return fromEngineAnswer(engine.answer(effect.id), 'script');
     if (scripted) {
-      const answer = fromEngine(engine.answer(effect.id), 'script');
+      const answer = fromEngineAnswer(engine.answer(effect.id), 'script');
       return recorded?.equal && recorded.outcome === answer.outcome ? { ...answer, origin: 'reused' } : answer;
     }
     if (recorded && !recorded.equal) {
-      const remembered = run.sources.stale[title(effect)];
-      return decided(remembered ? { use: remembered } : await asked(effect, recorded), effect, recorded.outcome);
+      const remembered = run.sources.stale[effectTitle(effect)];
+      return applyDecision(remembered ? { use: remembered } : await askPerson(effect, recorded), effect, recorded.outcome);
     }
-    if (source === 'live' && (isModel || effect.request.kind === 'http')) return decided({ use: 'live' }, effect, undefined);
-    const guess = source === 'manual' ? null : (await stub()).auto(effect, around.pack);
-    if (guess !== null) return { outcome: said(guess), origin: 'auto', delayMs: 0 };
-    return decided(await asked(effect, undefined), effect, undefined);
+    if (source === 'live' && (isModel || effect.request.kind === 'http')) return applyDecision({ use: 'live' }, effect, undefined);
+    const guess = source === 'manual' ? null : (await loadAutoModel()).autoReply(effect, options.pack);
+    if (guess !== null) return { outcome: scriptedReply(guess), origin: 'auto', delayMs: 0 };
+    return applyDecision(await askPerson(effect, undefined), effect, undefined);
   }
 
-  async function decided(decision: Decision | 'stop', effect: Effect, recorded: string | undefined): Promise<Given> {
-    const { engine, watch } = around;
-    if (decision === 'stop') throw new Stopped();
+  async function applyDecision(decision: Decision | 'stop', effect: Effect, recorded: string | undefined): Promise<ResolvedAnswer> {
+    const { engine, observer } = options;
+    if (decision === 'stop') throw new StoppedError();
     if ('outcome' in decision) return { outcome: decision.outcome, origin: decision.origin, delayMs: decision.delayMs ?? 0 };
-    if ('fault' in decision) return decidedFault(decision.fault, effect);
+    if ('fault' in decision) return applyChosenFault(decision.fault, effect);
     if (decision.use === 'recorded' && recorded !== undefined) return { outcome: recorded, origin: 'stale', delayMs: 0 };
-    if (decision.use === 'auto') return { outcome: said((await stub()).auto(effect, around.pack) ?? ''), origin: 'auto', delayMs: 0 };
+    if (decision.use === 'auto') return { outcome: scriptedReply((await loadAutoModel()).autoReply(effect, options.pack) ?? ''), origin: 'auto', delayMs: 0 };
     if (decision.use === 'live') {
       const isModel = effect.request.kind === 'llm';
       liveLeft = decision.liveLeft ?? liveLeft;
-      if (isModel && liveLeft <= 0) return decided(await asked(effect, undefined, true), effect, recorded);
+      if (isModel && liveLeft <= 0) return applyDecision(await askPerson(effect, undefined, true), effect, recorded);
       const begin = performance.now();
-      const apart = { ...effect, key: `${around.salt}${effect.key}` };
-      const answer = await (await around.live()).answer(engine, apart, () => engine.now(), watch);
+      const salted = { ...effect, key: `${options.salt}${effect.key}` };
+      const answer = await (await options.live()).answer(engine, salted, () => engine.now(), observer);
       if (answer) {
         if (isModel) liveLeft -= 1;
-        return { ...fromEngine(answer, 'live'), delayMs: Math.round(performance.now() - begin) };
+        return { ...fromEngineAnswer(answer, 'live'), delayMs: Math.round(performance.now() - begin) };
       }
     }
-    return fromEngine(engine.answer(effect.id), 'script');
+    return fromEngineAnswer(engine.answer(effect.id), 'script');
   }
 
-  /** Of a fault that a person chose in place of an answer; what ends the turn is not offered there. */
-  function decidedFault(fault: Fault, effect: Effect): Given {
-    const found = struck(fault, effect, () => memberText(memberText(around.engine.answer(effect.id), 'completion') ?? '{}', 'outcome') ?? '{}');
-    const outcome = 'outcome' in found ? found.outcome : JSON.stringify({ error: { kind: 'timeout', message: 'no answer came in time' } });
+  /** Applies a fault that a person chose instead of an answer. Faults that end the turn are not offered there. */
+  function applyChosenFault(fault: Fault, effect: Effect): ResolvedAnswer {
+    const applied = applyFault(fault, effect, () => memberText(memberText(options.engine.answer(effect.id), 'completion') ?? '{}', 'outcome') ?? '{}');
+    const outcome = 'outcome' in applied ? applied.outcome : JSON.stringify({ error: { kind: 'timeout', message: 'no answer came in time' } });
     return { outcome, origin: 'fault', delayMs: 0 };
   }
 
-  async function asked(effect: Effect, recorded: { request: string; outcome: string } | undefined, limited = false): Promise<Decision | 'stop'> {
-    const { auto, skeleton } = await stub();
-    return around.ask({
+  async function askPerson(effect: Effect, recorded: { request: string; outcome: string } | undefined, limited = false): Promise<Decision | 'stop'> {
+    const { autoReply, skeleton } = await loadAutoModel();
+    return options.ask({
       effect,
       recorded: recorded ? { request: JSON.parse(recorded.request) as Json, outcome: recorded.outcome } : null,
-      scripted: around.engine.scripted(effect.id),
-      auto: auto(effect, around.pack),
+      scripted: options.engine.scripted(effect.id),
+      auto: autoReply(effect, options.pack),
       skeleton: skeleton(effect),
       ...(limited ? { limited } : {}),
     });
   }
 }
 
-/** Says that a person ended a turn that waited for them. */
-export class Stopped extends Error {
+/** A person stopped a turn that waited for an answer. */
+export class StoppedError extends Error {
   readonly code = 'STOPPED';
 
   constructor() {
-    super('the turn was stopped while it waited for an answer; nothing of it is kept');
+    super('the turn was stopped while waiting for an answer and discarded');
   }
 }
 
-/** Whether it may be asked again when nobody knows whether it was carried out. */
-function harmless(effect: Effect): boolean {
+/** Whether the effect may be repeated when its result is unknown. */
+function isRepeatable(effect: Effect): boolean {
   return effect.class === 'pure' || effect.class === 'read' || effect.repeatable === true;
 }
 
-/** The fault that strikes an effect; a process that has ended once does not end again. */
-function faultOf(run: Run, effect: Effect, place: number, seen: Map<string, number>, crashed: Set<number>): Fault | undefined {
+/** Returns the fault of an effect; a process crashes only once per effect. */
+function matchFault(run: Run, effect: Effect, place: number, counts: Map<string, number>, crashed: Set<number>): Fault | undefined {
   if (crashed.has(place)) return undefined;
-  const edit = run.again?.edits.find((it) => it.place === place)?.decision;
-  const rule = run.faults.find((it) => fits(it, effect, seen));
-  for (const name of ['', effect.request.kind, named(effect)]) seen.set(name, (seen.get(name) ?? 0) + 1);
+  const edit = run.repeat?.edits.find((it) => it.place === place)?.decision;
+  const rule = run.faults.find((it) => matchesRule(it, effect, counts));
+  for (const name of ['', effect.request.kind, effectName(effect)]) counts.set(name, (counts.get(name) ?? 0) + 1);
   if (edit) return 'fault' in edit ? edit.fault : undefined;
   return rule?.fault;
 }
 
-function fits({ on, nth }: FaultRule, effect: Effect, seen: Map<string, number>): boolean {
-  if (on !== '' && on !== effect.request.kind && on !== named(effect)) return false;
-  return nth === 0 || (seen.get(on) ?? 0) + 1 === nth;
+function matchesRule({ on, nth }: FaultRule, effect: Effect, counts: Map<string, number>): boolean {
+  if (on !== '' && on !== effect.request.kind && on !== effectName(effect)) return false;
+  return nth === 0 || (counts.get(on) ?? 0) + 1 === nth;
 }
 
-/** Recorded answers with their places, what they answer, and how often that was asked for until then. */
-function ranked(recorded: Recorded[]) {
-  const seen = new Map<string, number>();
+/** Adds position, effect name and its nth occurrence to recorded answers. */
+function rankRecorded(recorded: RecordedAnswer[]) {
+  const counts = new Map<string, number>();
   return recorded.map((it, index) => {
-    const name = it.request === null ? null : named({ request: JSON.parse(it.request) as Effect['request'] } as Effect);
-    const nth = (seen.get(name ?? '') ?? 0) + 1;
-    seen.set(name ?? '', nth);
+    const name = it.request === null ? null : effectName({ request: JSON.parse(it.request) as Effect['request'] } as Effect);
+    const nth = (counts.get(name ?? '') ?? 0) + 1;
+    counts.set(name ?? '', nth);
     return { ...it, index, name, nth };
   });
 }
 
-function fromEngine(answer: string, origin: Origin): Given {
+function fromEngineAnswer(answer: string, origin: Origin): ResolvedAnswer {
   const { delay_ms: delayMs = 0 } = JSON.parse(answer) as { delay_ms?: number };
   const completion = memberText(answer, 'completion') ?? '{}';
   return { outcome: memberText(completion, 'outcome') ?? '{}', origin, delayMs };
 }
 
-/** What a model says, as the script would say it: a talk that tells it again then has the same hashes. */
-function said(text: string): string {
+/** Builds a model reply like the script does, so that a talk with the same text has the same hashes. */
+function scriptedReply(text: string): string {
   return JSON.stringify({ ok: { kind: 'llm', text, provider: 'scripted', model: 'scripted' } });
 }
 

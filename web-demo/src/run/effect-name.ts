@@ -1,7 +1,7 @@
-import { title } from '../exchange';
+import { effectTitle } from '../exchange';
 import type { Effect } from '../types';
 
-/** Names an effect by its kind and what it is about, as faults do. */
-export function named(effect: Effect): string {
-  return `${effect.request.kind} ${title(effect)}`;
+/** Names an effect by kind and title, as fault rules do. */
+export function effectName(effect: Effect): string {
+  return `${effect.request.kind} ${effectTitle(effect)}`;
 }

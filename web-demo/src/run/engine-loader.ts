@@ -1,32 +1,32 @@
 import init, { Engine } from 'convengine-wasm';
-import { playsFlow } from '../flow/plays';
+import { isFlowPack } from '../flow/flow-pack';
 
-/** The engines by what packs play; the one of flow documents is loaded when a pack first needs it. */
-export class Programs {
-  /** Settles when packs with tables can be run. */
+/** Loads the engines for tables and for flow documents; the latter on first use. */
+export class EngineLoader {
+  /** Resolves when packs with tables can run. */
   readonly ready = init();
   private flow: typeof Engine | undefined;
   private loading: Promise<void> | undefined;
 
-  /** Sees to it that a pack can be opened. */
+  /** Loads the engine that a pack needs. */
   async load(pack: string): Promise<void> {
     await this.ready;
-    if (!playsFlow(pack)) return;
+    if (!isFlowPack(pack)) return;
     this.loading ??= import('convengine-wasm-flow').then(async (it) => {
       await it.default();
       this.flow = it.Engine;
     });
-    // What could not be fetched may be there the next time.
+    // Allows a retry after a failed download.
     await this.loading.catch((error: unknown) => {
       this.loading = undefined;
       throw error;
     });
   }
 
-  /** Compiles a pack whose program has been loaded. */
+  /** Compiles a pack whose engine is loaded. */
   open(pack: string): Engine {
-    if (!playsFlow(pack)) return new Engine(pack);
-    if (!this.flow) throw new Error('the engine of flow documents is not loaded yet: open the pack first');
+    if (!isFlowPack(pack)) return new Engine(pack);
+    if (!this.flow) throw new Error('the engine for flow documents is not loaded; open the pack first');
     return new this.flow(pack);
   }
 }

@@ -1,28 +1,28 @@
 import { memberText } from '../json-text';
 import type { Effect, JsonObject } from '../types';
 
-/** Makes an outcome of what a person typed as the answer to an effect. */
-export function outcomeOf(effect: Effect, text: string): string {
+/** Builds an outcome from the answer that a person typed. */
+export function outcomeFromText(effect: Effect, text: string): string {
   const quoted = JSON.stringify(text);
   switch (effect.request.kind) {
     case 'llm':
-      // As the script would say it: a talk that tells it again then has the same hashes.
+      // Like the script, so that a talk with the same text has the same hashes.
       return `{"ok":{"kind":"llm","text":${quoted},"provider":"scripted","model":"scripted"}}`;
     case 'tool':
       return `{"ok":{"kind":"tool","text":${quoted}}}`;
     case 'http':
       return `{"ok":{"kind":"http","status":200,"body":${quoted},"retry_after_ms":null}}`;
     case 'container':
-      return `{"ok":{"kind":"container","data":${json(text)}}}`;
+      return `{"ok":{"kind":"container","data":${toJson(text)}}}`;
     case 'task':
-      return `{"ok":${withKind('task', json(text))}}`;
+      return `{"ok":${withKind('task', toJson(text))}}`;
     default:
-      return `{"ok":${withKind(effect.request.kind, json(text))}}`;
+      return `{"ok":${withKind(effect.request.kind, toJson(text))}}`;
   }
 }
 
-/** Gives the part of an outcome that a person would type. */
-export function textOf(outcome: string): string {
+/** Returns the part of an outcome that a person would type. */
+export function textFromOutcome(outcome: string): string {
   const ok = memberText(outcome, 'ok');
   if (ok === undefined) return '';
   const reply = JSON.parse(ok) as JsonObject;
@@ -32,8 +32,8 @@ export function textOf(outcome: string): string {
   return JSON.stringify(rest);
 }
 
-/** A text that is no JSON is meant as a JSON text. */
-function json(text: string): string {
+/** Returns JSON unchanged and any other text as a JSON string. */
+function toJson(text: string): string {
   try {
     JSON.parse(text);
     return text;

@@ -1,12 +1,12 @@
-import type { Recorded } from '../protocol';
-import type { Answered } from '../session/saved';
+import type { RecordedAnswer } from '../protocol';
+import type { AnsweredEffect } from '../session/turn-data';
 
-/** The answers of a turn, for the run that uses them again. */
-export function recorded(answered: Answered[]): Recorded[] {
-  return answered.map(({ raw, completion, delayMs, origin }) => ({
+/** Converts the exchanges of a turn to answers for another run. */
+export function toRecordedAnswers(exchanges: AnsweredEffect[]): RecordedAnswer[] {
+  return exchanges.map(({ raw, completion, delayMs, origin }) => ({
     request: raw?.request ?? null,
     outcome: raw?.outcome ?? JSON.stringify(completion.outcome),
-    took: delayMs,
+    delayMs: delayMs,
     origin,
   }));
 }

@@ -1,128 +1,128 @@
 import type { Engine } from 'convengine-wasm';
-import { drive, type Driven, type Watch } from '../drive';
-import { Extensions } from '../fulfil/extension';
-import type { Live, Reach } from '../fulfil/live';
+import { runTurn, type TurnResult, type TurnObserver } from '../turn-runner';
+import { ExtensionRunner } from '../effects/extension';
+import type { LiveEffects, Reach } from '../effects/live';
 import { elementTexts, memberText } from '../json-text';
-import { messageText, type Ask, type Decision, type Journaled, type Run } from '../protocol';
-import type { Answered, Said } from '../session/saved';
-import type { Completion, Effect, Notice, Seen, Slice, StepInfo, TurnRecord, Why } from '../types';
-import { eventOf, eventWords } from '../flow/event';
-import { answers } from './answers';
-import type { Programs } from './programs';
+import { messageText, type Ask, type Decision, type TurnJournal, type Run } from '../protocol';
+import type { AnsweredEffect, UserInput } from '../session/turn-data';
+import type { Completion, Effect, Notice, TurnDetails, Slice, StepInfo, TurnRecord, Explanation } from '../types';
+import { parseEvent, eventText } from '../flow/event';
+import { createEffectHandler } from './effect-handler';
+import type { EngineLoader } from './engine-loader';
 
-/** A finished turn as the worker keeps it: all that it cannot derive again. */
-interface Stored {
+/** A finished turn in the worker: everything that cannot be derived. */
+interface StoredTurn {
   journal: string;
-  /** The text of the pack that it ran on. */
+  /** Text of the pack that it ran on. */
   pack: string;
-  /** The hash of what that compiles to. */
+  /** Hash of the compiled configuration. */
   config: string;
-  /** The conversation as stored after it. */
+  /** The conversation as stored after the turn. */
   after: string;
-  /** The engine that ran it, and where its script stood afterwards. */
+  /** The engine that ran it, and the script position after it. */
   engine: Engine;
   mark: number;
 }
 
-/** Engines that are kept for packs that have been edited since. */
-const ENGINES_KEPT = 6;
+/** Maximum number of cached engines, for earlier versions of an edited pack. */
+const MAX_ENGINES = 6;
 
-/** The turns of all branches, each with what it takes to look at it again. */
-export class Turns {
-  readonly extensions = new Extensions();
-  private readonly stored = new Map<number, Stored>();
+/** Runs turns and stores those of all branches, so that they can be continued and inspected. */
+export class TurnStore {
+  readonly extensions = new ExtensionRunner();
+  private readonly stored = new Map<number, StoredTurn>();
   private readonly engines = new Map<string, Engine>();
-  /** A second engine, so that somebody can look at a turn while another one waits for an answer. */
+  /** A second engine, to inspect a turn while another one waits for an answer. */
   private viewer: { engine: Engine; pack: string; turn: number | undefined } | undefined;
-  private lately: { reach: string; live: Promise<Live> } | undefined;
+  private latestLive: { reach: string; live: Promise<LiveEffects> } | undefined;
   private pack = '';
-  /** The engine of a turn that runs, while other packs are loaded. */
-  private busy: Engine | undefined;
+  /** The engine of the running turn, which must not be freed. */
+  private runningEngine: Engine | undefined;
 
-  constructor(private readonly programs: Pick<Programs, 'open'>) {}
+  constructor(private readonly programs: Pick<EngineLoader, 'open'>) {}
 
-  /** Takes the pack that turns run on from now on, with an engine of it. */
-  use(pack: string, engine: Engine): void {
+  /** Sets the pack of future turns, with its engine. */
+  usePack(pack: string, engine: Engine): void {
     this.pack = pack;
-    // The one that is there knows where the script stood after each of its turns.
+    // The cached engine has the script marks of its turns.
     if (this.engines.has(pack)) engine.free();
-    else this.hold(pack, engine);
+    else this.cacheEngine(pack, engine);
   }
 
-  /** Runs a turn and keeps it under a number of its own. */
-  async run(turn: number, run: Run, watch: Watch, ask: (ask: Ask) => Promise<Decision | 'stop'>): Promise<TurnRecord> {
+  /** Runs a turn and stores it by its number. */
+  async run(turn: number, run: Run, observer: TurnObserver, ask: (ask: Ask) => Promise<Decision | 'stop'>): Promise<TurnRecord> {
     const pack = run.pack ?? this.pack;
-    const engine = this.engines.get(pack) ?? (run.pack === undefined ? undefined : this.hold(pack, this.programs.open(pack)));
-    if (!engine) throw new Error('no pack is loaded: choose one');
-    const parent = run.parent === null ? undefined : this.kept(run.parent);
-    const before = run.before === null ? undefined : this.kept(run.before);
-    engine.place(run.said.conversationId, before?.after);
+    const engine = this.engines.get(pack) ?? (run.pack === undefined ? undefined : this.cacheEngine(pack, this.programs.open(pack)));
+    if (!engine) throw new Error('no pack is loaded; choose one');
+    const parent = run.parent === null ? undefined : this.getTurn(run.parent);
+    const before = run.before === null ? undefined : this.getTurn(run.before);
+    engine.place(run.input.conversationId, before?.after);
     engine.back(parent?.engine === engine ? parent.mark : undefined);
-    const around = { engine, pack, extensions: this.extensions, live: () => this.living(run.reach), watch, salt: salt(), ask };
+    const options = { engine, pack, extensions: this.extensions, live: () => this.getLive(run.reach), observer: observer, salt: randomSalt(), ask };
     const begin = performance.now();
-    this.busy = engine;
-    const driven = await drive(engine, messageText(run.said), watch, answers(run, around)).finally(() => (this.busy = undefined));
-    return this.keep(turn, engine, pack, run.said, driven, performance.now() - begin);
+    this.runningEngine = engine;
+    const result = await runTurn(engine, messageText(run.input), observer, createEffectHandler(run, options)).finally(() => (this.runningEngine = undefined));
+    return this.storeTurn(turn, engine, pack, run.input, result, performance.now() - begin);
   }
 
-  /** Runs a recorded turn again, on the pack that it ran on, and keeps it under a number of its own. */
-  adopt(turn: number, journal: string, pack: string, before: number | null): TurnRecord {
-    const engine = this.engines.get(pack) ?? this.hold(pack, this.programs.open(pack));
-    const parent = before === null ? undefined : this.kept(before);
+  /** Replays a turn from its journal, on its own pack, and stores it by its number. */
+  replay(turn: number, journal: string, pack: string, before: number | null): TurnRecord {
+    const engine = this.engines.get(pack) ?? this.cacheEngine(pack, this.programs.open(pack));
+    const parent = before === null ? undefined : this.getTurn(before);
     engine.back(parent?.engine === engine ? parent.mark : undefined);
     const begin = performance.now();
     const { end, notices } = JSON.parse(engine.restore(journal, true)) as Slice;
-    if (!end) throw new Error('the journal ends before its turn does: export it again when the turn has ended');
-    // Journals that are stored keep no requests; the turn that was run again has asked them anew.
+    if (!end) throw new Error('the journal is incomplete; export it again after the turn has ended');
+    // Stored journals contain no requests; the replay has produced them again.
     const whole = engine.journal();
-    const answered = elementTexts(whole, 'entries').map((it) => answeredOf(it, notices));
-    return this.keep(turn, engine, pack, saidOf(whole), { outcome: end, notices, answered }, performance.now() - begin);
+    const exchanges = elementTexts(whole, 'entries').map((it) => exchangeFromEntry(it, notices));
+    return this.storeTurn(turn, engine, pack, inputFromJournal(whole), { outcome: end, notices, exchanges }, performance.now() - begin);
   }
 
-  /** Lets the keys and secrets of the latest calls go. */
+  /** Discards the keys and secrets of recent calls. */
   forgetKeys(): void {
-    this.lately = undefined;
+    this.latestLive = undefined;
   }
 
-  /** Runs a turn again, watched. */
-  look(turn: number): Seen {
-    return seen(this.looking(turn));
+  /** Replays a turn with observation and returns its details. */
+  inspect(turn: number): TurnDetails {
+    return readDetails(this.inspectedEngine(turn));
   }
 
-  /** Gives the session before and after a step of a turn. */
-  step(turn: number, index: number): { before: string; after: string | null } {
-    const text = this.looking(turn).step(index);
+  /** Returns the session before and after a step. */
+  sessionsAround(turn: number, index: number): { before: string; after: string | null } {
+    const text = this.inspectedEngine(turn).step(index);
     const after = memberText(text, 'after') ?? 'null';
     return { before: memberText(text, 'before') ?? '{}', after: after === 'null' ? null : after };
   }
 
-  /** Gives the journals of turns, with the packs that they ran on. */
-  journals(turns: number[]): Journaled[] {
+  /** Returns the journals of turns, with their packs. */
+  journals(turns: number[]): TurnJournal[] {
     return turns.map((it) => {
-      const { journal, pack, config } = this.kept(it);
-      return { journal, pack, config, stateHash: this.looking(it).state_hash() };
+      const { journal, pack, config } = this.getTurn(it);
+      return { journal, pack, config, stateHash: this.inspectedEngine(it).state_hash() };
     });
   }
 
-  /** Keeps an engine, and lets the oldest one go that no turn runs on. */
-  private hold(pack: string, engine: Engine): Engine {
+  /** Caches an engine and frees the oldest idle ones. */
+  private cacheEngine(pack: string, engine: Engine): Engine {
     this.engines.set(pack, engine);
     for (const [text, old] of this.engines) {
-      if (this.engines.size <= ENGINES_KEPT) break;
-      if (text === pack || text === this.pack || old === this.busy) continue;
+      if (this.engines.size <= MAX_ENGINES) break;
+      if (text === pack || text === this.pack || old === this.runningEngine) continue;
       old.free();
       this.engines.delete(text);
     }
     return engine;
   }
 
-  /** Lets turns go that nobody can go on from any more. */
-  forget(turns: number[]): void {
+  /** Deletes turns that cannot be continued any more. */
+  deleteTurns(turns: number[]): void {
     turns.forEach((it) => this.stored.delete(it));
   }
 
-  private looking(turn: number): Engine {
-    const { pack, journal } = this.kept(turn);
+  private inspectedEngine(turn: number): Engine {
+    const { pack, journal } = this.getTurn(turn);
     if (this.viewer?.pack !== pack) {
       this.viewer?.engine.free();
       this.viewer = { engine: this.programs.open(pack), pack, turn: undefined };
@@ -132,57 +132,57 @@ export class Turns {
     return this.viewer.engine;
   }
 
-  private kept(turn: number): Stored {
+  private getTurn(turn: number): StoredTurn {
     const stored = this.stored.get(turn);
-    if (!stored) throw new Error('the engine has forgotten this turn: play its branch again from the first turn');
+    if (!stored) throw new Error('the engine no longer has this turn; replay its branch from the first turn');
     return stored;
   }
 
-  private keep(turn: number, engine: Engine, pack: string, said: Said, driven: Driven, durationMs: number): TurnRecord {
+  private storeTurn(turn: number, engine: Engine, pack: string, input: UserInput, result: TurnResult, durationMs: number): TurnRecord {
     const [journal, config] = [engine.journal(), engine.hash()];
-    this.stored.set(turn, { journal, pack, config, after: engine.conversation(driven.outcome.conversation_id), engine, mark: engine.mark() });
-    return { turn, said, ...driven, journal, hash: engine.turn_hash(), config, durationMs, ...seen(engine) };
+    this.stored.set(turn, { journal, pack, config, after: engine.conversation(result.outcome.conversation_id), engine, mark: engine.mark() });
+    return { turn, input, ...result, journal, hash: engine.turn_hash(), config, durationMs, ...readDetails(engine) };
   }
 
-  /** The same as before while nothing changed, because it learns which model takes what. */
-  private living(reach: Reach): Promise<Live> {
+  /** Returns the live effects, reused while the settings are unchanged because they learn what models support. */
+  private getLive(reach: Reach): Promise<LiveEffects> {
     const text = JSON.stringify(reach);
-    if (this.lately?.reach !== text) this.lately = { reach: text, live: import('../fulfil/live').then((it) => new it.Live(reach)) };
-    return this.lately.live;
+    if (this.latestLive?.reach !== text) this.latestLive = { reach: text, live: import('../effects/live').then((it) => new it.LiveEffects(reach)) };
+    return this.latestLive.live;
   }
 }
 
-/** What there is to see of a turn; nothing of one that was not watched. */
-function seen(engine: Engine): Seen {
-  return { steps: JSON.parse(engine.steps()) as StepInfo[], whys: JSON.parse(engine.whys()) as Why[], stateHash: engine.state_hash() };
+/** Reads the details of a turn; empty if it was not observed. */
+function readDetails(engine: Engine): TurnDetails {
+  return { steps: JSON.parse(engine.steps()) as StepInfo[], explanations: JSON.parse(engine.whys()) as Explanation[], stateHash: engine.state_hash() };
 }
 
-function salt(): string {
+function randomSalt(): string {
   return [...crypto.getRandomValues(new Uint8Array(8))].map((it) => it.toString(16).padStart(2, '0')).join('') + '-';
 }
 
-/** A journal as far as the page reads it. */
-interface Journal {
+/** The parts of a journal that the page reads. */
+interface JournalText {
   input: { conversation: string; at: number; seed: number; event: { text: string | null; reset: boolean } };
 }
 
-interface Entry {
+interface JournalEntry {
   effect: number;
   at: number;
   request: Effect['request'] | null;
   outcome: Completion['outcome'];
 }
 
-function saidOf(text: string): Said {
-  const { input } = JSON.parse(text) as Journal;
+function inputFromJournal(text: string): UserInput {
+  const { input } = JSON.parse(text) as JournalText;
   const event = memberText(memberText(text, 'input') ?? '{}', 'event') ?? '{}';
   const params = memberText(event, 'params') ?? '{}';
   const flow = memberText(event, 'flow');
-  const happens = eventOf(flow);
+  const flowEvent = parseEvent(flow);
   return {
     conversation: 'main',
     conversationId: input.conversation,
-    message: happens ? eventWords(happens) : (input.event.text ?? ''),
+    message: flowEvent ? eventText(flowEvent) : (input.event.text ?? ''),
     inputParams: params === '{}' ? '' : params,
     reset: input.event.reset,
     at: input.at,
@@ -191,8 +191,8 @@ function saidOf(text: string): Said {
   };
 }
 
-function answeredOf(text: string, notices: Notice[]): Answered {
-  const { effect: id, at, request, outcome } = JSON.parse(text) as Entry;
+function exchangeFromEntry(text: string, notices: Notice[]): AnsweredEffect {
+  const { effect: id, at, request, outcome } = JSON.parse(text) as JournalEntry;
   const effect: Effect = { id, key: '', class: 'read', deadline_ms: 0, request: request ?? { kind: 'recorded' } };
   const raw = { request: memberText(text, 'request') ?? 'null', outcome: memberText(text, 'outcome') ?? '{}' };
   return { effect, completion: { id, at, outcome }, delayMs: 0, origin: 'recorded', seq: notices.find((it) => it.at >= at)?.seq ?? notices.length, raw };

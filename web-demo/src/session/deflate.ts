@@ -1,24 +1,24 @@
-/** Bytes that a text may have when it is unpacked. */
-const MOST = 4 << 20;
-/** So many bytes are unpacked at once: a small piece cannot become much more than a megabyte. */
-const PIECE = 1 << 10;
+/** Maximum size of inflated data, in bytes. */
+const MAX_INFLATED_BYTES = 4 << 20;
+/** Bytes fed to the stream at once, which bounds the output of one read to about a megabyte. */
+const CHUNK_BYTES = 1 << 10;
 
-/** Makes bytes fewer. */
-export function squeezed(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
-  return through(bytes, new CompressionStream('deflate-raw'), Infinity);
+/** Compresses bytes (raw deflate). */
+export function deflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  return pipeThrough(bytes, new CompressionStream('deflate-raw'), Infinity);
 }
 
-/** Makes them what they were; throws a `RangeError` as soon as they are too many. */
-export function inflated(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
-  return through(bytes, new DecompressionStream('deflate-raw'), MOST);
+/** Decompresses bytes; throws a `RangeError` as soon as the output is too large. */
+export function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  return pipeThrough(bytes, new DecompressionStream('deflate-raw'), MAX_INFLATED_BYTES);
 }
 
-async function through(bytes: Uint8Array<ArrayBuffer>, stream: CompressionStream | DecompressionStream, most: number): Promise<Uint8Array> {
+async function pipeThrough(bytes: Uint8Array<ArrayBuffer>, stream: CompressionStream | DecompressionStream, maxBytes: number): Promise<Uint8Array> {
   let sent = 0;
   const pieces = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull(to) {
       if (sent >= bytes.length) to.close();
-      else to.enqueue(bytes.slice(sent, (sent += PIECE)));
+      else to.enqueue(bytes.slice(sent, (sent += CHUNK_BYTES)));
     },
   });
   const reader = pieces.pipeThrough(stream).getReader();
@@ -28,10 +28,10 @@ async function through(bytes: Uint8Array<ArrayBuffer>, stream: CompressionStream
     const { done, value } = await reader.read();
     if (done) break;
     size += value.length;
-    if (size > most) {
-      // Whether the rest goes away quietly changes nothing.
+    if (size > maxBytes) {
+      // A failed cancellation changes nothing.
       reader.cancel().catch(() => {});
-      throw new RangeError(`more than ${most >> 20} MB`);
+      throw new RangeError(`more than ${maxBytes >> 20} MB`);
     }
     parts.push(value);
   }

@@ -1,44 +1,44 @@
-/** The lines of a talk about a flow: what happens in a turn, and how the session stands after it. */
-import { eventOf, type FlowEvent } from '../flow/event';
-import { sessionOf } from '../flow/session';
+/** Talk lines of a flow: the event of a turn and the session after it. */
+import { parseEvent, type FlowEvent } from '../flow/event';
+import { readFlowSession } from '../flow/session';
 import type { Json, JsonObject, Outcome } from '../types';
-import type { Said } from './saved';
-import { plain } from './talk-text';
+import type { UserInput } from './turn-data';
+import { isPlain } from './talk-text';
 
-/** What a turn answers, beside the variables of its session. */
-const ANSWERED = ['status', 'awaiting', 'debug', 'turn', 'vars'];
+/** Members of a flow answer that are not session variables. */
+const ANSWER_MEMBERS = ['status', 'awaiting', 'debug', 'turn', 'vars'];
 
-/** Writes what happens as a talk does: a short form where nothing of it is lost, else the event itself. */
-export function happening({ event: text, message }: Said): string {
-  const event = eventOf(text);
+/** Formats the event of a turn: in short form where that loses nothing, else as JSON. */
+export function eventLine({ event: text, message }: UserInput): string {
+  const event = parseEvent(text);
   if (!event) return message;
-  return short(event) ?? text ?? '';
+  return shortForm(event) ?? text ?? '';
 }
 
-/** The line that says where a session of a flow stands. */
-export function standsAt({ intent, state, flow }: Outcome): string[] {
+/** Formats the line that asserts the position of a flow session. */
+export function flowPositionLines({ intent, state, flow }: Outcome): string[] {
   if (intent && state) return [`= ${intent} / ${state}`];
   return [`? status = ${JSON.stringify(flow?.status ?? null)}`];
 }
 
-/** A value of a session as a talk asserts it: a variable, unless it names another part of the answer. */
-export function valueOf(wish: string, outcome: Outcome): string {
-  const path = ANSWERED.includes(wish.split('.')[0] ?? '') ? wish : `vars.${wish}`;
-  let found: Json | undefined = { ...(outcome.flow as unknown as JsonObject), vars: sessionOf({ outcome })?.vars ?? {} };
+/** Formats the assertion of a session value: a variable, unless the name is another member of the answer. */
+export function valueLine(name: string, outcome: Outcome): string {
+  const path = ANSWER_MEMBERS.includes(name.split('.')[0] ?? '') ? name : `vars.${name}`;
+  let found: Json | undefined = { ...(outcome.flow as unknown as JsonObject), vars: readFlowSession({ outcome })?.vars ?? {} };
   for (const name of path.split('.')) {
     found = typeof found === 'object' && found !== null && Object.hasOwn(found, name) ? (found as JsonObject)[name] : undefined;
   }
   return `? ${path} = ${JSON.stringify(found ?? null)}`;
 }
 
-function short(event: FlowEvent): string | undefined {
+function shortForm(event: FlowEvent): string | undefined {
   const { type: _, ...rest } = event;
   const only = Object.keys(rest).length === 1;
   switch (event.type) {
     case 'session.start':
       return Object.keys(rest).length === 0 ? '/start' : `/start ${JSON.stringify(rest)}`;
     case 'user.message':
-      return only && plain(event.text, /^[{@+/]/) ? event.text : undefined;
+      return only && isPlain(event.text, /^[{@+/]/) ? event.text : undefined;
     case 'user.button':
       return only ? `/press ${event.button_id}` : undefined;
     case 'timer.fired':

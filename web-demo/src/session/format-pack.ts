@@ -1,8 +1,8 @@
-/** Down to here everything stands on a line of its own: members of the pack, tables, rows. */
-const DEEP = 3;
+/** Depth down to which each element has its own line: members of the pack, tables, rows. */
+const MAX_LINE_DEPTH = 3;
 
-/** Spreads a pack that stands on one line over many, a row a line. Only blanks are added, so that numbers stay as they are spelled. */
-export function pretty(pack: string): string {
+/** Formats a one-line pack with one row per line. Only whitespace is added, so numbers keep their spelling. */
+export function formatPack(pack: string): string {
   if (pack.trim().includes('\n')) return pack;
   let [out, depth] = ['', 0];
   for (const [token] of pack.matchAll(/"(?:[^"\\]|\\.)*"|[{[]\s*[}\]]|[^"]/g)) {
@@ -14,6 +14,6 @@ export function pretty(pack: string): string {
   return out;
 
   function line(at: number, inside = at): string {
-    return inside <= DEEP ? `\n${'  '.repeat(at)}` : '';
+    return inside <= MAX_LINE_DEPTH ? `\n${'  '.repeat(at)}` : '';
   }
 }

@@ -1,46 +1,47 @@
 import { fromSql } from '../pack/sql';
-import { spans } from '../json-text';
-import type { Recorded } from '../protocol';
+import { parseSpans } from '../json-text';
+import { plural } from '../plural';
+import type { RecordedAnswer } from '../protocol';
 import type { Simulator } from '../simulator.svelte';
 import type { Turn } from '../turn.svelte';
-import { openFile } from './carry';
-import { filed, type Filed } from './file';
-import { personal, type Found } from './found';
+import { openFile } from './transfer';
+import { parseSessionFile, type SessionFile } from './session-file';
+import { findPersonalData, type PersonalData } from './personal-data';
 import { fromAudit, type AuditTurn } from './from-audit';
 
-/** What came of an import. */
-export interface Imported {
+/** The result of an import. */
+export interface ImportResult {
   verdict: string;
   turns: number;
-  /** How many of them end as they were recorded. */
-  equal: number;
-  /** What could not be taken over, a sentence each. */
-  left: string[];
-  found: Found[];
+  /** How many of them end as recorded. */
+  matching: number;
+  /** What could not be imported, one sentence each. */
+  notes: string[];
+  personalData: PersonalData[];
 }
 
-/** Takes in whatever a text is: journals, a pack, an audit trail, an SQL dump. */
-export async function importText(simulator: Simulator, text: string, name: string): Promise<Imported> {
+/** Imports a text: journals, a pack, a flow document, an audit trail or an SQL dump. */
+export async function importText(simulator: Simulator, text: string, name: string): Promise<ImportResult> {
   await simulator.ready.catch(() => {});
-  if (/\.sql$/i.test(name) || /^\s*(--|insert\s)/i.test(text)) return ofSql(simulator, text);
-  const file = filed(text);
+  if (/\.sql$/i.test(name) || /^\s*(--|insert\s)/i.test(text)) return importSql(simulator, text);
+  const file = parseSessionFile(text);
   if (file) {
     await openFile(simulator, file);
-    return ofTurns(simulator, file, text);
+    return compareJournals(simulator, file, text);
   }
-  spans(text);
+  parseSpans(text);
   const value = JSON.parse(text) as unknown;
   if ((value as { doc?: unknown } | null)?.doc === 'conversation_flow') {
-    await simulator.open(`{\n"name": ${JSON.stringify(name.replace(/(\.flow)?\.json$/i, ''))},\n"documents": [\n${text.trim()}\n]\n}\n`);
+    await simulator.openPack(`{\n"name": ${JSON.stringify(name.replace(/(\.flow)?\.json$/i, ''))},\n"documents": [\n${text.trim()}\n]\n}\n`);
     simulator.restart();
-    return { verdict: 'The flow document is open, as a pack of its own.', turns: 0, equal: 0, left: [], found: [] };
+    return { verdict: 'The flow document is open as a new pack.', turns: 0, matching: 0, notes: [], personalData: [] };
   }
   if (isPack(value)) {
-    await simulator.open(text);
+    await simulator.openPack(text);
     simulator.restart();
-    return { verdict: 'The pack is open.', turns: 0, equal: 0, left: [], found: [] };
+    return { verdict: 'The pack is open.', turns: 0, matching: 0, notes: [], personalData: [] };
   }
-  return ofAudit(simulator, value, text);
+  return importAudit(simulator, value, text);
 }
 
 function isPack(value: unknown): boolean {
@@ -48,84 +49,84 @@ function isPack(value: unknown): boolean {
   return 'tables' in value || ('name' in value && ('turns' in value || 'documents' in value));
 }
 
-/** The pack that is open stands for the configuration, which an audit trail does not tell. */
-async function ofAudit(simulator: Simulator, value: unknown, text: string): Promise<Imported> {
-  const { conversationId, turns, left } = fromAudit(value);
-  simulator.tree.show(undefined);
-  const stays = simulator.stays();
+/** Imports an audit trail and replays it on the open pack, because a trail does not contain its configuration. */
+async function importAudit(simulator: Simulator, value: unknown, text: string): Promise<ImportResult> {
+  const { conversationId, turns, notes } = fromAudit(value);
+  simulator.tree.showBranch(undefined);
+  const isCurrent = simulator.sessionCheck();
   let parent: Turn | undefined;
   const differences: string[] = [];
-  for (const [index, told] of turns.entries()) {
-    const said = {
+  for (const [index, recordedTurn] of turns.entries()) {
+    const input = {
       conversation: 'main',
       conversationId,
-      message: told.message,
-      inputParams: told.inputParams,
-      reset: told.reset,
-      at: told.at,
+      message: recordedTurn.message,
+      inputParams: recordedTurn.inputParams,
+      reset: recordedTurn.reset,
+      at: recordedTurn.at,
       seed: index + 1,
     };
-    parent = await simulator.recall(said, parent, recordedOf(told), index === 0 ? { reason: 'audit trail' } : {});
-    if (!stays()) throw new Error('another session was opened meanwhile: import it again');
-    const differs = differenceOf(parent, told);
+    parent = await simulator.runRecorded(input, parent, toRecordedAnswers(recordedTurn), index === 0 ? { reason: 'audit trail' } : {});
+    if (!isCurrent()) throw new Error('another session was opened during the import; import it again');
+    const differs = findDifference(parent, recordedTurn);
     if (differs) differences.push(`Turn ${index + 1}: ${differs}`);
   }
-  const equal = turns.length - differences.length;
+  const matching = turns.length - differences.length;
   const verdict =
-    equal === turns.length
-      ? `All ${turns.length} turns end as the audit trail tells, on the pack that is open.`
-      : `${equal} of ${turns.length} turns end as the audit trail tells, on the pack that is open. ${differences[0]}`;
-  return { verdict, turns: turns.length, equal, left: [...differences.slice(1), ...left], found: personal([text]) };
+    matching === turns.length
+      ? `All ${plural(turns.length, 'turn')} match the audit trail on the open pack.`
+      : `${matching} of ${plural(turns.length, 'turn')} match the audit trail on the open pack. ${differences[0]}`;
+  return { verdict, turns: turns.length, matching, notes: [...differences.slice(1), ...notes], personalData: findPersonalData([text]) };
 }
 
-function recordedOf({ answers }: AuditTurn): Recorded[] {
-  return answers.map(({ asked, reply, error }) => {
-    const [kind, name] = Object.entries(asked)[0] ?? ['', ''];
+function toRecordedAnswers({ answers }: AuditTurn): RecordedAnswer[] {
+  return answers.map(({ target, reply, error }) => {
+    const [kind, name] = Object.entries(target)[0] ?? ['', ''];
     const asks = `${kind} ${name}`;
     const outcome = error ? JSON.stringify({ error }) : typeof reply === 'string' ? reply : JSON.stringify(reply);
-    return { request: null, asks, outcome, took: 0, origin: 'recorded' };
+    return { request: null, target: asks, outcome, delayMs: 0, origin: 'recorded' };
   });
 }
 
-/** The first thing in which a turn differs from what the trail tells of it. */
-function differenceOf(turn: Turn, { expected }: AuditTurn): string {
+/** Describes the first difference between a turn and the trail; empty if there is none. */
+function findDifference(turn: Turn, { expected }: AuditTurn): string {
   const { outcome, notices } = turn.record ?? {};
-  if (!outcome) return turn.error?.message ?? 'it did not end';
+  if (!outcome) return turn.error?.message ?? 'it did not finish';
   const fault = outcome.fault?.code;
-  if (expected.fault !== fault) return `it ends with ${fault ?? 'an answer'} and not with ${expected.fault ?? 'an answer'}`;
-  if (expected.intent !== null && expected.intent !== outcome.intent) return `the intent is ${outcome.intent} and not ${expected.intent}`;
-  if (expected.state !== null && expected.state !== outcome.state) return `the state is ${outcome.state} and not ${expected.state}`;
-  if (expected.reply !== undefined && expected.reply !== outcome.payload?.value) return 'the reply is another one';
+  if (expected.fault !== fault) return `it ends with ${fault ?? 'an answer'} instead of ${expected.fault ?? 'an answer'}`;
+  if (expected.intent !== null && expected.intent !== outcome.intent) return `the intent is ${outcome.intent} instead of ${expected.intent}`;
+  if (expected.state !== null && expected.state !== outcome.state) return `the state is ${outcome.state} instead of ${expected.state}`;
+  if (expected.reply !== undefined && expected.reply !== outcome.payload?.value) return 'the reply differs';
   const stages = (notices ?? []).flatMap((it) => (it.kind === 'audit' && !/^STEP_(ENTER|EXIT)$|^PROMPT_RENDERING$/.test(it.stage) ? [it.stage] : []));
-  const wanted = expected.stages.filter((it) => !/^STEP_(ENTER|EXIT)$|^PROMPT_RENDERING$/.test(it));
-  const at = wanted.findIndex((it, index) => stages[index] !== it);
-  return at < 0 ? '' : `decision ${at + 1} is ${stages[at] ?? 'missing'} and not ${wanted[at]}`;
+  const expectedStages = expected.stages.filter((it) => !/^STEP_(ENTER|EXIT)$|^PROMPT_RENDERING$/.test(it));
+  const at = expectedStages.findIndex((it, index) => stages[index] !== it);
+  return at < 0 ? '' : `decision ${at + 1} is ${stages[at] ?? 'missing'} instead of ${expectedStages[at]}`;
 }
 
-function ofTurns(simulator: Simulator, file: Filed, text: string): Imported {
+function compareJournals(simulator: Simulator, file: SessionFile, text: string): ImportResult {
   const turns = simulator.tree.turns.filter((it) => it.recordedHash !== '');
-  const equal = turns.filter((it) => it.record?.stateHash === it.recordedHash).length;
+  const matching = turns.filter((it) => it.record?.stateHash === it.recordedHash).length;
   const first = turns.find((it) => it.record?.stateHash !== it.recordedHash);
-  const why = first && (first.error ? `Turn ${first.number} differs: ${first.error.message}` : `Turn ${first.number} ends with another state hash. ${causeOf(first, file)}`);
-  const verdict = equal === turns.length ? `All ${turns.length} turns end with the recorded state hash.` : `${equal} of ${turns.length} turns end with the recorded state hash. ${why}`;
-  return { verdict, turns: turns.length, equal, left: [], found: personal([text]) };
+  const reason = first && (first.error ? `Turn ${first.number} differs: ${first.error.message}` : `Turn ${first.number} ends with a different state hash. ${describeCause(first, file)}`);
+  const verdict = matching === turns.length ? `All ${plural(turns.length, 'turn')} end with the recorded state hash.` : `${matching} of ${plural(turns.length, 'turn')} end with the recorded state hash. ${reason}`;
+  return { verdict, turns: turns.length, matching, notes: [], personalData: findPersonalData([text]) };
 }
 
-/** What may be behind a turn that ends otherwise though it asked for the same. */
-function causeOf(turn: Turn, { turns }: Filed): string {
-  const told = turns.find((it) => it.stateHash === turn.recordedHash);
-  return told && told.config !== turn.record?.config
-    ? 'Its configuration compiles to another one here, so the engine that recorded it is another version.'
-    : 'Its configuration is the same, so the engine that recorded it is another version, or the file was changed.';
+/** Describes why a turn that made the same requests may end differently. */
+function describeCause(turn: Turn, { turns }: SessionFile): string {
+  const recordedTurn = turns.find((it) => it.stateHash === turn.recordedHash);
+  return recordedTurn && recordedTurn.config !== turn.record?.config
+    ? 'Its configuration compiles to a different one here, so it was recorded by another engine version.'
+    : 'Its configuration is the same, so it was recorded by another engine version, or the file was changed.';
 }
 
-async function ofSql(simulator: Simulator, text: string): Promise<Imported> {
-  const { tables, left } = fromSql(text);
+async function importSql(simulator: Simulator, text: string): Promise<ImportResult> {
+  const { tables, notes } = fromSql(text);
   const names = Object.keys(tables);
-  if (names.length === 0) throw new Error('the file has no insert into a table ce_…: choose a dump of the rows of ConvEngine');
+  if (names.length === 0) throw new Error('the file has no INSERT into a ce_… table: choose a dump of ConvEngine tables');
   const rows = (name: string) => (tables[name] ?? []).map((it) => `      ${JSON.stringify(it)}`).join(',\n');
   const written = names.map((it) => `    ${JSON.stringify(it)}: [\n${rows(it)}\n    ]`).join(',\n');
-  await simulator.open(`{\n  "name": "imported",\n  "tables": {\n${written}\n  }\n}\n`);
+  await simulator.openPack(`{\n  "name": "imported",\n  "tables": {\n${written}\n  }\n}\n`);
   const count = names.reduce((sum, it) => sum + (tables[it]?.length ?? 0), 0);
-  return { verdict: `${count} rows of ${names.length} tables are open as a pack.`, turns: 0, equal: 0, left, found: [] };
+  return { verdict: `${plural(count, 'row')} of ${plural(names.length, 'table')} opened as a pack.`, turns: 0, matching: 0, notes, personalData: [] };
 }

@@ -1,30 +1,30 @@
-import { elementTexts, JsonFault, memberText, spans } from '../json-text';
+import { elementTexts, JsonSyntaxError, memberText, parseSpans } from '../json-text';
 
 /** A turn in a file of journals. */
-export interface FiledTurn {
-  /** The journal as text; nothing when the turn left none. */
+export interface SessionFileTurn {
+  /** The journal as text; null if the turn has none. */
   journal: string | null;
-  /** The hash by which its replay is judged; empty when it is not known. */
+  /** The state hash that its replay must reproduce; empty if unknown. */
   stateHash: string;
-  /** The configuration that it ran on, by its hash. */
+  /** Hash of the configuration that it ran on. */
   config: string;
-  /** The turn before it, counted from 0; absent for the one above it in the file. */
+  /** Index of the parent turn, from 0; absent if it is the preceding turn of the file. */
   parent?: number | null;
   reason?: string;
 }
 
-/** A file of journals: what the server exports of a conversation, and what the page saves of a session. */
-export interface Filed {
+/** A file of journals, as the server exports a conversation and the page saves a session. */
+export interface SessionFile {
   conversationId: string;
-  turns: FiledTurn[];
-  /** The texts of packs by the hash of what they compile to. */
+  turns: SessionFileTurn[];
+  /** Pack texts by configuration hash. */
   configs: Map<string, string>;
-  /** The turn that is shown, counted from 0. */
+  /** Index of the shown turn, from 0. */
   head?: number;
 }
 
-/** Writes a file. Journals and packs stay as they are spelled. */
-export function fileOf({ conversationId, turns, configs, head }: Filed): string {
+/** Serialises a session file. Journals and packs keep their spelling. */
+export function writeSessionFile({ conversationId, turns, configs, head }: SessionFile): string {
   const text = (value: unknown) => JSON.stringify(value);
   const written = turns.map(({ journal, stateHash, config, parent, reason }, index) => {
     const more = [parent === undefined ? '' : `,"parent":${text(parent)}`, reason ? `,"reason":${text(reason)}` : ''].join('');
@@ -37,18 +37,18 @@ export function fileOf({ conversationId, turns, configs, head }: Filed): string 
   );
 }
 
-/** Reads a file of journals; nothing when the text is something else. */
-export function filed(file: string): Filed | undefined {
-  let root: ReturnType<typeof spans>;
+/** Parses a file of journals; undefined if the text is something else. */
+export function parseSessionFile(file: string): SessionFile | undefined {
+  let root: ReturnType<typeof parseSpans>;
   try {
-    root = spans(file);
+    root = parseSpans(file);
   } catch (fault) {
-    if (fault instanceof JsonFault) return undefined;
+    if (fault instanceof JsonSyntaxError) return undefined;
     throw fault;
   }
   const configs = root.members?.get('configs')?.members;
   if (!configs || !root.members?.get('turns')?.elements) return undefined;
-  const turns = elementTexts(file, 'turns').map((it): FiledTurn => {
+  const turns = elementTexts(file, 'turns').map((it): SessionFileTurn => {
     const { stateHash, config, parent, reason } = JSON.parse(it) as Record<string, unknown>;
     const journal = memberText(it, 'journal');
     return {

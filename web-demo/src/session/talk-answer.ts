@@ -1,15 +1,15 @@
-/** The lines of a talk that answer what a turn asks. */
-import { spans } from '../json-text';
+/** Talk lines that answer the effects of a turn. */
+import { parseSpans } from '../json-text';
 import type { Effect, JsonObject, Outcome } from '../types';
-import type { Answered } from './saved';
-import { duration, oneLine, plain } from './talk-text';
+import type { AnsweredEffect } from './turn-data';
+import { durationText, toOneLine, isPlain } from './talk-text';
 
-/** Failures that a talk names by a word. */
-const KINDS = 'timeout unavailable refused invalid not_found denied circuit_open limited unsupported interrupted cancelled'.split(' ');
+/** Error kinds that a talk can name. */
+const ERROR_KINDS = 'timeout unavailable refused invalid not_found denied circuit_open limited unsupported interrupted cancelled'.split(' ');
 const TASK_MEMBERS = ['result', 'set_params', 'set_context', 'intent', 'state', 'payload', 'publish'];
 
-/** Says what an effect asks for as a talk does; nothing for what no talk answers. */
-export function askedFor({ request }: Effect): string | undefined {
+/** Names the target of an effect as a talk does; undefined for effects that a talk cannot answer. */
+export function effectTarget({ request }: Effect): string | undefined {
   const text = (key: string) => String(request[key] ?? '');
   const caller = request['caller'] as JsonObject | undefined;
   switch (request.kind) {
@@ -31,136 +31,136 @@ export function askedFor({ request }: Effect): string | undefined {
   }
 }
 
-/** Lists the calls of a turn in the order in which they were asked for. */
-export function called(answered: Answered[]): string[] {
-  return inOrder(answered).flatMap((it) => askedFor(it.effect)?.replace(/^llm /, '') ?? []);
+/** Lists the calls of a turn in request order. */
+export function listCalls(exchanges: AnsweredEffect[]): string[] {
+  return sortByEffect(exchanges).flatMap((it) => effectTarget(it.effect)?.replace(/^llm /, '') ?? []);
 }
 
 /**
- * Picks the answers of each turn that the pack's script does not give again.
+ * Selects the answers of each turn that the pack's script would not repeat.
  *
- * A talk's answer goes to the first call that asks for it, and the script does not count that call. So the answers before it
- * in its turn are picked as well, and every later one.
+ * The answer of a talk goes to the first call of its target, and the script does not count that call. So the earlier answers of the
+ * turn and all later ones to that target are selected as well.
  */
-export function needed(turns: Answered[][], all: boolean): Answered[][] {
+export function selectAnswers(turns: AnsweredEffect[][], all: boolean): AnsweredEffect[][] {
   const picked = new Set<string>();
-  return turns.map((answered) => {
-    for (const it of answered) if (!again(it)) picked.add(askedFor(it.effect) ?? '');
-    return inOrder(answered).filter((it) => {
-      const asked = askedFor(it.effect);
-      return asked === undefined ? !again(it) : all || picked.has(asked);
+  return turns.map((exchanges) => {
+    for (const it of exchanges) if (!isScripted(it)) picked.add(effectTarget(it.effect) ?? '');
+    return sortByEffect(exchanges).filter((it) => {
+      const target = effectTarget(it.effect);
+      return target === undefined ? !isScripted(it) : all || picked.has(target);
     });
   });
 }
 
-/** Whether the runner gives this answer by itself; it has databases, documents and files that a page has not. */
-function again({ origin, completion: { outcome } }: Answered): boolean {
+/** Whether the test runner would give this answer itself; it has databases, documents and files that a page lacks. */
+function isScripted({ origin, completion: { outcome } }: AnsweredEffect): boolean {
   return origin === 'script' && !('error' in outcome && ['unsupported', 'not_found'].includes(outcome.error.kind));
 }
 
-/** Writes an answer; says what the line does not say. */
-export function answerLine(it: Answered, outcome: Outcome, say: (sentence: string) => void): string[] {
-  const asked = askedFor(it.effect);
+/** Formats an answer; adds notes about what the line cannot express. */
+export function answerLines(it: AnsweredEffect, outcome: Outcome, addNote: (sentence: string) => void): string[] {
+  const target = effectTarget(it.effect);
   const { kind } = it.effect.request;
-  if (asked === undefined) {
-    if (kind !== 'sleep') say(`the answer to the effect '${kind}' is left out, because a talk cannot give one; the runner has to find its own.`);
+  if (target === undefined) {
+    if (kind !== 'sleep') addNote(`the answer to the effect '${kind}' is omitted, because a talk cannot express it; the runner must provide one.`);
     return [];
   }
-  if (!/^\S+ \S+$/.test(asked)) {
-    say(`the answer to '${asked}' is left out, because a talk cannot write this name.`);
+  if (!/^\S+ \S+$/.test(target)) {
+    addNote(`the answer to '${target}' is omitted, because a talk cannot express this name.`);
     return [];
   }
   const answer = it.completion.outcome;
-  const said = 'error' in answer ? failure(answer.error, asked, outcome, say) : reply(it, asked, answer.ok, say);
-  const delay = it.delayMs > 0 ? ` ${duration(Math.round(it.delayMs))}` : '';
-  return [`  ${asked} ${said}${delay}`];
+  const answerText = 'error' in answer ? failureText(answer.error, target, outcome, addNote) : replyText(it, target, answer.ok, addNote);
+  const delay = it.delayMs > 0 ? ` ${durationText(Math.round(it.delayMs))}` : '';
+  return [`  ${target} ${answerText}${delay}`];
 }
 
-function inOrder(answered: Answered[]): Answered[] {
-  return answered.toSorted((a, b) => a.effect.id - b.effect.id);
+function sortByEffect(exchanges: AnsweredEffect[]): AnsweredEffect[] {
+  return exchanges.toSorted((a, b) => a.effect.id - b.effect.id);
 }
 
-function reply(it: Answered, asked: string, ok: JsonObject, say: (sentence: string) => void): string {
+function replyText(it: AnsweredEffect, target: string, ok: JsonObject, addNote: (sentence: string) => void): string {
   const text = (key: string) => (typeof ok[key] === 'string' ? ok[key] : '');
   const status = Number(ok['status']);
   switch (ok['kind'] === it.effect.request.kind ? ok['kind'] : '') {
     case 'llm':
-      return written(text('text'), it.effect.request['mode'] === 'text');
+      return quoteText(text('text'), it.effect.request['mode'] === 'text');
     case 'tool':
-      return written(text('text'), true);
+      return quoteText(text('text'), true);
     case 'http': {
-      if (status > 200 && status < 300) say(`the service of '${asked}' answered with status ${status}; the talk says 200 instead.`);
+      if (status > 200 && status < 300) addNote(`the service of '${target}' answered with status ${status}; the talk uses 200 instead.`);
       if (status >= 300) {
         const word = status === 429 ? 'limited' : status === 404 ? 'not_found' : status < 500 ? 'refused' : 'unavailable';
-        say(`the service of '${asked}' answered with status ${status}, which a talk cannot give; it says '${word}' instead.`);
+        addNote(`the service of '${target}' answered with status ${status}, which a talk cannot express; it uses '${word}' instead.`);
         return word;
       }
-      return asked.startsWith('task ') ? ofTask(text('body'), asked, say) : written(text('body'), true);
+      return target.startsWith('task ') ? taskReplyText(text('body'), target, addNote) : quoteText(text('body'), true);
     }
     case 'sql':
-      if (ok['truncated'] === true) say(`the rows of '${asked}' were cut off, which a talk cannot say.`);
-      return part(it, 'rows');
+      if (ok['truncated'] === true) addNote(`the rows of '${target}' were truncated, which a talk cannot express.`);
+      return replyMember(it, 'rows');
     case 'container': {
-      const data = part(it, 'data');
-      if (typeof ok['data'] === 'string') return written(ok['data'], true);
-      if (!/^[[{]/.test(data)) say(`the data of '${asked}' are neither an object nor a list; the talk gives them as text.`);
+      const data = replyMember(it, 'data');
+      if (typeof ok['data'] === 'string') return quoteText(ok['data'], true);
+      if (!/^[[{]/.test(data)) addNote(`the data of '${target}' is neither an object nor a list; the talk gives it as text.`);
       return data;
     }
     case 'task': {
       const members = TASK_MEMBERS.filter((name) => name === 'result' || (ok[name] !== undefined && !isEmpty(ok[name])));
-      return `{${members.map((name) => `${JSON.stringify(name)}: ${part(it, name)}`).join(', ')}}`;
+      return `{${members.map((name) => `${JSON.stringify(name)}: ${replyMember(it, name)}`).join(', ')}}`;
     }
     default:
-      say(`the answer to '${asked}' is of another kind than what was asked, which a talk cannot give; it says 'invalid' instead.`);
+      addNote(`the answer to '${target}' has another kind than the request, which a talk cannot express; it uses 'invalid' instead.`);
       return 'invalid';
   }
 }
 
-/** A service answers a task with an object of members that a task has; all else is what the task returned. */
-function ofTask(body: string, asked: string, say: (sentence: string) => void): string {
-  const parsed = parse(body);
+/** Formats the response of a task's service: an object of task members, or else the result of the task. */
+function taskReplyText(body: string, target: string, addNote: (sentence: string) => void): string {
+  const parsed = tryParse(body);
   if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {
     const names = Object.keys(parsed);
-    if (names.length > 0 && names.every((it) => TASK_MEMBERS.includes(it))) return oneLine(body);
+    if (names.length > 0 && names.every((it) => TASK_MEMBERS.includes(it))) return toOneLine(body);
   }
-  say(`the service of '${asked}' did not answer as tasks do; the talk gives its answer as the result.`);
-  return `{"result": ${parsed === undefined ? JSON.stringify(body) : oneLine(body)}}`;
+  addNote(`the service of '${target}' did not answer with task members; the talk gives its answer as the result.`);
+  return `{"result": ${parsed === undefined ? JSON.stringify(body) : toOneLine(body)}}`;
 }
 
-function failure(
+function failureText(
   error: { kind: string; message: string; status?: number },
-  asked: string,
+  target: string,
   outcome: Outcome,
-  say: (sentence: string) => void,
+  addNote: (sentence: string) => void,
 ): string {
   const { kind, message } = error;
-  if (kind === 'unavailable' && plain(message, /\s\+\d+(ms|[smhd])$/)) return `! ${message}`;
-  const word = KINDS.includes(kind) ? kind : 'invalid';
-  if (word !== kind) say(`'${asked}' failed with '${kind}', which a talk cannot say; it says '${word}' instead.`);
-  if (error.status !== undefined) say(`'${asked}' failed with status ${error.status}, which a talk cannot say.`);
-  const left = JSON.stringify([outcome.payload?.value, outcome.context]);
-  const shown = message !== '' && left.includes(JSON.stringify(message).slice(1, -1));
-  if (shown) say(`the failure of '${asked}' shows in the reply or the context, and in the talk it has other words.`);
+  if (kind === 'unavailable' && isPlain(message, /\s\+\d+(ms|[smhd])$/)) return `! ${message}`;
+  const word = ERROR_KINDS.includes(kind) ? kind : 'invalid';
+  if (word !== kind) addNote(`'${target}' failed with '${kind}', which a talk cannot express; it uses '${word}' instead.`);
+  if (error.status !== undefined) addNote(`'${target}' failed with status ${error.status}, which a talk cannot express.`);
+  const visible = JSON.stringify([outcome.payload?.value, outcome.context]);
+  const shown = message !== '' && visible.includes(JSON.stringify(message).slice(1, -1));
+  if (shown) addNote(`the failure of '${target}' appears in the reply or the context with another message than in the talk.`);
   return word;
 }
 
-/** A text as a talk has it: JSON stands as it is where nothing of it is lost. */
-function written(text: string, exact: boolean): string {
+/** Formats a text: JSON unquoted where that loses nothing. */
+function quoteText(text: string, exact: boolean): string {
   if (/^[[{]/.test(text)) {
-    const parsed = parse(text);
-    // The engine writes it anew, with numbers as they fit into it.
+    const parsed = tryParse(text);
+    // The engine writes it again, with numbers as it represents them.
     const same = exact ? JSON.stringify(parsed) === text : !/\d{16}/.test(text);
-    if (parsed !== undefined && same) return oneLine(text);
+    if (parsed !== undefined && same) return toOneLine(text);
   }
-  const asIs = plain(text, /^[[{"!]|(^|\s)\+\d+(ms|[smhd])$/) && !KINDS.includes(text);
+  const asIs = isPlain(text, /^[[{"!]|(^|\s)\+\d+(ms|[smhd])$/) && !ERROR_KINDS.includes(text);
   return asIs ? text : JSON.stringify(text);
 }
 
-/** A member of the reply, in the spelling of the engine where that is known. */
-function part({ raw, completion }: Answered, name: string): string {
-  const ok = raw && spans(raw.outcome).members?.get('ok');
+/** Returns a member of the reply, in the engine's spelling where known. */
+function replyMember({ raw, completion }: AnsweredEffect, name: string): string {
+  const ok = raw && parseSpans(raw.outcome).members?.get('ok');
   const span = ok?.members?.get(name);
-  if (raw !== undefined && span) return oneLine(raw.outcome.slice(span.start, span.end));
+  if (raw !== undefined && span) return toOneLine(raw.outcome.slice(span.start, span.end));
   return JSON.stringify('ok' in completion.outcome ? (completion.outcome.ok[name] ?? null) : null);
 }
 
@@ -168,7 +168,7 @@ function isEmpty(value: unknown): boolean {
   return value === null || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 }
 
-function parse(text: string): unknown {
+function tryParse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -1,4 +1,4 @@
-/** Texts and times as a talk writes them. */
+/** Formatting of texts and durations in talks. */
 
 const UNITS: [name: string, milliseconds: number][] = [
   ['d', 86_400_000],
@@ -7,18 +7,18 @@ const UNITS: [name: string, milliseconds: number][] = [
   ['s', 1000],
 ];
 
-/** Writes a time that passes, in the largest unit that has no rest. */
-export function duration(milliseconds: number): string {
+/** Formats a duration in the largest unit that divides it. */
+export function durationText(milliseconds: number): string {
   const unit = UNITS.find(([, length]) => milliseconds >= length && milliseconds % length === 0);
   return unit ? `+${milliseconds / unit[1]}${unit[0]}` : `+${milliseconds}ms`;
 }
 
-/** Puts JSON on one line: line ends stand between its parts only, because strings have none. */
-export function oneLine(json: string): string {
+/** Puts JSON on one line. JSON strings contain no line breaks. */
+export function toOneLine(json: string): string {
   return json.trim().replace(/[ \t]*[\r\n]+[ \t\r\n]*/g, ' ');
 }
 
-/** Tells whether a text may stand as it is where these beginnings mean something else. */
-export function plain(text: string, marks: RegExp): boolean {
+/** Whether a text needs no quotes where these prefixes have a meaning. */
+export function isPlain(text: string, marks: RegExp): boolean {
   return text !== '' && !marks.test(text) && !/^\s|\s$|[\x00-\x1f\x7f-\x9f]/.test(text);
 }

@@ -1,155 +1,155 @@
 /**
- * Writes turns that were played as a talk, which `convengine test` plays against the same pack.
+ * Writes finished turns as a talk, which `convengine test` runs against the same pack.
  *
- * What a talk has no words for is written as near as it can be, and said in a sentence of its own.
+ * What a talk cannot express is approximated and reported in a note.
  */
 import { isJson } from '../json-text';
 import type { Json, Outcome } from '../types';
-import { happening, standsAt, valueOf } from './flow-talk';
-import type { Played, Said } from './saved';
-import { answerLine, called, needed } from './talk-answer';
-import { duration, oneLine, plain } from './talk-text';
+import { eventLine, flowPositionLines, valueLine } from './flow-talk';
+import type { FinishedTurn, UserInput } from './turn-data';
+import { answerLines, listCalls, selectAnswers } from './talk-answer';
+import { durationText, toOneLine, isPlain } from './talk-text';
 
-/** What a talk asserts; an error code is asserted whenever a turn fails. */
+/** What a talk asserts. The error code of a failed turn is always asserted. */
 export interface Assertions {
   reply: 'equals' | 'contains' | 'none';
-  place: boolean;
+  position: boolean;
   calls: boolean;
   fault: true;
-  /** Paths whose values are asserted, such as `context.amount`. */
+  /** Paths of asserted values, such as `context.amount`. */
   context: string[];
   stages: boolean;
-  /** Whether answers of the pack's own script are written down, too. */
+  /** Whether answers of the pack's script are written as well. */
   answers?: 'needed' | 'all';
 }
 
-/** What is asserted unless somebody chooses otherwise. */
-export const USUAL: Assertions = { reply: 'equals', place: true, calls: true, fault: true, context: [], stages: false };
+/** The default assertions. */
+export const DEFAULT_ASSERTIONS: Assertions = { reply: 'equals', position: true, calls: true, fault: true, context: [], stages: false };
 
-/** A talk, and sentences about what it could not say. */
+/** A talk, with notes about what it cannot express. */
 export interface Talk {
   text: string;
-  left: string[];
+  notes: string[];
 }
 
 const MINUTE = 60_000;
-/** The last second that a talk can name. */
-const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59);
-const ROOTS = ['conversationId', 'intent', 'state', 'payload', 'context', 'success', 'errorCode', 'recoverable', 'message'];
-const ELSEWHERE = ['params', 'row', 'calls', 'audit'];
+/** The last second that a talk can express. */
+const MAX_TIME = Date.UTC(9999, 11, 31, 23, 59, 59);
+const SUPPORTED_ROOTS = ['conversationId', 'intent', 'state', 'payload', 'context', 'success', 'errorCode', 'recoverable', 'message'];
+const UNSUPPORTED_ROOTS = ['params', 'row', 'calls', 'audit'];
 
 /** Writes a talk. */
-export function talkOf(turns: Played[], pack: { file: string; name: string; /** The assistant of a flow. */ flow?: string }, wants: Assertions): Talk {
-  const left: string[] = [];
+export function writeTalk(turns: FinishedTurn[], pack: { file: string; name: string; /** The assistant of a flow. */ flow?: string }, assertions: Assertions): Talk {
+  const notes: string[] = [];
   const [first] = turns;
-  const start = Math.min(Math.max(first?.said.at ?? 0, 0), LATEST);
+  const start = Math.min(Math.max(first?.input.at ?? 0, 0), MAX_TIME);
   const second = start - (start % 1000);
   const lines = [
-    `# A chat with ${words(pack.name) || 'a pack'}, written down as it was played.`,
-    `config ${words(pack.file)}`,
-    ...(words(pack.name) ? [`name ${words(pack.name)}`] : []),
+    `# A recorded chat with ${collapseSpaces(pack.name) || 'a pack'}.`,
+    `config ${collapseSpaces(pack.file)}`,
+    ...(collapseSpaces(pack.name) ? [`name ${collapseSpaces(pack.name)}`] : []),
     ...(pack.flow ? [`program flow ${pack.flow}`] : []),
     `at ${new Date(second).toISOString().slice(0, 19)}Z`,
   ];
-  const names = labels(turns);
-  const written = needed(turns.map((it) => it.answered), wants.answers === 'all');
+  const names = conversationLabels(turns);
+  const written = selectAnswers(turns.map((it) => it.exchanges), assertions.answers === 'all');
   let clock = second;
   turns.forEach((turn, index) => {
-    const say = (sentence: string) => left.push(`Turn ${index + 1}: ${sentence}`);
-    let wait = turn.said.at - clock;
+    const addNote = (sentence: string) => notes.push(`Turn ${index + 1}: ${sentence}`);
+    let wait = turn.input.at - clock;
     if (index === 0) wait = start - second;
-    if (wait < 0) say('it was said before the one that stands above it; the talk lets no time pass between them.');
+    if (wait < 0) addNote('it precedes the turn above it in time; the talk lets no time pass between them.');
     wait = Math.max(0, Math.round(wait));
     clock += wait;
     const usual = wait === (index === 0 ? 0 : MINUTE);
-    const name = names.get(key(turn.said)) ?? 'main';
-    const words = [name === 'main' ? '' : `@${name}`, usual ? '' : duration(wait), message(turn.said, turns)];
+    const name = names.get(conversationKey(turn.input)) ?? 'main';
+    const words = [name === 'main' ? '' : `@${name}`, usual ? '' : durationText(wait), messageLine(turn.input, turns)];
     lines.push('', `> ${words.filter(Boolean).join(' ')}`);
-    lines.push(...(written[index] ?? []).flatMap((it) => answerLine(it, turn.outcome, say)));
-    lines.push(...checks(turn, wants, say));
+    lines.push(...(written[index] ?? []).flatMap((it) => answerLines(it, turn.outcome, addNote)));
+    lines.push(...assertionLines(turn, assertions, addNote));
   });
-  return { text: `${lines.join('\n')}\n`, left };
+  return { text: `${lines.join('\n')}\n`, notes };
 }
 
-/** Each conversation has one label, which is one word. */
-function labels(turns: Played[]): Map<string, string> {
+/** Assigns each conversation a unique one-word label. */
+function conversationLabels(turns: FinishedTurn[]): Map<string, string> {
   const names = new Map<string, string>();
-  for (const { said } of turns) {
-    if (names.has(key(said))) continue;
-    const wish = said.conversation.trim().replace(/\s+/g, '-') || 'main';
+  for (const { input } of turns) {
+    if (names.has(conversationKey(input))) continue;
+    const wanted = input.conversation.trim().replace(/\s+/g, '-') || 'main';
     const taken = [...names.values()];
-    let name = wish;
-    for (let number = 2; taken.includes(name); number++) name = `${wish}-${number}`;
-    names.set(key(said), name);
+    let name = wanted;
+    for (let number = 2; taken.includes(name); number++) name = `${wanted}-${number}`;
+    names.set(conversationKey(input), name);
   }
   return names;
 }
 
-function key(said: Said): string {
-  return said.conversationId.toLowerCase() || said.conversation;
+function conversationKey(input: UserInput): string {
+  return input.conversationId.toLowerCase() || input.conversation;
 }
 
-function message(said: Said, turns: Played[]): string {
-  if (said.event !== undefined) return happening(said);
-  const params = oneLine(said.inputParams);
-  const id = said.conversationId;
-  // The label gives an id of its own; a reply that names the old one holds under the old one alone.
-  const named = id !== '' && turns.some((it) => key(it.said) === key(said) && JSON.stringify(it.outcome.payload).includes(id));
+function messageLine(input: UserInput, turns: FinishedTurn[]): string {
+  if (input.event !== undefined) return eventLine(input);
+  const params = toOneLine(input.inputParams);
+  const id = input.conversationId;
+  // A label produces a new id, so a reply that contains the original id needs the original id.
+  const named = id !== '' && turns.some((it) => conversationKey(it.input) === conversationKey(input) && JSON.stringify(it.outcome.payload).includes(id));
   const bare = params === '' || /^\{\s*\}$/.test(params);
-  if (bare && !said.reset && !named && plain(said.message, /^[{@+]/)) return said.message;
+  if (bare && !input.reset && !named && isPlain(input.message, /^[{@+]/)) return input.message;
   const members = [
     named ? `"conversationId": ${JSON.stringify(id)}` : '',
-    `"message": ${JSON.stringify(said.message)}`,
+    `"message": ${JSON.stringify(input.message)}`,
     bare ? '' : `"inputParams": ${params}`,
-    said.reset ? '"reset": true' : '',
+    input.reset ? '"reset": true' : '',
   ];
   return `{${members.filter(Boolean).join(', ')}}`;
 }
 
-function checks(turn: Played, wants: Assertions, say: (sentence: string) => void): string[] {
+function assertionLines(turn: FinishedTurn, assertions: Assertions, addNote: (sentence: string) => void): string[] {
   const { outcome } = turn;
   const lines: string[] = [];
   if (outcome.fault) lines.push(`! ${outcome.fault.code}`);
   else {
-    if (wants.reply !== 'none') lines.push(...reply(outcome.payload, wants.reply));
-    if (wants.place) lines.push(...place(outcome));
-    lines.push(...wants.context.flatMap((it) => value(it, outcome, say)));
+    if (assertions.reply !== 'none') lines.push(...replyLines(outcome.payload, assertions.reply));
+    if (assertions.position) lines.push(...positionLines(outcome));
+    lines.push(...assertions.context.flatMap((it) => valueLines(it, outcome, addNote)));
   }
-  if (wants.stages) {
+  if (assertions.stages) {
     const stages = turn.notices.flatMap((it) => (it.kind === 'audit' && !/^STEP_|^PROMPT_RENDERING|,/.test(it.stage) ? [it.stage] : []));
     if (stages.length > 0) lines.push(`~ ${stages.join(', ')}`);
   }
-  if (wants.calls) {
-    const calls = called(turn.answered);
-    if (calls.some((it) => /[,\n]/.test(it))) say('a call has a comma in its name, so that the calls are not asserted.');
+  if (assertions.calls) {
+    const calls = listCalls(turn.exchanges);
+    if (calls.some((it) => /[,\n]/.test(it))) addNote('the name of a call contains a comma, so calls are not asserted.');
     else lines.push(`$ ${calls.join(', ') || 'none'}`);
   }
   return lines.length > 0 ? lines : ['? success = true'];
 }
 
-function reply(payload: Outcome['payload'], how: 'equals' | 'contains'): string[] {
+function replyLines(payload: Outcome['payload'], how: 'equals' | 'contains'): string[] {
   if (!payload) return ['? payload = null'];
   const text = payload.value;
   const [part] = text.split(/[\r\n]/).map((it) => it.trim()).filter(Boolean);
   if (how === 'contains' && part) return [`<~ ${part}`];
-  if (payload.type === 'JSON' && /^\s*[[{]/.test(text) && isJson(text)) return [`< ${oneLine(text)}`];
-  return text.split('\n').map((it) => (it === '' ? '<' : `< ${plain(it, /^[[{"]/) ? it : JSON.stringify(it)}`));
+  if (payload.type === 'JSON' && /^\s*[[{]/.test(text) && isJson(text)) return [`< ${toOneLine(text)}`];
+  return text.split('\n').map((it) => (it === '' ? '<' : `< ${isPlain(it, /^[[{"]/) ? it : JSON.stringify(it)}`));
 }
 
-function place(outcome: Outcome): string[] {
-  if (outcome.flow) return standsAt(outcome);
+function positionLines(outcome: Outcome): string[] {
+  if (outcome.flow) return flowPositionLines(outcome);
   const { intent, state } = outcome;
   const word = (code: string | null) => code !== null && /^[^\s/]+$/.test(code);
   if (word(intent) && word(state)) return [`= ${intent} / ${state}`];
   return [`? intent = ${JSON.stringify(intent)}`, `? state = ${JSON.stringify(state)}`];
 }
 
-function value(wish: string, outcome: Outcome, say: (sentence: string) => void): string[] {
-  if (outcome.flow) return [valueOf(wish.trim(), outcome)];
-  const root = wish.trim().split('.')[0] ?? '';
-  const path = [...ROOTS, ...ELSEWHERE].includes(root) ? wish.trim() : `context.${wish.trim()}`;
-  if (ELSEWHERE.includes(root) || root === 'conversationId' || / [=~] |\n/.test(path)) {
-    say(`what stands at '${path}' is not asserted: it is not known here, or a talk cannot name it.`);
+function valueLines(name: string, outcome: Outcome, addNote: (sentence: string) => void): string[] {
+  if (outcome.flow) return [valueLine(name.trim(), outcome)];
+  const root = name.trim().split('.')[0] ?? '';
+  const path = [...SUPPORTED_ROOTS, ...UNSUPPORTED_ROOTS].includes(root) ? name.trim() : `context.${name.trim()}`;
+  if (UNSUPPORTED_ROOTS.includes(root) || root === 'conversationId' || / [=~] |\n/.test(path)) {
+    addNote(`'${path}' is not asserted: it is unknown here, or a talk cannot express it.`);
     return [];
   }
   const { intent, state, payload, context } = outcome;
@@ -161,6 +161,6 @@ function value(wish: string, outcome: Outcome, say: (sentence: string) => void):
   return [`? ${path} = ${JSON.stringify(found ?? null)}`];
 }
 
-function words(text: string): string {
+function collapseSpaces(text: string): string {
   return text.trim().replace(/\s+/g, ' ');
 }

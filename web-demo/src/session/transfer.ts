@@ -1,85 +1,85 @@
-import type { Again } from '../protocol';
+import type { Repeat } from '../protocol';
 import { FAULTS, type FaultName } from '../run/fault';
 import type { Simulator } from '../simulator.svelte';
-import { sampleOf } from '../samples';
+import { findSample } from '../samples';
 import type { Turn } from '../turn.svelte';
-import { fileOf, type Filed } from './file';
-import { pretty } from './pretty';
-import type { Played } from './saved';
-import { decode, encode, type Shared } from './share';
+import { writeSessionFile, type SessionFile } from './session-file';
+import { formatPack } from './format-pack';
+import type { FinishedTurn } from './turn-data';
+import { decode, encode, type SharedSession } from './share';
 
-/** Digits of a hash that tell whether two turns are the same. */
-const DIGITS = 16;
+/** How many digits of a hash identify a turn. */
+const HASH_DIGITS = 16;
 
-/** Everything of a session that cannot be derived, for a link. */
-export function sharedOf(simulator: Simulator): Shared {
+/** Collects everything of a session that cannot be derived, for a link. */
+export function toSharedSession(simulator: Simulator): SharedSession {
   const { tree } = simulator;
   const turns = tree.turns.filter((it) => it.record);
   const { cursor } = tree;
-  const head = tree.head?.ended;
+  const head = tree.head?.lastFinished;
   const at = cursor?.step === undefined ? -1 : turns.indexOf(cursor.turn);
-  const others = [...new Set(turns.map((it) => simulator.packOf(it)))].filter((it) => it !== simulator.pack);
+  const otherPacks = [...new Set(turns.map((it) => simulator.findPack(it)))].filter((it) => it !== simulator.pack);
   return {
-    end: endOf(head),
+    end: endHash(head),
     pack: simulator.pack,
     ...(simulator.sample ? { sample: simulator.sample.name } : {}),
     turns: turns.map((turn) => ({
-      parent: parentOf(turn, turns),
-      said: turn.said,
-      answers: turn.answered.map(({ origin, raw, completion }) => ({ origin, outcome: raw?.outcome ?? JSON.stringify(completion.outcome), at: completion.at })),
+      parent: parentIndex(turn, turns),
+      input: turn.input,
+      answers: turn.exchanges.map(({ origin, raw, completion }) => ({ origin, outcome: raw?.outcome ?? JSON.stringify(completion.outcome), at: completion.at })),
       ...(turn.reason ? { reason: turn.reason } : {}),
-      ...(simulator.packOf(turn) === simulator.pack ? {} : { pack: others.indexOf(simulator.packOf(turn)) }),
-      ...(turn.struck.length > 0 ? { struck: turn.struck.map(({ place, decision }): [number, string] => [place, 'fault' in decision ? decision.fault.name : '']) } : {}),
+      ...(simulator.findPack(turn) === simulator.pack ? {} : { pack: otherPacks.indexOf(simulator.findPack(turn)) }),
+      ...(turn.silentFaults.length > 0 ? { silentFaults: turn.silentFaults.map(({ place, decision }): [number, string] => [place, 'fault' in decision ? decision.fault.name : '']) } : {}),
     })),
-    ...(others.length > 0 ? { others } : {}),
+    ...(otherPacks.length > 0 ? { otherPacks } : {}),
     head: head ? turns.indexOf(head) : -1,
     ...(at < 0 ? {} : { cursor: [at, cursor?.step ?? 0] as [number, number] }),
   };
 }
 
-/** Writes a session as the fragment of a link. */
-export function linkOf(simulator: Simulator): Promise<string> {
-  return encode(sharedOf(simulator), sampleText);
+/** Encodes a session as a link fragment. */
+export function createLink(simulator: Simulator): Promise<string> {
+  return encode(toSharedSession(simulator), loadSampleText);
 }
 
-/** Opens a link in the place of what is there. Answers come from it, so that nobody is asked and nothing is called. */
+/** Opens a link and replaces the current session. Answers come from the link: no person is asked and no service is called. */
 export async function openLink(simulator: Simulator, fragment: string): Promise<void> {
-  const shared = await decode(fragment, sampleText);
+  const shared = await decode(fragment, loadSampleText);
   await simulator.ready.catch(() => {});
-  const open = simulator.open(shared.pack);
-  const stays = simulator.stays();
+  const open = simulator.openPack(shared.pack);
+  const isCurrent = simulator.sessionCheck();
   await open;
-  if (!stays()) return;
-  simulator.sample = shared.sample === undefined ? undefined : sampleOf(shared.sample);
+  if (!isCurrent()) return;
+  simulator.sample = shared.sample === undefined ? undefined : findSample(shared.sample);
   const turns: Turn[] = [];
-  for (const { parent, said, answers, reason = '', struck = [], pack } of shared.turns) {
-    const before = answers.map((_, index) => answers[index - 1]?.at ?? said.at);
-    const recorded = answers.map(({ origin, outcome, at }, index) => ({ request: null, outcome, took: Math.max(0, at - (before[index] ?? at)), origin }));
-    const told = { reason, struck: struck.filter(([, name]) => name in FAULTS).map(edit), pack: pack === undefined ? undefined : shared.others?.[pack] };
-    turns.push(await simulator.recall(said, parent === null ? undefined : turns[parent], recorded, told));
-    if (!stays()) return;
+  for (const { parent, input, answers, reason = '', silentFaults = [], pack } of shared.turns) {
+    const before = answers.map((_, index) => answers[index - 1]?.at ?? input.at);
+    const recorded = answers.map(({ origin, outcome, at }, index) => ({ request: null, outcome, delayMs: Math.max(0, at - (before[index] ?? at)), origin }));
+    const options = { reason, silentFaults: silentFaults.filter(([, name]) => name in FAULTS).map(faultEdit), pack: pack === undefined ? undefined : shared.otherPacks?.[pack] };
+    turns.push(await simulator.runRecorded(input, parent === null ? undefined : turns[parent], recorded, options));
+    if (!isCurrent()) return;
   }
-  simulator.tree.show(turns[shared.head]);
-  if (endOf(turns[shared.head]) !== shared.end) simulator.remark = 'This is not how it ended where the link was made: the engine is another one there, or the answers do not fit any more.';
+  simulator.tree.showBranch(turns[shared.head]);
+  if (endHash(turns[shared.head]) !== shared.end) simulator.notification = 'This session ended differently when the link was created: its engine version differs, or its answers no longer match.';
   const [turn, step] = shared.cursor ?? [];
-  const looked = turn === undefined ? undefined : turns[turn];
-  if (looked) simulator.tree.look(looked, step);
+  const cursorTurn = turn === undefined ? undefined : turns[turn];
+  if (cursorTurn) simulator.tree.select(cursorTurn, step);
 }
 
-/** Writes a session as a file of journals. */
-export async function fileText(simulator: Simulator): Promise<string> {
+/** Exports a session as a file of journals. */
+export async function exportFile(simulator: Simulator): Promise<string> {
   const { tree, client } = simulator;
   const turns = tree.turns.filter((it) => it.record);
-  const head = tree.head?.ended;
+  const head = tree.head?.lastFinished;
   const stored = await client.journals(turns.map((it) => it.record?.turn ?? 0));
   const configs = new Map(stored.map(({ config, pack }) => [config, pack]));
-  return fileOf({
-    conversationId: turns[0]?.said.conversationId ?? '',
+  return writeSessionFile({
+    conversationId: turns[0]?.input.conversationId ?? '',
     turns: turns.map((turn, index) => ({
       journal: stored[index]?.journal ?? null,
       stateHash: stored[index]?.stateHash ?? '',
       config: turn.record?.config ?? '',
-      parent: parentOf(turn, turns),
+      parent: parentIndex(turn, turns),
       ...(turn.reason ? { reason: turn.reason } : {}),
     })),
     configs,
@@ -87,13 +87,13 @@ export async function fileText(simulator: Simulator): Promise<string> {
   });
 }
 
-/** Opens a file of journals in the place of what is there: each turn is run again from its journal and compared. */
-export async function openFile(simulator: Simulator, file: Filed): Promise<void> {
+/** Opens a file of journals and replaces the current session. Each turn is replayed from its journal and compared. */
+export async function openFile(simulator: Simulator, file: SessionFile): Promise<void> {
   const last = file.turns.findLast((it) => it.journal !== null);
   const pack = last && file.configs.get(last.config);
-  if (pack === undefined) throw new Error('the file has no turn with its configuration: export it again');
-  const open = simulator.open(pretty(pack));
-  const stays = simulator.stays();
+  if (pack === undefined) throw new Error('the file contains no turn with its configuration; export it again');
+  const open = simulator.openPack(formatPack(pack));
+  const isCurrent = simulator.sessionCheck();
   await open;
   const turns: (Turn | undefined)[] = [];
   for (const [index, { journal, config, stateHash, parent, reason }] of file.turns.entries()) {
@@ -103,31 +103,31 @@ export async function openFile(simulator: Simulator, file: Filed): Promise<void>
       turns.push(before);
       continue;
     }
-    if (!stays()) return;
-    turns.push(await simulator.adopt(journal, config === last?.config ? pretty(text) : text, stateHash, before, reason));
+    if (!isCurrent()) return;
+    turns.push(await simulator.replayJournal(journal, config === last?.config ? formatPack(text) : text, stateHash, before, reason));
   }
-  simulator.tree.show(turns[file.head ?? turns.length - 1]);
+  simulator.tree.showBranch(turns[file.head ?? turns.length - 1]);
 }
 
-/** The turns of the branch that is shown, as exports need them. */
-export function playedOf(simulator: Simulator): Played[] {
+/** Returns the finished turns of the shown branch, for exports. */
+export function finishedTurns(simulator: Simulator): FinishedTurn[] {
   const { path } = simulator.tree;
-  return path.flatMap(({ said, record }) => (record ? [{ said, answered: record.answered, outcome: record.outcome, notices: record.notices }] : []));
+  return path.flatMap(({ input, record }) => (record ? [{ input: input, exchanges: record.exchanges, outcome: record.outcome, notices: record.notices }] : []));
 }
 
-async function sampleText(name: string): Promise<string | undefined> {
-  return sampleOf(name)?.load();
+async function loadSampleText(name: string): Promise<string | undefined> {
+  return findSample(name)?.load();
 }
 
-function edit([place, name]: [number, string]): Again['edits'][number] {
+function faultEdit([place, name]: [number, string]): Repeat['edits'][number] {
   return { place, decision: { fault: { name: name as FaultName } } };
 }
 
-function endOf(head: Turn | undefined): string {
-  return head?.record?.hash.slice(0, DIGITS) ?? '';
+function endHash(head: Turn | undefined): string {
+  return head?.record?.hash.slice(0, HASH_DIGITS) ?? '';
 }
 
-function parentOf(turn: Turn, turns: Turn[]): number | null {
-  const before = turn.parent?.ended;
+function parentIndex(turn: Turn, turns: Turn[]): number | null {
+  const before = turn.parent?.lastFinished;
   return before ? turns.indexOf(before) : null;
 }

@@ -1,39 +1,39 @@
 import type { Exchange, Notice, Outcome } from '../types';
 
-/** Where the answer to an effect came from. */
+/** The source of the answer to an effect. */
 export type Origin = 'script' | 'auto' | 'manual' | 'live' | 'reused' | 'stale' | 'fault' | 'edited' | 'recorded';
 
-/** What a person said, with the clock and seed of its turn. */
-export interface Said {
-  /** The label of its conversation, as in talks. */
+/** The input of a turn, with its clock and seed. */
+export interface UserInput {
+  /** Label of the conversation, as in talks. */
   conversation: string;
   conversationId: string;
   message: string;
-  /** JSON text as it was typed; empty for none. */
+  /** JSON text as typed; empty for none. */
   inputParams: string;
   reset: boolean;
-  /** Milliseconds since 1970, by the conversation's own clock. */
+  /** Milliseconds since 1970, on the conversation's clock. */
   at: number;
   seed: number;
-  /** What happens to a session of a flow, as JSON text, in place of the message. */
+  /** The event of a flow session, as JSON text, instead of the message. */
   event?: string;
-  /** All of it as a pack spells it, which is sent as it stands. */
+  /** The whole input as the pack spells it, sent unchanged. */
   text?: string;
 }
 
 /** An answered effect of a turn. */
-export interface Answered extends Exchange {
+export interface AnsweredEffect extends Exchange {
   origin: Origin;
-  /** The number of the next notice when it was asked for: its place in the turn. */
+  /** Number of the next notice at the time of the request: its position in the turn. */
   seq: number;
-  /** Request and outcome as the engine spells them: numbers such as `1.0` stay as they are. */
+  /** Request and outcome as the engine spells them, so that `1.0` does not become `1`. */
   raw?: { request: string; outcome: string };
 }
 
-/** A finished turn as exports need it. */
-export interface Played {
-  said: Said;
-  answered: Answered[];
+/** A finished turn, for exports. */
+export interface FinishedTurn {
+  input: UserInput;
+  exchanges: AnsweredEffect[];
   outcome: Outcome;
   notices: Notice[];
 }

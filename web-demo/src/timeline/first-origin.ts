@@ -1,28 +1,28 @@
-import type { Answered, Origin } from '../session/saved';
+import type { AnsweredEffect, Origin } from '../session/turn-data';
 
 /** A turn with the one that it runs again. */
-interface Again {
-  answered: Answered[];
-  like?: Again | undefined;
+interface RerunTurn {
+  exchanges: AnsweredEffect[];
+  original?: RerunTurn | undefined;
 }
 
 /** Tells where an answer came from when it was given first: one that is used again points to the run before. */
-export function firstOrigin(turn: Again, answered: Answered): Origin {
-  let [at, found]: [Again, Answered] = [turn, answered];
-  while (found.origin === 'reused' && at.like) {
-    const nth = asking(at, found).indexOf(found);
-    const earlier = asking(at.like, found);
+export function findFirstOrigin(turn: RerunTurn, answered: AnsweredEffect): Origin {
+  let [at, found]: [RerunTurn, AnsweredEffect] = [turn, answered];
+  while (found.origin === 'reused' && at.original) {
+    const nth = sameRequests(at, found).indexOf(found);
+    const earlier = sameRequests(at.original, found);
     const next = earlier[nth] ?? earlier[0];
     if (!next) break;
-    [at, found] = [at.like, next];
+    [at, found] = [at.original, next];
   }
   return found.origin;
 }
 
-function asking({ answered }: Again, like: Answered): Answered[] {
-  return answered.filter((it) => requestOf(it) === requestOf(like));
+function sameRequests({ exchanges }: RerunTurn, like: AnsweredEffect): AnsweredEffect[] {
+  return exchanges.filter((it) => requestText(it) === requestText(like));
 }
 
-function requestOf({ raw, effect }: Answered): string {
+function requestText({ raw, effect }: AnsweredEffect): string {
   return raw?.request ?? JSON.stringify(effect.request);
 }

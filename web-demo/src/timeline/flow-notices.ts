@@ -1,13 +1,13 @@
 import type { JsonObject } from '../types';
 
-type Say = (it: (key: string) => string, payload: JsonObject) => string;
+type DescribeDetail = (it: (key: string) => string, payload: JsonObject) => string;
 
-const sure = (confidence: string) => (confidence === '' ? '' : String(Number(Number(confidence).toFixed(2))));
+const formatConfidence = (confidence: string) => (confidence === '' ? '' : String(Number(Number(confidence).toFixed(2))));
 
 /** How what happens in a walk is told. */
-export const FLOW_SAID: Record<string, [name: string, detail: Say]> = {
+export const FLOW_NOTICES: Record<string, [name: string, detail: DescribeDetail]> = {
   event: ['Event', (it) => it('event')],
-  'intent.match': ['Intent', (it) => [it('intent_id') || 'none', it('source') && `by ${it('source').replaceAll('_', ' ')}`, sure(it('confidence'))].filter(Boolean).join(' ')],
+  'intent.match': ['Intent', (it) => [it('intent_id') || 'none', it('source') && `by ${it('source').replaceAll('_', ' ')}`, formatConfidence(it('confidence'))].filter(Boolean).join(' ')],
   'intent.rejected': ['Intent refused', (it) => it('intent_id')],
   'intent.unsure': ['Intent not sure enough', (it) => it('intent_id')],
   'node.error': ['Node failed', (it) => `${it('name') || it('node')}: ${it('code')}${it('message') ? `, ${it('message')}` : ''}`],
@@ -35,14 +35,14 @@ export const FLOW_SAID: Record<string, [name: string, detail: Say]> = {
 };
 
 /** What of a walk belongs to a story: what moved the turn, and what went wrong. */
-const TELLING = /^(intent\.|node\.error|route|resume|subflow|button|entity\.|no_input|gives_up|session\.|template\.|expr\.|guard\.|exit\.|timer\.|approval\.)/;
+const STORY_STAGES = /^(intent\.|node\.error|route|resume|subflow|button|entity\.|no_input|gives_up|session\.|template\.|expr\.|guard\.|exit\.|timer\.|approval\.)/;
 
 /** Tells whether a stage is one of a walk: those of the pipeline are in capitals. */
-export function ofWalk(stage: string): boolean {
+export function isFlowStage(stage: string): boolean {
   return /^[a-z]/.test(stage);
 }
 
 /** Tells whether it belongs to a story. */
-export function tellingOfWalk(stage: string): boolean {
-  return TELLING.test(stage) && !/^entity\.(prompt|skipped)/.test(stage);
+export function isFlowStoryStage(stage: string): boolean {
+  return STORY_STAGES.test(stage) && !/^entity\.(prompt|skipped)/.test(stage);
 }

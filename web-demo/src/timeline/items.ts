@@ -1,28 +1,28 @@
-import { answered as reply, title } from '../exchange';
-import { tone as toneOf, type Tone } from '../grouping';
-import type { Answered, Said } from '../session/saved';
+import { outcomeParts as reply, effectTitle } from '../exchange';
+import { stageTone as toneOf, type Tone } from '../stage-tone';
+import type { AnsweredEffect, UserInput } from '../session/turn-data';
 import type { Effect, Notice, StepInfo, TurnRecord } from '../types';
-import { kindOf, type Kind } from './kind';
-import { decided, telling } from './told';
+import { effectKind, type RowKind } from './kind';
+import { describeNotice, isInStory } from './notices';
 
 /** A turn as far as the timeline reads it. */
-export interface Told {
+export interface TimelineTurn {
   readonly id: number;
   readonly number: number;
-  readonly said: Said;
+  readonly input: UserInput;
   readonly reason: string;
   readonly notices: Notice[];
-  readonly answered: Answered[];
-  readonly waiting: Effect[];
+  readonly exchanges: AnsweredEffect[];
+  readonly pendingEffects: Effect[];
   readonly record: TurnRecord | undefined;
   readonly error: { code: string; message: string } | undefined;
-  readonly parent: Told | undefined;
+  readonly parent: TimelineTurn | undefined;
 }
 
 /** One thing that happened in a turn. */
-export interface Item {
+export interface TimelineItem {
   key: string;
-  kind: Kind;
+  kind: RowKind;
   /** The number of the next notice: the place in the turn. */
   seq: number;
   /** The step that it happened in; nothing before the first one and at the turn's end. */
@@ -31,46 +31,46 @@ export interface Item {
   detail: string;
   tone: Tone;
   /** Whether a story tells it. */
-  story: boolean;
+  inStory: boolean;
   effect?: Effect;
-  answered?: Answered;
+  exchange?: AnsweredEffect;
   /** The place of the effect among the answered ones. */
   place?: number;
   notice?: Notice;
   /** All that a search looks through. */
-  said: unknown;
+  searchable: unknown;
 }
 
 /** The things of a turn in their order, and its steps. */
-export interface Items {
+export interface TurnItems {
   steps: StepInfo[];
-  list: Item[];
+  list: TimelineItem[];
   /** When it began and how long it took, by the conversation's clock. */
-  begin: number;
-  took: number;
+  startedAt: number;
+  durationMs: number;
 }
 
-const cache = new WeakMap<TurnRecord, Items>();
-const texts = new WeakMap<Item, string>();
+const itemCache = new WeakMap<TurnRecord, TurnItems>();
+const textCache = new WeakMap<TimelineItem, string>();
 
 /** Takes a turn apart; what is finished is taken apart once. */
-export function itemsOf(turn: Told): Items {
-  const known = turn.record && cache.get(turn.record);
+export function turnItems(turn: TimelineTurn): TurnItems {
+  const known = turn.record && itemCache.get(turn.record);
   if (known) return known;
-  const items = made(turn);
-  if (turn.record) cache.set(turn.record, items);
+  const items = buildItems(turn);
+  if (turn.record) itemCache.set(turn.record, items);
   return items;
 }
 
 /** Gives all texts of an item in small letters, and JSON within JSON as people type it; it is written out only once somebody searches. */
-export function textOf(item: Item): string {
-  let text = texts.get(item);
-  if (text === undefined) texts.set(item, (text = JSON.stringify([item.name, item.detail, item.said]).replaceAll('\\"', '"').toLowerCase()));
+export function searchText(item: TimelineItem): string {
+  let text = textCache.get(item);
+  if (text === undefined) textCache.set(item, (text = JSON.stringify([item.name, item.detail, item.searchable]).replaceAll('\\"', '"').toLowerCase()));
   return text;
 }
 
 /** Gives the steps of a turn, even while it runs. */
-export function stepsOf({ record, notices }: Pick<Told, 'record' | 'notices'>): StepInfo[] {
+export function turnSteps({ record, notices }: Pick<TimelineTurn, 'record' | 'notices'>): StepInfo[] {
   if (record && record.steps.length > 0) return record.steps;
   const begun = notices.filter((it) => it.kind === 'audit' && ['STEP_ENTER', 'node.enter'].includes(it.stage));
   const name = (it: Notice) => payloadText(it, 'step') || `${payloadText(it, 'graph')}/${payloadText(it, 'node')}`;
@@ -78,101 +78,101 @@ export function stepsOf({ record, notices }: Pick<Told, 'record' | 'notices'>): 
 }
 
 /** Gives the place in the turn at which each effect was asked; of a recorded turn it is told from what was decided around it. */
-export function placed(answered: Answered[], notices: Notice[]): number[] {
+export function locateEffects(exchanges: AnsweredEffect[], notices: Notice[]): number[] {
   let at = 0;
-  return answered.map(({ effect, seq, origin }) => {
+  return exchanges.map(({ effect, seq, origin }) => {
     if (origin !== 'recorded') return seq;
-    const asks = effect.request.kind === 'llm' ? /_LLM_INPUT/ : /TOOL_CALL|_REQUEST|PENDING_ACTION_EXECUTED|SET_TASK/;
-    const found = notices.findIndex((it, index) => index >= at && it.kind === 'audit' && asks.test(it.stage));
+    const requestStages = effect.request.kind === 'llm' ? /_LLM_INPUT/ : /TOOL_CALL|_REQUEST|PENDING_ACTION_EXECUTED|SET_TASK/;
+    const found = notices.findIndex((it, index) => index >= at && it.kind === 'audit' && requestStages.test(it.stage));
     if (found >= 0) at = found + 1;
     return notices[at]?.seq ?? (notices.at(-1)?.seq ?? -1) + 1;
   });
 }
 
-function made(turn: Told): Items {
-  const { notices, answered, waiting, record } = turn;
-  const steps = stepsOf(turn);
+function buildItems(turn: TimelineTurn): TurnItems {
+  const { notices, exchanges, pendingEffects, record } = turn;
+  const steps = turnSteps(turn);
   const stepAt = (seq: number) => {
     const next = steps.findIndex((it) => it.seq > seq);
     const at = (next < 0 ? steps.length : next) - 1;
     return at < 0 ? undefined : at;
   };
   const end = (notices.at(-1)?.seq ?? -1) + 1;
-  const list: Item[] = notices.flatMap((it) => told(it, turn.id));
-  const seqs = placed(answered, notices);
-  answered.forEach((it, place) => list.push(effectItem(turn.id, it.effect, seqs[place] ?? end, { answered: it, place })));
-  waiting.forEach((it) => list.push(effectItem(turn.id, it, end, {})));
+  const list: TimelineItem[] = notices.flatMap((it) => noticeItems(it, turn.id));
+  const seqs = locateEffects(exchanges, notices);
+  exchanges.forEach((it, place) => list.push(createEffectItem(turn.id, it.effect, seqs[place] ?? end, { exchange: it, place })));
+  pendingEffects.forEach((it) => list.push(createEffectItem(turn.id, it, end, {})));
   // An effect was asked before the notice of the same number was said.
   list.sort((a, b) => a.seq - b.seq || Number(b.effect !== undefined) - Number(a.effect !== undefined) || (a.place ?? 0) - (b.place ?? 0));
   list.forEach((it) => (it.step = it.effect && it.seq > 0 ? stepAt(it.seq - 1) : stepAt(it.seq)));
-  list.push(...ending(turn, end));
-  const begin = record?.said.at ?? turn.said.at;
-  const last = Math.max(begin, notices.at(-1)?.at ?? 0, ...answered.map((it) => it.completion.at));
-  return { steps, list, begin, took: last - begin };
+  list.push(...endItems(turn, end));
+  const startedAt = record?.input.at ?? turn.input.at;
+  const last = Math.max(startedAt, notices.at(-1)?.at ?? 0, ...exchanges.map((it) => it.completion.at));
+  return { steps, list, startedAt, durationMs: last - startedAt };
 }
 
-function told(notice: Notice, id: number): Item[] {
+function noticeItems(notice: Notice, id: number): TimelineItem[] {
   const base = { key: `${id}:n${notice.seq}`, seq: notice.seq, step: undefined, notice };
   if (notice.kind === 'verbose') {
-    const bad = notice.level === 'ERROR';
+    const isError = notice.level === 'ERROR';
     const name = notice.text || notice.determinant;
-    return [{ ...base, kind: 'progress', name, detail: notice.text ? notice.determinant : 'no text for people', tone: bad ? 'bad' : 'calm', story: bad, said: notice }];
+    return [{ ...base, kind: 'progress', name, detail: notice.text ? notice.determinant : 'no text for people', tone: isError ? 'bad' : 'calm', inStory: isError, searchable: notice }];
   }
-  if (notice.kind === 'message') return [{ ...base, kind: 'reply', name: notice.message.text, detail: '', tone: 'calm', story: true, said: notice.message.blocks }];
+  if (notice.kind === 'message') return [{ ...base, kind: 'reply', name: notice.message.text, detail: '', tone: 'calm', inStory: true, searchable: notice.message.blocks }];
   if (['STEP_ENTER', 'STEP_EXIT', 'node.enter'].includes(notice.stage)) return [];
   const tone = toneOf(notice.stage);
-  return [{ ...base, kind: tone === 'bad' ? 'error' : 'decision', ...decided(notice), tone, story: telling(notice), said: notice }];
+  return [{ ...base, kind: tone === 'bad' ? 'error' : 'decision', ...describeNotice(notice), tone, inStory: isInStory(notice), searchable: notice }];
 }
 
-function effectItem(id: number, effect: Effect, seq: number, more: Pick<Item, 'answered' | 'place'>): Item {
-  const { answered } = more;
-  const failed = answered ? reply(answered.completion).failed : false;
+function createEffectItem(id: number, effect: Effect, seq: number, more: Pick<TimelineItem, 'exchange' | 'place'>): TimelineItem {
+  const { exchange } = more;
+  const failed = exchange ? reply(exchange.completion).failed : false;
   return {
     key: `${id}:e${effect.id}`,
-    kind: kindOf(effect),
+    kind: effectKind(effect),
     seq,
     step: undefined,
-    name: title(effect),
-    detail: answered ? answerText(answered) : 'waiting for the answer',
+    name: effectTitle(effect),
+    detail: exchange ? answerText(exchange) : 'waiting for the answer',
     tone: failed ? 'bad' : 'calm',
-    story: effect.request.kind !== 'sleep',
+    inStory: effect.request.kind !== 'sleep',
     effect,
-    said: [effect.request, answered?.completion.outcome ?? null],
+    searchable: [effect.request, exchange?.completion.outcome ?? null],
     ...more,
   };
 }
 
 /** What a turn came to: where the conversation went, and what was said. */
-function ending({ id, record, error, parent }: Told, seq: number): Item[] {
-  const base = { seq, step: undefined, story: true };
-  if (error) return [{ ...base, key: `${id}:fault`, kind: 'error', name: error.code, detail: error.message, tone: 'bad', said: error }];
+function endItems({ id, record, error, parent }: TimelineTurn, seq: number): TimelineItem[] {
+  const base = { seq, step: undefined, inStory: true };
+  if (error) return [{ ...base, key: `${id}:fault`, kind: 'error', name: error.code, detail: error.message, tone: 'bad', searchable: error }];
   if (!record) return [];
   const { outcome } = record;
-  const out: Item[] = [];
-  const [from, to] = [standing(parent?.record?.outcome), standing(outcome)];
+  const out: TimelineItem[] = [];
+  const [from, to] = [intentAndState(parent?.record?.outcome), intentAndState(outcome)];
   if (to !== '' && from !== to) {
-    out.push({ ...base, key: `${id}:change`, kind: 'change', name: to, detail: from ? `was ${from}` : 'the conversation begins', tone: 'hit', said: null });
+    out.push({ ...base, key: `${id}:change`, kind: 'change', name: to, detail: from ? `was ${from}` : 'the conversation begins', tone: 'hit', searchable: null });
   }
   if (outcome.fault) {
     const { code, message } = outcome.fault;
-    out.push({ ...base, key: `${id}:fault`, kind: 'error', name: code, detail: message, tone: 'bad', said: outcome.fault });
+    out.push({ ...base, key: `${id}:fault`, kind: 'error', name: code, detail: message, tone: 'bad', searchable: outcome.fault });
   }
   // Messages of a flow stand where they were said.
   if (outcome.payload && !outcome.flow) {
     const { value } = outcome.payload;
-    out.push({ ...base, key: `${id}:reply`, kind: 'reply', name: value, detail: '', tone: 'calm', said: null });
+    out.push({ ...base, key: `${id}:reply`, kind: 'reply', name: value, detail: '', tone: 'calm', searchable: null });
   }
   return out;
 }
 
-function standing(outcome: { intent: string | null; state: string | null } | undefined): string {
+function intentAndState(outcome: { intent: string | null; state: string | null } | undefined): string {
   return [outcome?.intent, outcome?.state].filter((it) => it && it !== 'UNKNOWN').join(' / ');
 }
 
 /** The beginning of an answer, in one line. */
-function answerText({ completion }: Answered): string {
-  const told = reply(completion).parts[0]?.value ?? '';
-  const text = typeof told === 'string' ? told : JSON.stringify(told);
+function answerText({ completion }: AnsweredEffect): string {
+  const value = reply(completion).parts[0]?.value ?? '';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > 240 ? `${text.slice(0, 239)}…` : text;
 }
 

@@ -1,17 +1,17 @@
-import type { Origin } from '../session/saved';
+import type { Origin } from '../session/turn-data';
 import type { Effect } from '../types';
 
 /** What a row of the timeline is about. */
-export type Kind = 'turn' | 'step' | 'model' | 'tool' | 'task' | 'service' | 'wait' | 'decision' | 'progress' | 'error' | 'change' | 'reply';
+export type RowKind = 'turn' | 'step' | 'model' | 'tool' | 'task' | 'service' | 'wait' | 'decision' | 'progress' | 'error' | 'change' | 'reply';
 
 /** The kinds that people filter by, in the order of their chips. */
 export const FILTERS = ['model', 'tool', 'task', 'service', 'wait', 'decision', 'progress', 'error'] as const;
 
 /** One of them. */
-export type Filter = (typeof FILTERS)[number];
+export type KindFilter = (typeof FILTERS)[number];
 
 /** The word for each kind. */
-export const WORDS: Record<Kind, string> = {
+export const KIND_LABELS: Record<RowKind, string> = {
   turn: 'Turn',
   step: 'Step',
   model: 'Model',
@@ -27,7 +27,7 @@ export const WORDS: Record<Kind, string> = {
 };
 
 /** The word for where an answer came from. */
-export const ORIGINS: Record<Origin, string> = {
+export const ORIGIN_LABELS: Record<Origin, string> = {
   script: 'script',
   auto: 'stub',
   manual: 'by hand',
@@ -39,9 +39,9 @@ export const ORIGINS: Record<Origin, string> = {
   recorded: 'recorded',
 };
 
-const KINDS: Record<string, Kind> = { llm: 'model', embed: 'model', tool: 'tool', task: 'task', extension: 'task', sleep: 'wait' };
+const EFFECT_KINDS: Record<string, RowKind> = { llm: 'model', embed: 'model', tool: 'tool', task: 'task', extension: 'task', sleep: 'wait' };
 
 /** Tells what kind of a row an effect is. */
-export function kindOf(effect: { request: Pick<Effect['request'], 'kind'> }): Kind {
-  return KINDS[effect.request.kind] ?? 'service';
+export function effectKind(effect: { request: Pick<Effect['request'], 'kind'> }): RowKind {
+  return EFFECT_KINDS[effect.request.kind] ?? 'service';
 }

@@ -1,22 +1,22 @@
-import { gist, tone } from '../grouping';
+import { payloadSummary, stageTone } from '../stage-tone';
 import type { AuditNotice, Json, JsonObject } from '../types';
-import { FLOW_SAID, ofWalk, tellingOfWalk } from './flow-told';
+import { FLOW_NOTICES, isFlowStage, isFlowStoryStage } from './flow-notices';
 
 /** A decision as people read it. */
-export interface Decided {
+export interface NoticeText {
   name: string;
   detail: string;
 }
 
-type Say = (it: (key: string) => string, payload: JsonObject) => string;
+type DescribeDetail = (it: (key: string) => string, payload: JsonObject) => string;
 
 /** How decisions that people ask about most often are told; the others by their stage and first values. */
-const SAID: Record<string, [name: string, detail: Say]> = {
+const STAGE_TEXTS: Record<string, [name: string, detail: DescribeDetail]> = {
   USER_INPUT: ['User said', (it) => it('text')],
   POLICY_BLOCK: ['Blocked by a policy', (it) => `policy ${it('policyId')}`],
   DIALOGUE_ACT_CLASSIFIED: ['Dialogue act', (it) => `${it('dialogueAct')}, by ${it('dialogueActSource').toLowerCase()} ${it('dialogueActConfidence')}`],
   INTERACTION_POLICY_DECIDED: ['Policy', (it) => it('policyDecision')],
-  INTENT_CLASSIFICATION_MATCHED: ['Classifier matched', (it, payload) => `${it('intent')}${ids(payload['matchedByRule'])}`],
+  INTENT_CLASSIFICATION_MATCHED: ['Classifier matched', (it, payload) => `${it('intent')}${matchedIds(payload['matchedByRule'])}`],
   INTENT_RESOLVED_BY_CLASSIFIER: ['Intent by classifier', (it) => it('resolvedIntent')],
   INTENT_RESOLVED_BY_AGENT: ['Intent by the model', (it) => it('resolvedIntent')],
   INTENT_AGENT_ACCEPTED: ['Intent of the model taken', (it) => `${it('intent')} ${it('confidence')}`],
@@ -32,7 +32,7 @@ const SAID: Record<string, [name: string, detail: Say]> = {
   RESOLVE_RESPONSE: ['Response chosen', (it) => `response ${it('responseId')}`],
   RESOLVE_RESPONSE_SELECTED: ['Template chosen', (it) => `template ${it('templateId')}`],
   ASSISTANT_OUTPUT: ['Assistant says', (it) => it('output')],
-  SCHEMA_STATUS: ['Values', (it, payload) => (it('schemaComplete') === 'true' ? 'complete' : `missing ${list(payload['missingRequiredFields'])}`)],
+  SCHEMA_STATUS: ['Values', (it, payload) => (it('schemaComplete') === 'true' ? 'complete' : `missing ${formatList(payload['missingRequiredFields'])}`)],
   CORRECTION_STEP_CORRECTION_PATCH_APPLIED: ['Value corrected', (it) => `${it('field')} = ${it('value')}`],
   CORRECTION_STEP_CONFIRM_ACCEPT: ['Confirmed', (it) => it('routingDecision')],
   PENDING_ACTION_LIFECYCLE: ['Pending action', (it) => `${it('actionRef') || it('actionKey')} ${it('event')}`],
@@ -49,46 +49,46 @@ const SAID: Record<string, [name: string, detail: Say]> = {
 };
 
 /** Decisions that a row of an effect, of the reply or of the change of state says already. */
-const ELSEWHERE = /_LLM_INPUT|_LLM_OUTPUT|^MCP_TOOL_(CALL|RESULT)|^ASSISTANT_OUTPUT|^RULE_APPLIED|^SET_(STATE|INTENT)|^TOOL_ORCHESTRATION_RE|^INTENT_(CLASSIFICATION_MATCHED|AGENT_ACCEPTED)|^STATE_GRAPH_VALID|^MEMORY|^RESOLVE_RESPONSE_SELECTED/;
+const COVERED_STAGES = /_LLM_INPUT|_LLM_OUTPUT|^MCP_TOOL_(CALL|RESULT)|^ASSISTANT_OUTPUT|^RULE_APPLIED|^SET_(STATE|INTENT)|^TOOL_ORCHESTRATION_RE|^INTENT_(CLASSIFICATION_MATCHED|AGENT_ACCEPTED)|^STATE_GRAPH_VALID|^MEMORY|^RESOLVE_RESPONSE_SELECTED/;
 /** Decisions that belong to a story although nothing in their name says so. */
-const TELLING = /^(DIALOGUE_ACT_CLASSIFIED|RESOLVE_RESPONSE|SET_JSON|SET_DIALOGUE_ACT|PENDING_ACTION_(LIFECYCLE|EXECUTED)|MCP_FINAL_ANSWER|CONVERSATION_RESET|CORRECTION_STEP|GUARDRAIL_DENY)/;
+const STORY_STAGES = /^(DIALOGUE_ACT_CLASSIFIED|RESOLVE_RESPONSE|SET_JSON|SET_DIALOGUE_ACT|PENDING_ACTION_(LIFECYCLE|EXECUTED)|MCP_FINAL_ANSWER|CONVERSATION_RESET|CORRECTION_STEP|GUARDRAIL_DENY)/;
 
 /** Tells a decision in a few words. */
-export function decided({ stage, payload }: AuditNotice): Decided {
-  const said = SAID[base(stage)] ?? FLOW_SAID[stage];
+export function describeNotice({ stage, payload }: AuditNotice): NoticeText {
+  const stageText = STAGE_TEXTS[baseStage(stage)] ?? FLOW_NOTICES[stage];
   const members = typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {};
-  if (!said) return { name: words(base(stage)), detail: gist(payload) };
-  const [name, detail] = said;
-  return { name, detail: detail((key) => plain(members[key]), members) };
+  if (!stageText) return { name: stageWords(baseStage(stage)), detail: payloadSummary(payload) };
+  const [name, detail] = stageText;
+  return { name, detail: detail((key) => formatPlain(members[key]), members) };
 }
 
 /** Tells whether a decision belongs to a story, which tells only what moved the turn. */
-export function telling({ stage }: AuditNotice): boolean {
-  if (ofWalk(stage)) return tellingOfWalk(stage);
-  if (ELSEWHERE.test(stage)) return false;
-  return TELLING.test(stage) || ['hit', 'held', 'bad'].includes(tone(stage));
+export function isInStory({ stage }: AuditNotice): boolean {
+  if (isFlowStage(stage)) return isFlowStoryStage(stage);
+  if (COVERED_STAGES.test(stage)) return false;
+  return STORY_STAGES.test(stage) || ['hit', 'held', 'bad'].includes(stageTone(stage));
 }
 
 /** Gives the stage without the place where a rule ran. */
-function base(stage: string): string {
+function baseStage(stage: string): string {
   return stage.replace(/ \(.*$/, '');
 }
 
-function words(stage: string): string {
+function stageWords(stage: string): string {
   const text = stage.toLowerCase().replaceAll(/[_.]/g, ' ');
   return text.charAt(0).toUpperCase() + text.slice(1).replace(/\b(llm|mcp|sql|db)\b/g, (it) => it.toUpperCase());
 }
 
-function plain(value: Json | undefined): string {
+function formatPlain(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function ids(matched: Json | undefined): string {
+function matchedIds(matched: Json | undefined): string {
   const found = typeof matched === 'object' && matched !== null ? Object.keys(matched) : [];
   return found.length > 0 ? `, by ${found.join(', ')}` : '';
 }
 
-function list(value: Json | undefined): string {
+function formatList(value: Json | undefined): string {
   return Array.isArray(value) ? value.join(', ') : '';
 }

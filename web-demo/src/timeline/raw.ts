@@ -1,11 +1,11 @@
-import { placed, type Told } from './items';
+import { locateEffects, type TimelineTurn } from './items';
 
 /** Writes what a turn said and asked for as JSON lines, in their order. */
-export function rawLines({ notices, answered, record }: Told): string {
-  const seqs = placed(answered, notices);
+export function toJsonLines({ notices, exchanges, record }: TimelineTurn): string {
+  const seqs = locateEffects(exchanges, notices);
   const lines = [
     ...notices.map((it) => ({ seq: it.seq, order: 2, line: JSON.stringify(it) })),
-    ...answered.flatMap((it, place) => {
+    ...exchanges.flatMap((it, place) => {
       const seq = seqs[place] ?? 0;
       const { effect, completion, origin, raw } = it;
       const { request: _, ...asked } = effect;
@@ -13,7 +13,7 @@ export function rawLines({ notices, answered, record }: Told): string {
       const request = raw?.request ?? JSON.stringify(effect.request);
       const outcome = raw?.outcome ?? JSON.stringify(completion.outcome);
       return [
-        { seq, order: 0, line: `{"kind":"effect",${inside(JSON.stringify(asked))},"request":${request}}` },
+        { seq, order: 0, line: `{"kind":"effect",${objectMembers(JSON.stringify(asked))},"request":${request}}` },
         { seq, order: 1, line: `{"kind":"answer","id":${effect.id},"at":${completion.at},"origin":"${origin}","outcome":${outcome}}` },
       ];
     }),
@@ -22,6 +22,6 @@ export function rawLines({ notices, answered, record }: Told): string {
   return lines.map((it) => it.line).join('\n');
 }
 
-function inside(object: string): string {
+function objectMembers(object: string): string {
   return object.slice(1, -1);
 }

@@ -1,16 +1,16 @@
-import { itemsOf, textOf, type Item, type Items, type Told } from './items';
-import type { Filter, Kind } from './kind';
-import { came, type OutcomeFilter } from './outcome';
-import { stepName } from './step-name';
+import { turnItems, searchText, type TimelineItem, type TurnItems, type TimelineTurn } from './items';
+import type { KindFilter, RowKind } from './kind';
+import { matchesOutcome, type OutcomeFilter } from './outcome';
+import { formatStepName } from './step-name';
 
 /** How much of a turn is shown. */
 export type Density = 'story' | 'steps' | 'everything';
 
 /** What is shown of the turns. */
-export interface Shown {
+export interface TimelineFilter {
   density: Density;
   /** Only these kinds; all when it is empty. */
-  kinds: ReadonlySet<Filter>;
+  kinds: ReadonlySet<KindFilter>;
   /** Only what this came of; all when it is empty. */
   outcomes?: ReadonlySet<OutcomeFilter>;
   /** Only what has this text in it. */
@@ -20,9 +20,9 @@ export interface Shown {
 }
 
 /** One line of the timeline. */
-export interface Row<T extends Told = Told> {
+export interface TimelineRow<T extends TimelineTurn = TimelineTurn> {
   key: string;
-  kind: Kind;
+  kind: RowKind;
   level: number;
   turn: T;
   /** The step that it belongs to; nothing for a turn and its end. */
@@ -30,7 +30,7 @@ export interface Row<T extends Told = Told> {
   name: string;
   detail: string;
   /** What happened there; nothing for turns and steps. */
-  item?: Item;
+  item?: TimelineItem;
   /** Whether rows are inside it, shown or not. */
   parent: boolean;
   expanded: boolean;
@@ -43,11 +43,11 @@ export interface Row<T extends Told = Told> {
 }
 
 /** The rows of finished turns as they were laid out last: most stay as they are when something is folded or a turn is added. */
-const laid = new WeakMap<Told, { record: Told['record']; sign: string; rows: Row[] }>();
+const rowCache = new WeakMap<TimelineTurn, { record: TimelineTurn['record']; sign: string; rows: TimelineRow[] }>();
 
 /** Lays turns out as the lines that are shown. */
-export function rowsOf<T extends Told>(turns: T[], shown: Shown): Row<T>[] {
-  const out: Row<T>[] = [];
+export function layOutRows<T extends TimelineTurn>(turns: T[], shown: TimelineFilter): TimelineRow<T>[] {
+  const out: TimelineRow<T>[] = [];
   const search = shown.search.trim().toLowerCase();
   const sign = [shown.density, search, ...shown.kinds, ...(shown.outcomes ?? [])].join(' ');
   const folded = new Map<string, string>();
@@ -55,9 +55,9 @@ export function rowsOf<T extends Told>(turns: T[], shown: Shown): Row<T>[] {
     const id = key.split(':')[0] ?? '';
     folded.set(id, `${folded.get(id) ?? ''} ${key}`);
   }
-  const headers: Row<T>[] = [];
+  const headers: TimelineRow<T>[] = [];
   for (const turn of turns) {
-    const [header, ...inside] = rowsOfTurn(turn, { ...shown, search }, `${sign}|${folded.get(String(turn.id)) ?? ''}`);
+    const [header, ...inside] = layOutTurn(turn, { ...shown, search }, `${sign}|${folded.get(String(turn.id)) ?? ''}`);
     if (!header) continue;
     const numbered = { ...header, position: headers.length + 1 };
     headers.push(numbered);
@@ -68,25 +68,25 @@ export function rowsOf<T extends Told>(turns: T[], shown: Shown): Row<T>[] {
   return out;
 }
 
-function rowsOfTurn<T extends Told>(turn: T, shown: Shown, sign: string): Row<T>[] {
-  const known = laid.get(turn);
+function layOutTurn<T extends TimelineTurn>(turn: T, shown: TimelineFilter, sign: string): TimelineRow<T>[] {
+  const known = rowCache.get(turn);
   // It has no steps before somebody has looked into it.
-  if (known?.sign === sign && known.record === turn.record) return known.rows as Row<T>[];
+  if (known?.sign === sign && known.record === turn.record) return known.rows as TimelineRow<T>[];
   const { density, kinds, outcomes, search } = shown;
   const filtered = kinds.size > 0 || search !== '' || (outcomes?.size ?? 0) > 0;
-  const items = itemsOf(turn);
-  const fits = items.list.filter((it) => within(it, density) && ofKind(it, kinds) && came(it, outcomes) && (search === '' || textOf(it).includes(search)));
-  const children = density === 'story' ? fits.map((it) => leaf(turn, it, 2)) : stepRows(turn, items, fits, shown, filtered);
+  const items = turnItems(turn);
+  const fits = items.list.filter((it) => isInDensity(it, density) && matchesKinds(it, kinds) && matchesOutcome(it, outcomes) && (search === '' || searchText(it).includes(search)));
+  const children = density === 'story' ? fits.map((it) => itemRow(turn, it, 2)) : stepRows(turn, items, fits, shown, filtered);
   const expanded = !shown.folded.has(String(turn.id));
-  number(children);
+  numberRows(children);
   // What does not fit is not in the way of what was looked for.
   const rows = filtered && children.length === 0 ? [] : [turnRow(turn, items, children.length > 0, expanded), ...(expanded ? children : [])];
-  if (turn.record) laid.set(turn, { record: turn.record, sign, rows });
+  if (turn.record) rowCache.set(turn, { record: turn.record, sign, rows });
   return rows;
 }
 
 /** Finds the row for a place: of its step, else of the step's first thing, else of the turn. */
-export function rowAt<T extends Told>(rows: Row<T>[], turn: T, step: number | undefined): number {
+export function findRowAt<T extends TimelineTurn>(rows: TimelineRow<T>[], turn: T, step: number | undefined): number {
   const header = rows.findIndex((it) => it.turn === turn && it.level === 1);
   if (header < 0 || step === undefined) return header;
   let at = header;
@@ -100,38 +100,38 @@ export function rowAt<T extends Told>(rows: Row<T>[], turn: T, step: number | un
 }
 
 /** Tells whether a row is at a place of the cursor. */
-export function isAt<T extends Told>(row: Row<T>, turn: T, step: number | undefined): boolean {
+export function isAtCursor<T extends TimelineTurn>(row: TimelineRow<T>, turn: T, step: number | undefined): boolean {
   return row.turn === turn && row.step === step;
 }
 
-function within({ kind, story, tone }: Item, density: Density): boolean {
-  if (density === 'story') return story;
+function isInDensity({ kind, inStory, tone }: TimelineItem, density: Density): boolean {
+  if (density === 'story') return inStory;
   if (density === 'everything' || kind !== 'decision') return true;
-  return story || tone === 'hit' || tone === 'held';
+  return inStory || tone === 'hit' || tone === 'held';
 }
 
-function ofKind({ kind, tone }: Item, kinds: ReadonlySet<Filter>): boolean {
+function matchesKinds({ kind, tone }: TimelineItem, kinds: ReadonlySet<KindFilter>): boolean {
   if (kinds.size === 0) return true;
-  return kinds.has(kind as Filter) || (kind === 'change' && kinds.has('decision')) || (tone === 'bad' && kinds.has('error'));
+  return kinds.has(kind as KindFilter) || (kind === 'change' && kinds.has('decision')) || (tone === 'bad' && kinds.has('error'));
 }
 
-function leaf<T extends Told>(turn: T, item: Item, level: number): Row<T> {
+function itemRow<T extends TimelineTurn>(turn: T, item: TimelineItem, level: number): TimelineRow<T> {
   const { key, kind, step, name, detail, tone } = item;
   const plain = { parent: false, expanded: false, changed: false, setSize: 0, position: 0 };
   return { ...plain, key, kind, level, turn, step, name, detail, item, idle: tone === 'idle', failed: tone === 'bad' };
 }
 
-function turnRow<T extends Told>(turn: T, items: Items, parent: boolean, expanded: boolean): Row<T> {
+function turnRow<T extends TimelineTurn>(turn: T, items: TurnItems, parent: boolean, expanded: boolean): TimelineRow<T> {
   const { record, error } = turn;
-  const effects = turn.answered.length;
-  const detail = [turn.said.reset && 'reset', turn.reason, effects > 0 && `${effects} ${effects === 1 ? 'effect' : 'effects'}`].filter(Boolean).join(' · ');
+  const effects = turn.exchanges.length;
+  const detail = [turn.input.reset && 'reset', turn.reason, effects > 0 && `${effects} ${effects === 1 ? 'effect' : 'effects'}`].filter(Boolean).join(' · ');
   return {
     key: String(turn.id),
     kind: 'turn',
     level: 1,
     turn,
     step: undefined,
-    name: turn.said.message || 'No text',
+    name: turn.input.message || 'No text',
     detail,
     parent,
     expanded: parent && expanded,
@@ -143,26 +143,26 @@ function turnRow<T extends Told>(turn: T, items: Items, parent: boolean, expande
   };
 }
 
-function stepRows<T extends Told>(turn: T, { steps, list }: Items, fits: Item[], shown: Shown, filtered: boolean): Row<T>[] {
-  const inside = new Map<number | undefined, Item[]>();
+function stepRows<T extends TimelineTurn>(turn: T, { steps, list }: TurnItems, fits: TimelineItem[], shown: TimelineFilter, filtered: boolean): TimelineRow<T>[] {
+  const inside = new Map<number | undefined, TimelineItem[]>();
   for (const item of fits) inside.set(item.step, [...(inside.get(item.step) ?? []), item]);
   const last = list.at(-1);
   const outside = inside.get(undefined) ?? [];
   const ended = outside.filter((it) => it.seq === last?.seq && it.notice === undefined && it.effect === undefined);
-  const out = outside.filter((it) => !ended.includes(it)).map((it) => leaf(turn, it, 2));
+  const out = outside.filter((it) => !ended.includes(it)).map((it) => itemRow(turn, it, 2));
   steps.forEach((info, index) => {
     const own = inside.get(index) ?? [];
     if (filtered && own.length === 0) return;
     const key = `${turn.id}:s${index}`;
     const expanded = own.length > 0 && !shown.folded.has(key);
     const detail = own.length === 0 ? '' : own.length === 1 ? '1 entry' : `${own.length} entries`;
-    const row: Row<T> = {
+    const row: TimelineRow<T> = {
       key,
       kind: 'step',
       level: 2,
       turn,
       step: index,
-      name: stepName(info.step),
+      name: formatStepName(info.step),
       detail: expanded ? '' : detail,
       parent: own.length > 0,
       expanded,
@@ -173,14 +173,14 @@ function stepRows<T extends Told>(turn: T, { steps, list }: Items, fits: Item[],
       position: 0,
     };
     out.push(row);
-    if (expanded) out.push(...own.map((it) => leaf(turn, it, 3)));
+    if (expanded) out.push(...own.map((it) => itemRow(turn, it, 3)));
   });
-  return [...out, ...ended.map((it) => leaf(turn, it, 2))];
+  return [...out, ...ended.map((it) => itemRow(turn, it, 2))];
 }
 
 /** Tells each row of a turn its place among those of its level and how many these are. */
-function number<T extends Told>(rows: Row<T>[]): void {
-  const open: Row<T>[][] = [[]];
+function numberRows<T extends TimelineTurn>(rows: TimelineRow<T>[]): void {
+  const open: TimelineRow<T>[][] = [[]];
   const close = (level: number) => {
     for (const set of open.splice(level)) set.forEach((it) => (it.setSize = set.length));
   };

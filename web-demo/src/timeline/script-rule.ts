@@ -1,25 +1,25 @@
 import type { ScriptRule } from '../pack/script';
-import type { Answered } from '../session/saved';
+import type { AnsweredEffect } from '../session/turn-data';
 
 /**
  * Makes a rule of what a model answered; nothing for what has no text.
  *
  * A model that is asked for the same thing several times in a turn gets a rule that gives all of its answers in their order.
  */
-export function scriptRule(answered: Answered[], of: Answered): ScriptRule | undefined {
-  const asks = asksOf(of);
-  if (!asks || textOf(of) === undefined) return undefined;
-  const alike = answered.filter((it) => asksOf(it)?.purpose === asks.purpose && asksOf(it)?.userText === asks.userText);
-  return { ...asks, replies: alike.flatMap((it) => textOf(it) ?? []) };
+export function createScriptRule(answered: AnsweredEffect[], of: AnsweredEffect): ScriptRule | undefined {
+  const asks = ruleConditions(of);
+  if (!asks || replyText(of) === undefined) return undefined;
+  const alike = answered.filter((it) => ruleConditions(it)?.purpose === asks.purpose && ruleConditions(it)?.userText === asks.userText);
+  return { ...asks, replies: alike.flatMap((it) => replyText(it) ?? []) };
 }
 
-function asksOf({ effect: { request } }: Answered): Omit<ScriptRule, 'replies'> | undefined {
+function ruleConditions({ effect: { request } }: AnsweredEffect): Omit<ScriptRule, 'replies'> | undefined {
   const { kind, purpose, user_text: userText } = request;
   if (kind !== 'llm' || typeof purpose !== 'string') return undefined;
   return { purpose, userText: typeof userText === 'string' && userText !== '' ? userText : undefined };
 }
 
-function textOf({ completion: { outcome } }: Answered): string | undefined {
+function replyText({ completion: { outcome } }: AnsweredEffect): string | undefined {
   const text = 'ok' in outcome ? outcome.ok['text'] : undefined;
   return typeof text === 'string' ? text : undefined;
 }

@@ -1,5 +1,5 @@
 /** Tells whether keys that are pressed there write something. */
-export function isWriting(target: EventTarget | null): boolean {
+export function isTextInput(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   // Nothing is written into a slider or a box to check.
   if (target instanceof HTMLInputElement && ['range', 'checkbox', 'radio'].includes(target.type)) return target.closest('dialog') !== null;

@@ -1,24 +1,24 @@
-const KEY = 'convengine.single-keys';
+const STORAGE_KEY = 'convengine.single-keys';
 
 /** Whether keys such as `b` and `[` do something by themselves: whoever speaks to the computer can turn them off. */
 class SingleKeys {
-  on = $state(read());
+  enabled = $state(readSetting());
 
   /** Turns them on or off, and keeps that in the browser. */
   toggle(): void {
-    this.on = !this.on;
+    this.enabled = !this.enabled;
     try {
-      if (this.on) localStorage.removeItem(KEY);
-      else localStorage.setItem(KEY, 'off');
+      if (this.enabled) localStorage.removeItem(STORAGE_KEY);
+      else localStorage.setItem(STORAGE_KEY, 'off');
     } catch {
       // Without storage it holds until the page is left.
     }
   }
 }
 
-function read(): boolean {
+function readSetting(): boolean {
   try {
-    return localStorage.getItem(KEY) !== 'off';
+    return localStorage.getItem(STORAGE_KEY) !== 'off';
   } catch {
     return true;
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { extract } from '../../src/answer/extract';
-import { problem, skeleton, stub, type LlmRequestJson, type Tables } from '../../src/answer/stub';
+import { findProblem, skeleton, answerRequest, type LlmRequestJson, type Tables } from '../../src/answer/auto-model';
 import { packs } from '../demo';
 import type { Json, JsonObject } from '../../src/types';
 
@@ -29,7 +29,7 @@ function request(purpose: string, text: string, more: Partial<LlmRequestJson> = 
   const mode = /text|collision|disambiguation|summary/.test(purpose) ? 'text' : 'json';
   return { purpose, mode, system: '', user: '', context: {}, user_text: text, ...more };
 }
-const json = (it: LlmRequestJson, of: Tables = tables) => JSON.parse(stub(it, of).text) as JsonObject;
+const json = (it: LlmRequestJson, of: Tables = tables) => JSON.parse(answerRequest(it, of).text) as JsonObject;
 
 describe('the act', () => {
   const act = (text: string, context: Json = {}) => json(request('dialogue_act', text, { schema: ACT, context }))['dialogueAct'];
@@ -70,7 +70,7 @@ describe('the intent', () => {
     ]);
     expect(json(request('intent_agent', 'open'), cards)['intent']).toBeNull();
     const user = '[{"intent":"CLOSE_CARD"},{"intent":"CLOSE_ACCOUNT"}]';
-    expect(stub(request('intent_collision', 'close it', { user }), cards).text).toBe('Did you mean close card or close account?');
+    expect(answerRequest(request('intent_collision', 'close it', { user }), cards).text).toBe('Did you mean close card or close account?');
   });
 });
 
@@ -132,23 +132,23 @@ describe('the plan', () => {
 describe('what people read', () => {
   it('says what is missing and what is known', () => {
     const user = 'Still missing: ["termMonths","customerNumber"]\nKnown: {}';
-    expect(stub(request('response_text', 'hi', { user, context: { amount: 5, mcp: {} } }), tables).text).toBe(
+    expect(answerRequest(request('response_text', 'hi', { user, context: { amount: 5, mcp: {} } }), tables).text).toBe(
       'I have noted amount 5. Please tell me the term in months and the customer number.',
     );
     const locked = { intent_lock: { locked: true }, termMonths: 5 };
-    expect(stub(request('response_text', 'hi', { context: locked }), tables).text).toContain('Please tell me the amount in euros and the customer number.');
-    expect(stub(request('response_text', 'hi'), tables).text).toBe('You wrote: hi. A model would answer that here.');
+    expect(answerRequest(request('response_text', 'hi', { context: locked }), tables).text).toContain('Please tell me the amount in euros and the customer number.');
+    expect(answerRequest(request('response_text', 'hi'), tables).text).toBe('You wrote: hi. A model would answer that here.');
   });
 
   it('is JSON that fits the schema, and names no intent', () => {
     const schema = { type: 'object', required: ['intent', 'amount', 'list', 'answer'], properties: { intent: { type: 'string' }, amount: { type: 'integer' }, list: { type: 'array', minItems: 1, items: { type: 'boolean' } }, answer: { type: 'string' }, other: { type: 'string' } } };
     const it = request('response_json', 'hi', { schema, context: { amount: 5 } });
     expect(json(it)).toEqual({ intent: '', amount: 5, list: [false], answer: 'I have noted amount 5. What would you like to do next?' });
-    expect(problem(it, stub(it, tables).text)).toBe('');
+    expect(findProblem(it, answerRequest(it, tables).text)).toBe('');
   });
 
   it('leaves the rest to the engine', () => {
-    expect(stub(request('disambiguation', 'yes'), tables).text).toBe('');
+    expect(answerRequest(request('disambiguation', 'yes'), tables).text).toBe('');
     expect(json(request('sql_repair', '', { schema: {} }))).toEqual({ sql: '' });
     const asks = (message: string) => json(request('policy', message, { mode: 'json_strict', user: `The rule:\nasks for medical advice\n\nThe message:\n${message}` }))['match'];
     expect(['give me medical advice', 'give me a room'].map(asks)).toEqual([true, false]);
@@ -167,25 +167,25 @@ describe('an answer by hand', () => {
   ];
 
   it('begins with something valid', () => {
-    expect(requests.map((it) => problem(it, skeleton(it)))).toEqual(requests.map(() => ''));
+    expect(requests.map((it) => findProblem(it, skeleton(it)))).toEqual(requests.map(() => ''));
     expect(JSON.parse(skeleton(requests[2] as LlmRequestJson))).toEqual({ amount: null, termMonths: null, customerNumber: null });
   });
 
   it('is told what is wrong with it', () => {
     const plan = request('mcp_plan', '', { schema: PLAN });
     const good = { action: 'ANSWER', tool_code: null, args: {}, answer: 'x', operation_tag: null };
-    const wrong = (change: object) => problem(plan, JSON.stringify({ ...good, ...change }));
+    const wrong = (change: object) => findProblem(plan, JSON.stringify({ ...good, ...change }));
     expect(wrong({})).toBe('');
-    expect(problem(plan, '```json\n{"a": 1}\n```')).toBe("'action' is missing");
-    expect(problem(plan, '{\n  "a": tru}')).toBe('line 2, column 8: write a value here');
-    expect(problem(plan, '')).toContain('write a value here');
-    expect(problem(plan, '[]')).toBe('the answer is no object');
-    expect(wrong({ action: 'CALL' })).toBe('\'action\' is none of "CALL_TOOL", "ANSWER"');
-    expect(wrong({ args: [] })).toBe("'args' is no object");
-    expect(wrong({ answer: 5 })).toBe("'answer' is no string or null");
-    expect(wrong({ more: 5 })).toBe("'more' is not asked for: use action, tool_code, args, answer, operation_tag");
-    expect(problem(request('schema_extraction', '', { schema: LOAN }), '{"amount": "5"}')).toBe("'amount' is no integer");
-    expect(problem(request('schema_extraction', '', { schema: LOAN }), '{"amount": 5}')).toBe('');
-    expect(problem(request('response_text', ''), '{')).toBe('');
+    expect(findProblem(plan, '```json\n{"a": 1}\n```')).toBe("'action' is missing");
+    expect(findProblem(plan, '{\n  "a": tru}')).toBe('line 2, column 8: expected a value');
+    expect(findProblem(plan, '')).toContain('expected a value');
+    expect(findProblem(plan, '[]')).toBe('the answer must be of type object');
+    expect(wrong({ action: 'CALL' })).toBe('\'action\' must be one of "CALL_TOOL", "ANSWER"');
+    expect(wrong({ args: [] })).toBe("'args' must be of type object");
+    expect(wrong({ answer: 5 })).toBe("'answer' must be of type string or null");
+    expect(wrong({ more: 5 })).toBe("unexpected member 'more': use action, tool_code, args, answer, operation_tag");
+    expect(findProblem(request('schema_extraction', '', { schema: LOAN }), '{"amount": "5"}')).toBe("'amount' must be of type integer");
+    expect(findProblem(request('schema_extraction', '', { schema: LOAN }), '{"amount": 5}')).toBe('');
+    expect(findProblem(request('response_text', ''), '{')).toBe('');
   });
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { copyOf, freshId, moved, newRow, ordered, rowWith } from '../../src/config/grid';
-import { idColumn } from '../../src/config/ids';
-import { patternOf } from '../../src/config/pattern';
-import { issuesByTable, issuesOf } from '../../src/config/table-issues';
-import { hits, saidOf, touched, unseenBecause } from '../../src/config/touched';
-import { shown, typed } from '../../src/config/value';
-import { tablesOf, type Table } from '../../src/pack/rows';
-import type { AuditNotice, Json, Why } from '../../src/types';
+import { duplicateRow, nextId, moveCell, createRow, orderColumns, findRow } from '../../src/config/grid';
+import { idColumn } from '../../src/config/id-column';
+import { findPattern } from '../../src/config/pattern';
+import { issuesByTable, groupIssues } from '../../src/config/table-issues';
+import { countUses, rowVerdicts, usedRows, unusedReason } from '../../src/config/row-usage';
+import { formatCell, parseCell } from '../../src/config/value';
+import { listTables, type PackTable } from '../../src/pack/rows';
+import type { AuditNotice, Json, Explanation } from '../../src/types';
 
-const table = (name: string, rows: unknown[]): Table => {
-  const [found] = tablesOf(JSON.stringify({ tables: { [name]: rows } }));
+const table = (name: string, rows: unknown[]): PackTable => {
+  const [found] = listTables(JSON.stringify({ tables: { [name]: rows } }));
   if (!found) throw new Error('no table');
   return found;
 };
@@ -17,7 +17,7 @@ const audit = (stage: string, payload: Json): AuditNotice => ({ seq: 1, at: 0, k
 
 describe('moved', () => {
   const go = (key: string, row: number, column: number, ctrlKey = false) => {
-    const to = moved({ row, column }, { key, ctrlKey, metaKey: false }, 30, 4);
+    const to = moveCell({ row, column }, { key, ctrlKey, metaKey: false }, 30, 4);
     return to && [to.row, to.column];
   };
 
@@ -43,18 +43,18 @@ describe('ids', () => {
     expect(idColumn('ce_intent_classifier', ['intent_code', 'classifier_id'])).toBe('classifier_id');
     expect(idColumn('ce_intent', ['description', 'intent_code'])).toBe('intent_code');
     expect(idColumn('ce_container_config', ['container_id', 'id'])).toBe('id');
-    expect(ordered('ce_rule', ['phase', 'rule_id'])).toEqual(['rule_id', 'phase']);
-    expect(ordered('strange', ['phase'])).toEqual(['', 'phase']);
+    expect(orderColumns('ce_rule', ['phase', 'rule_id'])).toEqual(['rule_id', 'phase']);
+    expect(orderColumns('strange', ['phase'])).toEqual(['', 'phase']);
   });
 
   it('are new in new rows and copies', () => {
     const rules = table('ce_rule', [{ rule_id: 3, intent_code: 'A' }, { rule_id: '9', intent_code: 'B' }]);
-    expect(rowWith(rules, '9')).toBe(1);
-    expect(newRow(rules)).toBe('{"rule_id": 10, "intent_code": "ANY"}');
-    expect(rules.rows[0] && copyOf(rules, rules.rows[0])).toBe('{"rule_id": 10, "intent_code": "A"}');
+    expect(findRow(rules, '9')).toBe(1);
+    expect(createRow(rules)).toBe('{"rule_id": 10, "intent_code": "ANY"}');
+    expect(rules.rows[0] && duplicateRow(rules, rules.rows[0])).toBe('{"rule_id": 10, "intent_code": "A"}');
     const intents = table('ce_intent', [{ intent_code: 'ORDER' }, { intent_code: 'ORDER_2' }]);
-    expect(freshId(intents, 'ORDER_2')).toBe('"ORDER_3"');
-    expect(newRow(intents)).toBe('{"intent_code": "NEW"}');
+    expect(nextId(intents, 'ORDER_2')).toBe('"ORDER_3"');
+    expect(createRow(intents)).toBe('{"intent_code": "NEW"}');
   });
 });
 
@@ -62,31 +62,31 @@ describe('values', () => {
   const texts = ['"a b"', '5', '"5"', 'true', '"true"', 'null', '1.0', '""', '" a"', '{"a": [1]}', '"{\\"a\\": 1}"', '"(a|b)"', '"[0-9]+"'];
 
   it('come back as they were when nobody changes what is shown', () => {
-    expect(texts.filter((json) => json !== '" a"').map((json) => typed(shown(json), json))).toEqual(texts.filter((json) => json !== '" a"'));
-    expect(typed(shown('" a"'), '" a"')).toBe('" a"');
+    expect(texts.filter((json) => json !== '" a"').map((json) => parseCell(formatCell(json), json))).toEqual(texts.filter((json) => json !== '" a"'));
+    expect(parseCell(formatCell('" a"'), '" a"')).toBe('" a"');
   });
 
   it('are text unless they read as something else', () => {
-    expect(typed('two words')).toBe('"two words"');
-    expect(typed('7')).toBe('7');
-    expect(typed('{"a":1}')).toBe('{"a":1}');
-    expect(typed('{"a":')).toBe('"{\\"a\\":"');
-    expect(typed('  ')).toBeUndefined();
-    expect(typed('{"a": 2}', '"{\\"a\\": 1}"')).toBe('"{\\"a\\": 2}"');
+    expect(parseCell('two words')).toBe('"two words"');
+    expect(parseCell('7')).toBe('7');
+    expect(parseCell('{"a":1}')).toBe('{"a":1}');
+    expect(parseCell('{"a":')).toBe('"{\\"a\\":"');
+    expect(parseCell('  ')).toBeUndefined();
+    expect(parseCell('{"a": 2}', '"{\\"a\\": 1}"')).toBe('"{\\"a\\": 2}"');
   });
 });
 
 describe('issues', () => {
   const rules = table('ce_rule', [{ rule_id: 131, action: 'X' }, { rule_id: 2 }]);
-  const issue = (path: string, severity: 'error' | 'warning' = 'error') => ({ severity, path, reason: 'r', hint: '', rule: '', place: undefined });
+  const issue = (path: string, severity: 'error' | 'warning' = 'error') => ({ severity, path, reason: 'r', hint: '', rule: '', range: undefined });
 
   it('stand at their cells, and else at the table', () => {
-    const found = issuesOf(rules, [issue('ce_rule[131].action'), issue('ce_rule[1]'), issue('ce_rule[99].x'), issue('ce_intent[1].x')]);
+    const found = groupIssues(rules, [issue('ce_rule[131].action'), issue('ce_rule[1]'), issue('ce_rule[99].x'), issue('ce_intent[1].x')]);
     expect([...found.rows].map(([row, columns]) => [row, [...columns.keys()]])).toEqual([
       [0, ['action']],
       [1, ['']],
     ]);
-    expect(found.rest.map((it) => it.path)).toEqual(['ce_rule[99].x']);
+    expect(found.unplaced.map((it) => it.path)).toEqual(['ce_rule[99].x']);
   });
 
   it('are counted by table', () => {
@@ -95,8 +95,8 @@ describe('issues', () => {
 });
 
 describe('touched', () => {
-  const why = (rows: Why['rows'] & object): Why => ({ seq: 1, step: 'RulesStep', topic: 'rules', verdict: 'rule 131 matched', rows });
-  const whys = [
+  const why = (rows: Explanation['rows'] & object): Explanation => ({ seq: 1, step: 'RulesStep', topic: 'rules', verdict: 'rule 131 matched', rows });
+  const explanations = [
     why([
       { table: 'ce_rule', id: 131, verdict: 'matched' },
       { table: 'ce_rule', id: 4, verdict: 'not_matched', reason: 'the amount is 5', facts: { amount: 5 } },
@@ -104,7 +104,7 @@ describe('touched', () => {
   ];
 
   it('rows are those that won or matched', () => {
-    expect([...touched({ whys, notices: [] })]).toEqual(['ce_rule 131']);
+    expect([...usedRows({ explanations, notices: [] })]).toEqual(['ce_rule 131']);
   });
 
   it('rows are read off the audit where there are no reasons', () => {
@@ -114,26 +114,26 @@ describe('touched', () => {
       audit('RULE_NO_MATCH (RulesStep)', { ruleId: 8 }),
       audit('RESOLVE_RESPONSE', { responseId: 5 }),
     ];
-    expect([...touched({ whys: [], notices })]).toEqual(['ce_intent_classifier 2', 'ce_rule 7', 'ce_response 5']);
-    expect(saidOf({ whys: [], notices }, 'ce_rule', '8')).toMatchObject([{ verdict: 'not_matched' }]);
+    expect([...usedRows({ explanations: [], notices })]).toEqual(['ce_intent_classifier 2', 'ce_rule 7', 'ce_response 5']);
+    expect(rowVerdicts({ explanations: [], notices }, 'ce_rule', '8')).toMatchObject([{ verdict: 'not_matched' }]);
   });
 
   it('counts turns, not decisions', () => {
-    const twice = { whys: [...whys, ...whys], notices: [] };
-    expect(hits([twice, twice, { whys: [], notices: [] }]).get('ce_rule 131')).toBe(2);
+    const twice = { explanations: [...explanations, ...explanations], notices: [] };
+    expect(countUses([twice, twice, { explanations: [], notices: [] }]).get('ce_rule 131')).toBe(2);
   });
 
   it('says all that was said of a row, and else why it may not have been looked at', () => {
-    expect(saidOf({ whys, notices: [] }, 'ce_rule', '4')).toMatchObject([{ verdict: 'not_matched', reason: 'the amount is 5', facts: { amount: 5 } }]);
-    expect(unseenBecause({ enabled: false }, 'ce_rule')).toContain('not enabled');
-    expect(unseenBecause({ intent_code: 'ORDER' }, 'ce_rule')).toContain('no decision');
+    expect(rowVerdicts({ explanations, notices: [] }, 'ce_rule', '4')).toMatchObject([{ verdict: 'not_matched', reason: 'the amount is 5', facts: { amount: 5 } }]);
+    expect(unusedReason({ enabled: false }, 'ce_rule')).toContain('not enabled');
+    expect(unusedReason({ intent_code: 'ORDER' }, 'ce_rule')).toContain('no decision');
   });
 });
 
 describe('patterns', () => {
   it('are found in rows that have one', () => {
-    expect(patternOf({ match_pattern: 'x', rule_type: 'REGEX' })).toEqual({ column: 'match_pattern', kind: 'REGEX', pattern: 'x' });
-    expect(patternOf({ match_pattern: '$.a', rule_type: 'JSON_PATH' })).toBeUndefined();
-    expect(patternOf({ action: 'x' })).toBeUndefined();
+    expect(findPattern({ match_pattern: 'x', rule_type: 'REGEX' })).toEqual({ column: 'match_pattern', kind: 'REGEX', pattern: 'x' });
+    expect(findPattern({ match_pattern: '$.a', rule_type: 'JSON_PATH' })).toBeUndefined();
+    expect(findPattern({ action: 'x' })).toBeUndefined();
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { complete, vocabulary } from '../../src/config/completion';
-import { fileName, isImport } from '../../src/config/files';
-import { announcement, counts, countsInWords, findings, rowPlace } from '../../src/config/findings';
-import { JsonFault, spans } from '../../src/json-text';
-import { locate } from '../../src/locate';
-import { tablesOf } from '../../src/pack/rows';
+import { complete, buildVocabulary } from '../../src/config/completion';
+import { packFileName, isImportable } from '../../src/config/files';
+import { issueAnnouncement, countIssues, issueCountText, toFindings, parseRowPath } from '../../src/config/findings';
+import { JsonSyntaxError, parseSpans } from '../../src/json-text';
+import { locateIssue } from '../../src/locate';
+import { listTables } from '../../src/pack/rows';
 import type { Issue } from '../../src/types';
 
 const PACK = `{
@@ -18,30 +18,30 @@ const PACK = `{
 }`;
 const SAMPLE = '{"tables": {"ce_rule": [{"rule_id": 1, "action": "SET_STATE", "rule_type": "REGEX", "state_code": "SHOP"}], "ce_policy": [{"policy_id": 1}]}}';
 
-const placed = (issue: Issue) => ({ ...issue, place: locate(PACK, spans(PACK), issue.path) });
+const placed = (issue: Issue) => ({ ...issue, range: locateIssue(PACK, parseSpans(PACK), issue.path) });
 const issue = (path: string, severity: Issue['severity'] = 'error'): Issue => ({ severity, path, reason: 'r', hint: 'h', rule: 'c' });
 
 describe('findings', () => {
   it('marks the value that an issue is about, and of a longer stretch its first line', () => {
-    const at = (path: string) => findings(PACK, [placed(issue(path))], undefined).map((it) => PACK.slice(it.start, it.end));
+    const at = (path: string) => toFindings(PACK, [placed(issue(path))], undefined).map((it) => PACK.slice(it.start, it.end));
     expect(at('ce_rule[7].match_pattern')).toEqual(['"(("']);
     expect(at('ce_rule')).toEqual(['[']);
     expect(at('nowhere[1].x')).toEqual([]);
   });
 
   it('leaves out issues of a text that is no longer there', () => {
-    expect(findings('{}', [placed(issue('ce_rule[7].match_pattern'))], undefined)).toEqual([]);
+    expect(toFindings('{}', [placed(issue('ce_rule[7].match_pattern'))], undefined)).toEqual([]);
   });
 
   it('marks one character where the text stops being JSON, the last one when it ends too early', () => {
     const marked = (text: string) => {
       try {
-        spans(text);
+        parseSpans(text);
         throw new Error('is JSON');
       } catch (fault) {
-        if (!(fault instanceof JsonFault)) throw fault;
+        if (!(fault instanceof JsonSyntaxError)) throw fault;
         const syntax = { line: 1, column: 1, offset: fault.offset, message: fault.message };
-        const [found] = findings(text, [], syntax);
+        const [found] = toFindings(text, [], syntax);
         return found && [found.start, found.end];
       }
     };
@@ -51,21 +51,21 @@ describe('findings', () => {
   });
 
   it('says how many there are, and speaks up only when they come or go', () => {
-    expect(countsInWords(counts([issue('a'), issue('b', 'warning'), issue('c', 'warning')]))).toBe('1 error, 2 warnings');
-    expect(announcement(0, 2, undefined, undefined)).toBe('The pack has 2 issues');
-    expect(announcement(2, 1, undefined, undefined)).toBe('');
-    expect(announcement(2, 0, undefined, undefined)).toContain('no issues');
+    expect(issueCountText(countIssues([issue('a'), issue('b', 'warning'), issue('c', 'warning')]))).toBe('1 error, 2 warnings');
+    expect(issueAnnouncement(0, 2, undefined, undefined)).toBe('The pack has 2 issues');
+    expect(issueAnnouncement(2, 1, undefined, undefined)).toBe('');
+    expect(issueAnnouncement(2, 0, undefined, undefined)).toContain('no issues');
   });
 
   it('reads tables, rows and columns off paths, also where ids hold dots', () => {
-    expect(rowPlace('ce_rule[7].match_pattern')).toEqual({ table: 'ce_rule', row: '7', column: 'match_pattern' });
-    expect(rowPlace('tables.ce_intent[A.B].x')).toEqual({ table: 'ce_intent', row: 'A.B', column: 'x' });
-    expect(rowPlace('ce_rule')).toEqual({ table: 'ce_rule', row: undefined, column: undefined });
+    expect(parseRowPath('ce_rule[7].match_pattern')).toEqual({ table: 'ce_rule', row: '7', column: 'match_pattern' });
+    expect(parseRowPath('tables.ce_intent[A.B].x')).toEqual({ table: 'ce_intent', row: 'A.B', column: 'x' });
+    expect(parseRowPath('ce_rule')).toEqual({ table: 'ce_rule', row: undefined, column: undefined });
   });
 });
 
 describe('complete', () => {
-  const known = vocabulary(tablesOf(PACK), [tablesOf(SAMPLE)]);
+  const known = buildVocabulary(listTables(PACK), [listTables(SAMPLE)]);
   /** Offers at the bar in a text, which is taken out of it. */
   const offers = (text: string) => {
     const at = text.indexOf('|');
@@ -104,12 +104,12 @@ describe('complete', () => {
 
 describe('files', () => {
   it('are named like their pack', () => {
-    expect(fileName('{"name": "loan, second try"}')).toBe('loan_second_try.json');
-    expect(fileName('{"name": "../../x"}')).toBe('x.json');
-    expect(fileName('{')).toBe('pack.json');
+    expect(packFileName('{"name": "loan, second try"}')).toBe('loan_second_try.json');
+    expect(packFileName('{"name": "../../x"}')).toBe('x.json');
+    expect(packFileName('{')).toBe('pack.json');
   });
 
   it('are told apart by how they end', () => {
-    expect(['a.JSON', 'b.sql', 'c.wasm', 'd'].map(isImport)).toEqual([true, true, false, false]);
+    expect(['a.JSON', 'b.sql', 'c.wasm', 'd'].map(isImportable)).toEqual([true, true, false, false]);
   });
 });

@@ -1,29 +1,29 @@
 import { describe, expect, it } from 'vitest';
-import { issueOf } from '../../src/config/issue';
-import { dataText, placeOf, withData } from '../../src/flow/edit';
-import { documentOf } from '../../src/flow/graph';
-import { countsOf, inData, issuesOfNode, nodeOf } from '../../src/flow/issues';
-import { redacted } from '../../src/flow/redact';
-import { spans } from '../../src/json-text';
-import { locate } from '../../src/locate';
+import { parseIssue } from '../../src/config/issue';
+import { readNodeData, findNodeIndex, writeNodeData } from '../../src/flow/edit';
+import { parseDocument } from '../../src/flow/graph';
+import { countNodeIssues, locateInData, nodeIssues, findIssueNode } from '../../src/flow/issues';
+import { redactSession } from '../../src/flow/redaction';
+import { parseSpans } from '../../src/json-text';
+import { locateIssue } from '../../src/locate';
 import type { Issue } from '../../src/types';
 import { BANK } from './bank';
 
-const bank = documentOf(BANK);
+const bank = parseDocument(BANK);
 if (!bank) throw new Error('the bank has no document');
-const say = placeOf(bank, 'g_balance', 'b_say');
+const say = findNodeIndex(bank, 'g_balance', 'b_say');
 if (!say) throw new Error('the bank does not say the balance');
 
-const issue = (path: string, more: Partial<Issue> = {}) => ({ severity: 'error' as const, path, reason: 'is wrong', hint: '', rule: 'N001', place: undefined, ...more });
+const issue = (path: string, more: Partial<Issue> = {}) => ({ severity: 'error' as const, path, reason: 'is wrong', hint: '', rule: 'N001', range: undefined, ...more });
 
 describe('the data of a node', () => {
   it('is read at the left edge and written back where it stood', () => {
-    const text = dataText(BANK, say);
+    const text = readNodeData(BANK, say);
     expect(text.startsWith('{\n')).toBe(true);
     expect(JSON.parse(text)).toEqual((JSON.parse(BANK) as { documents: [{ graphs: { id: string; nodes: { id: string; data: unknown }[] }[] }] }).documents[0].graphs.find((it) => it.id === 'g_balance')?.nodes.find((it) => it.id === 'b_say')?.data);
-    expect(withData(BANK, say, text).length).toBeGreaterThanOrEqual(BANK.length);
-    const other = withData(BANK, say, '{\n  "blocks": []\n}');
-    expect(JSON.parse(dataText(other, say))).toEqual({ blocks: [] });
+    expect(writeNodeData(BANK, say, text).length).toBeGreaterThanOrEqual(BANK.length);
+    const other = writeNodeData(BANK, say, '{\n  "blocks": []\n}');
+    expect(JSON.parse(readNodeData(other, say))).toEqual({ blocks: [] });
     const [before, after] = [BANK.split('\n'), other.split('\n')];
     expect(after[0]).toBe(before[0]);
     expect(after.at(-3)).toBe(before.at(-3));
@@ -31,16 +31,16 @@ describe('the data of a node', () => {
 
   it('stays as it is spelled', () => {
     const pack = '{"documents": [{"doc": "conversation_flow", "graphs": [{"id": "r", "nodes": [{"id": "n", "data": {"x": 1.0}}, {"id": "m"}]}]}]}';
-    const document = documentOf(pack);
-    const [n, m] = ['n', 'm'].map((it) => (document ? placeOf(document, 'r', it) : undefined));
+    const document = parseDocument(pack);
+    const [n, m] = ['n', 'm'].map((it) => (document ? findNodeIndex(document, 'r', it) : undefined));
     if (!n || !m) throw new Error('no place');
-    expect(dataText(pack, n)).toBe('{"x": 1.0}');
-    expect(withData(pack, n, '{"x": 2.50}')).toBe(pack.replace('1.0', '2.50'));
-    expect(dataText(pack, m)).toBe('{}');
-    expect(JSON.parse(withData(pack, m, '{"y": 1}'))).toMatchObject({ documents: [{ graphs: [{ nodes: [{}, { data: { y: 1 } }] }] }] });
-    expect(() => withData(pack, n, '[1]')).toThrow('a JSON object');
-    expect(() => withData(pack, n, '{')).toThrow();
-    expect(() => withData(pack, { ...n, node: 9 }, '{}')).toThrow('not there any more');
+    expect(readNodeData(pack, n)).toBe('{"x": 1.0}');
+    expect(writeNodeData(pack, n, '{"x": 2.50}')).toBe(pack.replace('1.0', '2.50'));
+    expect(readNodeData(pack, m)).toBe('{}');
+    expect(JSON.parse(writeNodeData(pack, m, '{"y": 1}'))).toMatchObject({ documents: [{ graphs: [{ nodes: [{}, { data: { y: 1 } }] }] }] });
+    expect(() => writeNodeData(pack, n, '[1]')).toThrow('a JSON object');
+    expect(() => writeNodeData(pack, n, '{')).toThrow();
+    expect(() => writeNodeData(pack, { ...n, node: 9 }, '{}')).toThrow('no longer exists');
   });
 });
 
@@ -49,43 +49,43 @@ describe('issues of a document', () => {
 
   it('are read as engines write them', () => {
     const raw = { severity: 'info' as const, path: at, code: 'N007', message: 'no text', fix: null, graph: 'g_balance', node: 'b_say' };
-    expect(issueOf(raw)).toEqual({ severity: 'warning', path: at, reason: 'no text', hint: '', rule: 'N007', graph: 'g_balance', node: 'b_say' });
-    expect(issueOf({ severity: 'error', path: 'ce_rule[3]', reason: 'r', hint: 'h', rule: 'compile' })).toEqual({ severity: 'error', path: 'ce_rule[3]', reason: 'r', hint: 'h', rule: 'compile' });
+    expect(parseIssue(raw)).toEqual({ severity: 'warning', path: at, reason: 'no text', hint: '', rule: 'N007', graph: 'g_balance', node: 'b_say' });
+    expect(parseIssue({ severity: 'error', path: 'ce_rule[3]', reason: 'r', hint: 'h', rule: 'compile' })).toEqual({ severity: 'error', path: 'ce_rule[3]', reason: 'r', hint: 'h', rule: 'compile' });
   });
 
   it('are found in the text of the pack by their JSON pointers', () => {
-    const place = locate(BANK, spans(BANK), `${at}/data/blocks/0/text`);
+    const place = locateIssue(BANK, parseSpans(BANK), `${at}/data/blocks/0/text`);
     expect(BANK.slice(place?.start, place?.end)).toMatch(/^"Your \{\{/);
-    expect(locate(BANK, spans(BANK), '')?.line).toBeLessThan(7);
-    expect(locate('{"documents": []}', spans('{"documents": []}'), '/graphs')).toBeUndefined();
+    expect(locateIssue(BANK, parseSpans(BANK), '')?.line).toBeLessThan(7);
+    expect(locateIssue('{"documents": []}', parseSpans('{"documents": []}'), '/graphs')).toBeUndefined();
   });
 
   it('belong to nodes, by their names or by their pointers', () => {
     const all = [issue(at), issue('/settings'), issue('', { graph: 'g_balance', node: 'b_say', severity: 'warning' })];
-    expect(nodeOf(all[0] ?? issue(''), bank)).toEqual({ graph: 'g_balance', node: 'b_say' });
-    expect(nodeOf(issue('/graphs/99/nodes/0'), bank)).toBeUndefined();
-    expect([...countsOf(all, bank, 'g_balance')]).toEqual([['b_say', { errors: 1, warnings: 1 }]]);
-    expect(issuesOfNode(all, bank, 'g_balance', 'b_say')).toHaveLength(2);
-    expect(issuesOfNode(all, bank, 'root', 'r_start')).toHaveLength(0);
+    expect(findIssueNode(all[0] ?? issue(''), bank)).toEqual({ graph: 'g_balance', node: 'b_say' });
+    expect(findIssueNode(issue('/graphs/99/nodes/0'), bank)).toBeUndefined();
+    expect([...countNodeIssues(all, bank, 'g_balance')]).toEqual([['b_say', { errors: 1, warnings: 1 }]]);
+    expect(nodeIssues(all, bank, 'g_balance', 'b_say')).toHaveLength(2);
+    expect(nodeIssues(all, bank, 'root', 'r_start')).toHaveLength(0);
   });
 
   it('stand in the text of the data where they point to', () => {
-    const data = dataText(BANK, say);
-    const [one, whole] = inData(data, [issue(`${at}/data/blocks/0/text`), issue(at)]);
+    const data = readNodeData(BANK, say);
+    const [one, whole] = locateInData(data, [issue(`${at}/data/blocks/0/text`), issue(at)]);
     expect(data.slice(one?.start, one?.end)).toMatch(/^"Your \{\{/);
     expect(whole).toMatchObject({ start: 0, line: 1 });
-    expect(inData('{"a": ', [])).toMatchObject([{ rule: 'not JSON', line: 1 }]);
+    expect(locateInData('{"a": ', [])).toMatchObject([{ rule: 'not JSON', line: 1 }]);
   });
 });
 
 describe('redacted', () => {
   it('hides values by their names, in frames of their own as well', () => {
     const session = { vars: { user_pin: '1234', a: { secret: 1, b: 2 }, none: null }, stack: [{ locals: { user_pin: 9 } }, 'x'], status: 'active' };
-    expect(redacted(session, ['user_pin', 'a.secret', 'none', 'absent.deep'])).toEqual({
+    expect(redactSession(session, ['user_pin', 'a.secret', 'none', 'absent.deep'])).toEqual({
       vars: { user_pin: '[user_pin]', a: { secret: '[a.secret]', b: 2 }, none: null },
       stack: [{ locals: { user_pin: '[user_pin]' } }, 'x'],
       status: 'active',
     });
-    expect(redacted(session, [])).toBe(session);
+    expect(redactSession(session, [])).toBe(session);
   });
 });

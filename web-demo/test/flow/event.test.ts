@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { eventOf, eventWords, isSpoken, START, type FlowEvent } from '../../src/flow/event';
-import { linkTo } from '../../src/flow/link';
-import { nodeNamed, nodeOfStep } from '../../src/flow/named';
-import { buttonsOf, isOver, messagesOf, sessionOf, timersOf, type Message } from '../../src/flow/session';
-import { aroundTurn } from '../../src/inspector/flow-session';
+import { parseEvent, eventText, isUserEvent, START_EVENT, type FlowEvent } from '../../src/flow/event';
+import { safeLink } from '../../src/flow/safe-link';
+import { findNoticeNode, parseStepNode } from '../../src/flow/node-reference';
+import { messageButtons, hasSessionEnded, turnMessages, readFlowSession, readTimers, type Message } from '../../src/flow/session';
+import { sessionsAroundTurn } from '../../src/inspector/flow-session';
 import { messageText } from '../../src/protocol';
-import { talkOf, USUAL } from '../../src/session/talk';
-import type { Played } from '../../src/session/saved';
+import { writeTalk, DEFAULT_ASSERTIONS } from '../../src/session/talk';
+import type { FinishedTurn } from '../../src/session/turn-data';
 import { decode, encode } from '../../src/session/share';
-import { standing } from '../../src/standing';
-import { itemsOf, stepsOf } from '../../src/timeline/items';
-import { saidAfter } from '../../src/typed';
+import { summarizeSession } from '../../src/session-summary';
+import { turnItems, turnSteps } from '../../src/timeline/items';
+import { nextInput } from '../../src/user-input';
 import type { Json, Outcome } from '../../src/types';
 import { Script } from '../timeline/turn';
 
@@ -30,38 +30,38 @@ function outcome(messages: Message[], more: Partial<NonNullable<Outcome['flow']>
 
 describe('what happens to a session', () => {
   it('is said in a few words', () => {
-    const all: FlowEvent[] = [START, { type: 'user.message', text: 'hi' }, PRESS, { type: 'user.button', button_id: 'x' }, { type: 'timer.fired', timer_id: 'no_input' }];
-    expect(all.map(eventWords)).toEqual(['Session started', 'hi', 'Checking', 'x', 'Timer no-input fired']);
-    const decided = (more: object) => eventWords({ type: 'approval.decision', call_id: 'c', approved: true, ...more });
+    const all: FlowEvent[] = [START_EVENT, { type: 'user.message', text: 'hi' }, PRESS, { type: 'user.button', button_id: 'x' }, { type: 'timer.fired', timer_id: 'no_input' }];
+    expect(all.map(eventText)).toEqual(['Session started', 'hi', 'Checking', 'x', 'Timer no-input fired']);
+    const decided = (more: object) => eventText({ type: 'approval.decision', call_id: 'c', approved: true, ...more });
     expect([{}, { edited_args: {} }, { approved: false, reason: 'no' }].map(decided)).toEqual(['Call approved', 'Call approved with other arguments', 'Call rejected: no']);
-    expect([PRESS, START, undefined].map(isSpoken)).toEqual([true, false, true]);
+    expect([PRESS, START_EVENT, undefined].map(isUserEvent)).toEqual([true, false, true]);
   });
 
   it('is sent in the place of a message, and after a turn by its clock', () => {
-    const first = saidAfter({ message: '', event: START }, undefined, TO);
+    const first = nextInput({ message: '', event: START_EVENT }, undefined, TO);
     expect(first).toMatchObject({ conversationId: 'id', message: 'Session started', event: '{"type":"session.start"}', seed: 1 });
     expect(JSON.parse(messageText(first))).toMatchObject({ conversation_id: 'id', flow: { type: 'session.start' } });
-    const next = saidAfter({ message: 'hello', inputParams: '{"a": 1}', wait: 5 }, { said: first, number: 1 }, TO);
+    const next = nextInput({ message: 'hello', inputParams: '{"a": 1}', wait: 5 }, { input: first, number: 1 }, TO);
     expect(next).toMatchObject({ at: first.at + 5, seed: 2, inputParams: '', event: '{"type":"user.message","text":"hello"}' });
-    const table = saidAfter({ message: 'hello' }, undefined, { main: 'id', flow: false });
+    const table = nextInput({ message: 'hello' }, undefined, { main: 'id', flow: false });
     expect(table.event).toBeUndefined();
     expect(JSON.parse(messageText(table))).not.toHaveProperty('flow');
   });
 
   it('goes with a link', async () => {
-    const said = saidAfter({ message: '', event: PRESS }, undefined, TO);
-    const shared = { end: '', pack: '{}', turns: [{ parent: null, said, answers: [] }], head: 0 };
+    const said = nextInput({ message: '', event: PRESS }, undefined, TO);
+    const shared = { end: '', pack: '{}', turns: [{ parent: null, input: said, answers: [] }], head: 0 };
     const none = () => Promise.resolve(undefined);
     expect(await decode(await encode(shared, none), none)).toEqual(shared);
-    const forged = { ...shared, turns: [{ parent: null, said: { ...said, event: '[1]' }, answers: [] }] };
+    const forged = { ...shared, turns: [{ parent: null, input: { ...said, event: '[1]' }, answers: [] }] };
     await expect(decode(await encode(forged, none), none)).rejects.toThrow('an event');
   });
 
   it('is written as a talk writes it', () => {
-    const play = (event: FlowEvent, told: Outcome): Played => ({ said: saidAfter({ message: '', event }, undefined, TO), answered: [], outcome: told, notices: [] });
+    const play = (event: FlowEvent, told: Outcome): FinishedTurn => ({ input: nextInput({ message: '', event }, undefined, TO), exchanges: [], outcome: told, notices: [] });
     const turns = [
-      play(START, outcome([message('Welcome')])),
-      play({ ...START, locale: 'de-DE' } as FlowEvent, outcome([message('Willkommen')])),
+      play(START_EVENT, outcome([message('Welcome')])),
+      play({ ...START_EVENT, locale: 'de-DE' } as FlowEvent, outcome([message('Willkommen')])),
       play({ type: 'user.message', text: 'balance' }, { ...outcome([message('Which?'), message('Really')], {}, { kind: 'a' }), intent: 'check' }),
       play({ type: 'user.message', text: '/start' }, outcome([])),
       play({ type: 'user.button', button_id: 'b' }, outcome([])),
@@ -70,8 +70,8 @@ describe('what happens to a session', () => {
       play({ type: 'approval.decision', call_id: 'c1', approved: false }, outcome([])),
       play({ type: 'session.end' }, outcome([], { status: 'completed' })),
     ];
-    const { text, left } = talkOf(turns, { file: 'bank.json', name: 'bank', flow: 'bank' }, { ...USUAL, calls: false, context: ['kind', 'awaiting'] });
-    expect(left.filter((it) => !it.includes('was said before'))).toEqual([]);
+    const { text, notes } = writeTalk(turns, { file: 'bank.json', name: 'bank', flow: 'bank' }, { ...DEFAULT_ASSERTIONS, calls: false, context: ['kind', 'awaiting'] });
+    expect(notes.filter((it) => !it.includes('was said before'))).toEqual([]);
     expect(text).toContain('program flow bank\n');
     const said = text.split('\n').filter((it) => it.startsWith('>')).map((it) => it.replace(/^> (\+\S+ )?/, ''));
     expect(said).toEqual(['/start', '/start {"locale":"de-DE"}', 'balance', '{"type":"user.message","text":"/start"}', '/press b', JSON.stringify(PRESS), '/timer no_input', '/reject c1', '/end']);
@@ -85,56 +85,56 @@ describe('what a turn of a flow answers', () => {
 
   it('is there while it is said, and gives what can be pressed', () => {
     const one = message('Hello', { blocks: [{ kind: 'buttons', buttons }, { kind: 'card', title: 'T', buttons }, { kind: 'carousel', items: [{ title: 'U', buttons }, { title: 'V' }] }, { kind: 'text', text: 't' }] });
-    expect(buttonsOf(one)).toHaveLength(3);
+    expect(messageButtons(one)).toHaveLength(3);
     const notices = [{ seq: 0, at: 1, kind: 'message' as const, message: one }];
-    expect(messagesOf({ notices, record: undefined })).toEqual([one]);
-    expect(messagesOf({ notices: [], record: { outcome: outcome([one]) } })).toEqual([one]);
+    expect(turnMessages({ notices, record: undefined })).toEqual([one]);
+    expect(turnMessages({ notices: [], record: { outcome: outcome([one]) } })).toEqual([one]);
   });
 
   it('ends a session', () => {
-    expect([outcome([]), outcome([], { status: 'completed' }), outcome([], { status: 'failed' }), undefined].map(isOver)).toEqual([false, true, true, false]);
+    expect([outcome([]), outcome([], { status: 'completed' }), outcome([], { status: 'failed' }), undefined].map(hasSessionEnded)).toEqual([false, true, true, false]);
   });
 
   it('leaves a session behind, which began with another one', () => {
     const told = outcome([], {}, { a: 1 });
-    expect(sessionOf({ outcome: told })?.vars).toEqual({ a: 1 });
-    expect(timersOf({ timers: [{ id: 'session', due: 'd', purpose: 'session' }] })).toHaveLength(1);
+    expect(readFlowSession({ outcome: told })?.vars).toEqual({ a: 1 });
+    expect(readTimers({ timers: [{ id: 'session', due: 'd', purpose: 'session' }] })).toHaveLength(1);
     const journal = (flow: string) => `{"input": {"session": {"turns": 1${flow}}}}`;
-    expect(aroundTurn({ journal: journal(', "flow": {"vars": {"b": 2}}'), outcome: told })).toMatchObject({ before: { vars: { b: 2 } }, after: { vars: { a: 1 } } });
-    expect(aroundTurn({ journal: journal(''), outcome: told }).before).toEqual({});
+    expect(sessionsAroundTurn({ journal: journal(', "flow": {"vars": {"b": 2}}'), outcome: told })).toMatchObject({ before: { vars: { b: 2 } }, after: { vars: { a: 1 } } });
+    expect(sessionsAroundTurn({ journal: journal(''), outcome: told }).before).toEqual({});
   });
 
   it('shows in the timeline, where nodes are steps and messages replies', () => {
     const script = new Script().audit('node.enter', { graph: 'g', node: 'n', name: 'N', type: 'message' });
     script.notices.push({ seq: 1, at: 1, kind: 'message', message: message('Hello') });
     const turn = script.audit('node.error', { name: 'N', code: 'status_5xx' }).ends(1, outcome([message('Hello')]));
-    expect(stepsOf(turn).map((it) => it.step)).toEqual(['g/n']);
-    const { list } = itemsOf(turn);
+    expect(turnSteps(turn).map((it) => it.step)).toEqual(['g/n']);
+    const { list } = turnItems(turn);
     expect(list.filter((it) => it.kind === 'reply').map((it) => it.name)).toEqual(['Hello']);
-    expect(list.find((it) => it.kind === 'error')).toMatchObject({ name: 'Node failed', detail: 'N: status_5xx', tone: 'bad', story: true });
+    expect(list.find((it) => it.kind === 'error')).toMatchObject({ name: 'Node failed', detail: 'N: status_5xx', tone: 'bad', inStory: true });
   });
 
   it('is summed up', () => {
     const session = { status: 'active', stack: [{ graph: 'root', node: 'r' }, { graph: 'g', node: 'n' }], awaiting: { kind: 'entity', variable: 'pin' }, vars: { a: 'x', _last: 1, none: null } };
-    expect(standing(session).map((it) => [it.name, it.value])).toEqual([['At', 'root/r › g/n'], ['Status', 'active'], ['Waits for', 'entity pin'], ['Values', 'a x']]);
+    expect(summarizeSession(session).map((it) => [it.name, it.value])).toEqual([['At', 'root/r › g/n'], ['Status', 'active'], ['Waits for', 'entity pin'], ['Values', 'a x']]);
   });
 });
 
 describe('linkTo', () => {
   it('follows addresses of the web alone', () => {
-    expect(linkTo(' https://bank.example/a ')).toBe('https://bank.example/a');
-    expect(['javascript:alert(1)', 'data:text/html,x', '/a', undefined].map(linkTo)).toEqual([undefined, undefined, undefined, undefined]);
-    expect(eventOf(undefined)).toBeUndefined();
+    expect(safeLink(' https://bank.example/a ')).toBe('https://bank.example/a');
+    expect(['javascript:alert(1)', 'data:text/html,x', '/a', undefined].map(safeLink)).toEqual([undefined, undefined, undefined, undefined]);
+    expect(parseEvent(undefined)).toBeUndefined();
   });
 });
 
 describe('a node', () => {
   it('is named by what is told of it, and by its step', () => {
-    const told = (stage: string, payload: Json) => nodeNamed({ seq: 0, at: 0, kind: 'audit', stage, payload });
+    const told = (stage: string, payload: Json) => findNoticeNode({ seq: 0, at: 0, kind: 'audit', stage, payload });
     expect(told('edge', { graph: 'g', node: 'n', target: 't' })).toEqual({ graph: 'g', id: 'n' });
     expect(told('edge', { node: 'n' })).toBeUndefined();
     expect(told('RULE_MATCH', { graph: 'g', node: 'n' })).toBeUndefined();
     expect(told('edge', null)).toBeUndefined();
-    expect([nodeOfStep('g/n'), nodeOfStep('RulesStep')]).toEqual([{ graph: 'g', id: 'n' }, undefined]);
+    expect([parseStepNode('g/n'), parseStepNode('RulesStep')]).toEqual([{ graph: 'g', id: 'n' }, undefined]);
   });
 });

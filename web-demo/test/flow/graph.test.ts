@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { documentOf, type FlowGraph } from '../../src/flow/graph';
-import { drawing, HEIGHT, WIDTH } from '../../src/flow/layout';
-import { assistantOf, playsFlow } from '../../src/flow/plays';
-import { framesAt, framesOf, walked } from '../../src/flow/walked';
+import { parseDocument, type FlowGraph } from '../../src/flow/graph';
+import { drawGraph, NODE_HEIGHT, NODE_WIDTH } from '../../src/flow/layout';
+import { assistantId, isFlowPack } from '../../src/flow/flow-pack';
+import { framesAtStep, currentFrames, tracePath } from '../../src/flow/flow-path';
 import { packs } from '../demo';
 import { Script } from '../timeline/turn';
 import { BANK } from './bank';
 
-const bank = documentOf(BANK);
+const bank = parseDocument(BANK);
 const graph = (id: string): FlowGraph => bank?.graphs.find((it) => it.id === id) ?? fail(id);
 
 function fail(what: string): never {
@@ -23,14 +23,14 @@ function plain(edges: [string, string][], entry = 'a'): FlowGraph {
 
 describe('a pack', () => {
   it('plays a flow when it has a document of one and no tables, as the engine holds it', () => {
-    expect(playsFlow(BANK)).toBe(true);
-    expect(assistantOf(BANK)).toBe('bank');
-    expect(packs.some((it) => playsFlow(it.text))).toBe(false);
-    expect(playsFlow('{"documents": [{"doc": "conversation_flow"}], "tables": {}}')).toBe(true);
-    expect(playsFlow('{"documents": [{"doc": "conversation_flow"}], "tables": {"ce_rule": []}}')).toBe(false);
-    expect(playsFlow('{"documents": [{"doc": "ai_agent"}], "about": "conversation_flow"}')).toBe(false);
-    expect(playsFlow('{"documents": [{"doc": "conversation_flow"')).toBe(false);
-    expect(playsFlow('{"documents": [null, 7], "about": "conversation_flow"}')).toBe(false);
+    expect(isFlowPack(BANK)).toBe(true);
+    expect(assistantId(BANK)).toBe('bank');
+    expect(packs.some((it) => isFlowPack(it.text))).toBe(false);
+    expect(isFlowPack('{"documents": [{"doc": "conversation_flow"}], "tables": {}}')).toBe(true);
+    expect(isFlowPack('{"documents": [{"doc": "conversation_flow"}], "tables": {"ce_rule": []}}')).toBe(false);
+    expect(isFlowPack('{"documents": [{"doc": "ai_agent"}], "about": "conversation_flow"}')).toBe(false);
+    expect(isFlowPack('{"documents": [{"doc": "conversation_flow"')).toBe(false);
+    expect(isFlowPack('{"documents": [null, 7], "about": "conversation_flow"}')).toBe(false);
   });
 });
 
@@ -50,32 +50,32 @@ describe('documentOf', () => {
 
   it('makes the best of what is half written', () => {
     const wild = { documents: [7, { doc: 'conversation_flow', graphs: [{ id: 'a', nodes: [{}, null, { id: 'n', position: { x: 1, y: '2' } }], edges: [{ sourceHandle: 'x', source: 'n' }] }, 'no graph'] }] };
-    const found = documentOf(JSON.stringify(wild));
+    const found = parseDocument(JSON.stringify(wild));
     expect(found?.index).toBe(1);
     expect(found?.graphs[0]?.nodes.map((it) => it.id)).toEqual(['#0', '#1', 'n']);
     expect(found?.graphs[0]?.edges[0]?.port).toBe('x');
-    expect(documentOf('{"documents": {}}')).toBeUndefined();
-    expect(documentOf('{')).toBeUndefined();
+    expect(parseDocument('{"documents": {}}')).toBeUndefined();
+    expect(parseDocument('{')).toBeUndefined();
   });
 });
 
 describe('drawing', () => {
   it('puts each node below those that lead to it, and no two onto each other', () => {
     for (const one of bank?.graphs ?? []) {
-      const { nodes, lines } = drawing(one);
+      const { nodes, lines } = drawGraph(one);
       const at = new Map(nodes.map((it) => [it.node.id, it]));
       for (const { source, target, port } of one.edges) {
         if (port !== 'btn:retry') expect(at.get(target)?.y, `${source} ${target}`).toBeGreaterThan(at.get(source)?.y ?? 0);
       }
-      for (const a of nodes) for (const b of nodes) if (a !== b && a.y === b.y) expect(Math.abs(a.x - b.x)).toBeGreaterThan(WIDTH);
+      for (const a of nodes) for (const b of nodes) if (a !== b && a.y === b.y) expect(Math.abs(a.x - b.x)).toBeGreaterThan(NODE_WIDTH);
       expect(lines).toHaveLength(one.edges.length);
     }
   });
 
   it('is the same each time, in reading order', () => {
     const one = graph('g_balance');
-    expect(drawing(one)).toEqual(drawing(structuredClone(one)));
-    const { nodes } = drawing(one);
+    expect(drawGraph(one)).toEqual(drawGraph(structuredClone(one)));
+    const { nodes } = drawGraph(one);
     expect(nodes[0]?.node.id).toBe('b_intent');
     expect(nodes.every((it, index) => index === 0 || it.y >= (nodes[index - 1]?.y ?? 0))).toBe(true);
   });
@@ -83,21 +83,21 @@ describe('drawing', () => {
   it('draws nodes where the document says, and leaves edges out that lead nowhere', () => {
     const one = plain([['a', 'b'], ['b', 'a'], ['a', 'nowhere']]);
     const nodes = one.nodes.filter((it) => it.id !== 'nowhere').map((it, index) => ({ ...it, position: { x: 10, y: 300 - index * 200 } }));
-    const drawn = drawing({ ...one, nodes });
+    const drawn = drawGraph({ ...one, nodes });
     expect(drawn.nodes.map((it) => [it.node.id, it.x, it.y])).toEqual([['b', 10, 100], ['a', 10, 300]]);
     expect(drawn.lines).toHaveLength(2);
-    expect(drawn.height).toBe(300 + HEIGHT);
+    expect(drawn.height).toBe(300 + NODE_HEIGHT);
   });
 
   it('goes around circles and nodes that nothing leads to', () => {
-    expect(drawing(plain([['a', 'b'], ['b', 'c'], ['c', 'a'], ['d', 'd'], ['e', 'b']])).nodes).toHaveLength(5);
-    expect(drawing({ ...plain([]), nodes: [] })).toMatchObject({ nodes: [], lines: [], width: WIDTH, height: HEIGHT });
+    expect(drawGraph(plain([['a', 'b'], ['b', 'c'], ['c', 'a'], ['d', 'd'], ['e', 'b']])).nodes).toHaveLength(5);
+    expect(drawGraph({ ...plain([]), nodes: [] })).toMatchObject({ nodes: [], lines: [], width: NODE_WIDTH, height: NODE_HEIGHT });
   });
 
   it('draws a thousand nodes at once', () => {
     const edges = Array.from({ length: 999 }, (_, at): [string, string][] => [[`n${at}`, `n${at + 1}`], [`n${at}`, `n${Math.min(999, at + (at % 7))}`]]).flat();
     const begin = performance.now();
-    expect(drawing(plain(edges, 'n0')).nodes).toHaveLength(1000);
+    expect(drawGraph(plain(edges, 'n0')).nodes).toHaveLength(1000);
     expect(performance.now() - begin).toBeLessThan(5000);
   });
 });
@@ -112,27 +112,27 @@ describe('where a session stands', () => {
     .ends(1, { writes: [{ table: 'flow', state }] });
 
   it('is its frames, and at a step the node of the step', () => {
-    expect(framesAt(turn.record, undefined).map((it) => it.node)).toEqual(['r_wait', 'b_auth', 'a_pin']);
+    expect(framesAtStep(turn.record, undefined).map((it) => it.node)).toEqual(['r_wait', 'b_auth', 'a_pin']);
     const steps = [{ step: 'g_balance/b_intent', seq: 0, finished: true, changed: false }, { step: 'g_other/o', seq: 1, finished: true, changed: false }];
     const record = turn.record && { ...turn.record, steps };
-    expect(framesAt(record, 0).map((it) => `${it.graph}/${it.node}`)).toEqual(['root/r_wait', 'g_balance/b_intent']);
-    expect(framesAt(record, 1).map((it) => `${it.graph}/${it.node}`)).toEqual(['root/r_wait', 'g_other/o']);
-    expect(framesAt(undefined, undefined)).toEqual([]);
+    expect(framesAtStep(record, 0).map((it) => `${it.graph}/${it.node}`)).toEqual(['root/r_wait', 'g_balance/b_intent']);
+    expect(framesAtStep(record, 1).map((it) => `${it.graph}/${it.node}`)).toEqual(['root/r_wait', 'g_other/o']);
+    expect(framesAtStep(undefined, undefined)).toEqual([]);
   });
 
   it('is the node that a turn has come to, while it runs', () => {
-    const running = { notices: turn.notices.slice(0, 3), record: undefined, parent: { ended: turn } };
-    expect(framesOf(running, undefined).map((it) => it.node)).toEqual(['r_wait', 'b_auth']);
-    expect(framesOf({ ...running, notices: [] }, undefined)).toEqual(framesAt(turn.record, undefined));
-    expect(framesOf({ ...running, parent: undefined }, undefined).map((it) => it.node)).toEqual(['b_auth']);
-    expect(framesOf({ notices: [], record: turn.record, parent: undefined }, undefined)).toHaveLength(3);
-    expect(framesOf(undefined, undefined)).toEqual([]);
+    const running = { notices: turn.notices.slice(0, 3), record: undefined, parent: { lastFinished: turn } };
+    expect(currentFrames(running, undefined).map((it) => it.node)).toEqual(['r_wait', 'b_auth']);
+    expect(currentFrames({ ...running, notices: [] }, undefined)).toEqual(framesAtStep(turn.record, undefined));
+    expect(currentFrames({ ...running, parent: undefined }, undefined).map((it) => it.node)).toEqual(['b_auth']);
+    expect(currentFrames({ notices: [], record: turn.record, parent: undefined }, undefined)).toHaveLength(3);
+    expect(currentFrames(undefined, undefined)).toEqual([]);
   });
 
   it('has a path of nodes and edges', () => {
-    const { nodes, edges } = walked(turn);
+    const { nodes, edges } = tracePath(turn);
     expect([...nodes]).toEqual(['g_balance/b_intent', 'g_balance/b_auth']);
     expect([...edges]).toEqual(['g_balance/b_intent b_auth']);
-    expect(walked(undefined).nodes.size).toBe(0);
+    expect(tracePath(undefined).nodes.size).toBe(0);
   });
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { pathsOf, valueAt } from '../../src/inspector/path';
-import { Sessions } from '../../src/inspector/sessions';
-import { notKept, storedOf } from '../../src/inspector/stored';
-import { writersOf } from '../../src/inspector/writers';
+import { listPaths, valueAt } from '../../src/inspector/path';
+import { SessionCache } from '../../src/inspector/sessions';
+import { findUnstored, readStoredRows } from '../../src/inspector/stored';
+import { findWriters } from '../../src/inspector/writers';
 import type { JsonObject, Outcome } from '../../src/types';
 import { Script } from '../timeline/turn';
 
 /** Sessions of a turn with one more value after each step; the last step does not finish. */
 function counted(unfinished = false) {
   const asked: string[] = [];
-  const sessions = new Sessions((turn, index) => {
+  const sessions = new SessionCache((turn, index) => {
     asked.push(`${turn}/${index}`);
     const session = (steps: number): JsonObject => ({ state: steps > 1 ? 'B' : 'A', context: { steps } });
     return Promise.resolve({ before: JSON.stringify(session(index)), after: unfinished && index === 2 ? null : JSON.stringify(session(index + 1)) });
@@ -36,15 +36,15 @@ describe('sessions', () => {
 
   it('are asked for once, and again only when they have failed or were long ago', async () => {
     const { sessions, asked } = counted();
-    await Promise.all([sessions.of(1, 0), sessions.of(1, 0)]);
+    await Promise.all([sessions.aroundStep(1, 0), sessions.aroundStep(1, 0)]);
     expect(asked).toEqual(['1/0']);
-    for (let index = 1; index <= 80; index++) await sessions.of(1, index);
-    await sessions.of(1, 0);
+    for (let index = 1; index <= 80; index++) await sessions.aroundStep(1, index);
+    await sessions.aroundStep(1, 0);
     expect(asked.filter((it) => it === '1/0')).toHaveLength(2);
     let times = 0;
-    const failing = new Sessions(() => (++times, Promise.reject(new Error('gone'))));
-    await expect(failing.of(1, 0)).rejects.toThrow('gone');
-    await expect(failing.of(1, 0)).rejects.toThrow('gone');
+    const failing = new SessionCache(() => (++times, Promise.reject(new Error('gone'))));
+    await expect(failing.aroundStep(1, 0)).rejects.toThrow('gone');
+    await expect(failing.aroundStep(1, 0)).rejects.toThrow('gone');
     expect(times).toBe(2);
   });
 });
@@ -52,8 +52,8 @@ describe('sessions', () => {
 describe('writers', () => {
   it('are the rules that say so, else the last step that changed the value', async () => {
     const { sessions, record } = counted();
-    expect(Object.fromEntries(await writersOf(record, undefined, sessions))).toEqual({ state: 'rule 12', 'context.steps': 'C' });
-    expect(Object.fromEntries(await writersOf(record, 0, sessions))).toEqual({ 'context.steps': 'A' });
+    expect(Object.fromEntries(await findWriters(record, undefined, sessions))).toEqual({ state: 'rule 12', 'context.steps': 'C' });
+    expect(Object.fromEntries(await findWriters(record, 0, sessions))).toEqual({ 'context.steps': 'A' });
   });
 });
 
@@ -61,7 +61,7 @@ describe('paths', () => {
   it('lead to values and list the leaves', () => {
     const session = { context: { items: [{ id: 5 }], none: {} }, state: 'A' };
     expect(['context.items[0].id', 'state', 'context.none', 'context.missing', 'state.more', 'constructor'].map((it) => valueAt(session, it))).toEqual([5, 'A', {}, undefined, undefined, undefined]);
-    expect(pathsOf(session)).toEqual(['context.items', 'context.none', 'state']);
+    expect(listPaths(session)).toEqual(['context.items', 'context.none', 'state']);
   });
 });
 
@@ -69,14 +69,14 @@ describe('the stored row', () => {
   const outcome = (writes: JsonObject[]) => ({ writes }) as unknown as Outcome;
 
   it('is told apart from what is written along with it', () => {
-    const stored = storedOf(outcome([{ table: 'history', user_input: 'a' }, { table: 'conversation', state_code: 'A' }]));
+    const stored = readStoredRows(outcome([{ table: 'history', user_input: 'a' }, { table: 'conversation', state_code: 'A' }]));
     expect(stored).toEqual({ row: [['state_code', 'A']], others: [{ table: 'history', values: { user_input: 'a' } }] });
   });
 
   it('shows what the next turn will not see', () => {
-    const stored = storedOf(outcome([{ table: 'conversation', context: { kept: 1, late: 2 }, params: {} }]));
+    const stored = readStoredRows(outcome([{ table: 'conversation', context: { kept: 1, late: 2 }, params: {} }]));
     const session = { context: { kept: 1, gone: 3, nothing: null }, inputParams: { once: true } };
-    expect(notKept(session, stored).map((it) => it.path)).toEqual(['context.gone', 'inputParams.once']);
-    expect(notKept(session, storedOf(outcome([])))).toEqual([]);
+    expect(findUnstored(session, stored).map((it) => it.path)).toEqual(['context.gone', 'inputParams.once']);
+    expect(findUnstored(session, readStoredRows(outcome([])))).toEqual([]);
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { EffectError } from '../../src/fulfil/answer';
-import type { Provider } from '../../src/fulfil/llm/access';
-import { LONGEST } from '../../src/fulfil/llm/wire';
-import { retryAfter } from '../../src/fulfil/retry-after';
+import type { EffectError } from '../../src/effects/outcome';
+import type { Provider } from '../../src/effects/llm/model-config';
+import { MAX_RESPONSE_BYTES } from '../../src/effects/llm/transport';
+import { retryAfter } from '../../src/effects/retry-after';
 import { sent, untilTheEnd, type Sent } from '../loopback.mjs';
-import { access, call, failure, models, reply, server } from './asking';
+import { access, call, failure, models, reply, server } from './helpers';
 import { ALL, answer, ended, errorOf, stream } from './provider';
 
 /** The error that an answer becomes. */
@@ -45,7 +45,7 @@ describe.each(ALL)('an error of %s', (provider) => {
     for (const body of ['[]', '{}', 'null', '42', 'hello', '\ufeff', '{"choices":[],"content":7,"message":null,"done":true}']) {
       expect((await failed(provider, 'text', sent(200, body))).kind, body).toBe('invalid');
     }
-    expect((await failed(provider, 'text', sent(200, answer(provider, '')))).message).toMatch(/cannot be used: it is empty$/);
+    expect((await failed(provider, 'text', sent(200, answer(provider, '')))).message).toMatch(/unusable answer: it is empty$/);
     expect((await failed(provider, 'text', { bytes: new TextEncoder().encode('nonsense\r\n\r\n') })).kind).toBe('unavailable');
     const moved = await failed(provider, 'text', sent(302, '', { Location: '/elsewhere' }));
     expect([moved.kind, moved.status], 'a key is carried to nobody else').toEqual(['refused', 302]);
@@ -62,17 +62,17 @@ describe.each(ALL)('an error of %s', (provider) => {
   });
 
   it('comes of an answer that is too long, whole or in pieces', async () => {
-    const long = 'x'.repeat(LONGEST);
+    const long = 'x'.repeat(MAX_RESPONSE_BYTES);
     const { address } = await server([sent(200, answer(provider, long)), sent(200, stream(provider, [long]))]);
     for (const tell of [undefined, () => {}]) {
       const error = failure(await models(1, access(provider, address)).answer(call('text'), tell));
-      expect([error.kind, error.message.includes('longer than')]).toEqual(['invalid', true]);
+      expect([error.kind, error.message.includes('it exceeds')]).toEqual(['invalid', true]);
     }
   });
 
   it('comes of JSON that was cut off, while a text may end anywhere', async () => {
     const half = sent(200, JSON.stringify(ended(provider, '{"a":', provider === 'anthropic' ? 'max_tokens' : 'length')));
-    for (const mode of ['json', 'json_strict']) expect((await failed(provider, mode, half)).message).toMatch(/cut off/);
+    for (const mode of ['json', 'json_strict']) expect((await failed(provider, mode, half)).message).toMatch(/truncated/);
     const { address } = await server([half]);
     expect(reply(await models(1, access(provider, address)).answer(call('text')))['text']).toBe('{"a":');
   });
@@ -93,7 +93,7 @@ it('takes a refusal for one, and asks nobody else', async () => {
     const { address, got } = await server([sent(200, JSON.stringify(body))]);
     const model = access('openai', address);
     const error = failure(await models(3, model, model).answer(call('json')));
-    expect([error.kind, error.message.includes('refuses to answer'), got.length]).toEqual(['refused', true, 1]);
+    expect([error.kind, error.message.includes('refused to answer'), got.length]).toEqual(['refused', true, 1]);
   }
   const { kind } = await failed('anthropic', 'text', sent(200, JSON.stringify(ended('anthropic', 'Well', 'refusal'))));
   expect(kind).toBe('refused');
@@ -103,7 +103,7 @@ it('says what may be wrong where nobody answers', async () => {
   const { address, close } = await server([]);
   close();
   const { kind, message } = failure(await models(1, access('openai', address)).answer(call('text')));
-  expect([kind, message]).toEqual(['unavailable', expect.stringMatching(/cannot be reached: .*CORS/)]);
+  expect([kind, message]).toEqual(['unavailable', expect.stringMatching(/unreachable: .*CORS/)]);
 });
 
 it('reads the header Retry-After', () => {

@@ -1,8 +1,8 @@
 import { afterEach } from 'vitest';
-import type { Answer, EffectError } from '../../src/fulfil/answer';
-import type { Access, Provider } from '../../src/fulfil/llm/access';
-import { Models } from '../../src/fulfil/llm/models';
-import { Secrets } from '../../src/fulfil/secrets';
+import type { EffectOutcome, EffectError } from '../../src/effects/outcome';
+import type { ModelConfig, Provider } from '../../src/effects/llm/model-config';
+import { ModelChain } from '../../src/effects/llm/model-chain';
+import { SecretRedactor } from '../../src/effects/secrets';
 import type { Effect, JsonObject, Token } from '../../src/types';
 import { loopback, type Loopback, type Sent } from '../loopback.mjs';
 
@@ -20,13 +20,13 @@ export async function server(answers: Sent[]): Promise<Loopback> {
 }
 
 /** A model of a provider at a server. */
-export function access(provider: Provider, address: string): Access {
+export function access(provider: Provider, address: string): ModelConfig {
   return { provider, address: provider === 'openai' ? `${address}/v1` : address, model: 'test-model', key: KEY };
 }
 
 /** Models that are asked so often and do not wait in between. */
-export function models(attempts: number, ...accesses: Access[]): Models {
-  return new Models(accesses, new Secrets([{ name: 'TEST_KEY', value: KEY }]), { attempts, wait: 0 });
+export function models(attempts: number, ...accesses: ModelConfig[]): ModelChain {
+  return new ModelChain(accesses, new SecretRedactor([{ name: 'TEST_KEY', value: KEY }]), { attempts, waitMs: 0 });
 }
 
 /** A call of a model. */
@@ -48,13 +48,13 @@ export class Listener {
 }
 
 /** The reply of an answer. */
-export function reply(answer: Answer): JsonObject {
+export function reply(answer: EffectOutcome): JsonObject {
   if ('error' in answer) throw new Error(answer.error.message);
   return answer.ok;
 }
 
 /** The error of an answer. */
-export function failure(answer: Answer): EffectError {
+export function failure(answer: EffectOutcome): EffectError {
   if ('ok' in answer) throw new Error(`answered: ${JSON.stringify(answer.ok)}`);
   return answer.error;
 }

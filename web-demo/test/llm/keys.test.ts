@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sent, untilTheEnd } from '../loopback.mjs';
-import { access, call, failure, KEY, Listener, models, reply, server } from './asking';
+import { access, call, failure, KEY, Listener, models, reply, server } from './helpers';
 import { ALL, answer, errorOf, stream } from './provider';
 
 const MARK = '[secret:TEST_KEY]';
@@ -26,7 +26,7 @@ describe.each(ALL)('a key that %s gives back', (provider) => {
     const { address } = await server([sent(200, named), sent(200, `${KEY} is no JSON`)]);
     const asked = models(1, access(provider, address));
     expect(reply(await asked.answer(call('text')))['model']).toBe(MARK);
-    expect(failure(await asked.answer(call('text'))).message).toMatch(/cannot be used: it is no JSON$/);
+    expect(failure(await asked.answer(call('text'))).message).toMatch(/unusable answer: it is not JSON$/);
   });
 
   it('is struck out when it comes in two pieces', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { addressOf, problemOf, type Access } from '../../src/fulfil/llm/access';
-import { Failed } from '../../src/fulfil/llm/failed';
-import { Patience } from '../../src/fulfil/llm/patience';
+import { baseUrl, findConfigProblem, type ModelConfig } from '../../src/effects/llm/model-config';
+import { ModelError } from '../../src/effects/llm/model-error';
+import { RetryState } from '../../src/effects/llm/retry';
 import { sent, untilTheEnd } from '../loopback.mjs';
-import { access, call, failure, Listener, models, reply, server } from './asking';
+import { access, call, failure, Listener, models, reply, server } from './helpers';
 import { answer, errorOf, stream } from './provider';
 
 const fine = (text: string) => sent(200, answer('openai', text));
@@ -58,39 +58,39 @@ describe('the next model', () => {
     const { address } = await server([fine('x')]);
     const nameless = { ...access('openai', address), model: ' ' };
     expect(reply(await models(3, nameless, access('openai', address)).answer(call('text')))['text']).toBe('x');
-    expect(failure(await models(3, nameless).answer(call('text'))).message).toMatch(/no model is named/);
+    expect(failure(await models(3, nameless).answer(call('text'))).message).toMatch(/missing model name/);
   });
 });
 
 it('waits longer each time, and never past the time there is', async () => {
-  const failed = new Failed('limited', 'again', 'no');
-  const patience = new Patience({ milliseconds: 40, ends: performance.now() + 40, signal: new AbortController().signal }, { attempts: 9, wait: 10 });
+  const failed = new ModelError('limited', 'retry', 'no');
+  const patience = new RetryState({ limitMs: 40, endsAt: performance.now() + 40, signal: new AbortController().signal }, { attempts: 9, waitMs: 10 });
   const begin = performance.now();
-  await patience.after(failed);
+  await patience.waitAfter(failed);
   const first = performance.now() - begin;
-  await expect(patience.after(new Failed('limited', 'again', 'no', { retry_after_ms: 1000 }))).rejects.toThrow('no');
-  await expect(patience.after(new Failed('denied', 'next', 'no'))).rejects.toThrow('no');
-  await expect(patience.after(failed), 'twice twice as long').rejects.toThrow('no');
+  await expect(patience.waitAfter(new ModelError('limited', 'retry', 'no', { retry_after_ms: 1000 }))).rejects.toThrow('no');
+  await expect(patience.waitAfter(new ModelError('denied', 'next', 'no'))).rejects.toThrow('no');
+  await expect(patience.waitAfter(failed), 'twice twice as long').rejects.toThrow('no');
   expect(first).toBeGreaterThan(9);
 });
 
 describe('the address of a model', () => {
-  const at = (provider: Access['provider'], address: string): Access => ({ provider, address, model: 'm', key: 'k' });
+  const at = (provider: ModelConfig['provider'], address: string): ModelConfig => ({ provider, address, model: 'm', key: 'k' });
 
   it('is taken as each provider writes it', () => {
     const addresses = [at('openai', ''), at('openai', ' http://a:1/v1/ '), at('anthropic', 'https://a/x/v1/'), at('ollama', '')];
-    expect(addresses.map(addressOf)).toEqual(['https://api.openai.com/v1', 'http://a:1/v1', 'https://a/x', 'http://127.0.0.1:11434']);
-    expect(addresses.map(problemOf)).toEqual(['', '', '', '']);
+    expect(addresses.map(baseUrl)).toEqual(['https://api.openai.com/v1', 'http://a:1/v1', 'https://a/x', 'http://127.0.0.1:11434']);
+    expect(addresses.map(findConfigProblem)).toEqual(['', '', '', '']);
   });
 
   it('is nothing else than one, and what is wrong is said without it', () => {
     for (const address of ['a b', 'ftp://a', 'http://me:pw@a', 'http://a/?x=1', 'javascript:1']) {
-      expect(problemOf(at('openai', address))).toMatch(/^the address .*: write http/);
-      expect(problemOf(at('openai', address))).not.toContain(address);
+      expect(findConfigProblem(at('openai', address))).toMatch(/^(invalid URL|the URL must not contain .*): use http/);
+      expect(findConfigProblem(at('openai', address))).not.toContain(address);
     }
-    expect(problemOf({ ...at('openai', ''), key: '' })).toMatch(/a key is missing/);
-    expect(problemOf({ ...at('openai', 'http://a'), key: '' })).toBe('');
-    expect(problemOf({ ...at('openai', ''), key: 'sk-…' })).toMatch(/copy it again/);
-    expect(problemOf({ ...at('ollama', ''), key: '' })).toBe('');
+    expect(findConfigProblem({ ...at('openai', ''), key: '' })).toMatch(/missing API key/);
+    expect(findConfigProblem({ ...at('openai', 'http://a'), key: '' })).toBe('');
+    expect(findConfigProblem({ ...at('openai', ''), key: 'sk-…' })).toMatch(/copy it again/);
+    expect(findConfigProblem({ ...at('ollama', ''), key: '' })).toBe('');
   });
 });

@@ -1,4 +1,4 @@
-import type { Provider } from '../../src/fulfil/llm/access';
+import type { Provider } from '../../src/effects/llm/model-config';
 import type { Json, JsonObject } from '../../src/types';
 
 /** All providers. */

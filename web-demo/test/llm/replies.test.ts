@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../../src/types';
 import { sent } from '../loopback.mjs';
-import { access, call, KEY, models, reply, server } from './asking';
+import { access, call, KEY, models, reply, server } from './helpers';
 import { ALL, answer, PATHS } from './provider';
 
 describe.each(ALL)('a whole answer of %s', (provider) => {

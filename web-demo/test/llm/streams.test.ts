@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Provider } from '../../src/fulfil/llm/access';
-import type { Answer } from '../../src/fulfil/answer';
+import type { Provider } from '../../src/effects/llm/model-config';
+import type { EffectOutcome } from '../../src/effects/outcome';
 import { chunked, untilTheEnd, type Sent } from '../loopback.mjs';
-import { access, call, failure, Listener, models, reply, server } from './asking';
+import { access, call, failure, Listener, models, reply, server } from './helpers';
 import { ALL, errorOf, stream } from './provider';
 
 const PIECES = ['Gr', 'üße 🙂', '\n an "alle"', '!'];
@@ -13,7 +13,7 @@ const PATIENCE_MS = 120_000;
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 /** Asks once for each of the answers. */
-async function each(provider: Provider, answers: Sent[], check: (index: number, answer: Answer, shown: string) => void) {
+async function each(provider: Provider, answers: Sent[], check: (index: number, answer: EffectOutcome, shown: string) => void) {
   const { address, got } = await server(answers);
   const all = answers.keys();
   const ask = async () => {
@@ -101,7 +101,7 @@ describe.each(ALL)('an answer of %s in pieces', (provider) => {
     const bytes = bytesOf(stream(provider, ['é']));
     bytes[bytes.indexOf(0xc3) + 1] = 0x22;
     const { address } = await server([untilTheEnd(bytes)]);
-    expect(failure(await models(1, access(provider, address)).answer(call('text'), () => {})).message).toMatch(/it is no UTF-8$/);
+    expect(failure(await models(1, access(provider, address)).answer(call('text'), () => {})).message).toMatch(/it is not UTF-8$/);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { JsonFault, spans } from '../../src/json-text';
-import { addRow, addTable, removeRow, setCell, tablesOf } from '../../src/pack/rows';
+import { JsonSyntaxError, parseSpans } from '../../src/json-text';
+import { addRow, addTable, removeRow, setCell, listTables } from '../../src/pack/rows';
 import { packs } from '../demo';
 
 type Value = Record<string, unknown>;
@@ -24,7 +24,7 @@ const line = (text: string, number: number) => text.split('\n')[number - 1];
 
 describe('tablesOf', () => {
   it('lists columns in the order in which they appear, and values as they are written', () => {
-    const [rules, intents] = tablesOf(PACK);
+    const [rules, intents] = listTables(PACK);
     expect(rules?.columns).toEqual(['rule_id', 'match_pattern', 'rate', 'action_value']);
     expect(rules?.rows.map((it) => it.cells['rate']?.text)).toEqual(['1.0', undefined]);
     const cell = rules?.rows[1]?.cells['action_value'];
@@ -33,12 +33,12 @@ describe('tablesOf', () => {
   });
 
   it('takes a pack without tables', () => {
-    expect(tablesOf('{"name": "n"}')).toEqual([]);
-    expect(tablesOf('[]')).toEqual([]);
+    expect(listTables('{"name": "n"}')).toEqual([]);
+    expect(listTables('[]')).toEqual([]);
   });
 
   it('takes a column of any name', () => {
-    const [table] = tablesOf('{"tables": {"t": [{"__proto__": 1, "constructor": 2}]}}');
+    const [table] = listTables('{"tables": {"t": [{"__proto__": 1, "constructor": 2}]}}');
     expect(table?.columns).toEqual(['__proto__', 'constructor']);
   });
 });
@@ -66,11 +66,11 @@ describe('setCell', () => {
   });
 
   it('refuses what would break the text', () => {
-    expect(() => setCell(PACK, 'ce_rule', 0, 'rate', '1,')).toThrow(JsonFault);
+    expect(() => setCell(PACK, 'ce_rule', 0, 'rate', '1,')).toThrow(JsonSyntaxError);
     expect(() => setCell(PACK, 'ce_rule', 7, 'rate', '1')).toThrow("'ce_rule' has no row 8");
-    expect(() => setCell(PACK, 'ce_none', 0, 'rate', '1')).toThrow("there is no table 'ce_none'");
-    expect(() => setCell('{"tables": {"t": [1]}}', 't', 0, 'a', '1')).toThrow("row 1 of 't' is no object");
-    expect(() => setCell('{"tables": {"t": {}}}', 't', 0, 'a', '1')).toThrow("'t' is no list of rows");
+    expect(() => setCell(PACK, 'ce_none', 0, 'rate', '1')).toThrow("unknown table 'ce_none'");
+    expect(() => setCell('{"tables": {"t": [1]}}', 't', 0, 'a', '1')).toThrow("row 1 of 't' is not an object");
+    expect(() => setCell('{"tables": {"t": {}}}', 't', 0, 'a', '1')).toThrow("'t' must be a list of rows");
   });
 });
 
@@ -93,9 +93,9 @@ describe('addRow', () => {
   });
 
   it('takes rows alone', () => {
-    expect(() => addRow(PACK, 'ce_rule', '[1]')).toThrow("a row of 'ce_rule' is a JSON object");
-    expect(() => addRow('[]', 't', '{}')).toThrow('a pack is a JSON object');
-    expect(() => addRow('{"tables": []}', 't', '{}')).toThrow("'tables' is no object");
+    expect(() => addRow(PACK, 'ce_rule', '[1]')).toThrow("a row of 'ce_rule' must be a JSON object");
+    expect(() => addRow('[]', 't', '{}')).toThrow('a pack must be a JSON object');
+    expect(() => addRow('{"tables": []}', 't', '{}')).toThrow("'tables' must be an object");
   });
 });
 
@@ -121,7 +121,7 @@ describe('any change of any pack', () => {
 
   /** The text around a table. */
   const around = (text: string, name: string) => {
-    const table = spans(text).members?.get('tables')?.members?.get(name);
+    const table = parseSpans(text).members?.get('tables')?.members?.get(name);
     return [text.slice(0, table?.start), text.slice(table?.end)];
   };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addScriptRule } from '../../src/pack/script';
-import { scriptRule } from '../../src/timeline/script-rule';
+import { createScriptRule } from '../../src/timeline/script-rule';
 import { Script } from '../timeline/turn';
 
 const PACK = `{
@@ -34,7 +34,7 @@ describe('a rule of the script', () => {
     for (const pack of ['{}', '{"name": "n"}', '{\n  "name": "n",\n  "llm": []\n}\n']) {
       expect((JSON.parse(addScriptRule(pack, { ...RULE, userText: undefined })) as { llm: unknown[] }).llm).toEqual([{ purpose: 'mcp_plan', reply: { action: 'ANSWER' } }]);
     }
-    expect(() => addScriptRule('{"llm": {}}', RULE)).toThrow('no list of rules');
+    expect(() => addScriptRule('{"llm": {}}', RULE)).toThrow('must be a list of rules');
   });
 
   it('keeps as a text what the engine would spell in another way', () => {
@@ -50,13 +50,13 @@ describe('an answer of a model', () => {
   it('makes a rule with all answers to the same in its turn', () => {
     const script = new Script();
     script.asks(plan(), { text: 'one' }, 'live').asks({ kind: 'llm', purpose: 'policy', user_text: 'yes' }, { text: 'no' }).asks(plan(), { text: 'two' }).asks(plan('no'), { text: 'three' });
-    const { answered } = script.ends(1);
-    expect(scriptRule(answered, answered[2]!)).toEqual({ purpose: 'mcp_plan', userText: 'yes', replies: ['one', 'two'] });
-    expect(scriptRule(answered, answered[3]!)).toEqual({ purpose: 'mcp_plan', userText: 'no', replies: ['three'] });
+    const { exchanges } = script.ends(1);
+    expect(createScriptRule(exchanges, exchanges[2]!)).toEqual({ purpose: 'mcp_plan', userText: 'yes', replies: ['one', 'two'] });
+    expect(createScriptRule(exchanges, exchanges[3]!)).toEqual({ purpose: 'mcp_plan', userText: 'no', replies: ['three'] });
   });
 
   it('makes none of a failure, nor of what no model said', () => {
-    const { answered } = new Script().asks(plan(), 'timeout').asks({ kind: 'tool', tool_code: 't' }, { text: 'a' }).ends(1);
-    expect(answered.map((it) => scriptRule(answered, it))).toEqual([undefined, undefined]);
+    const { exchanges } = new Script().asks(plan(), 'timeout').asks({ kind: 'tool', tool_code: 't' }, { text: 'a' }).ends(1);
+    expect(exchanges.map((it) => createScriptRule(exchanges, it))).toEqual([undefined, undefined]);
   });
 });

@@ -23,9 +23,9 @@ commit;`;
           { intent_code: 'X' },
         ],
       },
-      left: [
-        "Values of 'created_at' in 'ce_intent' were left out: they are calculated with now().",
-        '3 other statements were left out: only insert with values is read.',
+      notes: [
+        "Values of 'created_at' in 'ce_intent' were omitted: they are computed by now().",
+        '3 other statements were skipped: only INSERT … VALUES is supported.',
       ],
     });
   });
@@ -39,19 +39,19 @@ COPY public.ce_rule (rule_id, action) FROM stdin;
 \\.
 INSERT INTO public.ce_output_schema (schema_id, json_schema, note) VALUES (1, '{"type": "object"}'::jsonb, E'a\\n\\u00e9\\\\''b'::character varying(20));
 SELECT pg_catalog.setval('public.x', 1, true);`;
-    const { tables, left } = fromSql(text);
+    const { tables, notes } = fromSql(text);
     expect(tables).toEqual({ ce_output_schema: [{ schema_id: 1, json_schema: { type: 'object' }, note: "a\né\\'b" }] });
-    expect(left).toEqual(['line 4: rows after copy … from stdin are not read: dump with --column-inserts.', '3 other statements were left out: only insert with values is read.']);
+    expect(notes).toEqual(['line 4: COPY … FROM stdin is not supported: dump with --column-inserts.', '3 other statements were skipped: only INSERT … VALUES is supported.']);
   });
 
   it('reads a dump of SQLite, which names no columns', () => {
     const text = `PRAGMA foreign_keys=OFF;
 CREATE TABLE IF NOT EXISTS "ce_policy" (policy_id INTEGER PRIMARY KEY, "rule_type" TEXT DEFAULT (lower(',)')), pattern TEXT NOT NULL DEFAULT ',', PRIMARY KEY (policy_id), CHECK (a > 1));
 INSERT INTO ce_policy VALUES(1,'REGEX',replace('a\\nb','\\n',char(10)));`;
-    const { tables, left } = fromSql(text);
+    const { tables, notes } = fromSql(text);
     expect(tables).toEqual({ ce_policy: [{ policy_id: 1, rule_type: 'REGEX', pattern: 'a\nb' }] });
-    expect(left).toHaveLength(1);
-    expect(fromSql('insert or replace into ce_y values (1)').left).toEqual(["line 1: the insert into 'ce_y' names no columns, and no create table stands before it."]);
+    expect(notes).toHaveLength(1);
+    expect(fromSql('insert or replace into ce_y values (1)').notes).toEqual(["line 1: INSERT INTO 'ce_y' names no columns and has no preceding CREATE TABLE."]);
   });
 
   it('reads a script of Oracle', () => {
@@ -63,7 +63,7 @@ Insert into CE_RULE (RULE_ID) values (2);
 `;
     expect(fromSql(text)).toEqual({
       tables: { ce_rule: [{ rule_id: 1, match_pattern: "a\nit's", note: 'xy' }, { rule_id: 2 }] },
-      left: ["Values of 'created_at' in 'ce_rule' were left out: they are calculated with to_timestamp().", '1 other statement was left out: only insert with values is read.'],
+      notes: ["Values of 'created_at' in 'ce_rule' were omitted: they are computed by to_timestamp().", '1 other statement was skipped: only INSERT … VALUES is supported.'],
     });
   });
 
@@ -77,22 +77,22 @@ Insert into CE_RULE (RULE_ID) values (2);
   });
 
   it('leaves out what is no part of a pack', () => {
-    const { tables, left } = fromSql("insert into ce_conversation (a) values ('private'); insert into cv_api_key (a) values ('secret')");
+    const { tables, notes } = fromSql("insert into ce_conversation (a) values ('private'); insert into cv_api_key (a) values ('secret')");
     expect(tables).toEqual({});
-    expect(left).toEqual(["The rows of 'ce_conversation' were left out: they are no part of a pack.", "The rows of 'cv_api_key' were left out: they are no part of a pack."]);
+    expect(notes).toEqual(["Rows of 'ce_conversation' were skipped: they are not part of a pack.", "Rows of 'cv_api_key' were skipped: they are not part of a pack."]);
   });
 
   it('names the line of what cannot be read, and goes on', () => {
     const text = "insert into ce_x (a, b) values\n(1);\ninsert into ce_x (a) select 1;\ninsert into ce_x (a) values (=);\ninsert into ce_x (a) values (1;\ninsert all into ce_x (a) values (1);\ninsert into ce_x (a) values (7);\ninsert into ce_x (a) values ('open";
-    const { tables, left } = fromSql(text);
+    const { tables, notes } = fromSql(text);
     expect(tables).toEqual({ ce_x: [{ a: 7 }] });
-    expect(left).toEqual([
-      "line 2: a row of 'ce_x' has 1 values for 2 columns.",
-      "line 3: the insert into 'ce_x' has no values of its own: only insert with values is read.",
-      "line 4: '=' is no value.",
+    expect(notes).toEqual([
+      "line 2: a row of 'ce_x' has 1 value for 2 columns.",
+      "line 3: INSERT INTO 'ce_x' has no VALUES: only INSERT … VALUES is supported.",
+      "line 4: expected a value before '='.",
       "line 5: the statement ends before ')'.",
-      'line 6: insert … into was expected: rows of several tables at once are not read.',
-      "line 8: ''' is no value.",
+      'line 6: expected INSERT INTO: multi-table inserts are not supported.',
+      "line 8: expected a value before '''.",
     ]);
   });
 

@@ -17,9 +17,9 @@ const DONE = row('ENGINE_RETURN', { intent: 'LOAN', state: 'DONE' });
 
 /** The answers of one turn, each as a line. */
 function answers(...rows: object[]) {
-  const { turns, left } = fromAudit([row('USER_INPUT', { text: 'hi' }), ...rows].map((it, index) => ({ ...it, auditId: index })));
-  const lines = turns[0]?.answers.map((it) => `${Object.entries(it.asked).flat().join(' ')} ${it.error ? `! ${it.error.kind} ${it.error.message}` : JSON.stringify(it.reply)}`);
-  return { lines, left: left.filter((it) => !it.includes('input params')), expected: turns[0]?.expected };
+  const { turns, notes } = fromAudit([row('USER_INPUT', { text: 'hi' }), ...rows].map((it, index) => ({ ...it, auditId: index })));
+  const lines = turns[0]?.answers.map((it) => `${Object.entries(it.target).flat().join(' ')} ${it.error ? `! ${it.error.kind} ${it.error.message}` : JSON.stringify(it.reply)}`);
+  return { lines, notes: notes.filter((it) => !it.includes('input params')), expected: turns[0]?.expected };
 }
 
 describe('an audit trail', () => {
@@ -49,8 +49,8 @@ describe('an audit trail', () => {
           reset: false,
           at: Date.UTC(2026, 0, 1, 9, 0, 0, 123),
           answers: [
-            { asked: { llm: 'dialogue_act' }, reply: '{"dialogueAct": "NEW_REQUEST"}' },
-            { asked: { llm: 'response_text' }, reply: 'How much?' },
+            { target: { llm: 'dialogue_act' }, reply: '{"dialogueAct": "NEW_REQUEST"}' },
+            { target: { llm: 'response_text' }, reply: 'How much?' },
           ],
           expected: {
             intent: 'LOAN',
@@ -68,7 +68,7 @@ describe('an audit trail', () => {
           expected: { intent: null, state: null, fault: 'LLM_CALL_FAILED', stages: ['CONVERSATION_RESET', 'USER_INPUT', 'ENGINE_KNOWN_FAILURE'] },
         },
       ],
-      left: ['The trail does not tell the input params: ask for it with ?meta=true.'],
+      notes: ['The trail does not contain input params; request it with ?meta=true.'],
     });
   });
 
@@ -138,12 +138,12 @@ describe('an audit trail', () => {
     const task = row('PENDING_ACTION_EXECUTED', { pendingActionRef: 'card:replace, notify' });
     expect(answers(service, task, row('SET_TASK', { beanName: 'score', beanMethodNames: 'loan' }), row('POLICY_BLOCK'))).toMatchObject({
       lines: ['tool a {"id":1}', 'task card:replace {}', 'task card:notify {}', 'task score:loan {}'],
-      left: [
-        "Turn 1: the trail has the mapped answer of the service 'a', not its own; where the row maps it, the replay differs.",
-        expect.stringContaining("'card:replace' returned"),
-        expect.stringContaining("'card:notify' returned"),
-        expect.stringContaining("'score:loan' returned"),
-        'Turn 1: a policy blocked it; the trail does not tell with which words.',
+      notes: [
+        "Turn 1: the trail contains the mapped response of 'a', not the original; the replay may differ where its row maps it.",
+        expect.stringContaining("result of task 'card:replace'"),
+        expect.stringContaining("result of task 'card:notify'"),
+        expect.stringContaining("result of task 'score:loan'"),
+        'Turn 1: it was blocked by a policy; the trail does not contain the matched words.',
       ],
     });
   });
@@ -156,11 +156,11 @@ describe('an audit trail', () => {
         return (error as Error).message;
       }
     };
-    for (const none of [null, 5, 'x', {}, { stages: {} }]) expect(fault(none)).toContain('this is no audit trail');
-    expect(fault([])).toContain('has no rows');
+    for (const none of [null, 5, 'x', {}, { stages: {} }]) expect(fault(none)).toContain('not an audit trail');
+    expect(fault([])).toContain('audit trail is empty');
     expect(fault([{ stage: 'USER_INPUT' }, {}])).toContain("row 2 has no 'stage'");
-    expect(fault([row('STEP_ENTER')])).toContain('no row USER_INPUT');
-    expect(fault([row('USER_INPUT'), { ...DONE, conversationId: 'other' }])).toContain('of 2 conversations');
+    expect(fault([row('STEP_ENTER')])).toContain('no USER_INPUT row');
+    expect(fault([row('USER_INPUT'), { ...DONE, conversationId: 'other' }])).toContain('belong to 2 conversations');
   });
 });
 
@@ -177,7 +177,7 @@ describe('the recordings of the original', () => {
     const { turns } = fromAudit(recorded.flatMap((it) => it.expect.audit));
     expect(turns.map((it) => it.message)).toEqual(recorded.map((it) => it.request.body.message ?? ''));
     recorded.forEach((it, index) => {
-      const models = turns[index]?.answers.filter((answer) => 'llm' in answer.asked);
+      const models = turns[index]?.answers.filter((answer) => 'llm' in answer.target);
       if (it.expect.llm) expect([index, models?.length]).toEqual([index, it.expect.llm.length]);
     });
   });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { base64 } from '../../src/base64';
+import { encodeBase64 } from '../../src/base64';
 import { packs } from '../demo';
-import { squeezed } from '../../src/session/deflate';
-import { decode, encode, LinkFault, sizeOf, type Shared, type SharedTurn } from '../../src/session/share';
+import { deflate } from '../../src/session/deflate';
+import { decode, encode, LinkError, linkSize, type SharedSession, type SharedTurn } from '../../src/session/share';
 
 const LOAN = packs.find((it) => it.name === 'loan')?.text ?? '';
 const samples = (text: string) => (name: string) => Promise.resolve(name === 'loan' ? text : undefined);
@@ -12,13 +12,13 @@ const AT = 1_767_258_000_000;
 function turn(index: number, more: Partial<SharedTurn> = {}): SharedTurn {
   return {
     parent: index > 0 ? index - 1 : null,
-    said: { conversation: 'main', conversationId: '4aecbdd6', message: `message ${index}`, inputParams: '', reset: false, at: AT + index * 60_000, seed: 7 + index },
+    input: { conversation: 'main', conversationId: '4aecbdd6', message: `message ${index}`, inputParams: '', reset: false, at: AT + index * 60_000, seed: 7 + index },
     answers: [{ origin: 'script', outcome: `{"ok":{"kind":"llm","text":"é ${index}","cost":1.0}}`, at: AT + index * 60_000 }],
     ...more,
   };
 }
 
-const SHARED: Shared = {
+const SHARED: SharedSession = {
   end: '0123456789abcdef',
   pack: LOAN.replace('"amount in euros"', '"amount in 🦀"'),
   sample: 'loan',
@@ -29,8 +29,8 @@ const SHARED: Shared = {
       parent: 0,
       reason: 'rule 2 edited',
       pack: 0,
-      struck: [[1, 'never']],
-      said: { ...turn(2).said, conversation: 'b', conversationId: 'x', message: '', inputParams: '{"rate": 1.0}', reset: true, at: AT + 5, seed: 4_294_967_295 },
+      silentFaults: [[1, 'never']],
+      input: { ...turn(2).input, conversation: 'b', conversationId: 'x', message: '', inputParams: '{"rate": 1.0}', reset: true, at: AT + 5, seed: 4_294_967_295 },
       answers: [
         { origin: 'edited', outcome: '{"error":{"kind":"timeout","message":"late"}}', at: AT + 850 },
         { origin: 'script', outcome: '{"ok":{"kind":"slept"}}', at: AT + 900 },
@@ -40,17 +40,17 @@ const SHARED: Shared = {
   ],
   head: 1,
   cursor: [1, 12],
-  others: [LOAN],
+  otherPacks: [LOAN],
 };
 
 /** A fragment with any content. */
 async function forged(content: string): Promise<string> {
-  return base64(await squeezed(new TextEncoder().encode(content))).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+  return encodeBase64(await deflate(new TextEncoder().encode(content))).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
 
 async function fault(fragment: string | Promise<string>): Promise<string> {
   const error: unknown = await decode(await fragment, known).then(() => 'none', (it: unknown) => it);
-  return error instanceof LinkFault ? error.message : String(error);
+  return error instanceof LinkError ? error.message : String(error);
 }
 
 describe('a link', () => {
@@ -77,19 +77,19 @@ describe('a link', () => {
 
   it('notices that the sample has changed', async () => {
     const fragment = await encode(SHARED, known);
-    await expect(decode(fragment, samples(LOAN.replace('loan', 'laon')))).rejects.toThrow("the sample 'loan' is not the one");
-    await expect(decode(fragment, samples(`${LOAN} `))).rejects.toThrow("the sample 'loan' is not the one");
+    await expect(decode(fragment, samples(LOAN.replace('loan', 'laon')))).rejects.toThrow("the sample 'loan' has changed");
+    await expect(decode(fragment, samples(`${LOAN} `))).rejects.toThrow("the sample 'loan' has changed");
     await expect(decode(fragment, () => Promise.resolve(undefined))).rejects.toThrow('which this page does not have');
   });
 
   it('says when a file is handier', () => {
-    expect([8192, 8193, 65_536, 65_537].map((it) => sizeOf('x'.repeat(it)).as)).toEqual(['link', 'file', 'file', 'file only']);
+    expect([8192, 8193, 65_536, 65_537].map((it) => linkSize('x'.repeat(it)).as)).toEqual(['link', 'file', 'file', 'file only']);
   });
 });
 
 describe('a hostile link', () => {
   it('is not unpacked when it is too large', async () => {
-    expect(await fault('A'.repeat((64 << 10) + 1))).toContain('more than 65536 characters');
+    expect(await fault('A'.repeat((64 << 10) + 1))).toContain('exceeds 65536 characters');
     const bomb = await forged(`"${' '.repeat(16 << 20)}"`);
     expect(bomb.length).toBeLessThan(64 << 10);
     expect(await fault(bomb)).toContain('too large (more than 4 MB)');
@@ -110,7 +110,7 @@ describe('a hostile link', () => {
   it('is refused when a part is of another form', async () => {
     const good = { v: 1, e: 'e', p: '{}', c: [['main', 'x']], t: [{ m: 'a', a: [['{"ok":{}}']] }] };
     expect(await fault(forged(JSON.stringify(good)))).toBe('none');
-    const bad: [what: string, change: object][] = [
+    const invalid: [what: string, change: object][] = [
       ['the hash of its end', { e: 1 }],
       ['the pack', { p: null }],
       ['the sample', { s: 4 }],
@@ -139,8 +139,8 @@ describe('a hostile link', () => {
       ['the faults', { t: [{ x: 1 }] }],
       ['a fault', { t: [{ x: [['1', 'never']] }] }],
     ];
-    for (const [what, change] of bad) expect(await fault(forged(JSON.stringify({ ...good, ...change })))).toContain(`damaged (${what})`);
+    for (const [what, change] of invalid) expect(await fault(forged(JSON.stringify({ ...good, ...change })))).toContain(`damaged (${what})`);
     const other = { ...good, p: { s: 'loan', n: LOAN.length, c: 0, b: 0, e: 0, t: '' } };
-    expect(await fault(forged(JSON.stringify(other)))).toContain('is not the one');
+    expect(await fault(forged(JSON.stringify(other)))).toContain('has changed');
   });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Answered, Origin, Played, Said } from '../../src/session/saved';
-import { talkOf, USUAL, type Assertions } from '../../src/session/talk';
+import type { AnsweredEffect, Origin, FinishedTurn, UserInput } from '../../src/session/turn-data';
+import { writeTalk, DEFAULT_ASSERTIONS, type Assertions } from '../../src/session/talk';
 import type { JsonObject, Outcome } from '../../src/types';
 
 const PACK = { file: 'shop.json', name: 'shop' };
 const START = Date.UTC(2026, 1, 1, 9, 0, 0);
 
-const said = (message: string, more: Partial<Said> = {}): Said => ({
+const said = (message: string, more: Partial<UserInput> = {}): UserInput => ({
   conversation: 'main',
   conversationId: 'c1',
   message,
@@ -23,24 +23,24 @@ function outcome(value: string, more: Partial<Outcome> = {}): Outcome {
 }
 
 let ids = 0;
-function answer(origin: Origin, request: JsonObject & { kind: string }, ok: JsonObject & { kind: string }, delayMs = 0, raw?: string): Answered {
+function answer(origin: Origin, request: JsonObject & { kind: string }, ok: JsonObject & { kind: string }, delayMs = 0, raw?: string): AnsweredEffect {
   const effect = { id: ids++, key: '', class: 'read' as const, deadline_ms: 1, request };
   return { effect, completion: { id: effect.id, at: 1, outcome: { ok } }, delayMs, origin, seq: 0, ...(raw === undefined ? {} : { raw: { request: '{}', outcome: raw } }) };
 }
 
-function failed(origin: Origin, request: JsonObject & { kind: string }, kind: string, message: string): Answered {
+function failed(origin: Origin, request: JsonObject & { kind: string }, kind: string, message: string): AnsweredEffect {
   const it = answer(origin, request, { kind: '' });
   return { ...it, completion: { ...it.completion, outcome: { error: { kind, message } } } };
 }
 
 const llm = (purpose: string, mode = 'json') => ({ kind: 'llm', purpose, mode });
 const text = (it: string) => ({ kind: 'llm', text: it });
-const turn = (it: Said, value: string, answered: Answered[] = []): Played => ({ said: it, answered, outcome: outcome(value), notices: [] });
+const turn = (it: UserInput, value: string, exchanges: AnsweredEffect[] = []): FinishedTurn => ({ input: it, exchanges, outcome: outcome(value), notices: [] });
 
 /** The lines of one turn below its message, without checks that are not wanted. */
-function lines(it: Played, wants: Partial<Assertions> = {}) {
-  const talk = talkOf([it], PACK, { ...USUAL, reply: 'none', place: false, calls: false, ...wants });
-  return { lines: talk.text.trimEnd().split('\n').slice(6), left: talk.left };
+function lines(it: FinishedTurn, wants: Partial<Assertions> = {}) {
+  const talk = writeTalk([it], PACK, { ...DEFAULT_ASSERTIONS, reply: 'none', position: false, calls: false, ...wants });
+  return { lines: talk.text.trimEnd().split('\n').slice(6), notes: talk.notes };
 }
 
 describe('talkOf', () => {
@@ -53,8 +53,8 @@ describe('talkOf', () => {
       turn(said('5', { at: START + 60_005 }), 'Five.'),
       turn(said('yes', { at: START + 2_760_005, conversation: 'second thoughts', conversationId: 'c2', reset: true, inputParams: '{\n "rate": 1.0 }' }), 'x'),
     ];
-    expect(talkOf(turns, PACK, USUAL)).toEqual({
-      text: `# A chat with shop, written down as it was played.
+    expect(writeTalk(turns, PACK, DEFAULT_ASSERTIONS)).toEqual({
+      text: `# A recorded chat with shop.
 config shop.json
 name shop
 at 2026-02-01T09:00:00Z
@@ -77,19 +77,19 @@ $ none
 = LOAN / IDLE
 $ none
 `,
-      left: [],
+      notes: [],
     });
   });
 
   it('writes a message as JSON where its text means something else', () => {
-    const written = (message: string) => talkOf([turn(said(message), 'x')], PACK, USUAL).text.split('\n')[5];
+    const written = (message: string) => writeTalk([turn(said(message), 'x')], PACK, DEFAULT_ASSERTIONS).text.split('\n')[5];
     for (const plain of ['hi', '> a', '# b', '"c"', 'a {b}']) expect(written(plain)).toBe(`> ${plain}`);
     for (const other of ['', '{a', '@a b', '+5m', ' a', 'a ', 'a\nb', 'a\tb']) expect(written(other)).toBe(`> {"message": ${JSON.stringify(other)}}`);
   });
 
   it('keeps the id of a conversation whose reply names it, and gives each conversation a label', () => {
     const turns = [turn(said('a'), 'your id is c1'), turn(said('b', { conversationId: 'c2', at: START + 1 }), 'x')];
-    const { text: talk } = talkOf(turns, PACK, USUAL);
+    const { text: talk } = writeTalk(turns, PACK, DEFAULT_ASSERTIONS);
     expect(talk).toContain('> {"conversationId": "c1", "message": "a"}\n');
     expect(talk).toContain('> @main-2 +1ms b\n');
   });
@@ -122,7 +122,7 @@ $ none
         '  llm policy unavailable',
         '? success = true',
       ],
-      left: [],
+      notes: [],
     });
   });
 
@@ -143,8 +143,8 @@ $ none
       turn(said('c'), 'x', [plan('script', 'four')]),
     ];
     const written = (it: string) => it.split('\n').filter((line) => line.startsWith('  '));
-    expect(written(talkOf(turns, PACK, USUAL).text)).toEqual(['one', 'two', 'three', 'four'].map((it) => `  llm mcp_plan ${it}`));
-    expect(written(talkOf(turns, PACK, { ...USUAL, answers: 'all' }).text)).toHaveLength(6);
+    expect(written(writeTalk(turns, PACK, DEFAULT_ASSERTIONS).text)).toEqual(['one', 'two', 'three', 'four'].map((it) => `  llm mcp_plan ${it}`));
+    expect(written(writeTalk(turns, PACK, { ...DEFAULT_ASSERTIONS, answers: 'all' }).text)).toHaveLength(6);
     // The runner has the database that the page has not.
     const missing = turn(said('a'), 'x', [failed('script', { kind: 'sql', tool_code: 't' }, 'unsupported', 'no database')]);
     expect(lines(missing).lines[0]).toBe('  tool t unsupported');
@@ -160,16 +160,16 @@ $ none
       answer('fault', llm('policy'), { kind: 'tool', text: '' }),
       failed('fault', llm('policy'), 'mismatch', 'what?'),
     ];
-    const { lines: written, left } = lines(turn(said('hi'), 'what? it said', all));
+    const { lines: written, notes } = lines(turn(said('hi'), 'what? it said', all));
     expect(written.slice(0, 3)).toEqual(['  tool t unavailable', '  tool t ok', '  container 1/2/3 5']);
-    expect(left.map((it) => it.replace(/^Turn 1: /, '').slice(0, 60))).toEqual([
+    expect(notes.map((it) => it.replace(/^Turn 1: /, '').slice(0, 60))).toEqual([
       "the service of 'tool t' answered with status 503, which a ta",
-      "the service of 'tool t' answered with status 201; the talk s",
-      "the answer to the effect 'embed' is left out, because a talk",
-      "the data of 'container 1/2/3' are neither an object nor a li",
-      "the answer to 'llm policy' is of another kind than what was ",
-      "'llm policy' failed with 'mismatch', which a talk cannot say",
-      "the failure of 'llm policy' shows in the reply or the contex",
+      "the service of 'tool t' answered with status 201; the talk u",
+      "the answer to the effect 'embed' is omitted, because a talk ",
+      "the data of 'container 1/2/3' is neither an object nor a lis",
+      "the answer to 'llm policy' has another kind than the request",
+      "'llm policy' failed with 'mismatch', which a talk cannot exp",
+      "the failure of 'llm policy' appears in the reply or the cont",
     ]);
   });
 
@@ -185,11 +185,11 @@ $ none
         '? payload.type = "TEXT"',
         '~ USER_INPUT, RULE_MATCH (RulesStep)',
       ],
-      left: ["Turn 1: what stands at 'params.x' is not asserted: it is not known here, or a talk cannot name it."],
+      notes: ["Turn 1: 'params.x' is not asserted: it is unknown here, or a talk cannot express it."],
     });
     const json = { ...it, outcome: outcome('', { payload: { type: 'JSON', value: '{\n "a": 1.0 }' }, state: null }) };
-    expect(lines(json, { reply: 'equals', place: true }).lines).toEqual(['< { "a": 1.0 }', '? intent = "LOAN"', '? state = null']);
+    expect(lines(json, { reply: 'equals', position: true }).lines).toEqual(['< { "a": 1.0 }', '? intent = "LOAN"', '? state = null']);
     const fault = { code: 'LLM_CALL_FAILED', message: '', recoverable: true };
-    expect(lines({ ...it, outcome: outcome('', { fault }) }, { ...USUAL, context: ['amount'] }).lines).toEqual(['! LLM_CALL_FAILED', '$ none']);
+    expect(lines({ ...it, outcome: outcome('', { fault }) }, { ...DEFAULT_ASSERTIONS, context: ['amount'] }).lines).toEqual(['! LLM_CALL_FAILED', '$ none']);
   });
 });

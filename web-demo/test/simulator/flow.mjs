@@ -52,7 +52,7 @@ async function failed(page) {
   await page.getByRole('button', { name: 'Close the node' }).click();
   await page.getByRole('treegrid').getByRole('button', { name: 'Actions of Service get_balance', exact: true }).first().click();
   await page.getByRole('menuitem', { name: 'Fail with…', exact: true }).click();
-  await page.getByRole('menuitem', { name: 'Not authorised', exact: true }).click();
+  await page.getByRole('menuitem', { name: 'Unauthorized', exact: true }).click();
   await page.waitForFunction(() => globalThis.convengine.turns()[3]?.reply?.startsWith('I cannot'), undefined, { timeout: WITHIN_MS });
   await turns(page, 4);
   print({ failed: (await shown(page))[3], stands: await stands(page) });

@@ -7,7 +7,7 @@ const COLUMN = 'match_pattern';
 
 /** Breaks a pattern in its cell and in the text, and mends it, key by key. */
 export async function broken(page, [row, found, keys]) {
-  await sample(page, /^Customer service of a shop/);
+  await sample(page, /^Shop customer service/);
   const cell = await cellOf(page, TABLE, COLUMN, (it) => it.getByRole('rowheader', { name: new RegExp(`^${row}\\b`) }));
   await cell.click();
   await page.keyboard.press('Enter');

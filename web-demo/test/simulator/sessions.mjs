@@ -49,7 +49,7 @@ export async function waiting(page) {
   await page.locator('#config .issue.error').first().waitFor({ timeout: WITHIN_MS });
   print({ linted: await page.locator('.ask').count() });
   await page.getByRole('button', { name: 'Samples', exact: true }).click();
-  await page.getByRole('dialog').getByRole('button', { name: /^Customer service of a shop/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: /^Shop customer service/ }).click();
   await page.waitForFunction(() => globalThis.convengine.turns()[0]?.hash, undefined, { timeout: WITHIN_MS });
   await page.getByRole('button', { name: 'Play pack', disabled: false }).waitFor({ timeout: WITHIN_MS });
   print({ sample: await shown(page) });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { answerFaults, answering, comparable, failing, failingAlways, faultGroups, fromEffect, fromStep } from '../../src/timeline/actions';
-import { ruleText, strikes } from '../../src/timeline/fault-rule';
-import { firstOrigin } from '../../src/timeline/first-origin';
-import { rawLines } from '../../src/timeline/raw';
-import { tokensOf, stretch } from '../../src/timeline/time';
-import { itemsOf, placed } from '../../src/timeline/items';
-import type { Origin } from '../../src/session/saved';
+import { groupReplyFaults, rerunWithAnswer, findComparable, rerunWithFault, createFaultRule, groupFaults, rerunFromEffect, rerunFromStep } from '../../src/timeline/actions';
+import { ruleText, ruleTarget } from '../../src/timeline/fault-rule';
+import { findFirstOrigin } from '../../src/timeline/first-origin';
+import { toJsonLines } from '../../src/timeline/raw';
+import { tokensText, timeSpan } from '../../src/timeline/time';
+import { turnItems, locateEffects } from '../../src/timeline/items';
+import type { Origin } from '../../src/session/turn-data';
 import { llm, Script, tool } from './turn';
 
 /** A turn that asks a model in its first step and a tool twice in its third one. */
@@ -20,7 +20,7 @@ function planned(id = 1, year = 2026, more = {}) {
 
 describe('actions', () => {
   it('offer the faults that can strike an effect, by groups', () => {
-    const groups = faultGroups(planned().answered[1]!.effect);
+    const groups = groupFaults(planned().exchanges[1]!.effect);
     expect(groups.map((it) => it.title)).toEqual(['Fails', 'Bad answer', 'Time and process']);
     const names = groups.flatMap((it) => it.faults.map(({ fault }) => fault.name));
     expect(names).toContain('timeout');
@@ -28,51 +28,51 @@ describe('actions', () => {
   });
 
   it('let an answer be late by a second, ten or a minute', () => {
-    const titles = faultGroups(planned().answered[1]!.effect).flatMap((it) => it.faults.map(({ title }) => title));
-    expect(titles.filter((it) => it.startsWith('Late'))).toEqual(['Late by 1 s', 'Late by 10 s', 'Late by 60 s']);
-    expect(failing(planned(), 1, { name: 'delay', delayMs: 60_000 }).reason).toBe('tool rates: Late by 60 s');
+    const titles = groupFaults(planned().exchanges[1]!.effect).flatMap((it) => it.faults.map(({ title }) => title));
+    expect(titles.filter((it) => it.startsWith('Delayed'))).toEqual(['Delayed by 1 s', 'Delayed by 10 s', 'Delayed by 60 s']);
+    expect(rerunWithFault(planned(), 1, { name: 'delay', delayMs: 60_000 }).reason).toBe('tool rates: Delayed by 60 s');
   });
 
   it('offer in the place of an answer only what neither ends the turn nor the process', () => {
-    const names = answerFaults(planned().answered[0]!.effect).flatMap((it) => it.faults.map(({ fault }) => fault.name));
+    const names = groupReplyFaults(planned().exchanges[0]!.effect).flatMap((it) => it.faults.map(({ fault }) => fault.name));
     expect(names).toEqual(expect.arrayContaining(['timeout', 'filtered', 'not_json']));
     for (const name of ['delay', 'never', 'crash']) expect(names).not.toContain(name);
   });
 
   it('say what a standing fault strikes and when', () => {
-    const rule = failingAlways(planned().answered[1]!.effect, { name: 'delay', delayMs: 1000 }, 2);
-    expect([strikes(rule), ruleText(rule)]).toEqual(['Tool rates', 'Late by 1 s, the second time in a turn']);
-    expect([strikes({ ...rule, on: '' }), strikes({ ...rule, on: 'llm' })]).toEqual(['Every effect', 'Every model']);
-    expect(ruleText({ ...rule, nth: 0, fault: { name: 'delay' } })).toBe('Late by 10 s, each time');
+    const rule = createFaultRule(planned().exchanges[1]!.effect, { name: 'delay', delayMs: 1000 }, 2);
+    expect([ruleTarget(rule), ruleText(rule)]).toEqual(['Tool rates', 'Delayed by 1 s, the second time in a turn']);
+    expect([ruleTarget({ ...rule, on: '' }), ruleTarget({ ...rule, on: 'llm' })]).toEqual(['Every effect', 'Every model']);
+    expect(ruleText({ ...rule, nth: 0, fault: { name: 'delay' } })).toBe('Delayed by 10 s, each time');
   });
 
   it('run a turn again with a fault, another answer, or new answers from a place on', () => {
     const turn = planned();
-    expect(failing(turn, 1, { name: 'timeout' })).toEqual({ edits: [{ place: 1, decision: { fault: { name: 'timeout' } } }], reason: 'tool rates: Time-out' });
-    expect(answering(turn, 0, '{"ok":1}')).toEqual({ edits: [{ place: 0, decision: { outcome: '{"ok":1}', origin: 'edited' } }], reason: 'llm dialogue_act answers otherwise' });
-    expect(fromEffect(turn, 2).until).toBe(2);
-    expect([0, 1, 2].map((step) => fromStep(turn, step).until)).toEqual([0, 1, 1]);
-    expect(failingAlways(turn.answered[1]!.effect, { name: 'status_500' })).toEqual({ on: 'tool rates', nth: 0, fault: { name: 'status_500' } });
+    expect(rerunWithFault(turn, 1, { name: 'timeout' })).toEqual({ edits: [{ place: 1, decision: { fault: { name: 'timeout' } } }], reason: 'tool rates: Timeout' });
+    expect(rerunWithAnswer(turn, 0, '{"ok":1}')).toEqual({ edits: [{ place: 0, decision: { outcome: '{"ok":1}', origin: 'edited' } }], reason: 'llm dialogue_act answers otherwise' });
+    expect(rerunFromEffect(turn, 2).until).toBe(2);
+    expect([0, 1, 2].map((step) => rerunFromStep(turn, step).until)).toEqual([0, 1, 1]);
+    expect(createFaultRule(turn.exchanges[1]!.effect, { name: 'status_500' })).toEqual({ on: 'tool rates', nth: 0, fault: { name: 'status_500' } });
   });
 
   it('tell where an answer that is used again came from at first', () => {
-    const run = (origins: Origin[], like?: ReturnType<typeof planned>) => {
+    const run = (origins: Origin[], original?: ReturnType<typeof planned>) => {
       const script = new Script();
       for (const origin of origins) script.asks(tool('rates', { year: 1 }), { text: 'a' }, origin);
-      return { ...script.ends(1), like };
+      return { ...script.ends(1), original };
     };
     const first = run(['live', 'edited']);
     const again = run(['reused', 'reused', 'script'], run(['reused', 'reused'], first));
-    expect(again.answered.map((it) => firstOrigin(again, it))).toEqual(['live', 'edited', 'script']);
+    expect(again.exchanges.map((it) => findFirstOrigin(again, it))).toEqual(['live', 'edited', 'script']);
     const alone = run(['reused']);
-    expect(firstOrigin(alone, alone.answered[0]!)).toBe('reused');
+    expect(findFirstOrigin(alone, alone.exchanges[0]!)).toBe('reused');
   });
 
   it('compare an effect with the same one of the run before', () => {
     const first = planned(1, 2026);
-    const other = { ...planned(2, 2027), like: first };
-    expect(comparable(other, 2)?.effect.request['args']).toEqual({ year: 2026 });
-    expect(comparable(first, 2)).toBeUndefined();
+    const other = { ...planned(2, 2027), original: first };
+    expect(findComparable(other, 2)?.effect.request['args']).toEqual({ year: 2026 });
+    expect(findComparable(first, 2)).toBeUndefined();
   });
 });
 
@@ -81,8 +81,8 @@ describe('raw lines', () => {
     const script = new Script();
     script.audit('A').asks(tool('t'), { text: 'x' }).audit('B');
     const turn = script.ends(1);
-    turn.answered[0]!.raw = { request: '{"kind":"tool","args":{"a":1.0}}', outcome: '{"ok":{"kind":"tool","text":"x"}}' };
-    const lines = rawLines(turn).split('\n');
+    turn.exchanges[0]!.raw = { request: '{"kind":"tool","args":{"a":1.0}}', outcome: '{"ok":{"kind":"tool","text":"x"}}' };
+    const lines = toJsonLines(turn).split('\n');
     expect(lines.map((it) => (JSON.parse(it) as { kind: string }).kind)).toEqual(['audit', 'effect', 'answer', 'audit', 'end']);
     expect(lines[1]).toContain('"a":1.0');
   });
@@ -90,11 +90,11 @@ describe('raw lines', () => {
 
 describe('time', () => {
   it('stretches an effect over the time of its turn and counts tokens where they are told', () => {
-    const items = itemsOf(planned());
+    const items = turnItems(planned());
     const effects = items.list.filter((it) => it.effect);
-    expect(items.took).toBe(40);
-    expect(effects.map((it) => stretch(it, items))).toEqual([{ from: 0, width: 75 }, undefined, { from: 75, width: 25 }]);
-    expect(effects.map(tokensOf)).toEqual(['12 + 3 tokens', '', '']);
+    expect(items.durationMs).toBe(40);
+    expect(effects.map((it) => timeSpan(it, items))).toEqual([{ from: 0, width: 75 }, undefined, { from: 75, width: 25 }]);
+    expect(effects.map(tokensText)).toEqual(['12 + 3 tokens', '', '']);
   });
 
   it('finds where the effects of a recorded turn were asked by what was decided around them', () => {
@@ -104,6 +104,6 @@ describe('time', () => {
       .step('B', () => script.audit('MCP_TOOL_CALL').asks(tool('t'), {}, 'recorded').audit('MCP_TOOL_RESULT'));
     const asked = script.answered.map((it) => it.seq);
     const lost = script.answered.map((it) => ({ ...it, seq: 0 }));
-    expect(placed(lost, script.notices)).toEqual(asked);
+    expect(locateEffects(lost, script.notices)).toEqual(asked);
   });
 });

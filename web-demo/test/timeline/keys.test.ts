@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drawn, moveOf } from '../../src/timeline/keys';
+import { visibleRows, keyAction } from '../../src/timeline/keys';
 
 const line = (level: number, parent = false, expanded = false) => ({ level, parent, expanded });
 /** Two turns: an open one with an open step and a folded step, and a folded one. */
@@ -7,37 +7,37 @@ const rows = [line(1, true, true), line(2, true, true), line(3), line(3), line(2
 
 describe('keys', () => {
   it('go up and down and stop at the ends', () => {
-    expect(moveOf('ArrowDown', 1, rows)).toEqual({ to: 2 });
-    expect(moveOf('ArrowUp', 0, rows)).toEqual({ to: 0 });
-    expect(moveOf('ArrowDown', 5, rows)).toEqual({ to: 5 });
-    expect([moveOf('Home', 3, rows), moveOf('End', 3, rows), moveOf('PageDown', 0, rows)]).toEqual([{ to: 0 }, { to: 5 }, { to: 5 }]);
+    expect(keyAction('ArrowDown', 1, rows)).toEqual({ to: 2 });
+    expect(keyAction('ArrowUp', 0, rows)).toEqual({ to: 0 });
+    expect(keyAction('ArrowDown', 5, rows)).toEqual({ to: 5 });
+    expect([keyAction('Home', 3, rows), keyAction('End', 3, rows), keyAction('PageDown', 0, rows)]).toEqual([{ to: 0 }, { to: 5 }, { to: 5 }]);
   });
 
   it('open and enter to the right, close and leave to the left', () => {
-    expect(moveOf('ArrowRight', 4, rows)).toEqual({ fold: 4 });
-    expect(moveOf('ArrowRight', 1, rows)).toEqual({ to: 2 });
-    expect(moveOf('ArrowRight', 2, rows)).toBeUndefined();
-    expect(moveOf('ArrowLeft', 1, rows)).toEqual({ fold: 1 });
-    expect(moveOf('ArrowLeft', 3, rows)).toEqual({ to: 1 });
-    expect(moveOf('ArrowLeft', 4, rows)).toEqual({ to: 0 });
-    expect(moveOf('ArrowLeft', 5, rows)).toBeUndefined();
+    expect(keyAction('ArrowRight', 4, rows)).toEqual({ fold: 4 });
+    expect(keyAction('ArrowRight', 1, rows)).toEqual({ to: 2 });
+    expect(keyAction('ArrowRight', 2, rows)).toBeUndefined();
+    expect(keyAction('ArrowLeft', 1, rows)).toEqual({ fold: 1 });
+    expect(keyAction('ArrowLeft', 3, rows)).toEqual({ to: 1 });
+    expect(keyAction('ArrowLeft', 4, rows)).toEqual({ to: 0 });
+    expect(keyAction('ArrowLeft', 5, rows)).toBeUndefined();
   });
 
   it('fold what has parts and show what has none', () => {
-    expect(moveOf('Enter', 0, rows)).toEqual({ fold: 0 });
-    expect(moveOf('Enter', 2, rows)).toEqual({ show: 2 });
-    expect(moveOf('ContextMenu', 2, rows)).toEqual({ menu: 2 });
-    expect(moveOf('x', 2, rows)).toBeUndefined();
+    expect(keyAction('Enter', 0, rows)).toEqual({ fold: 0 });
+    expect(keyAction('Enter', 2, rows)).toEqual({ show: 2 });
+    expect(keyAction('ContextMenu', 2, rows)).toEqual({ menu: 2 });
+    expect(keyAction('x', 2, rows)).toBeUndefined();
   });
 });
 
 describe('drawn rows', () => {
   it('are those in sight, some around them, and the one with the focus', () => {
-    expect(drawn(0, 90, 30, 1000, 0)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    const far = drawn(15_000, 90, 30, 1000, 3);
+    expect(visibleRows(0, 90, 30, 1000, 0)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    const far = visibleRows(15_000, 90, 30, 1000, 3);
     expect([far[0], far[1], far.at(-1), far.length]).toEqual([3, 492, 510, 20]);
-    expect(drawn(0, 90, 30, 1000, 900).at(-1)).toBe(900);
-    expect(drawn(0, 90, 30, 2, 0)).toEqual([0, 1]);
-    expect(drawn(0, 90, 30, 0, -1)).toEqual([]);
+    expect(visibleRows(0, 90, 30, 1000, 900).at(-1)).toBe(900);
+    expect(visibleRows(0, 90, 30, 2, 0)).toEqual([0, 1]);
+    expect(visibleRows(0, 90, 30, 0, -1)).toEqual([]);
   });
 });

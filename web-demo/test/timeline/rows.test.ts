@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { Filter } from '../../src/timeline/kind';
+import type { KindFilter } from '../../src/timeline/kind';
 import type { OutcomeFilter } from '../../src/timeline/outcome';
-import { rowAt, rowsOf, type Density, type Row } from '../../src/timeline/rows';
-import { stepName } from '../../src/timeline/step-name';
-import type { Told } from '../../src/timeline/items';
+import { findRowAt, layOutRows, type Density, type TimelineRow } from '../../src/timeline/rows';
+import { formatStepName } from '../../src/timeline/step-name';
+import type { TimelineTurn } from '../../src/timeline/items';
 import { llm, Script, tool } from './turn';
 
 /** A turn in which a model is asked, a rule matches, a tool fails and a message is shown. */
-function loan(id = 1, more: Partial<Told> = {}) {
+function loan(id = 1, more: Partial<TimelineTurn> = {}) {
   const script = new Script();
   script
     .audit('USER_INPUT', { text: 'a loan' })
@@ -24,8 +24,8 @@ function loan(id = 1, more: Partial<Told> = {}) {
   return script.ends(id, { intent: 'LOAN', state: 'OPEN', payload: { type: 'TEXT', value: 'Sorry' } }, more);
 }
 
-function lines(turns: Told[], density: Density, { kinds = [], outcomes = [], search = '', folded = [] }: { kinds?: Filter[]; outcomes?: OutcomeFilter[]; search?: string; folded?: string[] } = {}): string[] {
-  const rows = rowsOf(turns, { density, kinds: new Set(kinds), outcomes: new Set(outcomes), search, folded: new Set(folded) });
+function lines(turns: TimelineTurn[], density: Density, { kinds = [], outcomes = [], search = '', folded = [] }: { kinds?: KindFilter[]; outcomes?: OutcomeFilter[]; search?: string; folded?: string[] } = {}): string[] {
+  const rows = layOutRows(turns, { density, kinds: new Set(kinds), outcomes: new Set(outcomes), search, folded: new Set(folded) });
   return rows.map((it) => `${'  '.repeat(it.level - 1)}${it.kind} ${it.name}`);
 }
 
@@ -61,8 +61,8 @@ describe('rows', () => {
   it('can be those that failed, were answered otherwise, or still wait', () => {
     const script = new Script();
     script.asks(llm('a'), { text: 'x' }).asks(llm('b'), { text: 'x' }, 'edited').asks(llm('c'), 'timeout', 'fault').asks(llm('d'), { text: 'x' }, 'live');
-    const waiting = [{ id: 9, key: 'k', class: 'read' as const, deadline_ms: 1, request: llm('e') }];
-    const of = (...outcomes: OutcomeFilter[]) => lines([script.ends(1, {}, { waiting })], 'story', { outcomes }).slice(1);
+    const pendingEffects = [{ id: 9, key: 'k', class: 'read' as const, deadline_ms: 1, request: llm('e') }];
+    const of = (...outcomes: OutcomeFilter[]) => lines([script.ends(1, {}, { pendingEffects })], 'story', { outcomes }).slice(1);
     expect(of('failed')).toEqual(['  model c']);
     expect(of('otherwise')).toEqual(['  model b', '  model c']);
     expect(of('waiting')).toEqual(['  model e']);
@@ -98,8 +98,8 @@ describe('rows', () => {
   it('hide what is folded and count all that are beside each other', () => {
     expect(lines([loan()], 'story', { folded: ['1'] })).toEqual(['turn message 1']);
     expect(lines([loan()], 'steps', { folded: ['1:s0'] })).not.toContain('    model dialogue_act');
-    const rows = rowsOf([loan(1), loan(2)], { density: 'steps', kinds: new Set(), search: '', folded: new Set(['2']) });
-    const told = (it: Row | undefined) => it && [it.name, it.position, it.setSize, it.expanded];
+    const rows = layOutRows([loan(1), loan(2)], { density: 'steps', kinds: new Set(), search: '', folded: new Set(['2']) });
+    const told = (it: TimelineRow | undefined) => it && [it.name, it.position, it.setSize, it.expanded];
     expect(told(rows[0])).toEqual(['message 1', 1, 2, true]);
     expect(told(rows.find((it) => it.name === 'rates'))).toEqual(['rates', 2, 3, false]);
     expect(told(rows.find((it) => it.name === 'Policy enforcement'))).toEqual(['Policy enforcement', 2, 5, false]);
@@ -107,12 +107,12 @@ describe('rows', () => {
   });
 
   it('mark steps that changed something, that had nothing to do and turns that failed', () => {
-    const rows = rowsOf([loan()], { density: 'everything', kinds: new Set(), search: '', folded: new Set() });
+    const rows = layOutRows([loan()], { density: 'everything', kinds: new Set(), search: '', folded: new Set() });
     const of = (name: string) => rows.find((it) => it.kind === 'step' && it.name === name);
     expect([of('MCP tool')?.changed, of('MCP tool')?.idle]).toEqual([true, false]);
     expect([of('Policy enforcement')?.changed, of('Policy enforcement')?.idle]).toEqual([false, true]);
     const failed = new Script().step('RulesStep').ends(3, { fault: { code: 'X', message: 'y', recoverable: false } });
-    expect(rowsOf([failed], { density: 'story', kinds: new Set(), search: '', folded: new Set() }).map((it) => [it.kind, it.failed])).toEqual([
+    expect(layOutRows([failed], { density: 'story', kinds: new Set(), search: '', folded: new Set() }).map((it) => [it.kind, it.failed])).toEqual([
       ['turn', true],
       ['error', true],
     ]);
@@ -120,8 +120,8 @@ describe('rows', () => {
 
   it('show a turn that still runs, with what it waits for at its end', () => {
     const { record: _, ...turn } = loan();
-    const waiting = [{ id: 9, key: '', class: 'read' as const, deadline_ms: 1, request: llm('response_text') }];
-    const rows = lines([{ ...turn, record: undefined, waiting }], 'steps');
+    const pendingEffects = [{ id: 9, key: '', class: 'read' as const, deadline_ms: 1, request: llm('response_text') }];
+    const rows = lines([{ ...turn, record: undefined, pendingEffects }], 'steps');
     expect(rows.slice(1, 3)).toEqual(['  step Dialogue act', '    model dialogue_act']);
     expect(rows.at(-1)).toBe('    model response_text');
   });
@@ -135,8 +135,8 @@ describe('rows', () => {
 describe('rowAt', () => {
   const turns = [loan(1), loan(2)];
   const at = (density: Density, step: number | undefined) => {
-    const rows = rowsOf(turns, { density, kinds: new Set(), search: '', folded: new Set() });
-    const row = rows[rowAt(rows, turns[1]!, step)];
+    const rows = layOutRows(turns, { density, kinds: new Set(), search: '', folded: new Set() });
+    const row = rows[findRowAt(rows, turns[1]!, step)];
     return row && `${row.turn.id} ${row.kind} ${row.name}`;
   };
 
@@ -150,15 +150,15 @@ describe('rowAt', () => {
 
 describe('stepName', () => {
   it('writes names as words', () => {
-    expect(['McpToolStep', 'LoadOrCreateConversationStep', 'custom'].map(stepName)).toEqual(['MCP tool', 'Load or create conversation', 'custom']);
+    expect(['McpToolStep', 'LoadOrCreateConversationStep', 'custom'].map(formatStepName)).toEqual(['MCP tool', 'Load or create conversation', 'custom']);
   });
 });
 
 describe('many turns', () => {
   it('are not laid out anew when another one is folded or added', () => {
     const turns = Array.from({ length: 3 }, (_, id) => loan(id + 1));
-    const of = (all: Told[], folded: string[] = []) => rowsOf(all, { density: 'everything', kinds: new Set(), search: '', folded: new Set(folded) });
-    const inside = (rows: Row[], id: number) => rows.filter((it) => it.turn.id === id && it.level > 1);
+    const of = (all: TimelineTurn[], folded: string[] = []) => layOutRows(all, { density: 'everything', kinds: new Set(), search: '', folded: new Set(folded) });
+    const inside = (rows: TimelineRow[], id: number) => rows.filter((it) => it.turn.id === id && it.level > 1);
     const before = of(turns);
     const after = of([...turns, loan(4)], ['1:s0']);
     expect(inside(after, 2).every((it, index) => it === inside(before, 2)[index])).toBe(true);

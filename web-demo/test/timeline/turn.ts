@@ -1,5 +1,5 @@
-import type { Told } from '../../src/timeline/items';
-import type { Answered, Origin } from '../../src/session/saved';
+import type { TimelineTurn } from '../../src/timeline/items';
+import type { AnsweredEffect, Origin } from '../../src/session/turn-data';
 import type { Effect, Json, JsonObject, Notice, Outcome, StepInfo, TurnRecord } from '../../src/types';
 
 const BEGIN = 1_000;
@@ -7,7 +7,7 @@ const BEGIN = 1_000;
 /** Writes the notices of a turn: a stage, or a step with what is said in it. */
 export class Script {
   readonly notices: Notice[] = [];
-  readonly answered: Answered[] = [];
+  readonly answered: AnsweredEffect[] = [];
   readonly steps: StepInfo[] = [];
   private at = BEGIN;
 
@@ -42,12 +42,12 @@ export class Script {
   }
 
   /** Ends the turn. */
-  ends(id: number, end: Partial<Outcome> = {}, more: Partial<Told> = {}): Told & { depth: number } {
-    const { notices, answered, steps } = this;
-    const said = { conversation: 'main', conversationId: 'c', message: `message ${id}`, inputParams: '', reset: false, at: BEGIN, seed: 1 };
+  ends(id: number, end: Partial<Outcome> = {}, more: Partial<TimelineTurn> = {}): TimelineTurn & { depth: number } {
+    const { notices, answered: exchanges, steps } = this;
+    const input = { conversation: 'main', conversationId: 'c', message: `message ${id}`, inputParams: '', reset: false, at: BEGIN, seed: 1 };
     const outcome: Outcome = { conversation_id: 'c', intent: null, state: null, payload: null, context: {}, fault: null, writes: [], ...end };
-    const record: TurnRecord = { turn: id, said, notices, answered, outcome, journal: '', hash: '', stateHash: '', config: '', durationMs: 1, steps, whys: [] };
-    return { id, number: id, depth: id - 1, said, reason: '', notices, answered, waiting: [], record, error: undefined, parent: undefined, ...more };
+    const record: TurnRecord = { turn: id, input, notices, exchanges, outcome, journal: '', hash: '', stateHash: '', config: '', durationMs: 1, steps, explanations: [] };
+    return { id, number: id, depth: id - 1, input: input, reason: '', notices, exchanges: exchanges, pendingEffects: [], record, error: undefined, parent: undefined, ...more };
   }
 }
 

@@ -1,7 +1,7 @@
-import type { EffectError, ErrorKind } from '../answer';
+import type { EffectError, ErrorKind } from '../outcome';
 
-/** A call without a reply. */
-export class Refusal extends Error {
+/** An HTTP call that got no reply. */
+export class HttpCallError extends Error {
   readonly error: EffectError;
 
   constructor(kind: ErrorKind, message: string, status?: number, detail?: EffectError['detail']) {

@@ -1,7 +1,7 @@
 import type { Effect } from '../../types';
-import { Refusal } from './refusal';
+import { HttpCallError } from './call-error';
 
-/** A call of a service, as the core writes it. */
+/** An HTTP request of the core. */
 export interface HttpRequest {
   method: string;
   url: string;
@@ -14,43 +14,43 @@ export interface HttpRequest {
   key?: string;
 }
 
-/** What the connection itself is run with. */
-const FRAMING = ['connection', 'content-length', 'host', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
+/** Headers that belong to the connection. */
+const CONNECTION_HEADERS = ['connection', 'content-length', 'host', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
 
 /**
- * Makes the call of a request; throws a `Refusal` for what cannot be sent.
+ * Builds the fetch request; throws an `HttpCallError` if it cannot be sent.
  *
- * @param key that of its effect
- * @param secrets values by name
+ * @param key the key of the effect
+ * @param secrets secret values by name
  */
-export function callOf(request: HttpRequest, key: string, secrets: Map<string, string>): Request {
-  const url = addressOf(request.url);
+export function buildRequest(request: HttpRequest, key: string, secrets: Map<string, string>): Request {
+  const url = parseAddress(request.url);
   const headers = new Headers();
-  for (const [name, value] of request.headers) add(headers, name, value);
-  // A key of the author's own was rendered before the first attempt and is as stable as ours.
+  for (const [name, value] of request.headers) appendHeader(headers, name, value);
+  // An author's key was rendered before the first attempt and is as stable as the effect's key.
   const writes = request.class === 'write' || request.class === 'irreversible';
-  if (writes && !headers.has('idempotency-key')) add(headers, 'idempotency-key', request.key ?? key);
+  if (writes && !headers.has('idempotency-key')) appendHeader(headers, 'idempotency-key', request.key ?? key);
   if (request.auth) {
     const { header, prefix = '', secret } = request.auth;
     const value = secrets.get(secret);
-    if (value === undefined) throw new Refusal('denied', `the secret '${secret}' is not known: write it under "Secrets" of this page`);
-    headers.delete(known(header));
-    add(headers, header, prefix + value);
+    if (value === undefined) throw new HttpCallError('denied', `unknown secret '${secret}': add it under "Secrets" on this page`);
+    headers.delete(checkHeaderName(header));
+    appendHeader(headers, header, prefix + value);
   }
-  return sendable(url, headers, request);
+  return createRequest(url, headers, request);
 }
 
-function addressOf(text: string): URL {
-  const url = parsed(text);
-  if (!url) throw new Refusal('invalid', 'the address cannot be read', undefined, 'blocked_target');
-  if (!['http:', 'https:'].includes(url.protocol)) throw new Refusal('denied', 'the address is neither http nor https: use one of them');
-  if (url.username || url.password) throw new Refusal('denied', 'the address has a user or password in it: use a header with a secret');
-  // Pack text is foreign text, and to its own server a page may say what others may not.
-  if (url.origin === globalThis.location?.origin) throw new Refusal('denied', "the address is this page's own server, which packs may not call");
+function parseAddress(text: string): URL {
+  const url = tryParseUrl(text);
+  if (!url) throw new HttpCallError('invalid', 'invalid URL', undefined, 'blocked_target');
+  if (!['http:', 'https:'].includes(url.protocol)) throw new HttpCallError('denied', 'the URL must use http or https');
+  if (url.username || url.password) throw new HttpCallError('denied', 'the URL contains credentials: use a header with a secret');
+  // Packs are untrusted, and the page has privileges on its own server.
+  if (url.origin === globalThis.location?.origin) throw new HttpCallError('denied', "packs may not call this page's own server");
   return url;
 }
 
-function parsed(text: string): URL | undefined {
+function tryParseUrl(text: string): URL | undefined {
   try {
     return new URL(text);
   } catch {
@@ -58,50 +58,50 @@ function parsed(text: string): URL | undefined {
   }
 }
 
-/** The value may be secret and is not part of the message. */
-function add(headers: Headers, name: string, value: string): void {
-  known(name);
+/** Appends a header. Its value may be secret and is not part of the message. */
+function appendHeader(headers: Headers, name: string, value: string): void {
+  checkHeaderName(name);
   try {
     headers.append(name, value);
   } catch {
-    throw new Refusal('invalid', `the value of the header '${name}' has characters in it that cannot be sent`);
+    throw new HttpCallError('invalid', `invalid characters in the value of header '${name}'`);
   }
 }
 
-function known(name: string): string {
+function checkHeaderName(name: string): string {
   const lower = name.toLowerCase();
-  if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) throw new Refusal('invalid', `the header ${JSON.stringify(name)} has no valid name`);
-  if (FRAMING.includes(lower) || lower.startsWith('proxy-')) {
-    throw new Refusal('invalid', `the header '${lower}' belongs to the connection: leave it out`);
+  if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) throw new HttpCallError('invalid', `invalid header name ${JSON.stringify(name)}`);
+  if (CONNECTION_HEADERS.includes(lower) || lower.startsWith('proxy-')) {
+    throw new HttpCallError('invalid', `header '${lower}' is controlled by the connection: remove it`);
   }
   return lower;
 }
 
-function sendable(url: URL, headers: Headers, { method, body, auth }: HttpRequest): Request {
+function createRequest(url: URL, headers: Headers, { method, body, auth }: HttpRequest): Request {
   const reads = method === 'GET' || method === 'HEAD';
-  if (reads && body !== undefined) throw new Refusal('unsupported', `a browser sends no body with ${method}`);
+  if (reads && body !== undefined) throw new HttpCallError('unsupported', `browsers send no body with ${method}`);
   const init: RequestInit = {
     method,
     headers,
     credentials: 'omit',
-    // A browser follows with all headers and, of a write, the body: what was meant for one service is not told to another.
+    // Redirects would forward headers and body to another service.
     redirect: reads && !auth ? 'follow' : 'manual',
     referrerPolicy: 'no-referrer',
     cache: 'no-store',
   };
-  // As bytes, because with a text a browser sends a type of its own.
+  // As bytes: for a text the browser would set its own content type.
   if (body !== undefined) init.body = new TextEncoder().encode(body);
-  const request = constructed(url, init);
+  const request = constructRequest(url, init);
   for (const name of headers.keys()) {
-    if (!request.headers.has(name)) throw new Refusal('unsupported', `a browser does not send the header '${name}': leave it out`);
+    if (!request.headers.has(name)) throw new HttpCallError('unsupported', `browsers do not send header '${name}': remove it`);
   }
   return request;
 }
 
-function constructed(url: URL, init: RequestInit): Request {
+function constructRequest(url: URL, init: RequestInit): Request {
   try {
     return new Request(url, init);
   } catch {
-    throw new Refusal('invalid', `a browser cannot make this call with the method ${JSON.stringify(init.method)}`);
+    throw new HttpCallError('invalid', `browsers do not support the method ${JSON.stringify(init.method)}`);
   }
 }

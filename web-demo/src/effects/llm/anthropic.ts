@@ -1,34 +1,34 @@
 import { elementTexts, memberText } from '../../json-text';
 import type { JsonObject } from '../../types';
-import { instruction, MAX_TOKENS, nameOf, prompts, strictSchema, type Call } from './call';
-import { Failed } from './failed';
-import { look, lookCount, lookText } from './look';
-import type { Protocol } from './protocol';
-import type { Said } from './said';
-import { json } from './wire';
+import { formatInstruction, MAX_OUTPUT_TOKENS, schemaName, buildPrompts, strictSchema, type ModelCall } from './call';
+import { ModelError } from './model-error';
+import { valueAt, countAt, textAt } from './json-value';
+import type { ProviderProtocol } from './protocol';
+import type { ModelResponse } from './response';
+import { parseJson } from './transport';
 
-/** Messages as Anthropic speaks them. A strict schema is that of a tool; what the model calls it with is the answer. */
-export const anthropic: Protocol = {
+/** The Anthropic Messages API. A strict schema becomes the input schema of a tool, whose arguments are the answer. */
+export const anthropic: ProviderProtocol = {
   path: '/v1/messages',
-  pieces: 'events',
+  streamFormat: 'events',
   headers: (key) => ({
     'anthropic-version': '2023-06-01',
-    // Without it the provider answers no browser.
+    // Required for requests from browsers.
     'anthropic-dangerous-direct-browser-access': 'true',
     ...(key ? { 'x-api-key': key } : {}),
   }),
-  body,
-  whole,
-  part,
+  buildBody,
+  readResponse,
+  readChunk,
 };
 
-function body(call: Call): JsonObject {
-  const schema = tool(call);
-  const [system, user] = prompts(call, schema ? undefined : instruction(call));
-  const name = nameOf(call);
+function buildBody(call: ModelCall): JsonObject {
+  const schema = answerTool(call);
+  const [system, user] = buildPrompts(call, schema ? undefined : formatInstruction(call));
+  const name = schemaName(call);
   return {
     model: call.model,
-    max_tokens: MAX_TOKENS,
+    max_tokens: MAX_OUTPUT_TOKENS,
     messages: [{ role: 'user', content: user }],
     ...(system.trim() ? { system } : {}),
     ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
@@ -37,71 +37,71 @@ function body(call: Call): JsonObject {
   };
 }
 
-/** The schema of the answer as that of a tool, whose input is always an object. */
-function tool(call: Call): JsonObject | undefined {
+/** Returns the schema as that of a tool, whose input must be an object. */
+function answerTool(call: ModelCall): JsonObject | undefined {
   const schema = strictSchema(call);
   return schema?.['type'] === 'object' ? schema : undefined;
 }
 
-function whole(call: Call, said: Said, body: unknown, text: string): void {
-  const blocks = look(body, 'content');
-  if (!Array.isArray(blocks)) throw Failed.unreadable('it has no content');
+function readResponse(call: ModelCall, response: ModelResponse, body: unknown, text: string): void {
+  const blocks = valueAt(body, 'content');
+  if (!Array.isArray(blocks)) throw ModelError.unusable('it has no content');
   for (const [index, block] of blocks.entries()) {
-    const type = look(block, 'type');
-    if (type === 'text' && !tool(call)) said.text += lookText(block, 'text');
-    // `1.0` must not become `1`.
-    if (type === 'tool_use' && tool(call)) said.text = input(text, index);
+    const type = valueAt(block, 'type');
+    if (type === 'text' && !answerTool(call)) response.text += textAt(block, 'text');
+    // From the text, so that `1.0` does not become `1`.
+    if (type === 'tool_use' && answerTool(call)) response.text = toolInput(text, index);
   }
-  said.model = lookText(body, 'model').trim();
-  usage(said, look(body, 'usage'));
-  ending(said, look(body, 'stop_reason'));
-  said.complete = true;
+  response.model = textAt(body, 'model').trim();
+  readUsage(response, valueAt(body, 'usage'));
+  readStopReason(response, valueAt(body, 'stop_reason'));
+  response.isComplete = true;
 }
 
-function input(text: string, index: number): string {
+function toolInput(text: string, index: number): string {
   try {
     return memberText(elementTexts(text, 'content')[index] ?? '{}', 'input') ?? '';
   } catch {
-    throw Failed.unreadable('it is nested too deeply');
+    throw ModelError.unusable('it is nested too deeply');
   }
 }
 
-function part(call: Call, said: Said, data: string): void {
-  const body = json(data);
-  switch (look(body, 'type')) {
+function readChunk(call: ModelCall, response: ModelResponse, data: string): void {
+  const body = parseJson(data);
+  switch (valueAt(body, 'type')) {
     case 'message_start':
-      said.model = lookText(body, 'message', 'model').trim();
-      usage(said, look(body, 'message', 'usage'));
+      response.model = textAt(body, 'message', 'model').trim();
+      readUsage(response, valueAt(body, 'message', 'usage'));
       break;
     case 'content_block_start':
-      if (!tool(call)) said.text += lookText(body, 'content_block', 'text');
+      if (!answerTool(call)) response.text += textAt(body, 'content_block', 'text');
       break;
     case 'content_block_delta':
-      said.text += lookText(body, 'delta', tool(call) ? 'partial_json' : 'text');
+      response.text += textAt(body, 'delta', answerTool(call) ? 'partial_json' : 'text');
       break;
     case 'message_delta':
-      usage(said, look(body, 'usage'));
-      ending(said, look(body, 'delta', 'stop_reason'));
+      readUsage(response, valueAt(body, 'usage'));
+      readStopReason(response, valueAt(body, 'delta', 'stop_reason'));
       break;
     case 'message_stop':
-      // A tool without arguments is called without a piece of them.
-      if (tool(call)) said.text ||= '{}';
-      said.complete = true;
+      // A tool call without arguments has no deltas.
+      if (answerTool(call)) response.text ||= '{}';
+      response.isComplete = true;
       break;
     case 'error':
-      throw Failed.reported(body);
+      throw ModelError.fromErrorBody(body);
   }
 }
 
-/** The counts come in several events, each with what is known by then. */
-function usage(said: Said, usage: unknown): void {
-  const input = lookCount(usage, 'input_tokens');
-  const cached = ['cache_creation_input_tokens', 'cache_read_input_tokens'].map((it) => lookCount(usage, it) ?? 0);
-  if (input !== undefined) said.inputTokens = cached.reduce((sum, it) => sum + it, input);
-  said.outputTokens = lookCount(usage, 'output_tokens') ?? said.outputTokens;
+/** Reads token counts, which arrive cumulatively in several events. */
+function readUsage(response: ModelResponse, usage: unknown): void {
+  const input = countAt(usage, 'input_tokens');
+  const cached = ['cache_creation_input_tokens', 'cache_read_input_tokens'].map((it) => countAt(usage, it) ?? 0);
+  if (input !== undefined) response.inputTokens = cached.reduce((sum, it) => sum + it, input);
+  response.outputTokens = countAt(usage, 'output_tokens') ?? response.outputTokens;
 }
 
-function ending(said: Said, reason: unknown): void {
-  if (reason === 'max_tokens' || reason === 'model_context_window_exceeded') said.ending = 'cut';
-  if (reason === 'refusal') said.ending = 'refused';
+function readStopReason(response: ModelResponse, reason: unknown): void {
+  if (reason === 'max_tokens' || reason === 'model_context_window_exceeded') response.stopReason = 'cut';
+  if (reason === 'refusal') response.stopReason = 'refused';
 }

@@ -1,63 +1,63 @@
 import type { JsonObject } from '../../types';
 
-/** How an answer is constrained. */
-export type Mode = 'text' | 'json' | 'json_strict';
+/** How the answer is constrained. */
+export type AnswerMode = 'text' | 'json' | 'json_strict';
 
-/** What the core asks a model, as far as it is sent. */
+/** The model request of the core, as far as it is sent. */
 export interface LlmRequest {
   purpose: string;
-  mode: Mode;
+  mode: AnswerMode;
   system: string;
   user: string;
   hint?: string;
   schema?: JsonObject | null;
 }
 
-/** What a call asks a model for. */
-export interface Call {
+/** One attempt of a model request. */
+export interface ModelCall {
   request: LlmRequest;
   model: string;
-  /** Sent when there is one. */
+  /** Sent if defined. */
   temperature: number | undefined;
-  /** Whether the limit of tokens goes by its newer name. */
-  completionTokens: boolean;
-  /** Whether the answer comes in pieces. */
+  /** Whether the token limit is sent as `max_completion_tokens`. */
+  usesCompletionTokens: boolean;
+  /** Whether the answer is streamed. */
   stream: boolean;
 }
 
-/** Tokens that an answer may have. */
-export const MAX_TOKENS = 4096;
+/** Maximum length of an answer, in tokens. */
+export const MAX_OUTPUT_TOKENS = 4096;
 
-const ONLY = 'Answer with one JSON value and nothing else.';
+const JSON_ONLY = 'Answer with one JSON value and nothing else.';
 
-/** Gives the schema that the provider is to enforce. */
-export function strictSchema({ request }: Call): JsonObject | undefined {
+/** Returns the schema that the provider should enforce. */
+export function strictSchema({ request }: ModelCall): JsonObject | undefined {
   const { schema } = request;
   const isObject = typeof schema === 'object' && schema !== null && !Array.isArray(schema);
   return request.mode === 'json_strict' && isObject ? schema : undefined;
 }
 
-/** Says in words what the provider does not enforce. */
-export function instruction({ request }: Call): string | undefined {
+/** Returns the prompt text for a format that the provider does not enforce. */
+export function formatInstruction({ request }: ModelCall): string | undefined {
   if (request.mode === 'text') return undefined;
-  return request.schema == null ? ONLY : `${ONLY} It follows this JSON Schema: ${JSON.stringify(request.schema)}`;
+  return request.schema == null ? JSON_ONLY : `${JSON_ONLY} It follows this JSON Schema: ${JSON.stringify(request.schema)}`;
 }
 
-/** Gives system and user prompt. A system prompt without a user prompt is sent as one: providers refuse a call without a message. */
-export function prompts({ request }: Call, told: string | undefined): [system: string, user: string] {
-  const system = told === undefined ? request.system : request.system.trim() ? `${request.system}\n\n${told}` : told;
+/** Returns system and user prompt. A system prompt alone is sent as the user prompt, because providers reject calls without a message. */
+export function buildPrompts({ request }: ModelCall, instruction: string | undefined): [system: string, user: string] {
+  const system = instruction === undefined ? request.system : request.system.trim() ? `${request.system}\n\n${instruction}` : instruction;
   const user = request.hint === undefined ? request.user : `${request.user}\n\n${request.hint}`;
   return user.trim() ? [system, user] : ['', system];
 }
 
-/** Gives the messages of providers that take the system prompt as one of them. */
-export function messages(call: Call, told: string | undefined): JsonObject[] {
-  const [system, user] = prompts(call, told);
-  const own = { role: 'user', content: user };
-  return system.trim() ? [{ role: 'system', content: system }, own] : [own];
+/** Returns the messages for providers that take the system prompt as a message. */
+export function buildMessages(call: ModelCall, instruction: string | undefined): JsonObject[] {
+  const [system, user] = buildPrompts(call, instruction);
+  const userMessage = { role: 'user', content: user };
+  return system.trim() ? [{ role: 'system', content: system }, userMessage] : [userMessage];
 }
 
-/** Names the answer where it needs a name. */
-export function nameOf({ request }: Call): string {
+/** Returns a name for the answer schema. */
+export function schemaName({ request }: ModelCall): string {
   return request.purpose.slice(0, 64).replace(/[^\w-]/g, '_') || 'answer';
 }

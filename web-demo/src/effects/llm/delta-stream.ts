@@ -1,37 +1,37 @@
 import type { Token } from '../../types';
-import type { Secrets } from '../secrets';
+import type { SecretRedactor } from '../secrets';
 
-/** Pieces of an answer on their way to who follows the turn, without the secrets in them. */
-export class Deltas {
-  private held = '';
-  private begun = false;
+/** Streams the deltas of an answer to an observer, with secrets redacted. */
+export class DeltaStream {
+  private pending = '';
+  private hasStarted = false;
 
   constructor(
     private readonly effect: number,
-    private readonly secrets: Secrets,
-    private readonly tell: (token: Token) => void,
+    private readonly redactor: SecretRedactor,
+    private readonly emit: (token: Token) => void,
   ) {}
 
-  /** An attempt begins; what an earlier one has shown is taken back. */
-  begin(): void {
-    this.held = '';
-    if (this.begun) this.tell({ effect: this.effect, reset: true });
-    this.begun = true;
+  /** Starts an attempt; withdraws the deltas of an earlier one. */
+  startAttempt(): void {
+    this.pending = '';
+    if (this.hasStarted) this.emit({ effect: this.effect, reset: true });
+    this.hasStarted = true;
   }
 
-  /** Shows a piece as far as no secret can be in it any more. */
+  /** Adds a delta; emits what can no longer contain part of a secret. */
   push(text: string): void {
-    this.held += text;
-    this.show(this.secrets.settled(this.held));
+    this.pending += text;
+    this.emitUpTo(this.redactor.safeLength(this.pending));
   }
 
-  /** Shows the rest of an answer that is complete. */
-  end(): void {
-    this.show(this.held.length);
+  /** Emits the rest of a complete answer. */
+  finish(): void {
+    this.emitUpTo(this.pending.length);
   }
 
-  private show(end: number): void {
-    if (end > 0) this.tell({ effect: this.effect, text: this.secrets.scrub(this.held.slice(0, end)) });
-    this.held = this.held.slice(end);
+  private emitUpTo(end: number): void {
+    if (end > 0) this.emit({ effect: this.effect, text: this.redactor.redact(this.pending.slice(0, end)) });
+    this.pending = this.pending.slice(end);
   }
 }

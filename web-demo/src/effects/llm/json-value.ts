@@ -1,5 +1,5 @@
-/** Looks into a value of JSON whose form is not known; nothing when there is nothing. */
-export function look(value: unknown, ...path: (string | number)[]): unknown {
+/** Returns the value at a path of untyped JSON; undefined if absent. */
+export function valueAt(value: unknown, ...path: (string | number)[]): unknown {
   let found = value;
   for (const step of path) {
     if (typeof found !== 'object' || found === null) return undefined;
@@ -8,14 +8,14 @@ export function look(value: unknown, ...path: (string | number)[]): unknown {
   return found;
 }
 
-/** Looks for a text; an empty one when there is none. */
-export function lookText(value: unknown, ...path: (string | number)[]): string {
-  const found = look(value, ...path);
+/** Returns the text at a path; empty if absent. */
+export function textAt(value: unknown, ...path: (string | number)[]): string {
+  const found = valueAt(value, ...path);
   return typeof found === 'string' ? found : '';
 }
 
-/** Looks for a number of things. */
-export function lookCount(value: unknown, ...path: (string | number)[]): number | undefined {
-  const found = look(value, ...path);
+/** Returns the non-negative integer at a path; undefined if absent. */
+export function countAt(value: unknown, ...path: (string | number)[]): number | undefined {
+  const found = valueAt(value, ...path);
   return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : undefined;
 }

@@ -1,74 +1,74 @@
 import type { Effect, JsonObject, Token } from '../../types';
-import type { Answer, EffectError } from '../answer';
-import type { Secrets } from '../secrets';
-import type { Access } from './access';
+import type { EffectOutcome, EffectError } from '../outcome';
+import type { SecretRedactor } from '../secrets';
+import type { ModelConfig } from './model-config';
 import type { LlmRequest } from './call';
-import { Deltas } from './deltas';
-import { Failed } from './failed';
-import { Patience, type Temper } from './patience';
-import { Remote } from './remote';
-import type { Time } from './wire';
+import { DeltaStream } from './delta-stream';
+import { ModelError } from './model-error';
+import { RetryState, type RetryPolicy } from './retry';
+import { RemoteModel } from './remote-model';
+import type { Deadline } from './transport';
 
-/** Characters of an error that the core gets. */
-const LONGEST_MESSAGE = 500;
+/** Maximum length of an error message, in characters. */
+const MAX_MESSAGE_CHARS = 500;
 
-/** The models that a person has named, asked in their order until one answers. */
-export class Models {
-  private readonly order: Remote[];
+/** The configured models, called in order until one answers. */
+export class ModelChain {
+  private readonly models: RemoteModel[];
 
   constructor(
-    accesses: Access[],
-    private readonly secrets: Secrets,
-    private readonly temper: Temper = { attempts: 3, wait: 500 },
+    accesses: ModelConfig[],
+    private readonly redactor: SecretRedactor,
+    private readonly retryPolicy: RetryPolicy = { attempts: 3, waitMs: 500 },
   ) {
-    this.order = accesses.map((it) => new Remote(it));
+    this.models = accesses.map((it) => new RemoteModel(it));
   }
 
-  /** Answers a model call within its deadline; one who takes too long leaves the others their share of the time. */
-  async answer(effect: Effect, tell?: (token: Token) => void): Promise<Answer> {
-    const ends = performance.now() + effect.deadline_ms;
-    const deltas = effect.stream && tell ? new Deltas(effect.id, this.secrets, tell) : undefined;
-    let error: EffectError = { kind: 'unsupported', message: 'no language model is named' };
-    for (const [index, remote] of this.order.entries()) {
-      const share = (ends - performance.now()) / (this.order.length - index);
+  /** Answers a model effect within its deadline, of which each model gets an equal share. */
+  async answer(effect: Effect, onToken?: (token: Token) => void): Promise<EffectOutcome> {
+    const endsAt = performance.now() + effect.deadline_ms;
+    const deltas = effect.stream && onToken ? new DeltaStream(effect.id, this.redactor, onToken) : undefined;
+    let error: EffectError = { kind: 'unsupported', message: 'no language model is configured' };
+    for (const [index, remote] of this.models.entries()) {
+      const share = (endsAt - performance.now()) / (this.models.length - index);
       try {
-        return { ok: this.scrubbed(await this.patiently(remote, effect, deltas, timeOf(share))) };
-      } catch (failed) {
-        if (!(failed instanceof Failed)) throw failed;
-        error = this.told(remote, failed.error);
-        if (failed.then === 'stop') break;
+        return { ok: this.redactReply(await this.askWithRetries(remote, effect, deltas, deadlineIn(share))) };
+      } catch (thrown) {
+        if (!(thrown instanceof ModelError)) throw thrown;
+        error = this.describeError(remote, thrown.error);
+        if (thrown.recovery === 'stop') break;
       }
     }
     return { error };
   }
 
-  /** Asks one model until its answer or the end of the patience. */
-  private async patiently(remote: Remote, effect: Effect, deltas: Deltas | undefined, time: Time) {
-    const patience = new Patience(time, this.temper);
+  /** Calls one model until it answers or its retries are exhausted. */
+  private async askWithRetries(remote: RemoteModel, effect: Effect, deltas: DeltaStream | undefined, deadline: Deadline) {
+    const retries = new RetryState(deadline, this.retryPolicy);
     for (;;) {
-      deltas?.begin();
+      deltas?.startAttempt();
       try {
-        return await remote.ask(effect.request as unknown as LlmRequest, deltas, time);
-      } catch (failed) {
-        if (!(failed instanceof Failed)) throw failed;
-        await patience.after(failed);
+        return await remote.ask(effect.request as unknown as LlmRequest, deltas, deadline);
+      } catch (error) {
+        if (!(error instanceof ModelError)) throw error;
+        await retries.waitAfter(error);
       }
     }
   }
 
-  private scrubbed(reply: JsonObject & { kind: string }) {
-    const scrub = (it: unknown) => this.secrets.scrub(String(it));
+  private redactReply(reply: JsonObject & { kind: string }) {
+    const scrub = (it: unknown) => this.redactor.redact(String(it));
     return { ...reply, text: scrub(reply['text']), model: scrub(reply['model']) };
   }
 
-  /** Says who an error is from, without secrets, and not more than is good for an audit. */
-  private told({ name }: Remote, error: EffectError): EffectError {
-    const message = [...this.secrets.scrub(error.message).toWellFormed()].slice(0, LONGEST_MESSAGE).join('');
+  /** Prefixes an error with its model, redacts secrets and limits its length. */
+  private describeError({ name }: RemoteModel, error: EffectError): EffectError {
+    const message = [...this.redactor.redact(error.message).toWellFormed()].slice(0, MAX_MESSAGE_CHARS).join('');
     return { ...error, message: `${name}: ${message}` };
   }
 }
 
-function timeOf(share: number): Time {
-  const milliseconds = Math.max(0, Math.floor(share));
-  return { milliseconds, ends: performance.now() + milliseconds, signal: AbortSignal.timeout(milliseconds) };
+function deadlineIn(share: number): Deadline {
+  const limitMs = Math.max(0, Math.floor(share));
+  return { limitMs, endsAt: performance.now() + limitMs, signal: AbortSignal.timeout(limitMs) };
 }

@@ -1,17 +1,17 @@
-import type { EffectError, ErrorKind } from '../answer';
+import type { EffectError, ErrorKind } from '../outcome';
 import { retryAfter } from '../retry-after';
-import { look, lookText } from './look';
+import { valueAt, textAt } from './json-value';
 
-/** What may follow a failure: the same model is asked again, the next one is asked, or nobody, because the model has spoken. */
-export type Then = 'again' | 'next' | 'stop';
+/** How to recover: retry the same model, try the next one, or stop because the model has answered. */
+export type Recovery = 'retry' | 'next' | 'stop';
 
-/** A call of a model without an answer. */
-export class Failed extends Error {
+/** A model call without a usable answer. */
+export class ModelError extends Error {
   readonly error: EffectError;
 
   constructor(
     kind: ErrorKind,
-    readonly then: Then,
+    readonly recovery: Recovery,
     message: string,
     more: Omit<EffectError, 'kind' | 'message'> = {},
   ) {
@@ -19,65 +19,65 @@ export class Failed extends Error {
     this.error = { kind, message, ...more };
   }
 
-  /** No answer came. Browsers do not say why: a page is not to learn what is in its user's network. */
-  static unreachable(reason: string): Failed {
-    return new Failed('unavailable', 'again', `cannot be reached: ${reason}: check the address, and that it allows calls from this page (CORS)`);
+  /** No response arrived. Browsers hide the reason to protect the user's network. */
+  static unreachable(reason: string): ModelError {
+    return new ModelError('unavailable', 'retry', `unreachable: ${reason}; check the URL and that the server allows requests from this page (CORS)`);
   }
 
-  /** The time that there was for an answer has passed. */
-  static late(milliseconds: number): Failed {
-    return new Failed('timeout', 'next', `no answer within ${milliseconds} ms`);
+  /** The deadline has passed. */
+  static timeout(limitMs: number): ModelError {
+    return new ModelError('timeout', 'next', `no answer within ${limitMs} ms`);
   }
 
-  /** The answer ended before its end. */
-  static truncated(): Failed {
-    return new Failed('unavailable', 'again', 'the answer broke off before its end');
+  /** The answer ended early. */
+  static truncated(): ModelError {
+    return new ModelError('unavailable', 'retry', 'the answer ended early');
   }
 
-  /** The answer cannot be used. */
-  static unreadable(reason: string): Failed {
-    return new Failed('invalid', 'next', `the answer cannot be used: ${reason}`);
+  /** The answer is unusable. */
+  static unusable(reason: string): ModelError {
+    return new ModelError('invalid', 'next', `unusable answer: ${reason}`);
   }
 
-  /** The model does not want to answer. */
-  static refusal(reason: string): Failed {
-    return new Failed('refused', 'stop', `the model refuses to answer: ${reason.trim() || 'it gives no reason'}`);
+  /** The model refused to answer. */
+  static refusal(reason: string): ModelError {
+    return new ModelError('refused', 'stop', `the model refused to answer: ${reason.trim() || 'no reason given'}`);
   }
 
-  /** The provider reports a failure within an answer that began well. */
-  static reported(body: unknown): Failed {
-    const limited = look(body, 'error', 'type') === 'rate_limit_error';
-    return new Failed(limited ? 'limited' : 'unavailable', 'again', `the answer broke off: ${message(body) ?? JSON.stringify(body)}`);
+  /** The provider reported an error within a response that began successfully. */
+  static fromErrorBody(body: unknown): ModelError {
+    const limited = valueAt(body, 'error', 'type') === 'rate_limit_error';
+    return new ModelError(limited ? 'limited' : 'unavailable', 'retry', `the answer was aborted: ${errorMessage(body) ?? JSON.stringify(body)}`);
   }
 
-  /** The provider answered with an error. */
-  static ofStatus(status: number, headers: Headers, body: string): Failed {
-    const json = parsed(body);
-    const [kind, then] = lookText(json, 'error', 'code') === 'model_not_found' ? (['not_found', 'next'] as const) : meaning(status);
-    const said = (message(json) ?? body).split(/\s+/).join(' ').trim();
+  /** The provider responded with an error status. */
+  static fromStatus(status: number, headers: Headers, body: string): ModelError {
+    const json = tryParse(body);
+    const [kind, recovery] = textAt(json, 'error', 'code') === 'model_not_found' ? (['not_found', 'next'] as const) : classifyStatus(status);
+    const detail = (errorMessage(json) ?? body).split(/\s+/).join(' ').trim();
     const wait = retryAfter(headers, Date.now());
-    return new Failed(kind, then, `status ${status}${said && `: ${said}`}`, {
+    return new ModelError(kind, recovery, `status ${status}${detail && `: ${detail}`}`, {
       status,
       ...(wait === undefined ? {} : { retry_after_ms: wait }),
     });
   }
 }
 
-function meaning(status: number): [ErrorKind, Then] {
+function classifyStatus(status: number): [ErrorKind, Recovery] {
   if (status === 401 || status === 403) return ['denied', 'next'];
   if (status === 404) return ['not_found', 'next'];
-  if (status === 408) return ['timeout', 'again'];
-  if (status === 429) return ['limited', 'again'];
-  return status >= 500 ? ['unavailable', 'again'] : ['refused', 'next'];
+  if (status === 408) return ['timeout', 'retry'];
+  if (status === 429) return ['limited', 'retry'];
+  return status >= 500 ? ['unavailable', 'retry'] : ['refused', 'next'];
 }
 
-/** The message of an error in the forms in which providers give it. */
-function message(body: unknown): string | undefined {
-  const known = [look(body, 'error', 'message'), look(body, 'error'), look(body, 'message'), look(body, 'detail')];
+/** Returns the message of an error body, in any of the providers' forms. */
+function errorMessage(body: unknown): string | undefined {
+  const known = [valueAt(body, 'error', 'message'), valueAt(body, 'error'), valueAt(body, 'message'), valueAt(body, 'detail')];
   return known.find((it) => typeof it === 'string');
 }
 
-function parsed(text: string): unknown {
+function tryParse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

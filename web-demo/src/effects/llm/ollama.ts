@@ -1,47 +1,47 @@
 import type { JsonObject } from '../../types';
-import { instruction, MAX_TOKENS, messages, strictSchema, type Call } from './call';
-import { Failed } from './failed';
-import { look, lookCount, lookText } from './look';
-import type { Protocol } from './protocol';
-import type { Said } from './said';
-import { json } from './wire';
+import { formatInstruction, MAX_OUTPUT_TOKENS, buildMessages, strictSchema, type ModelCall } from './call';
+import { ModelError } from './model-error';
+import { valueAt, countAt, textAt } from './json-value';
+import type { ProviderProtocol } from './protocol';
+import type { ModelResponse } from './response';
+import { parseJson } from './transport';
 
-/** Chat as Ollama speaks it. */
-export const ollama: Protocol = {
+/** The Ollama chat API. */
+export const ollama: ProviderProtocol = {
   path: '/api/chat',
-  pieces: 'lines',
+  streamFormat: 'lines',
   headers: () => ({}),
-  body,
-  whole(_, said, body) {
-    take(said, body);
-    if (look(body, 'message') === undefined) throw Failed.unreadable('it has no message');
+  buildBody,
+  readResponse(_, response, body) {
+    readPart(response, body);
+    if (valueAt(body, 'message') === undefined) throw ModelError.unusable('it has no message');
   },
-  part(_, said, line) {
-    if (line.trim()) take(said, json(line));
+  readChunk(_, response, line) {
+    if (line.trim()) readPart(response, parseJson(line));
   },
 };
 
-function body(call: Call): JsonObject {
+function buildBody(call: ModelCall): JsonObject {
   const schema = strictSchema(call);
-  const told = schema ? undefined : instruction(call);
-  const format = schema ?? (told === undefined ? undefined : 'json');
+  const instruction = schema ? undefined : formatInstruction(call);
+  const format = schema ?? (instruction === undefined ? undefined : 'json');
   return {
     model: call.model,
-    messages: messages(call, told),
+    messages: buildMessages(call, instruction),
     stream: call.stream,
-    options: { num_predict: MAX_TOKENS, ...(call.temperature === undefined ? {} : { temperature: call.temperature }) },
+    options: { num_predict: MAX_OUTPUT_TOKENS, ...(call.temperature === undefined ? {} : { temperature: call.temperature }) },
     ...(format === undefined ? {} : { format }),
   };
 }
 
-function take(said: Said, body: unknown): void {
-  if (look(body, 'error') != null) throw Failed.reported(body);
-  said.model = lookText(body, 'model').trim() || said.model;
-  said.text += lookText(body, 'message', 'content');
-  if (look(body, 'done') !== true) return;
-  said.complete = true;
-  said.outputTokens = lookCount(body, 'eval_count');
-  // A prompt that the server remembers is not counted again.
-  said.inputTokens = lookCount(body, 'prompt_eval_count') ?? (said.outputTokens === undefined ? undefined : 0);
-  if (look(body, 'done_reason') === 'length') said.ending = 'cut';
+function readPart(response: ModelResponse, body: unknown): void {
+  if (valueAt(body, 'error') != null) throw ModelError.fromErrorBody(body);
+  response.model = textAt(body, 'model').trim() || response.model;
+  response.text += textAt(body, 'message', 'content');
+  if (valueAt(body, 'done') !== true) return;
+  response.isComplete = true;
+  response.outputTokens = countAt(body, 'eval_count');
+  // A cached prompt is not counted again.
+  response.inputTokens = countAt(body, 'prompt_eval_count') ?? (response.outputTokens === undefined ? undefined : 0);
+  if (valueAt(body, 'done_reason') === 'length') response.stopReason = 'cut';
 }

@@ -1,52 +1,52 @@
 import type { JsonObject } from '../../types';
-import { instruction, MAX_TOKENS, messages, nameOf, strictSchema, type Call } from './call';
-import { Failed } from './failed';
-import { look, lookCount, lookText } from './look';
-import type { Protocol } from './protocol';
-import type { Said } from './said';
-import { json } from './wire';
+import { formatInstruction, MAX_OUTPUT_TOKENS, buildMessages, schemaName, strictSchema, type ModelCall } from './call';
+import { ModelError } from './model-error';
+import { valueAt, countAt, textAt } from './json-value';
+import type { ProviderProtocol } from './protocol';
+import type { ModelResponse } from './response';
+import { parseJson } from './transport';
 
-/** Chat completions as OpenAI and the many servers like it speak them. */
-export const openai: Protocol = {
+/** The chat completions API of OpenAI and compatible servers. */
+export const openai: ProviderProtocol = {
   path: '/chat/completions',
-  pieces: 'events',
+  streamFormat: 'events',
   headers: (key) => (key ? { authorization: `Bearer ${key}` } : {}),
-  body,
-  whole(_, said, body) {
-    take(said, body, 'message');
-    if (look(body, 'choices', 0, 'message') === undefined) throw Failed.unreadable('it has no choices[0].message');
-    said.complete = true;
+  buildBody,
+  readResponse(_, response, body) {
+    readPart(response, body, 'message');
+    if (valueAt(body, 'choices', 0, 'message') === undefined) throw ModelError.unusable('it has no choices[0].message');
+    response.isComplete = true;
   },
-  part(_, said, data) {
-    if (data.trim() === '[DONE]') said.complete = true;
-    else take(said, json(data), 'delta');
+  readChunk(_, response, data) {
+    if (data.trim() === '[DONE]') response.isComplete = true;
+    else readPart(response, parseJson(data), 'delta');
   },
 };
 
-function body(call: Call): JsonObject {
+function buildBody(call: ModelCall): JsonObject {
   const schema = strictSchema(call);
-  const told = schema ? undefined : instruction(call);
+  const instruction = schema ? undefined : formatInstruction(call);
   return {
     model: call.model,
-    messages: messages(call, told),
-    [call.completionTokens ? 'max_completion_tokens' : 'max_tokens']: MAX_TOKENS,
+    messages: buildMessages(call, instruction),
+    [call.usesCompletionTokens ? 'max_completion_tokens' : 'max_tokens']: MAX_OUTPUT_TOKENS,
     ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
-    ...(schema ? { response_format: { type: 'json_schema', json_schema: { name: nameOf(call), strict: true, schema } } } : {}),
-    ...(told === undefined ? {} : { response_format: { type: 'json_object' } }),
+    ...(schema ? { response_format: { type: 'json_schema', json_schema: { name: schemaName(call), strict: true, schema } } } : {}),
+    ...(instruction === undefined ? {} : { response_format: { type: 'json_object' } }),
     ...(call.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   };
 }
 
-function take(said: Said, body: unknown, message: 'message' | 'delta'): void {
-  if (look(body, 'error') != null) throw Failed.reported(body);
-  said.model = lookText(body, 'model').trim() || said.model;
-  said.inputTokens = lookCount(body, 'usage', 'prompt_tokens') ?? said.inputTokens;
-  said.outputTokens = lookCount(body, 'usage', 'completion_tokens') ?? said.outputTokens;
-  // The piece with the usage has no choices.
-  const choice = look(body, 'choices', 0);
-  said.text += lookText(choice, message, 'content');
-  said.refusal += lookText(choice, message, 'refusal');
-  const reason = look(choice, 'finish_reason');
-  if (reason === 'length') said.ending = 'cut';
-  if (reason === 'content_filter') said.ending = 'refused';
+function readPart(response: ModelResponse, body: unknown, message: 'message' | 'delta'): void {
+  if (valueAt(body, 'error') != null) throw ModelError.fromErrorBody(body);
+  response.model = textAt(body, 'model').trim() || response.model;
+  response.inputTokens = countAt(body, 'usage', 'prompt_tokens') ?? response.inputTokens;
+  response.outputTokens = countAt(body, 'usage', 'completion_tokens') ?? response.outputTokens;
+  // The chunk with the usage has no choices.
+  const choice = valueAt(body, 'choices', 0);
+  response.text += textAt(choice, message, 'content');
+  response.refusal += textAt(choice, message, 'refusal');
+  const reason = valueAt(choice, 'finish_reason');
+  if (reason === 'length') response.stopReason = 'cut';
+  if (reason === 'content_filter') response.stopReason = 'refused';
 }

@@ -1,19 +1,19 @@
 import type { JsonObject } from '../../types';
-import type { Call } from './call';
-import type { Said } from './said';
+import type { ModelCall } from './call';
+import type { ModelResponse } from './response';
 
-/** How a provider is spoken to. */
-export interface Protocol {
-  /** Where calls go, below the address. */
+/** The protocol of a provider. */
+export interface ProviderProtocol {
+  /** Path below the base URL. */
   path: string;
-  /** How an answer in pieces comes. */
-  pieces: 'events' | 'lines';
-  /** Gives the headers of a call, which sign it when there is a key. */
+  /** Format of a streamed response. */
+  streamFormat: 'events' | 'lines';
+  /** Returns the request headers, with the key if there is one. */
   headers(key: string): Record<string, string>;
-  /** Gives what is sent. */
-  body(call: Call): JsonObject;
-  /** Reads a whole answer, whose text is there for what must stay as it was written. */
-  whole(call: Call, said: Said, body: unknown, text: string): void;
-  /** Takes up the data of an event, or a line. */
-  part(call: Call, said: Said, data: string): void;
+  /** Builds the request body. */
+  buildBody(call: ModelCall): JsonObject;
+  /** Reads a complete response; `text` preserves the spelling of numbers. */
+  readResponse(call: ModelCall, response: ModelResponse, body: unknown, text: string): void;
+  /** Reads the data of one event or line of a stream. */
+  readChunk(call: ModelCall, response: ModelResponse, data: string): void;
 }

@@ -1,96 +1,96 @@
 import type { JsonObject } from '../../types';
-import { addressOf, problemOf, type Access, type Provider } from './access';
+import { baseUrl, findConfigProblem, type ModelConfig, type Provider } from './model-config';
 import { anthropic } from './anthropic';
-import type { Call, LlmRequest } from './call';
-import type { Deltas } from './deltas';
-import { Failed } from './failed';
+import type { ModelCall, LlmRequest } from './call';
+import type { DeltaStream } from './delta-stream';
+import { ModelError } from './model-error';
 import { ollama } from './ollama';
 import { openai } from './openai';
-import type { Protocol } from './protocol';
-import { Said } from './said';
-import { document, events, json, lines, send, type Time } from './wire';
+import type { ProviderProtocol } from './protocol';
+import { ModelResponse } from './response';
+import { readDocument, readEvents, parseJson, readLines, send, type Deadline } from './transport';
 
-const PROTOCOLS: Record<Provider, Protocol> = { openai, anthropic, ollama };
+const PROTOCOLS: Record<Provider, ProviderProtocol> = { openai, anthropic, ollama };
 
-/** A model, and what was learned about it. */
-export class Remote {
+/** A model, with the request options that it turned out to support. */
+export class RemoteModel {
   /** Provider and model. */
   readonly name: string;
-  private readonly protocol: Protocol;
+  private readonly protocol: ProviderProtocol;
   private readonly model: string;
   private temperature: number | undefined = 0;
-  private completionTokens = false;
+  private usesCompletionTokens = false;
 
-  constructor(private readonly access: Access) {
-    this.model = access.model.trim();
-    this.name = `${access.provider}:${this.model}`;
-    this.protocol = PROTOCOLS[access.provider];
+  constructor(private readonly config: ModelConfig) {
+    this.model = config.model.trim();
+    this.name = `${config.provider}:${this.model}`;
+    this.protocol = PROTOCOLS[config.provider];
   }
 
-  /** Asks once, and shows the pieces of the answer when there is somebody to show them to; throws `Failed`. */
-  async ask(request: LlmRequest, deltas: Deltas | undefined, time: Time): Promise<JsonObject & { kind: string }> {
-    const problem = problemOf(this.access);
-    if (problem) throw new Failed('denied', 'next', problem);
+  /** Calls the model once, streaming deltas if there is an observer; throws a `ModelError`. */
+  async ask(request: LlmRequest, deltas: DeltaStream | undefined, deadline: Deadline): Promise<JsonObject & { kind: string }> {
+    const problem = findConfigProblem(this.config);
+    if (problem) throw new ModelError('denied', 'next', problem);
     for (;;) {
-      const { model, temperature, completionTokens } = this;
-      const call = { request, model, temperature, completionTokens, stream: deltas !== undefined };
+      const { model, temperature, usesCompletionTokens } = this;
+      const call = { request, model, temperature, usesCompletionTokens, stream: deltas !== undefined };
       try {
-        return this.reply(await this.once(call, deltas, time));
+        return this.toReply(await this.sendOnce(call, deltas, deadline));
       } catch (error) {
-        if (!(error instanceof Failed && this.learns(call, error))) throw error;
+        if (!(error instanceof ModelError && this.adaptTo(call, error))) throw error;
       }
     }
   }
 
-  private async once(call: Call, deltas: Deltas | undefined, time: Time): Promise<Said> {
-    const { path, headers, body } = this.protocol;
-    const url = addressOf(this.access) + path;
-    const response = await send(url, headers(this.access.key.trim()), JSON.stringify(body(call)), time);
-    const said = new Said();
+  private async sendOnce(call: ModelCall, deltas: DeltaStream | undefined, deadline: Deadline): Promise<ModelResponse> {
+    const { path, headers, buildBody } = this.protocol;
+    const url = baseUrl(this.config) + path;
+    const http = await send(url, headers(this.config.key.trim()), JSON.stringify(buildBody(call)), deadline);
+    const response = new ModelResponse();
     if (deltas) {
-      await this.inPieces(call, said, response, deltas, time);
+      await this.readStream(call, response, http, deltas, deadline);
     } else {
-      const text = await document(response, time);
-      this.protocol.whole(call, said, json(text), text);
+      const text = await readDocument(http, deadline);
+      this.protocol.readResponse(call, response, parseJson(text), text);
     }
-    said.end(call.request.mode);
-    deltas?.end();
-    return said;
+    response.validate(call.request.mode);
+    deltas?.finish();
+    return response;
   }
 
-  private async inPieces(call: Call, said: Said, response: Response, deltas: Deltas, time: Time): Promise<void> {
-    const all = this.protocol.pieces === 'events' ? events(response, time) : lines(response, time);
+  private async readStream(call: ModelCall, response: ModelResponse, http: Response, deltas: DeltaStream, deadline: Deadline): Promise<void> {
+    const all = this.protocol.streamFormat === 'events' ? readEvents(http, deadline) : readLines(http, deadline);
     for await (const piece of all) {
-      const shown = said.text.length;
-      this.protocol.part(call, said, piece);
-      deltas.push(said.text.slice(shown));
-      if (said.complete) return;
+      const emitted = response.text.length;
+      this.protocol.readChunk(call, response, piece);
+      deltas.push(response.text.slice(emitted));
+      if (response.isComplete) return;
     }
   }
 
-  private reply({ text, model, inputTokens, outputTokens }: Said): JsonObject & { kind: string } {
-    const counted = inputTokens !== undefined && outputTokens !== undefined;
+  private toReply({ text, model, inputTokens, outputTokens }: ModelResponse): JsonObject & { kind: string } {
+    const hasUsage = inputTokens !== undefined && outputTokens !== undefined;
     return {
       kind: 'llm',
-      // Half a pair of surrogates is no text for anybody but JavaScript.
+      // Lone surrogates are valid only in JavaScript.
       text: text.toWellFormed(),
-      provider: this.access.provider,
+      provider: this.config.provider,
       model: model.toWellFormed() || this.model,
-      ...(counted ? { usage: { input_tokens: inputTokens, output_tokens: outputTokens } } : {}),
+      ...(hasUsage ? { usage: { input_tokens: inputTokens, output_tokens: outputTokens } } : {}),
     };
   }
 
   /**
-   * Tells whether a refusal says that the model takes less than others, so that it is worth asking in another way.
+   * Adapts the request options to a model that rejected one of them; returns whether another attempt is worthwhile.
    *
-   * Which models those are changes too often for a list of names.
+   * The set of such models changes too often for a list of names.
    */
-  private learns(call: Call, { error }: Failed): boolean {
+  private adaptTo(call: ModelCall, { error }: ModelError): boolean {
     const message = error.message.toLowerCase();
-    const unwanted = ['support', 'deprecated', 'not permitted', 'not allowed'].some((it) => message.includes(it));
-    if (!unwanted || (error.status !== 400 && error.status !== 422)) return false;
-    if (this.access.provider === 'openai' && !call.completionTokens && message.includes('max_completion_tokens')) {
-      return (this.completionTokens = true);
+    const isUnsupported = ['support', 'deprecated', 'not permitted', 'not allowed'].some((it) => message.includes(it));
+    if (!isUnsupported || (error.status !== 400 && error.status !== 422)) return false;
+    if (this.config.provider === 'openai' && !call.usesCompletionTokens && message.includes('max_completion_tokens')) {
+      return (this.usesCompletionTokens = true);
     }
     if (call.temperature === undefined || !message.includes('temperature')) return false;
     this.temperature = undefined;

@@ -1,24 +1,24 @@
-import { Failed } from './failed';
-import type { Mode } from './call';
+import { ModelError } from './model-error';
+import type { AnswerMode } from './call';
 
-/** What a model has said so far, in the form that all providers share. */
-export class Said {
+/** The response of a model so far, independent of the provider. */
+export class ModelResponse {
   text = '';
-  /** What the model says instead of an answer. */
+  /** The refusal given instead of an answer. */
   refusal = '';
-  /** Who says it, where the provider tells. */
+  /** The model that answered, if the provider names it. */
   model = '';
   inputTokens: number | undefined;
   outputTokens: number | undefined;
-  ending: 'done' | 'cut' | 'refused' = 'done';
-  /** Whether the provider has said that there is no more. */
-  complete = false;
+  stopReason: 'done' | 'cut' | 'refused' = 'done';
+  /** Whether the provider has marked the end of the response. */
+  isComplete = false;
 
-  /** Makes sure that it is an answer, or throws why it is none. */
-  end(mode: Mode): void {
-    if (!this.complete) throw Failed.truncated();
-    if (this.ending === 'refused' || this.refusal) throw Failed.refusal(this.refusal);
-    if (this.ending === 'cut' && mode !== 'text') throw Failed.unreadable('it was cut off before its JSON was complete');
-    if (!this.text) throw Failed.unreadable('it is empty');
+  /** Validates that the response is a usable answer; throws a `ModelError` otherwise. */
+  validate(mode: AnswerMode): void {
+    if (!this.isComplete) throw ModelError.truncated();
+    if (this.stopReason === 'refused' || this.refusal) throw ModelError.refusal(this.refusal);
+    if (this.stopReason === 'cut' && mode !== 'text') throw ModelError.unusable('its JSON was truncated');
+    if (!this.text) throw ModelError.unusable('it is empty');
   }
 }

@@ -1,35 +1,35 @@
-import type { Failed } from './failed';
-import type { Time } from './wire';
+import type { ModelError } from './model-error';
+import type { Deadline } from './transport';
 
-const LONGEST_WAIT_MS = 8_000;
+const MAX_WAIT_MS = 8_000;
 
-/** How much patience there is with a model. */
-export interface Temper {
+/** How calls of one model are retried. */
+export interface RetryPolicy {
   attempts: number;
-  /** Milliseconds before the second attempt, where the model names none; each further wait is twice as long. */
-  wait: number;
+  /** Milliseconds before the second attempt, unless the provider names a delay; doubles with each attempt. */
+  waitMs: number;
 }
 
-/** How often one model is asked, and how long is waited in between. */
-export class Patience {
-  private attempts: number;
-  private wait: number;
+/** The remaining attempts of one model call and the next delay. */
+export class RetryState {
+  private attemptsLeft: number;
+  private waitMs: number;
 
   constructor(
-    private readonly time: Time,
-    { attempts, wait }: Temper,
+    private readonly deadline: Deadline,
+    { attempts, waitMs }: RetryPolicy,
   ) {
-    this.attempts = attempts;
-    this.wait = wait;
+    this.attemptsLeft = attempts;
+    this.waitMs = waitMs;
   }
 
-  /** Waits until the model may be asked again; throws the failure when it lasts, was the last one, or would have to wait too long. */
-  async after(failed: Failed): Promise<void> {
-    this.attempts--;
-    const wait = failed.error.retry_after_ms ?? this.wait;
-    this.wait = Math.min(this.wait * 2, LONGEST_WAIT_MS);
-    const inTime = performance.now() + wait < this.time.ends;
-    if (failed.then !== 'again' || this.attempts === 0 || !inTime) throw failed;
+  /** Waits before the next attempt; rethrows an error that is not retryable, exhausts the attempts, or would exceed the deadline. */
+  async waitAfter(error: ModelError): Promise<void> {
+    this.attemptsLeft--;
+    const wait = error.error.retry_after_ms ?? this.waitMs;
+    this.waitMs = Math.min(this.waitMs * 2, MAX_WAIT_MS);
+    const inTime = performance.now() + wait < this.deadline.endsAt;
+    if (error.recovery !== 'retry' || this.attemptsLeft === 0 || !inTime) throw error;
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }

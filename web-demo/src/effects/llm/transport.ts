@@ -1,92 +1,92 @@
 import { createParser } from 'eventsource-parser';
 import { isJson } from '../../json-text';
-import { NotText, pieces, TooLong, whole } from '../bytes';
-import { Failed } from './failed';
+import { InvalidUtf8Error, readChunks, BodyTooLargeError, readText } from '../body';
+import { ModelError } from './model-error';
 
-/** The time that one model has for an answer. */
-export interface Time {
-  milliseconds: number;
-  /** When it ends, by `performance.now()`. */
-  ends: number;
-  /** Is aborted then. */
+/** The deadline of one model. */
+export interface Deadline {
+  limitMs: number;
+  /** Its end on the clock of `performance.now()`. */
+  endsAt: number;
+  /** Aborted at that time. */
   signal: AbortSignal;
 }
 
-/** The longest answer in bytes. */
-export const LONGEST = 8 << 20;
-const LONGEST_ERROR = 64 << 10;
+/** Maximum size of a response, in bytes. */
+export const MAX_RESPONSE_BYTES = 8 << 20;
+const MAX_ERROR_BYTES = 64 << 10;
 
-/** Sends a call and gives its answer, which has a status of success. */
-export async function send(url: string, headers: Record<string, string>, body: string, time: Time): Promise<Response> {
+/** Sends a request; returns a response with a success status. */
+export async function send(url: string, headers: Record<string, string>, body: string, deadline: Deadline): Promise<Response> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body,
-    signal: time.signal,
+    signal: deadline.signal,
     credentials: 'omit',
-    // A key is carried to nobody else.
+    // The key must not be forwarded to another server.
     redirect: 'manual',
     referrerPolicy: 'no-referrer',
     cache: 'no-store',
   }).catch((error: Error) => {
-    throw time.signal.aborted ? Failed.late(time.milliseconds) : Failed.unreachable(error.message);
+    throw deadline.signal.aborted ? ModelError.timeout(deadline.limitMs) : ModelError.unreachable(error.message);
   });
   if (response.ok) return response;
-  if (response.type === 'opaqueredirect') throw new Failed('refused', 'next', 'it redirects: write the address to which it does');
-  // The status stands also without the rest of the body.
-  const text = await whole(response.body, LONGEST_ERROR).catch(() => '');
-  throw Failed.ofStatus(response.status, response.headers, text);
+  if (response.type === 'opaqueredirect') throw new ModelError('refused', 'next', 'the server redirects: use the URL that it redirects to');
+  // The status is useful even without the body.
+  const text = await readText(response.body, MAX_ERROR_BYTES).catch(() => '');
+  throw ModelError.fromStatus(response.status, response.headers, text);
 }
 
-/** Gives a body of JSON as text. */
-export async function document(response: Response, time: Time): Promise<string> {
+/** Reads a JSON body as text. */
+export async function readDocument(response: Response, deadline: Deadline): Promise<string> {
   let text = '';
-  for await (const piece of texts(response, time)) text += piece;
-  // An answer is an object, so one that cannot be read was not sent to its end.
-  if (/^[ \t\r\n]*(\{|$)/.test(text) && !isJson(text)) throw Failed.truncated();
+  for await (const piece of readTexts(response, deadline)) text += piece;
+  // Responses are objects, so an unparsable one is incomplete.
+  if (/^[ \t\r\n]*(\{|$)/.test(text) && !isJson(text)) throw ModelError.truncated();
   return text;
 }
 
-/** Gives the data of the events of a body; one that the body breaks off in does not come. */
-export async function* events(response: Response, time: Time): AsyncGenerator<string> {
+/** Yields the data of server-sent events; an incomplete last event is dropped. */
+export async function* readEvents(response: Response, deadline: Deadline): AsyncGenerator<string> {
   let ready: string[] = [];
   const parser = createParser({ onEvent: (event) => ready.push(event.data) });
-  for await (const piece of texts(response, time)) {
+  for await (const piece of readTexts(response, deadline)) {
     parser.feed(piece);
     yield* ready;
     ready = [];
   }
 }
 
-/** Gives the lines of a body; one that the body breaks off in does not come. */
-export async function* lines(response: Response, time: Time): AsyncGenerator<string> {
-  let held = '';
-  for await (const piece of texts(response, time)) {
+/** Yields the lines of a body; an incomplete last line is dropped. */
+export async function* readLines(response: Response, deadline: Deadline): AsyncGenerator<string> {
+  let pending = '';
+  for await (const piece of readTexts(response, deadline)) {
     const [first = '', ...more] = piece.split('\n');
-    held += first;
+    pending += first;
     for (const next of more) {
-      yield held;
-      held = next;
+      yield pending;
+      pending = next;
     }
   }
 }
 
-/** Reads JSON of a provider. */
-export function json(text: string): unknown {
+/** Parses JSON of a provider. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The words of a browser would quote it, and part of a key that is quoted is not found any more.
-    throw Failed.unreadable('it is no JSON');
+    // Browser messages quote the input, and a partly quoted key could not be redacted.
+    throw ModelError.unusable('it is not JSON');
   }
 }
 
-async function* texts(response: Response, time: Time): AsyncGenerator<string> {
+async function* readTexts(response: Response, deadline: Deadline): AsyncGenerator<string> {
   try {
-    yield* pieces(response.body, LONGEST, true);
+    yield* readChunks(response.body, MAX_RESPONSE_BYTES, true);
   } catch (error) {
-    if (error instanceof TooLong) throw Failed.unreadable(`it is longer than ${LONGEST} bytes`);
-    if (error instanceof NotText) throw Failed.unreadable('it is no UTF-8');
-    throw time.signal.aborted ? Failed.late(time.milliseconds) : Failed.truncated();
+    if (error instanceof BodyTooLargeError) throw ModelError.unusable(`it exceeds ${MAX_RESPONSE_BYTES} bytes`);
+    if (error instanceof InvalidUtf8Error) throw ModelError.unusable('it is not UTF-8');
+    throw deadline.signal.aborted ? ModelError.timeout(deadline.limitMs) : ModelError.truncated();
   }
 }

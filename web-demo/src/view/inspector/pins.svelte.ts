@@ -3,7 +3,7 @@ import type { Cursor } from '../../tree.svelte';
 /** What the inspector holds on to while the cursor moves. */
 class Pins {
   /** What the session is compared with; nothing for what was there before. */
-  against = $state.raw<Cursor>();
+  base = $state.raw<Cursor>();
   /** Paths whose values are shown turn by turn. */
   paths = $state.raw<string[]>([]);
 
@@ -13,7 +13,7 @@ class Pins {
   }
 
   /** Watches a path no more. */
-  drop(path: string): void {
+  unwatch(path: string): void {
     this.paths = this.paths.filter((it) => it !== path);
   }
 }

@@ -1,31 +1,31 @@
-import type { Item } from '../../timeline/items';
-import type { Row } from '../../timeline/rows';
+import type { TimelineItem } from '../../timeline/items';
+import type { TimelineRow } from '../../timeline/rows';
 import type { Cursor } from '../../tree.svelte';
 import type { Turn } from '../../turn.svelte';
 
 /** A row that somebody chose. */
-export interface Chosen {
+export interface SelectedRow {
   key: string;
   turn: Turn;
   step: number | undefined;
-  item: Item | undefined;
+  item: TimelineItem | undefined;
 }
 
 /** The row of the timeline that was chosen last; it counts for as long as the cursor stays at its place. */
 class Selection {
-  private at = $state.raw<Chosen>();
+  private selected = $state.raw<SelectedRow>();
   /** Whether the answer of the chosen effect is being edited. */
   editing = $state(false);
 
   /** Chooses a row. */
-  choose({ key, turn, step, item }: Pick<Row<Turn>, 'key' | 'turn' | 'step'> & { item?: Item | undefined }): void {
-    if (key !== this.at?.key) this.editing = false;
-    this.at = { key, turn, step, item };
+  select({ key, turn, step, item }: Pick<TimelineRow<Turn>, 'key' | 'turn' | 'step'> & { item?: TimelineItem | undefined }): void {
+    if (key !== this.selected?.key) this.editing = false;
+    this.selected = { key, turn, step, item };
   }
 
   /** Gives the chosen row when it is where the cursor is. */
-  under(cursor: Cursor | undefined): Chosen | undefined {
-    return this.at && cursor && this.at.turn === cursor.turn && this.at.step === cursor.step ? this.at : undefined;
+  atCursor(cursor: Cursor | undefined): SelectedRow | undefined {
+    return this.selected && cursor && this.selected.turn === cursor.turn && this.selected.step === cursor.step ? this.selected : undefined;
   }
 }
 
